@@ -1,0 +1,78 @@
+# What fovea and its tests include. An installed package is used first; without one, a pinned version is fetched.
+#
+# Most of it is headers only, and is therefore looked for as headers: this finds a distribution's package, vcpkg's,
+# Conan's and a plain prefix alike, and takes nothing along that a package's own target may name (Debian's xsimd asks
+# for a library that it does not need).
+
+include(FetchContent)
+
+# A cross compiler has a C library of its own and must not search the host's /usr/include; headers that are the same
+# for every machine are therefore linked, one folder each, into a place without any others.
+function(fovea_borrow result root header)
+    string(REGEX MATCH "^[^/]+" folder ${header})
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/host-headers)
+    file(CREATE_LINK ${root}/${folder} ${CMAKE_BINARY_DIR}/host-headers/${folder} SYMBOLIC)
+    set(${result} ${CMAKE_BINARY_DIR}/host-headers PARENT_SCOPE)
+endfunction()
+
+# Sets FOVEA_<NAME>_INCLUDE_DIR to the folder in which `header` is found, or fetches `url` at `tag`.
+# `inside` is the include folder within a fetched copy.
+function(fovea_find_headers name header url tag inside)
+    set(variable FOVEA_${name}_INCLUDE_DIR)
+    find_path(${variable} ${header} PATH_SUFFIXES eigen3)
+    if(NOT ${variable})
+        # There is no folder of this name: a SOURCE_SUBDIR without CMakeLists.txt downloads and configures nothing.
+        FetchContent_Declare(${name} GIT_REPOSITORY ${url} GIT_TAG ${tag} GIT_SHALLOW ON SOURCE_SUBDIR headers-only)
+        FetchContent_MakeAvailable(${name})
+        string(TOLOWER ${name} lower)
+        set(${variable} ${${lower}_SOURCE_DIR}/${inside})
+    elseif(CMAKE_CROSSCOMPILING AND ${variable} MATCHES "^/usr/include")
+        fovea_borrow(${variable} ${${variable}} ${header})
+    endif()
+    message(STATUS "${header}: ${${variable}}")
+    set(${variable} ${${variable}} PARENT_SCOPE)
+endfunction()
+
+# The same as a target, for the programs beside the library.
+function(fovea_find_header_target target name)
+    if(NOT TARGET ${target})
+        fovea_find_headers(${name} ${ARGN})
+        add_library(${target} INTERFACE IMPORTED GLOBAL)
+        target_include_directories(${target} SYSTEM INTERFACE ${FOVEA_${name}_INCLUDE_DIR})
+    endif()
+endfunction()
+
+# The library.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+fovea_find_headers(XSIMD xsimd/xsimd.hpp https://github.com/xtensor-stack/xsimd.git 13.2.0 include)
+fovea_find_headers(HANA boost/hana.hpp https://github.com/boostorg/hana.git boost-1.86.0 include)
+
+# Tests: Catch2 3 is a library; without it the single header of Catch2 2 serves as well.
+if(FOVEA_BUILD_TESTS)
+    find_package(Catch2 3 QUIET)
+    fovea_find_header_target(
+        Catch2::Catch2 CATCH2 catch2/catch.hpp https://github.com/catchorg/Catch2.git v2.13.10 single_include
+    )
+endif()
+
+# The conformance runner reads cases as JSON.
+if(FOVEA_BUILD_TESTS OR FOVEA_BUILD_BENCHMARKS)
+    fovea_find_header_target(
+        nlohmann_json::nlohmann_json JSON nlohmann/json.hpp https://github.com/nlohmann/json.git v3.11.3 include
+    )
+    fovea_find_header_target(CLI11::CLI11 CLI11 CLI/CLI.hpp https://github.com/CLIUtils/CLI11.git v2.4.2 include)
+endif()
+
+# Benchmarks compare with the unfused formula written with Eigen; an example shows its maps.
+if(FOVEA_BUILD_BENCHMARKS OR FOVEA_BUILD_EXAMPLES)
+    fovea_find_header_target(Eigen3::Eigen EIGEN Eigen/Core https://gitlab.com/libeigen/eigen.git 3.4.0 .)
+endif()
+if(FOVEA_BUILD_BENCHMARKS)
+    set(BENCHMARK_ENABLE_TESTING OFF)
+    FetchContent_Declare(
+        benchmark GIT_REPOSITORY https://github.com/google/benchmark.git GIT_TAG v1.9.1 GIT_SHALLOW ON
+        FIND_PACKAGE_ARGS
+    )
+    FetchContent_MakeAvailable(benchmark)
+endif()

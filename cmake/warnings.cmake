@@ -1,0 +1,12 @@
+# Warnings for our own programs. Headers of the library are included by them and held to the same; a user's program
+# gets none of these flags.
+add_library(fovea_warnings INTERFACE)
+target_compile_options(fovea_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+if(FOVEA_WARNINGS_AS_ERRORS)
+    target_compile_options(fovea_warnings INTERFACE -Werror)
+endif()
+
+# GCC 12 sees overlapping copies in every `"text" + string` (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(fovea_warnings INTERFACE -Wno-restrict)
+endif()

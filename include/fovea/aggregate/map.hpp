@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/functions.hpp>
+#include <fovea/expr/print.hpp>
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// map: each feature of the result through an expression of `out`.
+///
+///     map(elu(out))    map(elu(out + param(bias)))
+///
+/// A parameter with one axis is a vector over the features of the result, heads side by side.
+template <class E>
+struct map_t : stage<role::finish> {
+    [[no_unique_address]] E body{};
+
+    constexpr map_t() = default;
+    constexpr explicit map_t(E const& e) : body(e) {}
+    constexpr auto expression() const { return body; }
+    std::string text() const { return "map(" + print(body) + ")"; }
+};
+
+template <fovea::expression E>
+constexpr map_t<E> map(E const& e) {
+    static_assert(uses<E, out_t>, "fovea: map needs an expression of out, such as map(elu(out))");
+    return map_t<E>(e);
+}
+
+}  // namespace fovea

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// mean_heads: the average of the results of all heads, as in the last layer of a graph attention network.
+///
+///     out_c = (1 / H) sum_h out^h_c
+///
+/// The result is (batch, position, d). Source: Velickovic et al. 2018, equation 6.
+struct mean_heads_t : stage<role::finish> {
+    static constexpr std::string_view name = "mean_heads";
+    static constexpr bool averages_heads = true;
+};
+inline constexpr mean_heads_t mean_heads{};
+
+}  // namespace fovea

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/project/linear.hpp>
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// output: the heads side by side, times a matrix, plus a bias where one is given.
+///
+///     y_c = sum_i concat(out^1 ... out^H)_i W_ic + b_c
+///
+/// W is (heads * d_v, out) or transposed(W). The result is (batch, position, out).
+/// Cost: one matrix product. Source: Vaswani et al. 2017, section 3.2.2.
+template <class Linear>
+struct output_t : stage<role::finish> {
+    Linear linear_map{};
+
+    constexpr output_t() = default;
+    constexpr explicit output_t(Linear const& map) : linear_map(map) {}
+    constexpr auto const& linear() const { return linear_map; }
+    std::string text() const { return "output(" + linear_map.text() + ")"; }
+};
+
+template <class Matrix>
+constexpr auto output(Matrix&& matrix) {
+    if constexpr (requires { typename std::remove_cvref_t<Matrix>::row_map_tag; }) {
+        return output_t<std::remove_cvref_t<Matrix>>(matrix);
+    } else {
+        auto const map = linear(matrix);
+        return output_t<std::remove_const_t<decltype(map)>>(map);
+    }
+}
+template <class Matrix, class Bias>
+constexpr auto output(Matrix&& matrix, Bias&& bias) {
+    auto const map = linear(matrix, bias);
+    return output_t<std::remove_const_t<decltype(map)>>(map);
+}
+
+}  // namespace fovea

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/errors.hpp>
+#include <fovea/core/index.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fovea {
+
+/// graph_view: for each query the keys it sees, as compressed sparse rows; owns nothing.
+struct graph_view {
+    std::span<index_t const> offsets;  // (queries + 1)
+    std::span<std::int32_t const> keys;  // (edges)
+
+    constexpr index_t queries() const { return offsets.empty() ? 0 : static_cast<index_t>(offsets.size()) - 1; }
+    constexpr index_t edges() const { return static_cast<index_t>(keys.size()); }
+    constexpr std::span<std::int32_t const> of(index_t query) const {
+        auto const first = offsets[static_cast<std::size_t>(query)];
+        auto const last = offsets[static_cast<std::size_t>(query) + 1];
+        return keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    }
+
+    /// Errors: graph_error when the rows do not fit `query_count` queries and `key_count` keys.
+    void check(index_t query_count, index_t key_count) const {
+        if (queries() != query_count)
+            throw graph_error("graph: it has rows for " + std::to_string(queries()) + " queries, the attention has " +
+                              std::to_string(query_count));
+        if (query_count > 0 && (offsets.front() != 0 || offsets.back() != edges()))
+            throw graph_error("graph: offsets run from " + std::to_string(offsets.front()) + " to " +
+                              std::to_string(offsets.back()) + ", they must run from 0 to the number of edges, " +
+                              std::to_string(edges()));
+        for (std::size_t i = 1; i < offsets.size(); ++i)
+            if (offsets[i] < offsets[i - 1])
+                throw graph_error("graph: offset " + std::to_string(i) + " is " + std::to_string(offsets[i]) +
+                                  ", less than the one before it, " + std::to_string(offsets[i - 1]));
+        for (std::size_t e = 0; e < keys.size(); ++e)
+            if (keys[e] < 0 || keys[e] >= key_count)
+                throw graph_error("graph: edge " + std::to_string(e) + " leads to key " + std::to_string(keys[e]) +
+                                  ", there are " + std::to_string(key_count) + " keys");
+    }
+};
+
+/// graph: an owning graph_view, built from pairs.
+class graph {
+public:
+    /// One edge: `to` looks at `from`; in attention terms, query and key.
+    struct edge {
+        index_t to;
+        index_t from;
+    };
+
+    graph(index_t queries, std::span<edge const> edges) : offsets_(static_cast<std::size_t>(queries) + 1) {
+        for (auto const& e : edges) {
+            if (e.to < 0 || e.to >= queries)
+                throw graph_error("graph: an edge ends at query " + std::to_string(e.to) + ", there are " +
+                                  std::to_string(queries) + " queries");
+            ++offsets_[static_cast<std::size_t>(e.to) + 1];
+        }
+        for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];
+        keys_.resize(edges.size());
+        auto next = offsets_;
+        for (auto const& e : edges)
+            keys_[static_cast<std::size_t>(next[static_cast<std::size_t>(e.to)]++)] = static_cast<std::int32_t>(e.from);
+    }
+
+    graph_view view() const { return {offsets_, keys_}; }
+    operator graph_view() const { return view(); }
+
+private:
+    std::vector<index_t> offsets_;
+    std::vector<std::int32_t> keys_;
+};
+
+}  // namespace fovea

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/index.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace fovea {
+
+/// What is known of a condition over a box of pairs: it may hold somewhere, it may fail somewhere.
+struct truth {
+    bool may_hold = true;
+    bool may_fail = true;
+
+    constexpr bool always() const { return !may_fail; }
+    constexpr bool never() const { return !may_hold; }
+    friend constexpr bool operator==(truth, truth) = default;
+};
+
+constexpr truth operator&&(truth a, truth b) { return {a.may_hold && b.may_hold, a.may_fail || b.may_fail}; }
+constexpr truth operator||(truth a, truth b) { return {a.may_hold || b.may_hold, a.may_fail && b.may_fail}; }
+constexpr truth operator!(truth a) { return {a.may_fail, a.may_hold}; }
+
+/// Every value an expression can take over a box: lo <= value <= hi. T is index_t or double.
+template <class T>
+struct interval {
+    T lo{};
+    T hi{};
+
+    constexpr interval() = default;
+    constexpr interval(T value) : lo(value), hi(value) {}
+    constexpr interval(T low, T high) : lo(low), hi(high) {}
+    constexpr operator interval<double>() const
+        requires std::is_same_v<T, index_t>
+    {
+        return {static_cast<double>(lo), static_cast<double>(hi)};
+    }
+    constexpr bool contains(T value) const { return lo <= value && value <= hi; }
+    static constexpr interval everything() {
+        if constexpr (std::is_same_v<T, double>)
+            return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+        else
+            return {std::numeric_limits<T>::min() / 4, std::numeric_limits<T>::max() / 4};
+    }
+    friend constexpr bool operator==(interval, interval) = default;
+};
+
+namespace detail {
+template <class T>
+struct interval_kind {
+    static constexpr bool is = false;
+};
+template <class T>
+struct interval_kind<interval<T>> {
+    static constexpr bool is = true;
+};
+
+/// A number or an interval as an interval of its kind: integers stay exact, the rest is double.
+template <class T>
+constexpr auto as_interval(T const& x) {
+    if constexpr (interval_kind<T>::is) return x;
+    else if constexpr (std::is_integral_v<T>) return interval<index_t>(static_cast<index_t>(x));
+    else return interval<double>(static_cast<double>(x));
+}
+
+template <class A, class B>
+concept interval_operands = (interval_kind<A>::is && (interval_kind<B>::is || std::is_arithmetic_v<B>)) ||
+                            (interval_kind<B>::is && std::is_arithmetic_v<A>);
+
+/// Both operands in one kind: interval<index_t> only where both are integers.
+template <class A, class B, class F>
+constexpr auto in_common_kind(A const& a, B const& b, F f) {
+    auto const x = as_interval(a);
+    auto const y = as_interval(b);
+    if constexpr (std::is_same_v<decltype(x), decltype(y)>) return f(x, y);
+    else return f(interval<double>(x), interval<double>(y));
+}
+
+constexpr double without_nan(double x, double otherwise) { return x == x ? x : otherwise; }
+constexpr index_t without_nan(index_t x, index_t) { return x; }
+
+/// The hull of four corner values; a corner that is not a number widens to everything.
+template <class T>
+constexpr interval<T> hull(T a, T b, T c, T d) {
+    auto const all = interval<T>::everything();
+    return {std::min({without_nan(a, all.lo), without_nan(b, all.lo), without_nan(c, all.lo), without_nan(d, all.lo)}),
+            std::max({without_nan(a, all.hi), without_nan(b, all.hi), without_nan(c, all.hi), without_nan(d, all.hi)})};
+}
+}  // namespace detail
+
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto operator+(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) { return decltype(x){x.lo + y.lo, x.hi + y.hi}; });
+}
+
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto operator-(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) { return decltype(x){x.lo - y.hi, x.hi - y.lo}; });
+}
+
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto operator*(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        return detail::hull(x.lo * y.lo, x.lo * y.hi, x.hi * y.lo, x.hi * y.hi);
+    });
+}
+
+/// Division: integers round down; a divisor that may be zero gives everything.
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto operator/(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        using kind = decltype(x);
+        if (y.lo <= 0 && y.hi >= 0) return kind::everything();
+        if constexpr (std::is_same_v<kind, interval<index_t>>)
+            return detail::hull(floor_divide(x.lo, y.lo), floor_divide(x.lo, y.hi), floor_divide(x.hi, y.lo),
+                                floor_divide(x.hi, y.hi));
+        else
+            return detail::hull(x.lo / y.lo, x.lo / y.hi, x.hi / y.lo, x.hi / y.hi);
+    });
+}
+
+/// Remainder by a positive constant; exact where the dividend stays within one period.
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto operator%(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        static_assert(std::is_same_v<decltype(x), interval<index_t>>, "% needs integer operands");
+        if (y.lo <= 0) return interval<index_t>::everything();
+        if (y.lo == y.hi && floor_divide(x.lo, y.lo) == floor_divide(x.hi, y.lo))
+            return interval<index_t>{floor_modulo(x.lo, y.lo), floor_modulo(x.hi, y.lo)};
+        return interval<index_t>{0, y.hi - 1};
+    });
+}
+
+template <class T>
+constexpr interval<T> operator-(interval<T> a) {
+    return {-a.hi, -a.lo};
+}
+
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr truth operator<(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) { return truth{x.lo < y.hi, !(x.hi < y.lo)}; });
+}
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr truth operator<=(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) { return truth{x.lo <= y.hi, !(x.hi <= y.lo)}; });
+}
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr truth operator>(A const& a, B const& b) {
+    return b < a;
+}
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr truth operator>=(A const& a, B const& b) {
+    return b <= a;
+}
+
+/// Equality of what two expressions may be (the intervals themselves compare with ==).
+template <class A, class B>
+constexpr truth may_equal(A const& a, B const& b) {
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        bool const apart = x.hi < y.lo || y.hi < x.lo;
+        bool const same_point = x.lo == x.hi && y.lo == y.hi && x.lo == y.lo;
+        return truth{!apart, !same_point};
+    });
+}
+
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto min(A const& a, B const& b) {
+    return detail::in_common_kind(
+        a, b, [](auto x, auto y) { return decltype(x){std::min(x.lo, y.lo), std::min(x.hi, y.hi)}; });
+}
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto max(A const& a, B const& b) {
+    return detail::in_common_kind(
+        a, b, [](auto x, auto y) { return decltype(x){std::max(x.lo, y.lo), std::max(x.hi, y.hi)}; });
+}
+
+/// Either of two values, or the one that a settled condition picks.
+template <class A, class B>
+constexpr auto select(truth condition, A const& a, B const& b) {
+    return detail::in_common_kind(detail::as_interval(a), detail::as_interval(b), [=](auto x, auto y) {
+        if (condition.always()) return x;
+        if (condition.never()) return y;
+        return decltype(x){std::min(x.lo, y.lo), std::max(x.hi, y.hi)};
+    });
+}
+
+template <class T>
+constexpr interval<T> abs(interval<T> a) {
+    if (a.lo >= 0) return a;
+    if (a.hi <= 0) return -a;
+    return {T{0}, std::max(-a.lo, a.hi)};
+}
+
+template <class T>
+constexpr interval<T> square(interval<T> a) {
+    auto const positive = abs(a);
+    return {positive.lo * positive.lo, positive.hi * positive.hi};
+}
+
+/// The image under a function that never decreases.
+template <class T, class F>
+constexpr interval<double> increasing(interval<T> a, F f) {
+    return {f(static_cast<double>(a.lo)), f(static_cast<double>(a.hi))};
+}
+
+template <class T>
+interval<double> exp(interval<T> a) {
+    return increasing(a, [](double x) { return std::exp(x); });
+}
+template <class T>
+interval<double> log(interval<T> a) {
+    return increasing(a, [](double x) { return x > 0 ? std::log(x) : -std::numeric_limits<double>::infinity(); });
+}
+template <class T>
+interval<double> tanh(interval<T> a) {
+    return increasing(a, [](double x) { return std::tanh(x); });
+}
+template <class T>
+interval<double> sqrt(interval<T> a) {
+    return increasing(a, [](double x) { return x > 0 ? std::sqrt(x) : 0.0; });
+}
+
+}  // namespace fovea

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/errors.hpp>
+#include <fovea/core/index.hpp>
+
+#include <array>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace fovea {
+
+template <int Rank>
+using extents_t = std::array<index_t, Rank>;
+
+/// Extents as text, "(2, 8, 128, 64)", for messages.
+template <std::size_t Rank>
+std::string to_text(std::array<index_t, Rank> const& extents) {
+    std::string text = "(";
+    for (std::size_t i = 0; i < Rank; ++i) text += (i ? ", " : "") + std::to_string(extents[i]);
+    return text + ")";
+}
+
+/// view: a non-owning array of rank `Rank`: a pointer, extents, and strides in elements.
+///
+/// The last axis is contiguous; any other stride is free, zero included (broadcast). So
+/// (batch, head, position, feature) and (batch, position, head, feature) are both just strides.
+/// Errors: shape_error when the last axis is not contiguous or a span is too short.
+template <class T, int Rank>
+struct view {
+    static_assert(Rank >= 1, "a view has at least one axis");
+    using value_type = std::remove_const_t<T>;
+    static constexpr int rank = Rank;
+
+    T* data = nullptr;
+    extents_t<Rank> extents{};
+    extents_t<Rank> strides{};
+
+    constexpr view() = default;
+
+    constexpr view(T* first, extents_t<Rank> sizes) : view(first, sizes, dense_strides(sizes)) {}
+
+    constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
+        : data(first), extents(sizes), strides(steps) {
+        if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1)
+            throw shape_error("view: the last axis must be contiguous, its stride is " +
+                              std::to_string(steps[Rank - 1]) + " and must be 1");
+        strides[Rank - 1] = 1;
+    }
+
+    constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
+        if (static_cast<index_t>(elements.size()) < size())
+            throw shape_error("view: the span has " + std::to_string(elements.size()) + " elements, the extents " +
+                              to_text(sizes) + " need " + std::to_string(size()));
+    }
+
+    /// From anything that looks like std::mdspan.
+    template <class Span>
+        requires requires(Span s) { s.data_handle(); s.extent(0); s.stride(0); } && (Span::rank() == Rank)
+    constexpr view(Span const& s) : view(s.data_handle(), collect(s, 0), collect(s, 1)) {}
+
+    /// From a row-major Eigen matrix, array or map of it.
+    template <class Matrix>
+        requires(Rank == 2 && requires(Matrix& m) { m.data(); m.rows(); m.cols(); m.outerStride(); m.IsRowMajor; })
+    constexpr view(Matrix&& m) : view(m.data(), {m.rows(), m.cols()}, {m.outerStride(), m.innerStride()}) {
+        static_assert(std::remove_cvref_t<Matrix>::IsRowMajor, "a view of an Eigen matrix needs row-major storage");
+    }
+
+    constexpr operator view<T const, Rank>() const
+        requires(!std::is_const_v<T>)
+    {
+        return {data, extents, strides};
+    }
+
+    constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
+    constexpr index_t stride(int axis) const { return strides[static_cast<std::size_t>(axis)]; }
+
+    constexpr index_t size() const {
+        index_t n = 1;
+        for (auto extent : extents) n *= extent;
+        return n;
+    }
+
+    template <class... Index>
+        requires(sizeof...(Index) == Rank)
+    constexpr T& operator()(Index... at) const {
+        return data[offset(at...)];
+    }
+
+    template <class... Index>
+    constexpr index_t offset(Index... at) const {
+        index_t position = 0;
+        int axis = 0;
+        ((position += static_cast<index_t>(at) * stride(axis++)), ...);
+        return position;
+    }
+
+private:
+    static constexpr extents_t<Rank> dense_strides(extents_t<Rank> const& sizes) {
+        extents_t<Rank> steps{};
+        index_t step = 1;
+        for (int i = Rank; i-- > 0; step *= sizes[static_cast<std::size_t>(i)]) steps[static_cast<std::size_t>(i)] = step;
+        return steps;
+    }
+
+    template <class Span>
+    static constexpr extents_t<Rank> collect(Span const& s, int what) {
+        extents_t<Rank> result{};
+        for (std::size_t i = 0; i < Rank; ++i)
+            result[i] = static_cast<index_t>(what == 0 ? s.extent(i) : s.stride(i));
+        return result;
+    }
+};
+
+template <class T, std::size_t Rank>
+view(T*, std::array<index_t, Rank>) -> view<T, static_cast<int>(Rank)>;
+
+/// The same elements with axes inserted in front until the rank is `Rank`; the new axes have extent 1.
+template <int Rank, class T, int From>
+constexpr view<T, Rank> with_leading_axes(view<T, From> const& v) {
+    static_assert(Rank >= From);
+    extents_t<Rank> extents{}, strides{};
+    for (std::size_t i = 0; i < Rank; ++i) {
+        bool const added = i < std::size_t{Rank - From};
+        extents[i] = added ? 1 : v.extents[i - std::size_t{Rank - From}];
+        strides[i] = added ? (i + 1 == Rank ? 1 : 0) : v.strides[i - std::size_t{Rank - From}];
+    }
+    return {v.data, extents, strides};
+}
+
+}  // namespace fovea

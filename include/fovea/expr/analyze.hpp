@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compile-time questions about an expression; the answers decide which kernel runs.
+#pragma once
+
+#include <fovea/expr/operators.hpp>
+
+namespace fovea {
+
+/// True where the expression mentions any of the placeholders, also inside sums and indices.
+template <class E, class... Placeholder>
+inline constexpr bool uses = (std::is_same_v<E, Placeholder> || ...);
+template <class Operation, class... Children, class... Placeholder>
+inline constexpr bool uses<node<Operation, Children...>, Placeholder...> = (uses<Children, Placeholder...> || ...);
+
+/// True where the expression contains a sum over features.
+template <class E>
+inline constexpr bool has_sum = false;
+template <class Operation, class... Children>
+inline constexpr bool has_sum<node<Operation, Children...>> = (has_sum<Children> || ...);
+template <class Body>
+inline constexpr bool has_sum<node<operations::sum, Body>> = true;
+
+/// True where the value is the same for all keys that one query sees: no key, no key position, no score.
+template <class E>
+inline constexpr bool same_for_all_keys = !uses<E, k_t, kv_idx_t, score_t>;
+
+/// True where an expression is a condition rather than a number.
+template <class E>
+inline constexpr bool is_condition = false;
+template <>
+inline constexpr bool is_condition<literal<bool>> = true;
+template <int Rank, class... Indices>
+inline constexpr bool is_condition<node<at_operation, parameter<bool, Rank>, Indices...>> = true;
+template <class Operation, class... Operands>
+    requires(std::is_same_v<Operation, operations::less> || std::is_same_v<Operation, operations::less_equal> ||
+             std::is_same_v<Operation, operations::greater> || std::is_same_v<Operation, operations::greater_equal> ||
+             std::is_same_v<Operation, operations::equal> || std::is_same_v<Operation, operations::not_equal> ||
+             std::is_same_v<Operation, operations::logical_and> || std::is_same_v<Operation, operations::logical_or> ||
+             std::is_same_v<Operation, operations::logical_not>)
+inline constexpr bool is_condition<node<Operation, Operands...>> = true;
+
+}  // namespace fovea

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/interval.hpp>
+#include <fovea/expr/evaluate.hpp>
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+namespace fovea {
+
+/// A box of pairs: ranges of batch, head, query and key positions, ends included, and the lengths they lie in.
+struct box {
+    interval<index_t> batch{0};
+    interval<index_t> head{0};
+    interval<index_t> q_idx{0};
+    interval<index_t> kv_idx{0};
+    index_t q_len = 0;
+    index_t kv_len = 0;
+    index_t dim = 0;
+};
+
+namespace detail {
+/// What the elements of a table can be over ranges of its indices: looked at where there are few of them.
+template <class T, int Rank>
+auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<interval<index_t>, Rank>> at) {
+    constexpr index_t most = 4096;
+    index_t count = 1;
+    for (std::size_t axis = 0; axis < std::size_t{Rank}; ++axis) {
+        index_t const last = table.extents[axis] - 1;
+        at[axis] = {std::clamp<index_t>(at[axis].lo, 0, last), std::clamp<index_t>(at[axis].hi, 0, last)};
+        count = last < 0 ? 0 : std::min(most + 1, count * (at[axis].hi - at[axis].lo + 1));
+    }
+    using number = std::conditional_t<std::is_integral_v<T>, index_t, double>;
+    if (count == 0 || count > most) return interval<number>::everything();
+    auto const& inner = at[Rank - 1];
+    auto position = at;  // .lo runs over the outer axes
+    interval<number> range{};
+    for (bool first = true, more = true; more;) {
+        index_t offset = 0;
+        for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis) offset += position[axis].lo * table.strides[axis];
+        for (index_t i = inner.lo; i <= inner.hi; ++i, first = false) {
+            auto const value = static_cast<number>(table.data[offset + i]);
+            range = first ? interval<number>{value} : interval<number>{std::min(range.lo, value), std::max(range.hi, value)};
+        }
+        more = false;
+        for (std::size_t axis = std::size_t{Rank} - 1; axis-- > 0 && !more;) {
+            more = position[axis].lo < at[axis].hi;
+            position[axis].lo = more ? position[axis].lo + 1 : at[axis].lo;
+        }
+    }
+    return range;
+}
+
+struct bound_environment {
+    box const& where;
+
+    constexpr auto operator()(q_idx_t) const { return where.q_idx; }
+    constexpr auto operator()(kv_idx_t) const { return where.kv_idx; }
+    constexpr auto operator()(head_t) const { return where.head; }
+    constexpr auto operator()(batch_t) const { return where.batch; }
+    constexpr auto operator()(q_len_t) const { return interval<index_t>(where.q_len); }
+    constexpr auto operator()(kv_len_t) const { return interval<index_t>(where.kv_len); }
+    constexpr auto operator()(dim_t) const { return interval<index_t>(where.dim); }
+    constexpr auto operator()(score_t) const { return interval<double>::everything(); }
+    constexpr auto sum(auto const&) const { return interval<double>::everything(); }
+
+    template <class T, int Rank, class... Index>
+    constexpr auto lookup(view<T const, Rank> const& table, Index const&... at) const {
+        static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
+        auto const range = range_of(table, std::array<interval<index_t>, Rank>{interval<index_t>(at)...});
+        if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
+        else return range;
+    }
+};
+}  // namespace detail
+
+/// bound: what an expression can be over a box of pairs: an interval, or a truth for a condition.
+///
+/// Exact where each index occurs once; otherwise it may say more than can happen, never less.
+template <class E>
+constexpr auto bound(E const& e, box const& where) {
+    auto const result = evaluate(e, detail::bound_environment{where});
+    if constexpr (std::is_same_v<decltype(result), bool const>) return truth{result, !result};
+    else return result;
+}
+
+}  // namespace fovea

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/index.hpp>
+#include <fovea/expr/node.hpp>
+
+#include <concepts>
+
+namespace fovea {
+
+/// literal: a number inside an expression. Integers stay integers, so that positions divide like positions.
+template <class T>
+struct literal {
+    using expression_tag = void;
+    T value{};
+};
+
+template <class T>
+inline constexpr bool is_stateless<literal<T>> = false;
+
+template <class E>
+inline constexpr bool is_literal = false;
+template <class T>
+inline constexpr bool is_literal<literal<T>> = true;
+
+/// What may stand as an operand: an expression or a number.
+template <class T>
+concept operand = expression<T> || std::is_arithmetic_v<std::remove_cvref_t<T>>;
+
+/// A number becomes a literal, an expression stays what it is.
+template <operand T>
+constexpr auto as_expression(T const& x) {
+    if constexpr (expression<T>) return x;
+    else if constexpr (std::same_as<T, bool>) return literal<bool>{x};
+    else if constexpr (std::integral<T>) return literal<index_t>{static_cast<index_t>(x)};
+    else return literal<T>{x};
+}
+
+template <operand T>
+using expression_of = decltype(as_expression(std::declval<T const&>()));
+
+}  // namespace fovea

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the nodes of an expression do, written once for every kind of value: number, batch, interval.
+#pragma once
+
+#include <fovea/core/interval.hpp>
+#include <fovea/expr/scalar.hpp>
+
+#include <string_view>
+
+namespace fovea::operations {
+
+// Binary operators: a symbol, a precedence for printing, and the meaning.
+struct plus {
+    static constexpr std::string_view symbol = "+";
+    static constexpr int precedence = 6;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a + b; }
+};
+struct minus {
+    static constexpr std::string_view symbol = "-";
+    static constexpr int precedence = 6;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a - b; }
+};
+struct times {
+    static constexpr std::string_view symbol = "*";
+    static constexpr int precedence = 7;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a * b; }
+};
+struct divided {
+    static constexpr std::string_view symbol = "/";
+    static constexpr int precedence = 7;
+    template <class A, class B>
+    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+        if constexpr (scalar::numbers<A, B>) return scalar::divide(a, b);
+        else return a / b;
+    }
+};
+struct modulo {
+    static constexpr std::string_view symbol = "%";
+    static constexpr int precedence = 7;
+    template <class A, class B>
+    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+        if constexpr (scalar::numbers<A, B>) return scalar::modulo(a, b);
+        else return a % b;
+    }
+};
+struct less {
+    static constexpr std::string_view symbol = "<";
+    static constexpr int precedence = 4;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a < b; }
+};
+struct less_equal {
+    static constexpr std::string_view symbol = "<=";
+    static constexpr int precedence = 4;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a <= b; }
+};
+struct greater {
+    static constexpr std::string_view symbol = ">";
+    static constexpr int precedence = 4;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a > b; }
+};
+struct greater_equal {
+    static constexpr std::string_view symbol = ">=";
+    static constexpr int precedence = 4;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a >= b; }
+};
+struct equal {
+    static constexpr std::string_view symbol = "==";
+    static constexpr int precedence = 3;
+    template <class A, class B>
+    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+        if constexpr (detail::interval_operands<A, B>) return may_equal(a, b);
+        else return a == b;
+    }
+};
+struct not_equal {
+    static constexpr std::string_view symbol = "!=";
+    static constexpr int precedence = 3;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return !equal::apply(a, b); }
+};
+struct logical_and {
+    static constexpr std::string_view symbol = "&&";
+    static constexpr int precedence = 2;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a && b; }
+};
+struct logical_or {
+    static constexpr std::string_view symbol = "||";
+    static constexpr int precedence = 1;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a || b; }
+};
+
+// Unary operators.
+struct negate {
+    static constexpr std::string_view symbol = "-";
+    static constexpr int precedence = 8;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return -a; }
+};
+struct logical_not {
+    static constexpr std::string_view symbol = "!";
+    static constexpr int precedence = 8;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return !a; }
+};
+
+// Functions: a name, and the meaning in terms of the value's own arithmetic.
+struct min {
+    static constexpr std::string_view name = "min";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        using scalar::min;
+        return min(a, b);
+    }
+};
+struct max {
+    static constexpr std::string_view name = "max";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        using scalar::max;
+        return max(a, b);
+    }
+};
+struct select {
+    static constexpr std::string_view name = "select";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& condition, auto const& a, auto const& b) {
+        using scalar::select;
+        return select(condition, a, b);
+    }
+};
+struct abs {
+    static constexpr std::string_view name = "abs";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::abs;
+        return abs(a);
+    }
+};
+struct square {
+    static constexpr std::string_view name = "square";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::square;
+        return square(a);
+    }
+};
+struct exp {
+    static constexpr std::string_view name = "exp";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::exp;
+        return exp(a);
+    }
+};
+struct log {
+    static constexpr std::string_view name = "log";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::log;
+        return log(a);
+    }
+};
+struct tanh {
+    static constexpr std::string_view name = "tanh";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::tanh;
+        return tanh(a);
+    }
+};
+struct sqrt {
+    static constexpr std::string_view name = "sqrt";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::sqrt;
+        return sqrt(a);
+    }
+};
+struct rsqrt {
+    static constexpr std::string_view name = "rsqrt";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / sqrt::apply(a); }
+};
+struct sigmoid {
+    static constexpr std::string_view name = "sigmoid";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / (1 + exp::apply(-a)); }
+};
+struct relu {
+    static constexpr std::string_view name = "relu";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return max::apply(0, a); }
+};
+struct leaky_relu {
+    static constexpr std::string_view name = "leaky_relu";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& slope) {
+        return max::apply(0, a) + slope * min::apply(0, a);
+    }
+};
+struct elu {
+    static constexpr std::string_view name = "elu";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        return max::apply(0, a) + (exp::apply(min::apply(0, a)) - 1);
+    }
+};
+
+// The one reduction: over the features of a query and a key.
+struct sum {
+    static constexpr std::string_view name = "sum";
+};
+
+}  // namespace fovea::operations

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/view.hpp>
+#include <fovea/expr/literal.hpp>
+#include <fovea/expr/node.hpp>
+
+#include <concepts>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+namespace fovea {
+
+struct at_operation;
+
+/// A run-time table inside an expression; indexed by expressions, one for each axis.
+///
+/// With one index fewer than axes (and inside sum) it is a vector over the features.
+template <class T, int Rank>
+struct parameter {
+    using expression_tag = void;
+    static constexpr int rank = Rank;
+    view<T const, Rank> table;
+
+    template <operand Index>
+    constexpr auto operator[](Index const& at) const {
+        return node<at_operation, parameter, expression_of<Index>>{*this, as_expression(at)};
+    }
+    template <operand... Index>
+        requires(sizeof...(Index) <= Rank && sizeof...(Index) >= 1)
+    constexpr auto operator()(Index const&... at) const {
+        return node<at_operation, parameter, expression_of<Index>...>{*this, as_expression(at)...};
+    }
+};
+
+/// table[i][j]: a further index on a table that has axes left.
+template <class T, int Rank, class... Indices>
+struct node<at_operation, parameter<T, Rank>, Indices...>
+    : detail::children_at<std::index_sequence_for<int, Indices...>, parameter<T, Rank>, Indices...> {
+    using expression_tag = void;
+    using operation = at_operation;
+    static constexpr std::size_t arity = 1 + sizeof...(Indices);
+    static constexpr int free_axes = Rank - static_cast<int>(sizeof...(Indices));
+    using detail::children_at<std::index_sequence_for<int, Indices...>, parameter<T, Rank>, Indices...>::children_at;
+
+    template <operand Index>
+        requires(free_axes > 0)
+    constexpr auto operator[](Index const& at) const {
+        return with_children(*this, [&](auto const&... children) {
+            return node<at_operation, parameter<T, Rank>, Indices..., expression_of<Index>>{children...,
+                                                                                         as_expression(at)};
+        });
+    }
+};
+
+struct at_operation {
+    static constexpr std::string_view name() { return "at"; }
+};
+
+template <class T, int Rank>
+inline constexpr bool is_stateless<parameter<T, Rank>> = false;
+
+template <class E>
+inline constexpr bool is_parameter = false;
+template <class T, int Rank>
+inline constexpr bool is_parameter<parameter<T, Rank>> = true;
+
+/// param: brings run-time data into an expression: a number, or a view of a table that the caller keeps alive.
+///
+///     param(2.5f)              a number
+///     param(slopes)[head]      a table indexed by expressions
+///     sum(param(v) * q)        a vector over the features
+///
+/// Errors: a temporary container is refused, since the expression would outlive it.
+template <class T>
+    requires std::is_arithmetic_v<T>
+constexpr auto param(T value) {
+    return as_expression(value);
+}
+
+template <class T, int Rank>
+constexpr parameter<std::remove_const_t<T>, Rank> param(view<T, Rank> table) {
+    return {table};
+}
+
+template <class Owner>
+    requires requires(Owner& owner) { owner.view(); }
+constexpr auto param(Owner& owner) {
+    return param(owner.view());
+}
+
+template <class Range>
+    requires(std::ranges::contiguous_range<Range> && !requires(Range& r) { r.view(); })
+constexpr auto param(Range&& range) {
+    static_assert(std::ranges::borrowed_range<Range>,
+                  "fovea: param keeps a view, and this container is a temporary that ends with the statement");
+    using element = std::remove_reference_t<decltype(*std::ranges::data(range))>;
+    return param(view<element const, 1>(std::ranges::data(range), {static_cast<index_t>(std::ranges::size(range))}));
+}
+
+template <class Owner>
+    requires(requires(Owner& owner) { owner.view(); } && !std::is_reference_v<Owner>)
+constexpr auto param(Owner const&&) {
+    static_assert(std::is_reference_v<Owner>,
+                  "fovea: param keeps a view, and this container is a temporary that ends with the statement");
+}
+
+}  // namespace fovea

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/fixed_string.hpp>
+
+#include <type_traits>
+
+namespace fovea {
+
+/// placeholder: a name that the engine, the reference or an analysis gives a meaning.
+template <fixed_string Name>
+struct placeholder {
+    using expression_tag = void;
+    static constexpr auto name = Name;
+};
+
+/// The names an expression may use.
+namespace placeholders {
+inline constexpr placeholder<"q"> q{};            // a feature of the query, inside sum()
+inline constexpr placeholder<"k"> k{};            // a feature of the key, inside sum()
+inline constexpr placeholder<"score"> score{};    // what has been computed so far, inside rescore()
+inline constexpr placeholder<"out"> out{};        // a feature of the result, inside map()
+inline constexpr placeholder<"q_idx"> q_idx{};    // position of the query
+inline constexpr placeholder<"kv_idx"> kv_idx{};  // position of the key
+inline constexpr placeholder<"head"> head{};      // query head
+inline constexpr placeholder<"batch"> batch{};    // element of the batch
+inline constexpr placeholder<"dim"> dim{};        // number of features that are summed
+inline constexpr placeholder<"q_len"> q_len{};    // number of queries
+inline constexpr placeholder<"kv_len"> kv_len{};  // number of keys
+}  // namespace placeholders
+
+namespace detail {
+template <auto const& Placeholder>
+using type_of = std::remove_cvref_t<decltype(Placeholder)>;
+}
+
+using q_t = detail::type_of<placeholders::q>;
+using k_t = detail::type_of<placeholders::k>;
+using score_t = detail::type_of<placeholders::score>;
+using out_t = detail::type_of<placeholders::out>;
+using q_idx_t = detail::type_of<placeholders::q_idx>;
+using kv_idx_t = detail::type_of<placeholders::kv_idx>;
+using head_t = detail::type_of<placeholders::head>;
+using batch_t = detail::type_of<placeholders::batch>;
+using dim_t = detail::type_of<placeholders::dim>;
+using q_len_t = detail::type_of<placeholders::q_len>;
+using kv_len_t = detail::type_of<placeholders::kv_len>;
+
+template <class E>
+inline constexpr bool is_placeholder = false;
+template <fixed_string Name>
+inline constexpr bool is_placeholder<placeholder<Name>> = true;
+
+}  // namespace fovea

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The arithmetic of expressions for plain numbers; batches and intervals bring theirs by argument-dependent lookup.
+#pragma once
+
+#include <fovea/core/index.hpp>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace fovea::scalar {
+
+template <class... T>
+concept numbers = (std::is_arithmetic_v<T> && ...);
+
+template <class T>
+using real = std::conditional_t<std::is_floating_point_v<T>, T, double>;
+
+template <class A, class B>
+    requires numbers<A, B>
+constexpr auto divide(A a, B b) {
+    if constexpr (std::is_integral_v<A> && std::is_integral_v<B>)
+        return floor_divide(static_cast<index_t>(a), static_cast<index_t>(b));
+    else return static_cast<std::common_type_t<real<A>, B>>(a) / static_cast<std::common_type_t<A, real<B>>>(b);
+}
+
+template <class A, class B>
+    requires numbers<A, B>
+constexpr auto modulo(A a, B b) {
+    static_assert(std::is_integral_v<A> && std::is_integral_v<B>, "fovea: % needs integers");
+    return floor_modulo(static_cast<index_t>(a), static_cast<index_t>(b));
+}
+
+/// A NaN in the second operand stays, as in the vector instructions.
+template <class A, class B>
+    requires numbers<A, B>
+constexpr auto max(A a, B b) {
+    using common = std::common_type_t<A, B>;
+    return static_cast<common>(a) > static_cast<common>(b) ? static_cast<common>(a) : static_cast<common>(b);
+}
+template <class A, class B>
+    requires numbers<A, B>
+constexpr auto min(A a, B b) {
+    using common = std::common_type_t<A, B>;
+    return static_cast<common>(a) < static_cast<common>(b) ? static_cast<common>(a) : static_cast<common>(b);
+}
+
+template <class A, class B>
+    requires numbers<A, B>
+constexpr auto select(bool condition, A a, B b) {
+    using common = std::common_type_t<A, B>;
+    return condition ? static_cast<common>(a) : static_cast<common>(b);
+}
+
+template <class A>
+    requires numbers<A>
+constexpr auto abs(A a) {
+    return a < A{0} ? -a : a;
+}
+template <class A>
+    requires numbers<A>
+constexpr auto square(A a) {
+    return a * a;
+}
+
+template <class A>
+    requires numbers<A>
+auto exp(A a) {
+    return std::exp(static_cast<real<A>>(a));
+}
+template <class A>
+    requires numbers<A>
+auto log(A a) {
+    return std::log(static_cast<real<A>>(a));
+}
+template <class A>
+    requires numbers<A>
+auto tanh(A a) {
+    return std::tanh(static_cast<real<A>>(a));
+}
+template <class A>
+    requires numbers<A>
+auto erf(A a) {
+    return std::erf(static_cast<real<A>>(a));
+}
+template <class A>
+    requires numbers<A>
+auto sqrt(A a) {
+    return std::sqrt(static_cast<real<A>>(a));
+}
+template <class A>
+    requires numbers<A>
+auto floor(A a) {
+    return std::floor(static_cast<real<A>>(a));
+}
+template <class A>
+    requires numbers<A>
+auto sin(A a) {
+    return std::sin(static_cast<real<A>>(a));
+}
+template <class A>
+    requires numbers<A>
+auto cos(A a) {
+    return std::cos(static_cast<real<A>>(a));
+}
+
+}  // namespace fovea::scalar

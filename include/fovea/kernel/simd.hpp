@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What an architecture's vectors are and can do. The only file that includes xsimd; it bridges its versions.
+#pragma once
+
+#include <fovea/core/config.hpp>
+#include <fovea/core/index.hpp>
+#include <fovea/kernel/emulation.hpp>
+#include <fovea/plan/architecture.hpp>
+
+#include <xsimd/xsimd.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace fovea::kernel {
+
+/// Signed and unsigned integers as wide as T.
+template <class T>
+using integer_like = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+template <class Arch>
+struct xsimd_arch;
+template <>
+struct xsimd_arch<arch::avx512> {
+    using type = xsimd::avx512bw;
+};
+template <>
+struct xsimd_arch<arch::avx2> {
+    using type = xsimd::fma3<xsimd::avx2>;
+};
+template <>
+struct xsimd_arch<arch::sse2> {
+    using type = xsimd::sse2;
+};
+template <>
+struct xsimd_arch<arch::neon> {
+    using type = xsimd::neon64;
+};
+
+/// The operations on the vectors of one architecture, in the terms of xsimd.
+template <class T, class Arch>
+struct simd {
+    using vector = xsimd::batch<T, typename xsimd_arch<Arch>::type>;
+    using mask = typename vector::batch_bool_type;
+    using integers = xsimd::batch<integer_like<T>, typename xsimd_arch<Arch>::type>;
+
+    FOVEA_INLINE static vector load(T const* from) { return vector::load_unaligned(from); }
+    FOVEA_INLINE static void store(T* to, vector const& a) { a.store_unaligned(to); }
+    FOVEA_INLINE static vector fma(vector const& a, vector const& b, vector const& c) { return xsimd::fma(a, b, c); }
+    FOVEA_INLINE static vector select(mask const& m, vector const& a, vector const& b) { return xsimd::select(m, a, b); }
+    FOVEA_INLINE static vector min(vector const& a, vector const& b) { return xsimd::min(a, b); }
+    FOVEA_INLINE static vector max(vector const& a, vector const& b) { return xsimd::max(a, b); }
+    FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }
+    FOVEA_INLINE static vector sqrt(vector const& a) { return xsimd::sqrt(a); }
+    FOVEA_INLINE static bool any(mask const& m) { return xsimd::any(m); }
+
+    /// The bits of a number as an integer, and back.
+    FOVEA_INLINE static integers as_integers(vector const& a) {
+        return integers(std::bit_cast<typename integers::register_type>(a.data));
+    }
+    FOVEA_INLINE static vector as_reals(integers const& a) {
+        return vector(std::bit_cast<typename vector::register_type>(a.data));
+    }
+    /// A mask over the integers as a mask over the reals of the same width.
+    FOVEA_INLINE static mask as_mask(typename integers::batch_bool_type const& m) {
+        return mask(std::bit_cast<typename mask::register_type>(m.data));
+    }
+    FOVEA_INLINE static vector to_real(integers const& a) { return xsimd::to_float(a); }
+    template <int Bits>
+    FOVEA_INLINE static integers shift_left(integers const& a) {
+        return a << Bits;
+    }
+    template <int Bits>
+    FOVEA_INLINE static integers shift_right(integers const& a) {
+        return a >> Bits;
+    }
+};
+
+/// The same operations on arrays.
+template <class T, int Bytes, int Registers>
+struct simd<T, arch::emulated<Bytes, Registers>> {
+    static constexpr int lanes = Bytes / static_cast<int>(sizeof(T));
+    using vector = emulation::vector<T, lanes>;
+    using mask = emulation::lane_mask<lanes>;
+    using integers = emulation::vector<integer_like<T>, lanes>;
+
+    static vector load(T const* from) {
+        vector r;
+        for (std::size_t i = 0; i < lanes; ++i) r.lane[i] = from[i];
+        return r;
+    }
+    static void store(T* to, vector const& a) {
+        for (std::size_t i = 0; i < lanes; ++i) to[i] = a.lane[i];
+    }
+    static vector fma(vector const& a, vector const& b, vector const& c) { return a * b + c; }
+    static vector select(mask const& m, vector const& a, vector const& b) {
+        vector r;
+        for (std::size_t i = 0; i < lanes; ++i) r.lane[i] = m.lane[i] ? a.lane[i] : b.lane[i];
+        return r;
+    }
+    static vector min(vector const& a, vector const& b) {
+        return emulation::each(a, b, [](T x, T y) { return x < y ? x : y; });
+    }
+    static vector max(vector const& a, vector const& b) {
+        return emulation::each(a, b, [](T x, T y) { return x > y ? x : y; });
+    }
+    static vector abs(vector const& a) {
+        return emulation::each(a, [](T x) { return std::abs(x); });
+    }
+    static vector sqrt(vector const& a) {
+        return emulation::each(a, [](T x) { return std::sqrt(x); });
+    }
+    static bool any(mask const& m) {
+        for (bool lane : m.lane)
+            if (lane) return true;
+        return false;
+    }
+    static integers as_integers(vector const& a) { return std::bit_cast<integers>(a); }
+    static vector as_reals(integers const& a) { return std::bit_cast<vector>(a); }
+    static mask as_mask(mask const& m) { return m; }
+    static vector to_real(integers const& a) {
+        vector r;
+        for (std::size_t i = 0; i < lanes; ++i) r.lane[i] = static_cast<T>(a.lane[i]);
+        return r;
+    }
+    template <int Bits>
+    static integers shift_left(integers const& a) {
+        return emulation::each(a, [](integer_like<T> x) {
+            return static_cast<integer_like<T>>(static_cast<std::make_unsigned_t<integer_like<T>>>(x) << Bits);
+        });
+    }
+    template <int Bits>
+    static integers shift_right(integers const& a) {
+        return emulation::each(a, [](integer_like<T> x) { return static_cast<integer_like<T>>(x >> Bits); });
+    }
+};
+
+}  // namespace fovea::kernel

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/graph.hpp>
+#include <fovea/expr/literal.hpp>
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// neighbors: the keys of a query are the neighbours of a node, so only edges are visited.
+///
+/// The graph lists for each query the keys it sees (compressed sparse rows): graph.offsets (queries + 1),
+/// graph.keys (edges). An edge that is listed twice counts twice. A node without edges gets zeros.
+/// Cost: proportional to the edges. Keeps a view: the graph must outlive the attention.
+/// Errors: graph_error for offsets that do not ascend or keys out of range, before anything is written.
+struct neighbors_t : stage<role::mask> {
+    graph_view graph{};
+
+    constexpr neighbors_t() = default;
+    constexpr explicit neighbors_t(graph_view g) : graph(g) {}
+    constexpr auto predicate() const { return literal<bool>{true}; }
+    constexpr graph_view neighbor_list() const { return graph; }
+    std::string text() const {
+        return "neighbors(" + std::to_string(graph.queries()) + " nodes, " + std::to_string(graph.edges()) + " edges)";
+    }
+};
+
+constexpr neighbors_t neighbors(graph_view graph) { return neighbors_t(graph); }
+
+}  // namespace fovea

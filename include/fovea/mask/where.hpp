@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/functions.hpp>
+#include <fovea/expr/print.hpp>
+#include <fovea/expr/trace.hpp>
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// where: a query sees the keys for which a condition over the indices holds.
+///
+///     where(q_idx - kv_idx < 4096)       where(param(document)[q_idx] == param(document)[kv_idx])
+///     where([](auto at) { return at.kv_idx <= at.q_idx; })       called once, with placeholders
+///
+/// Piped masks intersect. Cost: tiles that the condition empties are never visited, tiles that it fills are
+/// not masked; both are read from the expression by intervals. A query that sees no key gets zeros.
+template <class E>
+struct where_t : stage<role::mask> {
+    [[no_unique_address]] E condition{};
+
+    constexpr where_t() = default;
+    constexpr explicit where_t(E const& e) : condition(e) {}
+    constexpr auto predicate() const { return condition; }
+    std::string text() const { return "where(" + print(condition) + ")"; }
+};
+
+template <fovea::expression E>
+constexpr where_t<E> where(E const& e) {
+    static_assert(!uses<E, score_t>,
+                  "fovea: a mask may use indices only; it uses score. For a threshold on scores, use rescore");
+    static_assert(!uses<E, q_t, k_t>, "fovea: a mask may use indices only; it uses features of query or key");
+    static_assert(is_condition<E>, "fovea: where needs a condition, such as kv_idx <= q_idx; this is a number");
+    return where_t<E>(e);
+}
+
+template <class F>
+    requires requires(F const& f) { trace_mask(f); }
+constexpr auto where(F const& f) {
+    return where(trace_mask(f));
+}
+
+}  // namespace fovea

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/pipe.hpp>
+
+#include <utility>
+
+namespace fovea {
+
+/// hardmax: weight one on the best key of each query, zero on the others (hard attention).
+///
+///     w_j = 1 for the first j with s_j = max_k s_k, else 0
+///
+/// Streaming: the best score and its position are carried; values are read only for the keys that win.
+/// Ties go to the lowest position. A query that sees no key gets zeros.
+struct hardmax_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "hardmax";
+
+    template <class T>
+    using state = located<T>;
+
+    template <class T, class Row>
+    static constexpr void fold(state<T>& s, Row const& row) {
+        merge(s, row.first_max());
+    }
+
+    template <class T>
+    static constexpr void merge(state<T>& s, state<T> const& other) {
+        bool const better = other.value > s.value || (other.value == s.value && other.key < s.key);
+        if (other.key >= 0 && (s.key < 0 || better)) s = other;
+    }
+
+    template <class T>
+    static constexpr index_t selected(state<T> const& s) {
+        return s.key;
+    }
+};
+inline constexpr hardmax_t hardmax{};
+
+}  // namespace fovea

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// unnormalized: the scores are the weights.
+///
+///     w_j = s_j
+///
+/// Elementwise: nothing is carried from key to key.
+struct unnormalized_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "unnormalized";
+    template <class V>
+    static constexpr V weight(V score) {
+        return score;
+    }
+};
+inline constexpr unnormalized_t unnormalized{};
+
+}  // namespace fovea

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Architectures are types: everything below the plan is a template on one, so that translation units built with
+// different flags never share a symbol. This is the one file that asks the compiler what it may use.
+#pragma once
+
+#include <string_view>
+
+namespace fovea::arch {
+
+/// x86-64 with AVX-512 F, BW, DQ and VL: 64-byte vectors, 32 registers.
+struct avx512 {
+    static constexpr std::string_view name = "avx512";
+    static constexpr int vector_bytes = 64;
+    static constexpr int registers = 32;
+};
+
+/// x86-64 with AVX2 and FMA: 32-byte vectors, 16 registers.
+struct avx2 {
+    static constexpr std::string_view name = "avx2";
+    static constexpr int vector_bytes = 32;
+    static constexpr int registers = 16;
+};
+
+/// The base of x86-64: 16-byte vectors, 16 registers, no fused multiply-add.
+struct sse2 {
+    static constexpr std::string_view name = "sse2";
+    static constexpr int vector_bytes = 16;
+    static constexpr int registers = 16;
+};
+
+/// AArch64: 16-byte vectors, 32 registers.
+struct neon {
+    static constexpr std::string_view name = "neon";
+    static constexpr int vector_bytes = 16;
+    static constexpr int registers = 32;
+};
+
+/// Vectors of any width made of plain arrays: to test widths the machine lacks, and where nothing else fits.
+template <int Bytes, int Registers = 16>
+struct emulated {
+    static constexpr std::string_view name = Bytes == 16 ? "emulated<16>" : Bytes == 32 ? "emulated<32>" : "emulated<64>";
+    static constexpr int vector_bytes = Bytes;
+    static constexpr int registers = Registers;
+};
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+using best = avx512;
+#elif defined(__AVX2__) && defined(__FMA__)
+using best = avx2;
+#elif defined(__SSE2__)
+using best = sse2;
+#elif defined(__aarch64__)
+using best = neon;
+#else
+using best = emulated<16>;
+#endif
+
+}  // namespace fovea::arch

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/index.hpp>
+
+#include <string>
+
+namespace fovea {
+
+/// as_is: the input itself, cut into heads along its features. Cost: none, nothing is copied.
+struct as_is_t {
+    using row_map_tag = void;
+    constexpr index_t features(index_t in) const { return in; }
+    std::string text() const { return "as_is"; }
+};
+inline constexpr as_is_t as_is{};
+
+}  // namespace fovea

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/project/as_is.hpp>
+#include <fovea/project/linear.hpp>
+#include <fovea/spec/heads.hpp>
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// project: how queries, keys and values arise from their sources, and into how many heads they are cut.
+///
+///     project(Wq, Wk, Wv)    project(Wq, Wk, as_is, heads<32, 8>)    project(linear(Wq, bq), as_is, as_is)
+///
+/// A bare matrix stands for linear(matrix). Head h takes the features h * d ... of a projected row.
+/// Cost: one matrix product per role; roles that read the same source through the same matrix share it.
+template <row_map Query, row_map Key, row_map Value, class Heads>
+struct project_t : stage<role::projection> {
+    using heads_type = Heads;
+    [[no_unique_address]] Query query{};
+    [[no_unique_address]] Key key{};
+    [[no_unique_address]] Value value{};
+
+    constexpr project_t() = default;
+    constexpr project_t(Query const& q, Key const& k, Value const& v) : query(q), key(k), value(v) {}
+    std::string text() const {
+        std::string line = "project(" + query.text() + ", " + key.text() + ", " + value.text();
+        if (Heads::query > 1 || Heads::key_value > 1) line += ", heads<" + std::to_string(Heads::query);
+        if (Heads::query != Heads::key_value) line += ", " + std::to_string(Heads::key_value);
+        return line + (Heads::query > 1 || Heads::key_value > 1 ? ">)" : ")");
+    }
+};
+
+namespace detail {
+template <class M>
+constexpr auto as_row_map(M& m) {
+    if constexpr (row_map<std::remove_cv_t<M>>) return m;
+    else return linear(m);
+}
+}  // namespace detail
+
+template <class Query, class Key, class Value, int QueryHeads = 1, int KeyValueHeads = 1>
+constexpr auto project(Query&& q, Key&& k, Value&& v, heads_t<QueryHeads, KeyValueHeads> = {}) {
+    auto const query = detail::as_row_map(q);
+    auto const key = detail::as_row_map(k);
+    auto const value = detail::as_row_map(v);
+    return project_t<std::remove_const_t<decltype(query)>, std::remove_const_t<decltype(key)>,
+                     std::remove_const_t<decltype(value)>, heads_t<QueryHeads, KeyValueHeads>>{query, key, value};
+}
+
+}  // namespace fovea

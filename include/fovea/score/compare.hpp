@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/functions.hpp>
+#include <fovea/expr/print.hpp>
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// compare: a score function from any expression of query and key features.
+///
+///     compare(sum(q * k) / 8)    compare(sum(param(v) * tanh(q + k)))
+///
+/// What stands inside sum() is added over the features; outside stand indices, parameters and other sums.
+/// Cost: products of q and k run as a matrix product, terms of one side once per row, the rest once per
+/// feature and pair; `explain` says which.
+template <class E>
+struct compare_t : stage<role::score> {
+    [[no_unique_address]] E body{};
+
+    constexpr compare_t() = default;
+    constexpr explicit compare_t(E const& e) : body(e) {}
+    constexpr auto expression() const { return body; }
+    std::string text() const { return "compare(" + print(body) + ")"; }
+};
+
+template <fovea::expression E>
+constexpr compare_t<E> compare(E const& e) {
+    static_assert(!uses<E, score_t>, "fovea: compare makes the score and cannot use it: for a change of it, use rescore");
+    return compare_t<E>(e);
+}
+
+}  // namespace fovea

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/score/compare.hpp>
+
+namespace fovea {
+
+/// gat_score: the score of graph attention, from one number per node and role.
+///
+///     s_ij = leaky_relu(sum_c target_hc q_ic + sum_c source_hc k_jc, slope)
+///
+/// `target` and `source` are (head, feature); q is the node that looks, k the neighbour looked at.
+/// Cost: the two sums once per node and head, one addition per edge.
+/// Source: Velickovic et al. 2018, equation 3, with a = [target || source].
+template <class Target, class Source, class Slope = float>
+constexpr auto gat_score(Target&& target, Source&& source, Slope slope = 0.2f) {
+    using namespace placeholders;
+    return compare(leaky_relu(
+        sum(param(std::forward<Target>(target))[head] * q) + sum(param(std::forward<Source>(source))[head] * k), slope));
+}
+
+}  // namespace fovea

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What each part of an attention has to offer. The engine reads these concepts and never a word.
+#pragma once
+
+#include <fovea/expr/analyze.hpp>
+#include <fovea/expr/node.hpp>
+#include <fovea/spec/row.hpp>
+#include <fovea/spec/stage.hpp>
+
+namespace fovea {
+
+/// A score function: how a query and a key are compared, as an expression.
+template <class S>
+concept score_function = stage_of<S, role::score> && requires(S const& s) {
+    { s.expression() } -> expression;
+};
+
+/// A rescoring: a new score as an expression of the old one.
+template <class S>
+concept rescoring = stage_of<S, role::rescoring> && requires(S const& s) {
+    { s.expression() } -> expression;
+};
+
+/// A mask: which keys a query sees, as a condition over indices.
+template <class M>
+concept mask = stage_of<M, role::mask> && requires(M const& m) {
+    { m.predicate() } -> expression;
+};
+
+/// A mask that lists the keys of each query instead of testing all of them.
+template <class M>
+concept enumerating_mask = mask<M> && requires(M const& m) { m.neighbor_list(); };
+
+/// A normalizer whose weights depend on one score alone: weight(score), generic in the value.
+template <class N>
+concept elementwise_normalizer = stage_of<N, role::normalizer> && requires(N const& n) {
+    { n.weight(0.0) } -> std::convertible_to<double>;
+};
+
+/// A normalizer that reads a row piece by piece, in any pieces:
+///     fold(state, row)      scores become weights; returns the factor for what was accumulated before
+///     merge(state, other)   joins two pieces; returns the factors of both
+///     finish(state)         the last factor; 0 for a row without keys
+///     log_sum(state)        the log-sum-exp, or what stands for it
+template <class N>
+concept streaming_normalizer =
+    stage_of<N, role::normalizer> &&
+    requires(N const& n, typename N::template state<double> s, row_archetype<double> row) {
+        { n.fold(s, row) } -> std::convertible_to<double>;
+        { n.merge(s, s).first } -> std::convertible_to<double>;
+        { n.finish(s) } -> std::convertible_to<double>;
+    };
+
+/// A streaming normalizer that gives all the weight to one key, selected(state); -1 for a row without keys.
+template <class N>
+concept one_hot_normalizer =
+    stage_of<N, role::normalizer> &&
+    requires(N const& n, typename N::template state<double> s, row_archetype<double> row) {
+        n.fold(s, row);
+        n.merge(s, s);
+        { n.selected(s) } -> std::convertible_to<index_t>;
+    };
+
+/// A normalizer that needs all scores of a row at once: normalize(row), in place.
+template <class N>
+concept whole_row_normalizer = stage_of<N, role::normalizer> && requires(N const& n, row_archetype<double> row) {
+    n.normalize(row);
+};
+
+template <class N>
+concept normalizer = elementwise_normalizer<N> || streaming_normalizer<N> || one_hot_normalizer<N> ||
+                     whole_row_normalizer<N>;
+
+/// An aggregator: how weights and values meet, one key after the other: step(sum so far, weight, value).
+template <class A>
+concept aggregator = stage_of<A, role::aggregator> && requires(A const& a) {
+    { a.step(0.0, 0.0, 0.0) } -> std::convertible_to<double>;
+};
+
+/// A map of one row of features to another: as_is, a linear map, and what is composed of them.
+template <class M>
+concept row_map = requires(M const& m) {
+    typename M::row_map_tag;
+    { m.features(index_t{}) } -> std::convertible_to<index_t>;
+    m.text();
+};
+
+/// A row map that is a matrix product: matrix, bias, is_transposed.
+template <class M>
+concept linear_map = row_map<M> && requires(M const& m) {
+    m.matrix(0, 0);
+    m.bias(0);
+    { M::is_transposed } -> std::convertible_to<bool>;
+};
+
+/// A projection: a row map for queries, keys and values, and the number of heads.
+template <class P>
+concept projection = stage_of<P, role::projection> && requires(P const& p) {
+    requires row_map<std::remove_cvref_t<decltype(p.query)>>;
+    requires row_map<std::remove_cvref_t<decltype(p.key)>>;
+    requires row_map<std::remove_cvref_t<decltype(p.value)>>;
+    P::heads_type::group;
+};
+
+/// A finish: what is done with the heads and features of the result.
+template <class F>
+concept finish = stage_of<F, role::finish>;
+
+}  // namespace fovea

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kinds of finishes, read from what they offer. Anything else that is a finish is a mistake of its author.
+#pragma once
+
+#include <fovea/spec/concepts.hpp>
+
+namespace fovea {
+
+/// A finish that lays the results of the heads side by side.
+template <class F>
+concept concatenating_finish = finish<F> && requires { requires F::concatenates_heads; };
+
+/// A finish that averages the results of the heads.
+template <class F>
+concept averaging_finish = finish<F> && requires { requires F::averages_heads; };
+
+/// A finish that passes the heads, side by side, through a row map: linear().
+template <class F>
+concept linear_finish = finish<F> && requires(F const& f) { requires row_map<std::remove_cvref_t<decltype(f.linear())>>; };
+
+/// A finish that changes each feature of the result by itself: expression().
+template <class F>
+concept pointwise_finish = finish<F> && requires(F const& f) {
+    { f.expression() } -> expression;
+};
+
+/// A finish that adds the source of the queries.
+template <class F>
+concept residual_finish = finish<F> && requires { requires F::adds_source; };
+
+template <class F>
+inline constexpr bool is_known_finish = concatenating_finish<F> || averaging_finish<F> || linear_finish<F> ||
+                                        pointwise_finish<F> || residual_finish<F>;
+
+}  // namespace fovea

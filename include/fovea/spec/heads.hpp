@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+namespace fovea {
+
+/// heads<Query, KeyValue>: how many heads a projection is cut into.
+///
+/// Query heads in groups of Query / KeyValue share a key/value head: head h reads h / (Query / KeyValue).
+/// heads<8> is multi-head, heads<32, 8> grouped-query, heads<32, 1> multi-query attention.
+template <int Query, int KeyValue = Query>
+struct heads_t {
+    static_assert(Query > 0 && KeyValue > 0, "fovea: an attention has at least one head");
+    static_assert(Query % KeyValue == 0,
+                  "fovea: the query heads cannot share the key/value heads: their number is not a multiple");
+    static constexpr int query = Query;
+    static constexpr int key_value = KeyValue;
+    static constexpr int group = Query / KeyValue;
+};
+
+template <int Query, int KeyValue = Query>
+inline constexpr heads_t<Query, KeyValue> heads{};
+
+}  // namespace fovea

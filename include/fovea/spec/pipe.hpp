@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pipe: puts a stage in its slot of the record. The only place where a bad pipeline is reported.
+#pragma once
+
+#include <fovea/core/diagnose.hpp>
+#include <fovea/spec/attention.hpp>
+
+namespace fovea {
+
+namespace detail {
+template <class Slot>
+inline constexpr bool is_empty_slot =
+    std::is_same_v<Slot, unprojected_t> || std::is_same_v<Slot, no_score_t> || std::is_same_v<Slot, everything_t> ||
+    std::is_same_v<Slot, no_normalizer_t> || std::is_same_v<Slot, no_aggregator_t>;
+
+/// The last role that an attention has filled; -1 for none.
+template <class Project, class Score, class Mask, class Normalize, class Aggregate>
+constexpr int last_role(attention<Project, Score, Mask, Normalize, Aggregate> const*) {
+    if (!is_empty_slot<Aggregate>) return static_cast<int>(role::aggregator);
+    if (!is_empty_slot<Normalize>) return static_cast<int>(role::normalizer);
+    if (!is_empty_slot<Mask>) return static_cast<int>(role::mask);
+    if (!is_empty_slot<Score>) return static_cast<int>(role::score);
+    if (!is_empty_slot<Project>) return static_cast<int>(role::projection);
+    return -1;
+}
+
+/// One sentence for a normalizer that offers a part of what it needs.
+template <class Normalize>
+constexpr bool check_normalizer() {
+    constexpr bool has_state = requires { typename Normalize::template state<double>; };
+    constexpr bool has_fold = requires(Normalize const& n, typename Normalize::template state<double> s,
+                                       row_archetype<double> row) { n.fold(s, row); };
+    constexpr bool has_merge =
+        requires(Normalize const& n, typename Normalize::template state<double> s) { n.merge(s, s); };
+    static_assert(!has_fold || has_merge,
+                  "fovea: this normalizer has fold but no merge: a streaming normalizer needs both, to combine two "
+                  "halves of a row");
+    static_assert(normalizer<Normalize> || (has_fold && !has_merge),
+                  "fovea: this is not a normalizer: give it weight(score), or state with fold, merge and finish, or "
+                  "normalize(row)");
+    static_assert(!has_state || has_fold || normalizer<Normalize>, "fovea: this normalizer has state but no fold");
+    return normalizer<Normalize>;
+}
+
+/// The sentences for a stage that does not fit behind what stands there; true where it fits.
+template <class Attention, class Stage>
+constexpr bool check_order() {
+    constexpr int last = last_role(static_cast<Attention const*>(nullptr));
+    constexpr role added = Stage::stage_role;
+    constexpr bool score_after_score = added == role::score && last == static_cast<int>(role::score);
+    constexpr bool second_projection = added == role::projection && last == static_cast<int>(role::projection);
+    constexpr bool second_normalizer = added == role::normalizer && last == static_cast<int>(role::normalizer);
+    constexpr bool second_aggregator = added == role::aggregator && last == static_cast<int>(role::aggregator);
+    constexpr bool repeated = score_after_score || second_projection || second_normalizer || second_aggregator;
+    static_assert(!second_projection, "fovea: this attention already has a projection; another cannot be added after it");
+    static_assert(!score_after_score,
+                  "fovea: this attention already has a score function; another cannot be added after it: to change the "
+                  "score, use rescore(expression of score)");
+    static_assert(!second_normalizer,
+                  "fovea: this attention already has a normalizer; another cannot be added after it");
+    static_assert(!second_aggregator,
+                  "fovea: this attention already has an aggregator; another cannot be added after it");
+    constexpr int rank = added == role::rescoring ? static_cast<int>(role::score) : static_cast<int>(added);
+    constexpr bool in_order = repeated || last <= rank || (added == role::finish);
+    static_assert(in_order || added != role::projection,
+                  "fovea: project(...) comes first: write it before the score function");
+    static_assert(in_order || added != role::score,
+                  "fovea: this is a score function: write it before the mask, the normalizer and the aggregator");
+    static_assert(in_order || added != role::rescoring,
+                  "fovea: rescore changes the score: write it after the score function and before the mask");
+    static_assert(in_order || added != role::mask,
+                  "fovea: this is a mask: write it after the score function and before the normalizer");
+    static_assert(in_order || added != role::normalizer,
+                  "fovea: this is a normalizer: write it before the aggregator");
+    constexpr bool nothing_to_rescore = added == role::rescoring && last < static_cast<int>(role::score);
+    static_assert(!nothing_to_rescore, "fovea: there is no score to rescore yet: write a score function before it");
+    constexpr bool nothing_to_finish = added == role::finish && last < static_cast<int>(role::aggregator);
+    static_assert(!nothing_to_finish,
+                  "fovea: there is no result to finish yet: write an aggregator such as weighted_sum before it");
+    return in_order && !repeated && !nothing_to_rescore && !nothing_to_finish;
+}
+
+template <class P, class C, class M, class N, class A, class S>
+constexpr auto place(attention<P, C, M, N, A> const& a, S const& s) {
+    if constexpr (S::stage_role == role::projection) {
+        return attention<S, C, M, N, A>{s, a.score, a.mask, a.normalize, a.aggregate};
+    } else if constexpr (S::stage_role == role::score) {
+        return attention<P, S, M, N, A>{a.project, s, a.mask, a.normalize, a.aggregate};
+    } else if constexpr (S::stage_role == role::rescoring) {
+        return attention<P, rescored<C, S>, M, N, A>{a.project, {a.score, s}, a.mask, a.normalize, a.aggregate};
+    } else if constexpr (S::stage_role == role::mask) {
+        if constexpr (is_empty_slot<M>)
+            return attention<P, C, S, N, A>{a.project, a.score, s, a.normalize, a.aggregate};
+        else
+            return attention<P, C, intersection<M, S>, N, A>{
+                a.project, a.score, {a.mask, s}, a.normalize, a.aggregate};
+    } else if constexpr (S::stage_role == role::normalizer) {
+        return attention<P, C, M, S, A>{a.project, a.score, a.mask, s, a.aggregate};
+    } else if constexpr (S::stage_role == role::aggregator) {
+        return attention<P, C, M, N, S>{a.project, a.score, a.mask, a.normalize, s};
+    } else {
+        return attention<P, C, M, N, finished<A, S>>{a.project, a.score, a.mask, a.normalize, {a.aggregate, s}};
+    }
+}
+}  // namespace detail
+
+/// What may stand on either side of the pipe.
+template <class T>
+concept pipeable = attention_stage<T> || attention_spec<T>;
+
+/// can_follow<Attention, Stage>: whether the stage may be added; it asks and never asserts.
+template <class Attention, class Stage>
+concept can_follow = attention_spec<Attention> && attention_stage<Stage> && requires {
+    requires detail::last_role(static_cast<Attention const*>(nullptr)) <= static_cast<int>(Stage::stage_role);
+};
+
+template <pipeable Left, attention_stage Right>
+constexpr auto operator|(Left const& left, Right const& right) {
+    if constexpr (attention_stage<Left>) {
+        return (empty_attention{} | left) | right;
+    } else {
+        bool constexpr fits = [] {
+            if constexpr (detail::check_order<Left, Right>()) {
+                if constexpr (Right::stage_role == role::normalizer) return detail::check_normalizer<Right>();
+                else return true;
+            } else {
+                return false;
+            }
+        }();
+        if constexpr (fits) return detail::place(left, right);
+        else return ill_formed{};
+    }
+}
+
+template <class Right>
+constexpr ill_formed operator|(ill_formed, Right const&) {
+    return {};
+}
+
+/// a | mask && mask: the compiler reads (a | mask) && mask.
+template <attention_spec Left, attention_stage Right>
+constexpr ill_formed operator&&(Left const&, Right const&) {
+    static_assert(never<Left>,
+                  "fovea: `|` binds tighter than `&&`: put parentheses around the mask, or pipe the masks one after "
+                  "the other");
+    return {};
+}
+
+}  // namespace fovea

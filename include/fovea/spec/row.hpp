@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/index.hpp>
+
+#include <concepts>
+#include <limits>
+
+namespace fovea {
+
+/// The score of a pair that does not take part.
+template <class T>
+inline constexpr T excluded = -std::numeric_limits<T>::infinity();
+
+/// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
+///
+///     row.max()            the greatest score; excluded when no pair takes part
+///     row.first_max()      that score and the position of the first key that has it
+///     row.map(f)           each score s becomes the weight f(s), of an excluded pair 0
+///     row.map_and_sum(f)   the same, and the sum of the new weights
+///     row.size(), row[i]   single scores, for algorithms over whole rows; row.key(i) their keys
+///
+/// f is generic: it takes a number or a batch of them.
+template <class R>
+concept score_row = requires(R row, index_t i) {
+    typename R::value_type;
+    { row.max() } -> std::convertible_to<typename R::value_type>;
+    { row.size() } -> std::convertible_to<index_t>;
+    { row.key(i) } -> std::convertible_to<index_t>;
+    row[i];
+    row.first_max();
+    row.map([](auto s) { return s; });
+    row.map_and_sum([](auto s) { return s; });
+};
+
+/// A score and the position of the key that has it.
+template <class T>
+struct located {
+    T value = excluded<T>;
+    index_t key = -1;
+};
+
+/// row_archetype: the least that a score_row offers; concepts are checked against it.
+template <class T>
+struct row_archetype {
+    using value_type = T;
+    T* scores = nullptr;
+    T max() const { return T{}; }
+    located<T> first_max() const { return {}; }
+    void map(auto f) const { static_cast<void>(f(T{})); }
+    T map_and_sum(auto f) const { return static_cast<T>(f(T{})); }
+    index_t size() const { return 0; }
+    T& operator[](index_t i) const { return scores[i]; }
+    index_t key(index_t i) const { return i; }
+};
+
+}  // namespace fovea

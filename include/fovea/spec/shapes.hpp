@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The shapes of a call: views brought to one rank, and every check, before anything is written.
+#pragma once
+
+#include <fovea/core/view.hpp>
+#include <fovea/expr/analyze.hpp>
+#include <fovea/spec/attention.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace fovea {
+
+/// (position, feature) or (batch, position, feature) as (batch, head, position, feature); rank 4 stays.
+template <class T, int Rank>
+constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
+    static_assert(Rank >= 2 && Rank <= 4,
+                  "fovea: queries, keys, values and results are (position, feature), (batch, position, feature) or "
+                  "(batch, head, position, feature)");
+    if constexpr (Rank == 2) return {v.data, {1, 1, v.extent(0), v.extent(1)}, {0, 0, v.stride(0), 1}};
+    else if constexpr (Rank == 3)
+        return {v.data, {v.extent(0), 1, v.extent(1), v.extent(2)}, {v.stride(0), 0, v.stride(1), 1}};
+    else return v;
+}
+
+/// (query) or (batch, query) as (batch, head, query); rank 3 stays.
+template <class T, int Rank>
+constexpr view<T, 3> as_rows(view<T, Rank> const& v) {
+    static_assert(Rank >= 1 && Rank <= 3, "fovea: lse is (query), (batch, query) or (batch, head, query)");
+    if constexpr (Rank == 1) return {v.data, {1, 1, v.extent(0)}, {0, 0, 1}};
+    else if constexpr (Rank == 2) return {v.data, {v.extent(0), 1, v.extent(1)}, {v.stride(0), 0, 1}};
+    else return v;
+}
+
+/// (batch, 1, position, heads * feature) as (batch, head, position, feature): the same elements.
+template <class T>
+constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, std::string const& argument) {
+    if (v.extent(1) != 1)
+        throw shape_error(argument + " has " + std::to_string(v.extent(1)) +
+                          " heads; an attention that makes its own heads takes (batch, position, feature)");
+    if (v.extent(3) % heads != 0)
+        throw shape_error(argument + " has " + std::to_string(v.extent(3)) + " features, not a multiple of its " +
+                          std::to_string(heads) + " heads");
+    auto const size = v.extent(3) / heads;
+    return {v.data, {v.extent(0), heads, v.extent(2), size}, {v.stride(0), size, v.stride(2), 1}};
+}
+
+namespace detail {
+inline void require(bool fits, std::string const& sentence) {
+    if (!fits) throw shape_error(sentence);
+}
+
+inline void require_equal(index_t has, index_t needs, char const* argument, char const* what, char const* other) {
+    if (has != needs)
+        throw shape_error(std::string(argument) + " has " + std::to_string(has) + " " + what + ", " + other + " has " +
+                          std::to_string(needs));
+}
+
+/// True where some sum compares query and key feature by feature.
+template <class E>
+inline constexpr bool compares_features = false;
+template <class Operation, class... Children>
+inline constexpr bool compares_features<node<Operation, Children...>> = (compares_features<Children> || ...);
+template <class Body>
+inline constexpr bool compares_features<node<operations::sum, Body>> = uses<Body, q_t> && uses<Body, k_t>;
+
+/// The addresses that a view can touch.
+template <class T, int Rank>
+std::pair<std::uintptr_t, std::uintptr_t> address_range(view<T, Rank> const& v) {
+    index_t low = 0, high = 0;
+    for (std::size_t i = 0; i < std::size_t{Rank}; ++i) {
+        if (v.extents[i] == 0) return {0, 0};
+        auto const reach = (v.extents[i] - 1) * v.strides[i];
+        (reach < 0 ? low : high) += reach;
+    }
+    auto const base = reinterpret_cast<std::uintptr_t>(v.data);
+    auto const bytes = [](index_t n) { return static_cast<std::uintptr_t>(n) * sizeof(T); };
+    return {base + bytes(low), base + bytes(high + 1)};
+}
+
+template <class A, int RankA, class B, int RankB>
+void require_apart(view<A, RankA> const& written, char const* name, view<B, RankB> const& read, char const* other) {
+    auto const [a, a_end] = address_range(written);
+    auto const [b, b_end] = address_range(read);
+    require(a >= b_end || b >= a_end, std::string(name) + " overlaps " + other + " in memory: it would be overwritten while it is read");
+}
+}  // namespace detail
+
+/// Checks the operands of one attention on (batch, head, position, feature) views.
+///
+/// Errors: shape_error naming the argument, what it has and what was needed.
+template <class Score, class Q, class K, class V, class Out>
+void check_shapes(view<Q const, 4> const& q, view<K const, 4> const& k, view<V const, 4> const& v,
+                  view<Out, 4> const& out) {
+    using detail::require_equal;
+    require_equal(k.extent(0), q.extent(0), "key", "batch elements", "query");
+    require_equal(v.extent(0), q.extent(0), "value", "batch elements", "query");
+    require_equal(v.extent(1), k.extent(1), "value", "heads", "key");
+    require_equal(v.extent(2), k.extent(2), "value", "positions", "key");
+    if (k.extent(1) == 0 || q.extent(1) % k.extent(1) != 0)
+        throw shape_error("query has " + std::to_string(q.extent(1)) + " heads, not a multiple of the " +
+                          std::to_string(k.extent(1)) + " heads of key and value");
+    using expression = decltype(std::declval<Score const&>().expression());
+    if constexpr (detail::compares_features<expression>)
+        if (q.extent(3) != k.extent(3))
+            throw shape_error("the score compares query and key feature by feature: query has " +
+                              std::to_string(q.extent(3)) + " features, key has " + std::to_string(k.extent(3)));
+    require_equal(out.extent(0), q.extent(0), "result", "batch elements", "query");
+    require_equal(out.extent(1), q.extent(1), "result", "heads", "query");
+    require_equal(out.extent(2), q.extent(2), "result", "positions", "query");
+    require_equal(out.extent(3), v.extent(3), "result", "features", "value");
+    detail::require_apart(out, "result", q, "query");
+    detail::require_apart(out, "result", k, "key");
+    detail::require_apart(out, "result", v, "value");
+}
+
+/// Checks a requested log-sum-exp: (batch, head, query).
+template <class T, class Q>
+void check_lse(view<T, 3> const& lse, view<Q const, 4> const& q) {
+    for (int axis = 0; axis < 3; ++axis)
+        detail::require(lse.extent(axis) == q.extent(axis),
+                        "lse is " + to_text(lse.extents) + ", (batch, head, query) of the call is (" +
+                            std::to_string(q.extent(0)) + ", " + std::to_string(q.extent(1)) + ", " +
+                            std::to_string(q.extent(2)) + ")");
+}
+
+/// Checks requested weights: (batch, head, query, key).
+template <class T, class Q, class K>
+void check_weights(view<T, 4> const& weights, view<Q const, 4> const& q, view<K const, 4> const& k) {
+    extents_t<4> const needed{q.extent(0), q.extent(1), q.extent(2), k.extent(2)};
+    detail::require(weights.extents == needed, "weights are " + to_text(weights.extents) +
+                                                   ", (batch, head, query, key) of the call is " + to_text(needed));
+}
+
+}  // namespace fovea

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Scaled dot-product attention on (batch, head, position, feature): bool masks are tables in where, float masks tables
+// in rescore, an explicit scale is a factor in compare.
+
+#include "engines.hpp"
+#include "load.hpp"
+#include "runner.hpp"
+
+#include <fovea/fovea.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace conformance {
+namespace {
+
+using namespace fovea::placeholders;
+
+template <class T, class Use>
+void with_mask(test_case const& subject, auto const& scored, Use const& use) {
+    auto const& query = subject["q"].shape;
+    fovea::extents_t<4> const pairs{query[0], query[1], query[2], subject["k"].shape[2]};
+    auto const causal = subject.attribute<std::string>("causal");
+    if (!subject.has("mask")) {
+        if (causal == "top_left") use(scored | fovea::causal);
+        else if (causal == "bottom_right") use(scored | fovea::causal_at_end);
+        else use(scored);
+    } else if (causal != "none") {
+        throw malformed(subject.name() + ": causal beside a mask is not expressed");
+    } else if (subject["mask"].dtype == dtype::boolean) {
+        auto const mask = broadcast<bool, 4>(subject["mask"], pairs);
+        use(scored | fovea::where(fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+    } else {
+        auto const mask = broadcast<T, 4>(subject["mask"], pairs);
+        use(scored | fovea::rescore(score + fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+    }
+}
+
+template <class T, class Use>
+void with_specification(test_case const& subject, Use const& use) {
+    auto const scale = subject.attribute<double>("scale");
+    auto const usual = 1 / std::sqrt(static_cast<double>(subject["q"].shape[3]));
+    if (std::abs(scale - usual) < 1e-12) with_mask<T>(subject, fovea::scaled_dot, use);
+    else with_mask<T>(subject, fovea::compare(sum(q * k) * static_cast<T>(scale)), use);
+}
+
+template <class Engine>
+void run_with(test_case const& subject, checks& all) {
+    using value = typename Engine::value;
+    auto const query = load<value, 4>(subject["q"]), key = load<value, 4>(subject["k"]), values = load<value, 4>(subject["v"]);
+    fovea::tensor<value, 4> result({query.extent(0), query.extent(1), query.extent(2), values.extent(3)});
+    fovea::tensor<value, 4> probabilities({query.extent(0), query.extent(1), query.extent(2), key.extent(2)});
+
+    with_specification<value>(subject, [&](auto const& scored) {
+        auto const attention = scored | fovea::softmax | fovea::weighted_sum;
+        if (subject.has("weights"))
+            Engine::attend(attention, query.view(), key.view(), values.view(), result.view(), fovea::weights(probabilities.view()));
+        else
+            Engine::attend(attention, query.view(), key.view(), values.view(), result.view());
+    });
+    all.compare(Engine::name, Engine::computes, "out", result);
+    if (subject.has("weights")) all.compare(Engine::name, Engine::computes, "weights", probabilities);
+}
+
+outcome run(test_case const& subject) {
+    checks all(subject);
+    if (subject["q"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
+    run_with<float64_engine>(subject, all);
+    run_with<reference_engine>(subject, all);
+    return all.finish();
+}
+
+registration const registered{"sdpa", run};
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,15 @@
+# The build has compiled every header alone; this counts that none was left out.
+include(${CMAKE_CURRENT_LIST_DIR}/../report.cmake)
+
+foreach(object IN LISTS OBJECTS)
+    if(NOT EXISTS ${object})
+        problem("${object} was not built")
+    endif()
+endforeach()
+headers_in(headers .)
+list(LENGTH headers count)
+list(LENGTH OBJECTS compiled)
+if(NOT compiled EQUAL count)
+    problem("${compiled} headers were compiled alone, and there are ${count}: configure again")
+endif()
+finish(${count} "headers")
