@@ -20,18 +20,6 @@ struct work {
 /// Seconds of sampling per repetition; set by --seconds.
 inline double sampling_seconds = 0.1;
 
-/// The mean of a quantity of the machine before (at construction) and after (at `mean`) what it judges.
-template <class Measure>
-class around {
-public:
-    explicit around(Measure measure) : measure_(measure), before_(measure_()) {}
-    double mean() const { return (before_ + measure_()) / 2; }
-
-private:
-    Measure measure_;
-    double before_;
-};
-
 /// measure: times the call for one repetition and sets the counters; T is the type arithmetic is done in.
 ///
 /// The machine is measured right before and right after, so that ratios hold where the clock does not.
@@ -40,13 +28,14 @@ template <class T, class Call, class... Plain>
 void measure(benchmark::State& state, work const& done, Call call, Plain... plain) {
     auto const report = [&state](char const* name, double value) { state.counters[name] = value; };
     for (auto _ : state) {
-        around const peak([&] { return yardstick::fma_peak<T>(done.threads); });
-        around const bandwidth([&] { return done.bytes > 0 ? yardstick::read_bandwidth(done.threads) : 0.0; });
+        yardstick::around const peak([&] { return yardstick::fma_peak<T>(done.threads); });
+        auto const reads = done.bytes > 0;
+        yardstick::around const bandwidth([&] { return reads ? yardstick::read_bandwidth(done.threads) : 0.0; });
         auto const seconds = yardstick::time_in_turn(sampling_seconds, call, plain...);
         state.SetIterationTime(seconds[0]);
         report("gflops", done.flops / seconds[0] / 1e9);
         report("of_peak", done.flops / seconds[0] / peak.mean());
-        if (done.bytes > 0) report("of_bandwidth", done.bytes / seconds[0] / bandwidth.mean());
+        if (reads) report("of_bandwidth", done.bytes / seconds[0] / bandwidth.mean());
         if (done.terms > 0) report("terms_per_second", done.terms / seconds[0]);
         if (done.edges > 0) report("edges_per_second", done.edges / seconds[0]);
         if constexpr (sizeof...(Plain) == 1) report("over_plain", seconds[0] / seconds[1]);

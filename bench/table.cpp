@@ -55,7 +55,7 @@ bool table::ReportContext(Context const& context) {
                 yardstick::fma_peak<double>() / 1e9);
     std::printf("memory    %.1f GB/s read by one core, %.1f by two\n\n", yardstick::read_bandwidth() / 1e9,
                 yardstick::read_bandwidth(2) / 1e9);
-    std::printf("%-8s %-10s %-4s %-32s %12s %9s %8s\n", "", "family", "type", "sizes", "time", "GFLOP/s", "of peak");
+    std::printf("%-8s %-10s %-4s %-40s %12s %9s %8s\n", "", "family", "type", "sizes", "time", "GFLOP/s", "of peak");
     return true;
 }
 
@@ -80,7 +80,7 @@ void table::print(Run const& run) {
     if (auto const fused = milliseconds_.find("attend" + name.substr(row.who.size()));
         row.who == "unfused" && fused != milliseconds_.end())
         text += "  " + format("%.1f times attend", time / fused->second);
-    std::printf("%-8s %-10s %-4s %-32s %12s %9.1f %8.2f%s\n", row.who.c_str(), row.family.c_str(), row.type.c_str(),
+    std::printf("%-8s %-10s %-4s %-40s %12s %9.1f %8.2f%s\n", row.who.c_str(), row.family.c_str(), row.type.c_str(),
                 row.sizes.c_str(), duration(time).c_str(), counter("gflops"), counter("of_peak"), text.c_str());
     std::fflush(stdout);
 }

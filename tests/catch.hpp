@@ -18,9 +18,7 @@ using Catch::Detail::Approx;
 namespace Matchers {
 
 // Catch2 3 calls this one ContainsSubstring.
-inline auto ContainsSubstring(std::string const& part) {
-    return Contains(part);
-}
+inline auto ContainsSubstring(std::string const& part) { return Contains(part); }
 
 }  // namespace Matchers
 }  // namespace Catch

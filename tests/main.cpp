@@ -6,6 +6,4 @@
 #endif
 #include "catch.hpp"
 
-int main(int argc, char** argv) {
-    return Catch::Session().run(argc, argv);
-}
+int main(int argc, char** argv) { return Catch::Session().run(argc, argv); }

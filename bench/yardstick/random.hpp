@@ -9,10 +9,9 @@
 namespace yardstick {
 
 /// A tensor of independent values of mean 0 and variance 1, uniform; the same for the same seed.
-template <class T, std::size_t Rank>
-fovea::tensor<T, static_cast<int>(Rank)> random_tensor(std::array<fovea::index_t, Rank> extents, std::uint64_t seed,
-                                                       double scale = 1.0) {
-    fovea::tensor<T, static_cast<int>(Rank)> result(extents);
+template <class T, int Rank>
+fovea::tensor<T, Rank> random_tensor(fovea::extents_t<Rank> const& extents, std::uint64_t seed, double scale = 1) {
+    fovea::tensor<T, Rank> result(extents);
     std::mt19937_64 bits(seed);
     auto const reach = static_cast<T>(1.7320508075688772 * scale);
     std::uniform_real_distribution<T> value(-reach, reach);

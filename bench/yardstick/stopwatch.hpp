@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace yardstick {
@@ -22,6 +23,18 @@ double time_once(Call&& call) {
     call();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+/// The mean of a quantity of the machine before (at construction) and after (at `mean`) what it judges.
+template <class Measure>
+class around {
+public:
+    explicit around(Measure measure) : measure_(measure), before_(measure_()) {}
+    double mean() const { return (before_ + measure_()) / 2; }
+
+private:
+    Measure measure_;
+    double before_;
+};
 
 /// stopwatch: the time of one call of something, from many samples.
 ///

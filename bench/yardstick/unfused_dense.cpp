@@ -4,24 +4,26 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace unfused {
 namespace {
 
-/// Row i of the scores of one head.
+/// Row i of the scores of one head becomes weights; keys that are not visible get 0.
 template <class T, class Row>
-void apply(steps<T> const& between, Row row, index_t i, index_t head) {
-    constexpr T invisible = -std::numeric_limits<T>::infinity();
+void weigh(steps<T> const& between, Row row, index_t i, index_t head) {
     index_t const keys = row.size();
+    index_t const first = between.window ? std::clamp<index_t>(i - between.window + 1, 0, keys) : 0;
+    index_t const last = between.causal ? std::min(i + 1, keys) : keys;
+    auto visible = row.segment(first, last - first);
     if (!between.alibi_slopes.empty()) {
         T const slope = between.alibi_slopes[static_cast<std::size_t>(head)];
-        row.array() += slope * Eigen::Array<T, 1, Eigen::Dynamic>::LinSpaced(keys, static_cast<T>(-i),
-                                                                             static_cast<T>(keys - 1 - i));
+        visible.array() += slope * Eigen::Array<T, 1, Eigen::Dynamic>::LinSpaced(
+                                       visible.size(), static_cast<T>(first - i), static_cast<T>(last - 1 - i));
     }
-    if (between.softcap != 0) row = between.softcap * (row.array() / between.softcap).tanh();
-    if (between.causal) row.tail(std::max<index_t>(keys - 1 - i, 0)).setConstant(invisible);
-    if (between.window != 0) row.head(std::clamp<index_t>(i - between.window + 1, 0, keys)).setConstant(invisible);
+    if (between.softcap != 0) visible = between.softcap * (visible.array() / between.softcap).tanh();
+    softmax(visible);
+    row.head(first).setZero();
+    row.tail(keys - last).setZero();
 }
 
 }  // namespace
@@ -34,15 +36,12 @@ fovea::tensor<T, 2> const& attend(fovea::view<T const, 4> query, fovea::view<T c
     if (stored.extents != fovea::extents_t<2>{queries, keys}) stored = fovea::tensor<T, 2>({queries, keys});
     Eigen::Map<matrix<T>> scores(stored.data(), queries, keys);
 
-    auto const scale = 1 / std::sqrt(static_cast<T>(query.extent(3)));
+    auto const scale = between.scale != 0 ? between.scale : 1 / std::sqrt(static_cast<T>(query.extent(3)));
     auto const group = query.extent(1) / key.extent(1);
     for (index_t batch = 0; batch < query.extent(0); ++batch)
         for (index_t head = 0; head < query.extent(1); ++head) {
             scores.noalias() = scale * head_of(query, batch, head) * head_of(key, batch, head / group).transpose();
-            for (index_t i = 0; i < queries; ++i) {
-                apply(between, scores.row(i), i, head);
-                softmax(scores.row(i));
-            }
+            for (index_t i = 0; i < queries; ++i) weigh(between, scores.row(i), i, head);
             head_of(result, batch, head).noalias() = scores * head_of(value, batch, head / group);
         }
     return stored;
@@ -65,6 +64,24 @@ void additive(fovea::view<T const, 4> query, fovea::view<T const, 4> key, fovea:
         }
 }
 
+template <class T>
+fovea::tensor<T, 2> product(fovea::view<T const, 2> a, fovea::view<T const, 2> b) {
+    using operand = Eigen::Map<matrix<T> const>;
+    fovea::tensor<T, 2> result({a.extent(0), b.extent(1)});
+    Eigen::Map<matrix<T>>(result.data(), a.extent(0), b.extent(1)).noalias() =
+        operand(a.data, a.extent(0), a.extent(1)) * operand(b.data, b.extent(0), b.extent(1));
+    return result;
+}
+
+template <class T>
+fovea::tensor<T, 4> unit_rows(fovea::view<T const, 4> rows) {
+    fovea::tensor<T, 4> result(rows.extents);
+    for (index_t batch = 0; batch < rows.extent(0); ++batch)
+        for (index_t head = 0; head < rows.extent(1); ++head)
+            head_of(result.view(), batch, head) = head_of(rows, batch, head).rowwise().normalized();
+    return result;
+}
+
 template fovea::tensor<float, 2> const& attend(fovea::view<float const, 4>, fovea::view<float const, 4>,
                                                fovea::view<float const, 4>, fovea::view<float, 4>,
                                                steps<float> const&);
@@ -73,5 +90,7 @@ template fovea::tensor<double, 2> const& attend(fovea::view<double const, 4>, fo
                                                 steps<double> const&);
 template void additive(fovea::view<float const, 4>, fovea::view<float const, 4>, fovea::view<float const, 4>,
                        fovea::view<float const, 1>, fovea::view<float, 4>);
+template fovea::tensor<float, 2> product(fovea::view<float const, 2>, fovea::view<float const, 2>);
+template fovea::tensor<float, 4> unit_rows(fovea::view<float const, 4>);
 
 }  // namespace unfused

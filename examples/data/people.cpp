@@ -25,10 +25,22 @@ std::string normalized(std::string_view name) {
 
 std::vector<person> const& all() {
     static std::vector<person> const list{
-        {"Ada Lovelace", 1815},     {"Alan Turing", 1912},      {"Blaise Pascal", 1623},      {"Carl Friedrich Gauss", 1777},
-        {"Charles Babbage", 1791},  {"Claude Shannon", 1916},   {"Emmy Noether", 1882},       {"Grace Hopper", 1906},
-        {"John von Neumann", 1903}, {"Katherine Johnson", 1918}, {"Leonhard Euler", 1707},    {"Sofya Kovalevskaya", 1850},
-        {"Sophie Germain", 1776},   {"Srinivasa Ramanujan", 1887}, {"Maryam Mirzakhani", 1977}, {"Alonzo Church", 1903},
+        {"Ada Lovelace", 1815},
+        {"Alan Turing", 1912},
+        {"Blaise Pascal", 1623},
+        {"Carl Friedrich Gauss", 1777},
+        {"Charles Babbage", 1791},
+        {"Claude Shannon", 1916},
+        {"Emmy Noether", 1882},
+        {"Grace Hopper", 1906},
+        {"John von Neumann", 1903},
+        {"Katherine Johnson", 1918},
+        {"Leonhard Euler", 1707},
+        {"Sofya Kovalevskaya", 1850},
+        {"Sophie Germain", 1776},
+        {"Srinivasa Ramanujan", 1887},
+        {"Maryam Mirzakhani", 1977},
+        {"Alonzo Church", 1903},
     };
     return list;
 }

@@ -63,7 +63,7 @@ std::vector<std::string> const& tokens() {
 
 fovea::tensor<float, 3> embeddings() {
     auto const count = static_cast<index_t>(lexicon.size());
-    auto result = yardstick::random_tensor<float>(std::array<index_t, 3>{1, count, features}, 11, 0.12);
+    auto result = yardstick::random_tensor<float, 3>({1, count, features}, 11, 0.12);
     for (index_t i = 0; i < count; ++i)
         for (auto const& [meaning, amount] : lexicon[static_cast<std::size_t>(i)].blend)
             for (index_t c = 0; c < features; ++c) result(0, i, c) += amount * direction(meaning, c);

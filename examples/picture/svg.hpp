@@ -44,7 +44,8 @@ public:
     }
 
     /// A band from one point to another whose width and colour change evenly along it.
-    void band(point from, point to, double from_width, double to_width, colour const& from_fill, colour const& to_fill) {
+    void band(point from, point to, double from_width, double to_width, colour const& from_fill,
+              colour const& to_fill) {
         double const dx = to.x - from.x, dy = to.y - from.y, length = std::hypot(dx, dy);
         double const nx = -dy / length / 2, ny = dx / length / 2;
         ++gradients_;

@@ -102,9 +102,9 @@ void read_npy(tensor& t) {
     bytes = read_bytes(t.file);
 
     constexpr std::array<unsigned char, 8> magic{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
-    bool const starts = bytes.size() >= 10 && std::equal(magic.begin(), magic.end(), bytes.begin(),
-                            [](unsigned char want, std::byte have) { return want == std::to_integer<unsigned char>(have); });
-    if (!starts) reject(t.file, "is not a NumPy file of version 1.0");
+    auto const same = [](unsigned char want, std::byte have) { return want == std::to_integer<unsigned char>(have); };
+    if (bytes.size() < 10 || !std::equal(magic.begin(), magic.end(), bytes.begin(), same))
+        reject(t.file, "is not a NumPy file of version 1.0");
     std::size_t const start = 10u + little_endian<std::uint16_t>(bytes.data() + 8);
     if (bytes.size() < start) reject(t.file, "ends within its header");
 

@@ -81,7 +81,8 @@ template <class T>
 comparison compare(tensor const& expected, std::span<T const> got, shape const& got_shape, arithmetic computed) {
     constexpr auto never = std::numeric_limits<double>::infinity();
     if (got_shape != expected.shape)
-        return {false, never, expected.name + " has shape " + to_string(got_shape) + ", expected " + to_string(expected.shape)};
+        return {false, never, expected.name + " has shape " + to_string(got_shape) + ", expected " +
+                                  to_string(expected.shape)};
     if (got.size() != expected.size())
         return {false, never, expected.name + " has " + std::to_string(got.size()) + " elements, expected " +
                                   std::to_string(expected.size())};

@@ -36,8 +36,8 @@ public:
 
     /// `engine` names who computed, "float32 engine" for instance.
     template <class T>
-    void compare(std::string const& engine, arithmetic computed, std::string_view tensor_name, std::vector<T> const& got,
-                 shape const& got_shape) {
+    void compare(std::string const& engine, arithmetic computed, std::string_view tensor_name,
+                 std::vector<T> const& got, shape const& got_shape) {
         auto const& expected = subject_[tensor_name];
         auto const result = conformance::compare(expected, std::span<T const>(got), got_shape, computed);
         auto& seen = compared_[engine];

@@ -25,9 +25,9 @@ fs::path normal(fs::path const& path) {
 }
 
 bool chosen_by(selection const& chosen, fs::path const& directory) {
-    auto const name = case_of(directory);
-    return (chosen.family.empty() || chosen.family == family_of(directory)) &&
-           (chosen.test_case.empty() || chosen.test_case == name || chosen.test_case == family_of(directory) + "/" + name);
+    auto const family = family_of(directory), name = case_of(directory);
+    return (chosen.family.empty() || chosen.family == family) &&
+           (chosen.test_case.empty() || chosen.test_case == name || chosen.test_case == family + "/" + name);
 }
 
 struct tally {
@@ -40,7 +40,8 @@ struct tally {
 };
 
 outcome run_one(test_case const& subject, std::vector<family> const& known) {
-    auto const found = std::find_if(known.begin(), known.end(), [&](auto const& f) { return f.name == subject.family(); });
+    auto const found =
+        std::find_if(known.begin(), known.end(), [&](auto const& each) { return each.name == subject.family(); });
     if (found == known.end()) return skipped{"family not expressed yet"};
     try {
         return found->run(subject);
@@ -68,10 +69,11 @@ void count(tally& totals, std::string const& name, outcome const& result, std::o
 
 void print(std::string const& name, tally const& totals, std::ostream& report) {
     auto const& [good, bad, left] = totals.counts;
-    report << std::left << std::setw(22) << name << std::right << std::setw(4) << good << " passed" << std::setw(4) << bad
-           << " failed" << std::setw(4) << left << " skipped";
+    report << std::left << std::setw(22) << name << std::right << std::setw(4) << good << " passed" << std::setw(4)
+           << bad << " failed" << std::setw(4) << left << " skipped";
     if (good != 0)
-        report << "   worst error " << std::setprecision(2) << totals.worst << " of its allowance (" << totals.where << ")";
+        report << "   worst error " << std::setprecision(2) << totals.worst << " of its allowance (" << totals.where
+               << ")";
     report << '\n';
     for (auto const& each : totals.failures) report << "  failed   " << each << '\n';
     for (auto const& [reason, names] : totals.skips) {

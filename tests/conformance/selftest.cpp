@@ -53,7 +53,7 @@ struct toy {
     toy() {
         fs::remove_all(root);
         write(directory / "case.json", json("f32", "[2, 2]"));
-        write(directory / "out.npy", npy("<f4", "(2, 2)", raw<float>({1.f, -2.f, 0.f, -std::numeric_limits<float>::infinity()})));
+        write(directory / "out.npy", npy("<f4", "(2, 2)", raw<float>({1, -2, 0, -static_cast<float>(inf)})));
         write(directory / "d_x.npy", npy("<f4", "(1,)", raw<float>({1.f})));
     }
     toy(toy const&) = delete;
@@ -61,12 +61,13 @@ struct toy {
     ~toy() { fs::remove_all(root); }
 
     static std::string json(std::string const& type, std::string const& sizes) {
-        return R"({"format": 1, "name": "toy/one", "family": "toy", "operator": "toy", "description": "", "features": ["a"],
-            "attributes": {"scale": 0.5, "causal": "none", "count": 3},
+        return R"({"format": 1, "name": "toy/one", "family": "toy", "operator": "toy", "description": "",
+            "features": ["a"], "attributes": {"scale": 0.5, "causal": "none", "count": 3},
             "tensors": [
             {"role": "output", "name": "out", "file": "out.npy", "dtype": ")" + type + R"(", "shape": )" + sizes + R"(,
              "max_abs": 2.0, "err_ref": 1e-7},
-            {"role": "gradient", "name": "d_x", "file": "d_x.npy", "dtype": "f32", "shape": [1], "max_abs": 1, "err_ref": 0}]})";
+            {"role": "gradient", "name": "d_x", "file": "d_x.npy", "dtype": "f32", "shape": [1],
+             "max_abs": 1, "err_ref": 0}]})";
     }
 
     test_case load() const { return test_case::load(directory); }
@@ -294,7 +295,8 @@ TEST_CASE("the program's status and last line follow the outcomes") {
         CHECK(mentions(result.text, "1 gradient tensors were not compared"));
     }
     SECTION("gradients that are compared are counted") {
-        CHECK(mentions(run(files.root, with_gradient).text, "\n1 gradient tensors compared, 0 gradient tensors were not"));
+        auto const text = run(files.root, with_gradient).text;
+        CHECK(mentions(text, "\n1 gradient tensors compared, 0 gradient tensors were not"));
     }
     SECTION("failed, in any way") {
         for (auto const runner : {wrong_value, wrong_gradient, forgets, nothing, throws}) {
@@ -330,8 +332,9 @@ TEST_CASE("the program's status and last line follow the outcomes") {
 
 TEST_CASE("cases are found from the index, a family, a case, with or without a slash") {
     toy const files;
-    for (auto const& root : {files.root, files.root / "toy", files.directory, files.directory / "", files.root / "." / "toy" / ""})
-        CHECK(find_cases(root) == std::vector{files.directory});
+    auto const& root = files.root;
+    for (auto const& each : {root, root / "toy", files.directory, files.directory / "", root / "." / "toy" / ""})
+        CHECK(find_cases(each) == std::vector{files.directory});
     CHECK(run(files.directory / "", right, {"toy", "toy/one", true}).counts.passed == 1);
 
     // What the index names is expected to be there.

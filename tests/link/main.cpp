@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/fovea.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -27,7 +28,8 @@ int main() {
     attend_wide(query.view(), key.view(), value.view(), wide.view());
 
     float largest = 0;
-    for (index_t i = 0; i < narrow.size(); ++i) largest = std::max(largest, std::abs(narrow.data()[i] - wide.data()[i]));
+    for (index_t i = 0; i < narrow.size(); ++i)
+        largest = std::max(largest, std::abs(narrow.data()[i] - wide.data()[i]));
     std::printf("the two units differ by at most %g\n", largest);
     return largest < 1e-5f ? 0 : 1;
 }

@@ -17,15 +17,25 @@ namespace detail {
 template <class V>
 concept has_view = requires(V& v) { requires is_view<std::remove_cvref_t<decltype(v.view())>>; };
 template <class V>
-concept like_mdspan = requires(V& v) { v.data_handle(); v.stride(0); V::rank(); };
+concept like_mdspan = requires(V& v) {
+    v.data_handle();
+    v.stride(0);
+    V::rank();
+};
 template <class V>
-concept like_matrix = requires(V& v) { v.data(); v.rows(); v.cols(); v.outerStride(); v.IsRowMajor; };
+concept like_matrix = requires(V& v) {
+    v.data();
+    v.rows();
+    v.cols();
+    v.outerStride();
+    v.IsRowMajor;
+};
 }  // namespace detail
 
 /// What an argument of a call may be: a view, or an owner, an mdspan or a matrix that gives one.
 template <class V>
-concept viewable = is_view<std::remove_cvref_t<V>> || detail::has_view<std::remove_reference_t<V>> ||
-                   detail::like_mdspan<std::remove_reference_t<V>> || detail::like_matrix<std::remove_reference_t<V>>;
+concept viewable = is_view<std::remove_cvref_t<V>> || detail::has_view<std::remove_reference_t<V>>
+                || detail::like_mdspan<std::remove_reference_t<V>> || detail::like_matrix<std::remove_reference_t<V>>;
 
 /// as_view: the view of an argument; const owners give views of const elements.
 template <viewable V>

@@ -15,6 +15,9 @@ struct truth {
     bool may_hold = true;
     bool may_fail = true;
 
+    constexpr truth() = default;
+    constexpr explicit truth(bool holds) : may_hold(holds), may_fail(!holds) {}
+    constexpr truth(bool hold, bool fail) : may_hold(hold), may_fail(fail) {}
     constexpr bool always() const { return !may_fail; }
     constexpr bool never() const { return !may_hold; }
     friend constexpr bool operator==(truth, truth) = default;
@@ -25,6 +28,8 @@ constexpr truth operator||(truth a, truth b) { return {a.may_hold || b.may_hold,
 constexpr truth operator!(truth a) { return {a.may_fail, a.may_hold}; }
 
 /// Every value an expression can take over a box: lo <= value <= hi. T is index_t or double.
+///
+/// Where a value may not be a number, the interval is everything(). Integers stop at the ends of everything().
 template <class T>
 struct interval {
     T lo{};
@@ -82,6 +87,28 @@ constexpr auto in_common_kind(A const& a, B const& b, F f) {
 constexpr double without_nan(double x, double otherwise) { return x == x ? x : otherwise; }
 constexpr index_t without_nan(index_t x, index_t) { return x; }
 
+/// Sums and products; integers stop at the ends of everything() instead of overflowing.
+constexpr index_t clamped(index_t x) {
+    auto const all = interval<index_t>::everything();
+    return std::clamp(x, all.lo, all.hi);
+}
+constexpr index_t plus(index_t a, index_t b) { return clamped(clamped(a) + clamped(b)); }
+constexpr index_t times(index_t a, index_t b) {
+    auto const all = interval<index_t>::everything();
+    index_t product = 0;
+    if (__builtin_mul_overflow(a, b, &product)) return (a < 0) == (b < 0) ? all.hi : all.lo;
+    return clamped(product);
+}
+constexpr double plus(double a, double b) { return a + b; }
+constexpr double times(double a, double b) { return a * b; }
+
+/// The interval between two ends; an end that is not a number widens to everything.
+template <class T>
+constexpr interval<T> between(T lo, T hi) {
+    auto const all = interval<T>::everything();
+    return lo == lo && hi == hi ? interval<T>{lo, hi} : all;
+}
+
 /// The hull of four corner values; a corner that is not a number widens to everything.
 template <class T>
 constexpr interval<T> hull(T a, T b, T c, T d) {
@@ -94,20 +121,25 @@ constexpr interval<T> hull(T a, T b, T c, T d) {
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator+(A const& a, B const& b) {
-    return detail::in_common_kind(a, b, [](auto x, auto y) { return decltype(x){x.lo + y.lo, x.hi + y.hi}; });
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        return detail::between(detail::plus(x.lo, y.lo), detail::plus(x.hi, y.hi));
+    });
 }
 
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator-(A const& a, B const& b) {
-    return detail::in_common_kind(a, b, [](auto x, auto y) { return decltype(x){x.lo - y.hi, x.hi - y.lo}; });
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        return detail::between(detail::plus(x.lo, -y.hi), detail::plus(x.hi, -y.lo));
+    });
 }
 
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator*(A const& a, B const& b) {
     return detail::in_common_kind(a, b, [](auto x, auto y) {
-        return detail::hull(x.lo * y.lo, x.lo * y.hi, x.hi * y.lo, x.hi * y.hi);
+        using detail::times;
+        return detail::hull(times(x.lo, y.lo), times(x.lo, y.hi), times(x.hi, y.lo), times(x.hi, y.hi));
     });
 }
 
@@ -208,7 +240,7 @@ constexpr interval<T> abs(interval<T> a) {
 template <class T>
 constexpr interval<T> square(interval<T> a) {
     auto const positive = abs(a);
-    return {positive.lo * positive.lo, positive.hi * positive.hi};
+    return {detail::times(positive.lo, positive.lo), detail::times(positive.hi, positive.hi)};
 }
 
 /// The image under a function that never decreases.
@@ -223,7 +255,8 @@ interval<double> exp(interval<T> a) {
 }
 template <class T>
 interval<double> log(interval<T> a) {
-    return increasing(a, [](double x) { return x > 0 ? std::log(x) : -std::numeric_limits<double>::infinity(); });
+    if (a.lo < 0) return interval<double>::everything();
+    return increasing(a, [](double x) { return std::log(x); });
 }
 template <class T>
 interval<double> tanh(interval<T> a) {
@@ -231,7 +264,8 @@ interval<double> tanh(interval<T> a) {
 }
 template <class T>
 interval<double> sqrt(interval<T> a) {
-    return increasing(a, [](double x) { return x > 0 ? std::sqrt(x) : 0.0; });
+    if (a.lo < 0) return interval<double>::everything();
+    return increasing(a, [](double x) { return std::sqrt(x); });
 }
 
 }  // namespace fovea

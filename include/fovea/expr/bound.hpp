@@ -42,6 +42,7 @@ auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<
         for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis) offset += position[axis].lo * table.strides[axis];
         for (index_t i = inner.lo; i <= inner.hi; ++i, first = false) {
             auto const value = static_cast<number>(table.data[offset + i]);
+            if (value != value) return interval<number>::everything();
             range = first ? interval<number>{value} : interval<number>{std::min(range.lo, value), std::max(range.hi, value)};
         }
         more = false;
@@ -82,7 +83,7 @@ struct bound_environment {
 template <class E>
 constexpr auto bound(E const& e, box const& where) {
     auto const result = evaluate(e, detail::bound_environment{where});
-    if constexpr (std::is_same_v<decltype(result), bool const>) return truth{result, !result};
+    if constexpr (std::is_same_v<decltype(result), bool const>) return truth(result);
     else return result;
 }
 

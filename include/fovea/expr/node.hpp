@@ -9,9 +9,19 @@
 namespace fovea {
 
 namespace detail {
-template <std::size_t Position, class T>
+/// A child of a node. One without state takes no room: it is not stored, so that GCC cannot overwrite with its one
+/// byte the child it would share an address with.
+template <std::size_t Position, class T, bool Empty = std::is_empty_v<T>>
 struct child {
-    [[no_unique_address]] T value{};
+    T value{};
+    constexpr child() = default;
+    constexpr child(T const& v) : value(v) {}
+};
+template <std::size_t Position, class T>
+struct child<Position, T, true> {
+    static constexpr T value{};
+    constexpr child() = default;
+    constexpr child(T const&) {}
 };
 
 template <class Positions, class... Children>
@@ -20,11 +30,11 @@ struct children_at;
 template <std::size_t... Position, class... Children>
 struct children_at<std::index_sequence<Position...>, Children...> : child<Position, Children>... {
     constexpr children_at() = default;
-    constexpr children_at(Children const&... values) : child<Position, Children>{values}... {}
+    constexpr children_at(Children const&... values) : child<Position, Children>(values)... {}
 };
 
-template <std::size_t Position, class T>
-constexpr T const& child_at(child<Position, T> const& c) {
+template <std::size_t Position, class T, bool Empty>
+constexpr T const& child_at(child<Position, T, Empty> const& c) {
     return c.value;
 }
 }  // namespace detail

@@ -13,17 +13,23 @@ namespace fovea::operations {
 struct plus {
     static constexpr std::string_view symbol = "+";
     static constexpr int precedence = 6;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a + b; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return scalar::like(a, b) + scalar::like(b, a);
+    }
 };
 struct minus {
     static constexpr std::string_view symbol = "-";
     static constexpr int precedence = 6;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a - b; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return scalar::like(a, b) - scalar::like(b, a);
+    }
 };
 struct times {
     static constexpr std::string_view symbol = "*";
     static constexpr int precedence = 7;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a * b; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return scalar::like(a, b) * scalar::like(b, a);
+    }
 };
 struct divided {
     static constexpr std::string_view symbol = "/";
@@ -46,22 +52,30 @@ struct modulo {
 struct less {
     static constexpr std::string_view symbol = "<";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a < b; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return scalar::like(a, b) < scalar::like(b, a);
+    }
 };
 struct less_equal {
     static constexpr std::string_view symbol = "<=";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a <= b; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return scalar::like(a, b) <= scalar::like(b, a);
+    }
 };
 struct greater {
     static constexpr std::string_view symbol = ">";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a > b; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return scalar::like(a, b) > scalar::like(b, a);
+    }
 };
 struct greater_equal {
     static constexpr std::string_view symbol = ">=";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a >= b; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return scalar::like(a, b) >= scalar::like(b, a);
+    }
 };
 struct equal {
     static constexpr std::string_view symbol = "==";
@@ -69,7 +83,7 @@ struct equal {
     template <class A, class B>
     [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
         if constexpr (detail::interval_operands<A, B>) return may_equal(a, b);
-        else return a == b;
+        else return scalar::like(a, b) == scalar::like(b, a);
     }
 };
 struct not_equal {
@@ -179,13 +193,13 @@ struct relu {
 struct leaky_relu {
     static constexpr std::string_view name = "leaky_relu";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& slope) {
-        return max::apply(0, a) + slope * min::apply(0, a);
+        return plus::apply(max::apply(0, a), times::apply(slope, min::apply(0, a)));
     }
 };
 struct elu {
     static constexpr std::string_view name = "elu";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
-        return max::apply(0, a) + (exp::apply(min::apply(0, a)) - 1);
+        return plus::apply(max::apply(0, a), exp::apply(min::apply(0, a)) - 1);
     }
 };
 

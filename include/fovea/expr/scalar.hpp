@@ -16,12 +16,19 @@ concept numbers = (std::is_arithmetic_v<T> && ...);
 template <class T>
 using real = std::conditional_t<std::is_floating_point_v<T>, T, double>;
 
+/// A number in the common type of itself and another; anything else as it is.
+template <class A, class B>
+[[gnu::always_inline]] constexpr decltype(auto) like(A const& a, B const&) {
+    if constexpr (numbers<A, B>) return static_cast<std::common_type_t<A, B>>(a);
+    else return (a);
+}
+
 template <class A, class B>
     requires numbers<A, B>
 constexpr auto divide(A a, B b) {
     if constexpr (std::is_integral_v<A> && std::is_integral_v<B>)
         return floor_divide(static_cast<index_t>(a), static_cast<index_t>(b));
-    else return static_cast<std::common_type_t<real<A>, B>>(a) / static_cast<std::common_type_t<A, real<B>>>(b);
+    else return like(a, b) / like(b, a);
 }
 
 template <class A, class B>

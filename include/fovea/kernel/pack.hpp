@@ -4,9 +4,8 @@
 
 #include <fovea/kernel/simd.hpp>
 
-#include <algorithm>
-#include <concepts>
-#include <limits>
+#include <array>
+#include <type_traits>
 
 namespace fovea::kernel {
 
@@ -34,12 +33,13 @@ struct lane_mask {
     FOVEA_INLINE bool any() const { return simd<T, Arch>::any(value); }
 };
 
-/// A vector of T: float or double, or the integers of the same width.
+/// A vector of T, float or double. A number beside a pack stands for a pack of itself.
 template <class T, class Arch>
 struct pack {
     using value_type = T;
     using architecture = Arch;
     using operations = simd<T, Arch>;
+    using mask = lane_mask<T, Arch>;
     static constexpr index_t lanes = Arch::vector_bytes / static_cast<index_t>(sizeof(T));
 
     typename operations::vector value;
@@ -48,7 +48,7 @@ struct pack {
     FOVEA_INLINE pack(typename operations::vector const& v) : value(v) {}
     template <class Number>
         requires std::is_arithmetic_v<Number>
-    FOVEA_INLINE explicit pack(Number x) : value(static_cast<T>(x)) {}
+    FOVEA_INLINE pack(Number x) : value(static_cast<T>(x)) {}
 
     FOVEA_INLINE static pack load(T const* from) { return {operations::load(from)}; }
     FOVEA_INLINE void store(T* to) const { operations::store(to, value); }
@@ -62,50 +62,36 @@ struct pack {
         }();
         return load(counted.data());
     }
-    /// The first `count` elements, zeros behind them; reads nothing past them.
-    FOVEA_INLINE static pack load_partial(T const* from, index_t count) {
-        alignas(64) std::array<T, static_cast<std::size_t>(lanes)> buffer{};
-        for (index_t i = 0; i < std::min(count, lanes); ++i) buffer[static_cast<std::size_t>(i)] = from[i];
-        return load(buffer.data());
+
+    FOVEA_INLINE friend pack operator+(pack const& a, pack const& b) { return {a.value + b.value}; }
+    FOVEA_INLINE friend pack operator-(pack const& a, pack const& b) { return {a.value - b.value}; }
+    FOVEA_INLINE friend pack operator*(pack const& a, pack const& b) { return {a.value * b.value}; }
+    FOVEA_INLINE friend pack operator/(pack const& a, pack const& b) { return {a.value / b.value}; }
+    FOVEA_INLINE friend pack operator-(pack const& a) { return pack(T{0}) - a; }
+    FOVEA_INLINE friend mask operator<(pack const& a, pack const& b) { return {a.value < b.value}; }
+    FOVEA_INLINE friend mask operator<=(pack const& a, pack const& b) { return {a.value <= b.value}; }
+    FOVEA_INLINE friend mask operator>(pack const& a, pack const& b) { return {b.value < a.value}; }
+    FOVEA_INLINE friend mask operator>=(pack const& a, pack const& b) { return {b.value <= a.value}; }
+    FOVEA_INLINE friend mask operator==(pack const& a, pack const& b) { return {a.value == b.value}; }
+
+    FOVEA_INLINE friend pack fma(pack const& a, pack const& b, pack const& c) {
+        return {operations::fma(a.value, b.value, c.value)};
     }
-    /// Writes the first `count` elements and nothing past them.
-    FOVEA_INLINE void store_partial(T* to, index_t count) const {
-        auto const buffer = array();
-        for (index_t i = 0; i < std::min(count, lanes); ++i) to[i] = buffer[static_cast<std::size_t>(i)];
+    /// Of two numbers the smaller, the greater; a NaN in the second operand stays.
+    FOVEA_INLINE friend pack min(pack const& a, pack const& b) { return {operations::min(a.value, b.value)}; }
+    FOVEA_INLINE friend pack max(pack const& a, pack const& b) { return {operations::max(a.value, b.value)}; }
+    FOVEA_INLINE friend pack select(mask const& m, pack const& a, pack const& b) {
+        return {operations::select(m.value, a.value, b.value)};
     }
-    FOVEA_INLINE auto array() const {
-        alignas(64) std::array<T, static_cast<std::size_t>(lanes)> buffer;
-        store(buffer.data());
-        return buffer;
-    }
+    FOVEA_INLINE friend pack select(bool m, pack const& a, pack const& b) { return m ? a : b; }
+    FOVEA_INLINE friend pack abs(pack const& a) { return {operations::abs(a.value)}; }
+    FOVEA_INLINE friend pack sqrt(pack const& a) { return {operations::sqrt(a.value)}; }
+    FOVEA_INLINE friend pack square(pack const& a) { return a * a; }
 };
 
 template <class P>
 inline constexpr bool is_pack = false;
 template <class T, class Arch>
 inline constexpr bool is_pack<pack<T, Arch>> = true;
-
-/// A number beside a pack: it stands for a pack of itself.
-template <class N>
-concept number = std::is_arithmetic_v<N>;
-
-// Arithmetic, between packs and between a pack and a number.
-#define FOVEA_PACK_OPERATOR(symbol)                                                          \
-    template <class T, class Arch>                                                           \
-    FOVEA_INLINE pack<T, Arch> operator symbol(pack<T, Arch> const& a, pack<T, Arch> const& b) { \
-        return {a.value symbol b.value};                                                     \
-    }                                                                                        \
-    template <class T, class Arch, number N>                                                 \
-    FOVEA_INLINE pack<T, Arch> operator symbol(pack<T, Arch> const& a, N b) {                \
-        return a symbol pack<T, Arch>(b);                                                    \
-    }                                                                                        \
-    template <class T, class Arch, number N>                                                 \
-    FOVEA_INLINE pack<T, Arch> operator symbol(N a, pack<T, Arch> const& b) {                \
-        return pack<T, Arch>(a) symbol b;                                                    \
-    }
-FOVEA_PACK_OPERATOR(+)
-FOVEA_PACK_OPERATOR(-)
-FOVEA_PACK_OPERATOR(*)
-#undef FOVEA_PACK_OPERATOR
 
 }  // namespace fovea::kernel

@@ -7,7 +7,16 @@
 #include <fovea/kernel/emulation.hpp>
 #include <fovea/plan/architecture.hpp>
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 warns of its own AVX-512 intrinsics
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <xsimd/xsimd.hpp>
+#pragma GCC diagnostic pop
 
 #include <bit>
 #include <cstdint>

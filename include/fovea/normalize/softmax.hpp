@@ -18,6 +18,7 @@ namespace fovea {
 /// Source: Milakov and Gimelshein 2018, algorithm 3.
 struct softmax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "softmax";
+    static constexpr bool excluded_vanish = true;  // exp(-inf) is 0
     static constexpr double slack = 8;  // exp(8) leaves room in float32 sums of 2^100 keys
 
     template <class T>
@@ -35,9 +36,9 @@ struct softmax_t : stage<role::normalizer> {
             s.max = greatest;
         }
         T const shift = s.max == excluded<T> ? T(0) : s.max;
-        T const added = row.map_and_sum([shift](auto score) __attribute__((always_inline)) {
+        T const added = row.map_and_sum([shift](auto s_j) __attribute__((always_inline)) {
             using std::exp;
-            return exp(score - shift);
+            return exp(s_j - shift);
         });
         s.sum = s.sum * rescale + added;
         return rescale;

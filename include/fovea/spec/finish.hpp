@@ -16,7 +16,8 @@ concept averaging_finish = finish<F> && requires { requires F::averages_heads; }
 
 /// A finish that passes the heads, side by side, through a row map: linear().
 template <class F>
-concept linear_finish = finish<F> && requires(F const& f) { requires row_map<std::remove_cvref_t<decltype(f.linear())>>; };
+concept linear_finish =
+    finish<F> && requires(F const& f) { requires row_map<std::remove_cvref_t<decltype(f.linear())>>; };
 
 /// A finish that changes each feature of the result by itself: expression().
 template <class F>
@@ -29,7 +30,7 @@ template <class F>
 concept residual_finish = finish<F> && requires { requires F::adds_source; };
 
 template <class F>
-inline constexpr bool is_known_finish = concatenating_finish<F> || averaging_finish<F> || linear_finish<F> ||
-                                        pointwise_finish<F> || residual_finish<F>;
+inline constexpr bool is_known_finish =
+    concatenating_finish<F> || averaging_finish<F> || linear_finish<F> || pointwise_finish<F> || residual_finish<F>;
 
 }  // namespace fovea

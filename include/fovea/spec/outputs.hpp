@@ -6,14 +6,14 @@
 
 namespace fovea {
 
-/// Where the log-sum-exp of each row goes: (batch, head, query), leading axes of extent one may be left out.
+/// Where the log-sum-exp of each row goes: (batch, head, query); batch and head may be left out where they are one.
 template <class T, int Rank>
 struct lse_output {
     using output_tag = void;
     view<T, Rank> target;
 };
 
-/// Where the weights go: (batch, head, query, key), leading axes of extent one may be left out.
+/// Where the weights go: (batch, head, query, key); batch and head may be left out where they are one.
 template <class T, int Rank>
 struct weights_output {
     using output_tag = void;

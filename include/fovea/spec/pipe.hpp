@@ -24,6 +24,17 @@ constexpr int last_role(attention<Project, Score, Mask, Normalize, Aggregate> co
     return -1;
 }
 
+/// Whether a stage fits behind what an attention has filled so far.
+template <class Attention, class Stage>
+constexpr bool fits() {
+    constexpr int last = last_role(static_cast<Attention const*>(nullptr));
+    constexpr role added = Stage::stage_role;
+    if (added == role::finish) return last == static_cast<int>(role::aggregator);
+    if (added == role::rescoring) return last == static_cast<int>(role::score);
+    if (added == role::mask) return last <= static_cast<int>(role::mask);
+    return last < static_cast<int>(added);
+}
+
 /// One sentence for a normalizer that offers a part of what it needs.
 template <class Normalize>
 constexpr bool check_normalizer() {
@@ -77,7 +88,7 @@ constexpr bool check_order() {
     constexpr bool nothing_to_finish = added == role::finish && last < static_cast<int>(role::aggregator);
     static_assert(!nothing_to_finish,
                   "fovea: there is no result to finish yet: write an aggregator such as weighted_sum before it");
-    return in_order && !repeated && !nothing_to_rescore && !nothing_to_finish;
+    return fits<Attention, Stage>();
 }
 
 template <class P, class C, class M, class N, class A, class S>
@@ -110,16 +121,14 @@ concept pipeable = attention_stage<T> || attention_spec<T>;
 
 /// can_follow<Attention, Stage>: whether the stage may be added; it asks and never asserts.
 template <class Attention, class Stage>
-concept can_follow = attention_spec<Attention> && attention_stage<Stage> && requires {
-    requires detail::last_role(static_cast<Attention const*>(nullptr)) <= static_cast<int>(Stage::stage_role);
-};
+concept can_follow = attention_spec<Attention> && attention_stage<Stage> && detail::fits<Attention, Stage>();
 
 template <pipeable Left, attention_stage Right>
 constexpr auto operator|(Left const& left, Right const& right) {
     if constexpr (attention_stage<Left>) {
         return (empty_attention{} | left) | right;
     } else {
-        bool constexpr fits = [] {
+        constexpr bool placed = [] {
             if constexpr (detail::check_order<Left, Right>()) {
                 if constexpr (Right::stage_role == role::normalizer) return detail::check_normalizer<Right>();
                 else return true;
@@ -127,7 +136,7 @@ constexpr auto operator|(Left const& left, Right const& right) {
                 return false;
             }
         }();
-        if constexpr (fits) return detail::place(left, right);
+        if constexpr (placed) return detail::place(left, right);
         else return ill_formed{};
     }
 }

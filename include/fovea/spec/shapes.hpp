@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The shapes of a call: views brought to one rank, and every check, before anything is written.
+// Views brought to one rank, and what the operands of a call need of one another.
 #pragma once
 
 #include <fovea/core/view.hpp>
@@ -20,15 +20,6 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
     if constexpr (Rank == 2) return {v.data, {1, 1, v.extent(0), v.extent(1)}, {0, 0, v.stride(0), 1}};
     else if constexpr (Rank == 3)
         return {v.data, {v.extent(0), 1, v.extent(1), v.extent(2)}, {v.stride(0), 0, v.stride(1), 1}};
-    else return v;
-}
-
-/// (query) or (batch, query) as (batch, head, query); rank 3 stays.
-template <class T, int Rank>
-constexpr view<T, 3> as_rows(view<T, Rank> const& v) {
-    static_assert(Rank >= 1 && Rank <= 3, "fovea: lse is (query), (batch, query) or (batch, head, query)");
-    if constexpr (Rank == 1) return {v.data, {1, 1, v.extent(0)}, {0, 0, 1}};
-    else if constexpr (Rank == 2) return {v.data, {v.extent(0), 1, v.extent(1)}, {v.stride(0), 0, 1}};
     else return v;
 }
 
@@ -82,54 +73,29 @@ template <class A, int RankA, class B, int RankB>
 void require_apart(view<A, RankA> const& written, char const* name, view<B, RankB> const& read, char const* other) {
     auto const [a, a_end] = address_range(written);
     auto const [b, b_end] = address_range(read);
-    require(a >= b_end || b >= a_end, std::string(name) + " overlaps " + other + " in memory: it would be overwritten while it is read");
+    require(a >= b_end || b >= a_end, std::string(name) + " overlaps " + other +
+                                          " in memory: it would be overwritten while it is read");
 }
 }  // namespace detail
 
-/// Checks the operands of one attention on (batch, head, position, feature) views.
+/// Checks that the operands of one attention fit one another; the extents are (batch, head, position, feature).
 ///
 /// Errors: shape_error naming the argument, what it has and what was needed.
-template <class Score, class Q, class K, class V, class Out>
-void check_shapes(view<Q const, 4> const& q, view<K const, 4> const& k, view<V const, 4> const& v,
-                  view<Out, 4> const& out) {
+template <class Score>
+void check_operands(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> const& v) {
     using detail::require_equal;
-    require_equal(k.extent(0), q.extent(0), "key", "batch elements", "query");
-    require_equal(v.extent(0), q.extent(0), "value", "batch elements", "query");
-    require_equal(v.extent(1), k.extent(1), "value", "heads", "key");
-    require_equal(v.extent(2), k.extent(2), "value", "positions", "key");
-    if (k.extent(1) == 0 || q.extent(1) % k.extent(1) != 0)
-        throw shape_error("query has " + std::to_string(q.extent(1)) + " heads, not a multiple of the " +
-                          std::to_string(k.extent(1)) + " heads of key and value");
+    require_equal(k[0], q[0], "key", "batch elements", "query");
+    require_equal(v[0], q[0], "value", "batch elements", "query");
+    require_equal(v[1], k[1], "value", "heads", "key");
+    require_equal(v[2], k[2], "value", "positions", "key");
+    if (k[1] == 0 || q[1] % k[1] != 0)
+        throw shape_error("query has " + std::to_string(q[1]) + " heads, not a multiple of the " + std::to_string(k[1]) +
+                          " heads of key and value");
     using expression = decltype(std::declval<Score const&>().expression());
     if constexpr (detail::compares_features<expression>)
-        if (q.extent(3) != k.extent(3))
-            throw shape_error("the score compares query and key feature by feature: query has " +
-                              std::to_string(q.extent(3)) + " features, key has " + std::to_string(k.extent(3)));
-    require_equal(out.extent(0), q.extent(0), "result", "batch elements", "query");
-    require_equal(out.extent(1), q.extent(1), "result", "heads", "query");
-    require_equal(out.extent(2), q.extent(2), "result", "positions", "query");
-    require_equal(out.extent(3), v.extent(3), "result", "features", "value");
-    detail::require_apart(out, "result", q, "query");
-    detail::require_apart(out, "result", k, "key");
-    detail::require_apart(out, "result", v, "value");
-}
-
-/// Checks a requested log-sum-exp: (batch, head, query).
-template <class T, class Q>
-void check_lse(view<T, 3> const& lse, view<Q const, 4> const& q) {
-    for (int axis = 0; axis < 3; ++axis)
-        detail::require(lse.extent(axis) == q.extent(axis),
-                        "lse is " + to_text(lse.extents) + ", (batch, head, query) of the call is (" +
-                            std::to_string(q.extent(0)) + ", " + std::to_string(q.extent(1)) + ", " +
-                            std::to_string(q.extent(2)) + ")");
-}
-
-/// Checks requested weights: (batch, head, query, key).
-template <class T, class Q, class K>
-void check_weights(view<T, 4> const& weights, view<Q const, 4> const& q, view<K const, 4> const& k) {
-    extents_t<4> const needed{q.extent(0), q.extent(1), q.extent(2), k.extent(2)};
-    detail::require(weights.extents == needed, "weights are " + to_text(weights.extents) +
-                                                   ", (batch, head, query, key) of the call is " + to_text(needed));
+        if (q[3] != k[3])
+            throw shape_error("the score compares query and key feature by feature: query has " + std::to_string(q[3]) +
+                              " features, key has " + std::to_string(k[3]));
 }
 
 }  // namespace fovea

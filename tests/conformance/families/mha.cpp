@@ -183,11 +183,12 @@ void run_with(test_case const& subject, checks& all) {
     fovea::tensor<T, 4> probabilities(pairs);
 
     with_heads<1, 2, 3, 4, 5, 8>(head_count, [&](auto const& heads) {
-        auto const projected = fovea::project(query_map.map(), key_map.map(), value_map.map(), heads) | fovea::scaled_dot;
+        auto const projected =
+            fovea::project(query_map.map(), key_map.map(), value_map.map(), heads) | fovea::scaled_dot;
         with_mask<T>(subject, pairs, projected, [&](auto const& masked) {
             auto const attention = masked | fovea::softmax | fovea::weighted_sum | fovea::output(output_map.map());
-            Engine::attend(attention, query.view(), std::as_const(key).view(), std::as_const(value).view(), result.view(),
-                           fovea::weights(probabilities.view()));
+            Engine::attend(attention, query.view(), std::as_const(key).view(), std::as_const(value).view(),
+                           result.view(), fovea::weights(probabilities.view()));
         });
     });
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "bench/power_law_graph.hpp"
+#include "bench/yardstick/power_law_graph.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <vector>
 
-namespace bench {
+namespace yardstick {
 namespace {
 
 using node = std::int32_t;
@@ -41,7 +42,7 @@ private:
 
 }  // namespace
 
-edge_lists power_law_graph(node nodes, std::int32_t edges, std::uint64_t seed) {
+fovea::graph power_law_graph(node nodes, std::int32_t edges, std::uint64_t seed) {
     std::mt19937_64 bits(seed);
     power_law const citing(nodes, 0.35, bits), cited(nodes, 0.6, bits);
 
@@ -56,14 +57,10 @@ edge_lists power_law_graph(node nodes, std::int32_t edges, std::uint64_t seed) {
         pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
     }
 
-    edge_lists graph;
-    graph.offsets.assign(static_cast<std::size_t>(nodes) + 1, 0);
-    for (auto const pair : pairs) {
-        ++graph.offsets[(pair >> 32) + 1];
-        graph.targets.push_back(static_cast<node>(pair & 0xffffffff));
-    }
-    std::partial_sum(graph.offsets.begin(), graph.offsets.end(), graph.offsets.begin());
-    return graph;
+    std::vector<fovea::graph::edge> list;
+    for (auto const pair : pairs)
+        list.push_back({static_cast<fovea::index_t>(pair >> 32), static_cast<fovea::index_t>(pair & 0xffffffff)});
+    return {nodes, list};
 }
 
-}  // namespace bench
+}  // namespace yardstick

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every query sees every key: the plain form, where only the kernel counts.
+#include "bench/pair_rows.hpp"
+
+namespace {
+
+using bench::shape;
+
+template <class T>
+void dense(shape const& s) {
+    bench::add_pair_rows<T>(bench::variant<T, decltype(bench::plain)>{"dense", bench::plain}, s, s.length * s.length);
+}
+
+bench::family const rows([] {
+    dense<float>({.heads = 8, .length = 2048, .size = 64});
+    dense<float>({.heads = 8, .length = 2048, .size = 128});
+    dense<float>({.heads = 8, .length = 512, .size = 64});
+    dense<float>({.heads = 8, .length = 128, .size = 64});
+    dense<double>({.heads = 8, .length = 2048, .size = 64});
+    dense<double>({.heads = 8, .length = 512, .size = 64});
+    dense<float>({.heads = 8, .length = 2048, .size = 64, .threads = 2});
+});
+
+}  // namespace

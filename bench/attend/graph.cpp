@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Graph attention on a random graph of the size of a citation network: only edges are visited.
+#include "bench/family.hpp"
+#include "bench/operands.hpp"
+#include "bench/yardstick/power_law_graph.hpp"
+#include "bench/yardstick/unfused.hpp"
+
+#include <fovea/fovea.hpp>
+
+namespace {
+
+using bench::shape;
+
+fovea::graph const& citations() {
+    static fovea::graph const graph = yardstick::power_law_graph(169343, 1166243, 1);
+    return graph;
+}
+
+constexpr shape sizes{.heads = 8, .length = 169343, .size = 16, .edges = 1166243};
+
+fovea::tensor<float, 2> score_weights(std::uint64_t seed) {
+    return yardstick::random_tensor<float, 2>({sizes.heads, sizes.size}, seed, 0.3);
+}
+
+/// GAT reads one feature vector per node; its score costs no product over features per edge.
+bench::work const gat_work{.flops = 2.0 * static_cast<double>(sizes.heads * sizes.edges * sizes.size),
+                           .edges = static_cast<double>(sizes.heads * sizes.edges)};
+bench::work const gatv2_work{.flops = 2 * gat_work.flops, .edges = gat_work.edges};
+
+void gat(benchmark::State& state) {
+    auto o = bench::operands_of<float>(sizes);
+    auto const target = score_weights(5), source = score_weights(6);
+    auto const spec = fovea::gat_score(target, source) | fovea::neighbors(citations()) | fovea::softmax |
+                      fovea::weighted_sum;
+    auto const& h = o.value;
+    bench::measure<float>(state, gat_work, [&] { fovea::attend(spec, h, h, h, o.result); });
+}
+
+void unfused_gat(benchmark::State& state) {
+    auto o = bench::operands_of<float>(sizes);
+    auto const target = score_weights(5), source = score_weights(6);
+    bench::measure<float>(state, gat_work, [&] {
+        unfused::gat<float>(citations(), o.value.view(), target.view(), source.view(), o.result.view());
+    });
+}
+
+void gatv2(benchmark::State& state) {
+    auto o = bench::operands_of<float>(sizes);
+    auto const a = score_weights(5);
+    auto const spec = fovea::gatv2_score(a) | fovea::neighbors(citations()) | fovea::softmax | fovea::weighted_sum;
+    bench::measure<float>(state, gatv2_work, [&] {
+        fovea::attend(spec, o.query, o.key, o.value, o.result);
+    });
+}
+
+void unfused_gatv2(benchmark::State& state) {
+    auto o = bench::operands_of<float>(sizes);
+    auto const a = score_weights(5);
+    bench::measure<float>(state, gatv2_work, [&] {
+        unfused::gatv2<float>(citations(), o.query.view(), o.key.view(), o.value.view(), a.view(), o.result.view());
+    });
+}
+
+bench::family const rows([] {
+    bench::add<float>("attend/gat", sizes, gat);
+    bench::add<float>("unfused/gat", sizes, unfused_gat);
+    bench::add<float>("attend/gatv2", sizes, gatv2);
+    bench::add<float>("unfused/gatv2", sizes, unfused_gatv2);
+});
+
+}  // namespace

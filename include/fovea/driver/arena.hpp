@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/index.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace fovea {
+
+/// How many tiles of pairs a call looked at: full ones are not masked, mixed ones are.
+struct tile_count {
+    index_t full = 0;
+    index_t mixed = 0;
+};
+
+/// arena: scratch memory of one worker. Memory is taken in order and given back all at once.
+///
+/// It grows while a shape is new and allocates nothing from then on.
+class arena {
+public:
+    static constexpr std::size_t alignment = 64;
+
+    /// Uninitialised room for n elements, aligned to a cache line.
+    template <class T>
+    T* take(index_t n) {
+        auto const bytes = static_cast<std::size_t>(round_up(n * static_cast<index_t>(sizeof(T)), alignment));
+        taken_ += bytes;
+        if (used_ + bytes <= capacity_) {
+            auto* const place = memory_.get() + used_;
+            used_ += bytes;
+            return std::launder(reinterpret_cast<T*>(place));
+        }
+        overflow_.push_back(allocate(bytes));
+        return std::launder(reinterpret_cast<T*>(overflow_.back().get()));
+    }
+
+    /// Gives everything back; what did not fit becomes part of one larger piece.
+    void clear() {
+        if (taken_ > capacity_) {
+            overflow_.clear();
+            memory_.reset();
+            memory_ = allocate(taken_);
+            capacity_ = taken_;
+        }
+        used_ = taken_ = 0;
+    }
+
+    tile_count tiles;
+
+private:
+    struct release {
+        void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{alignment}); }
+    };
+    using piece = std::unique_ptr<std::byte, release>;
+    static piece allocate(std::size_t bytes) {
+        return piece(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));
+    }
+
+    piece memory_;
+    std::size_t capacity_ = 0;
+    std::size_t used_ = 0;
+    std::size_t taken_ = 0;
+    std::vector<piece> overflow_;
+};
+
+}  // namespace fovea

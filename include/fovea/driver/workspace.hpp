@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/driver/arena.hpp>
+
+#include <deque>
+
+namespace fovea {
+
+/// workspace: the scratch memory of calls, kept by the caller so that repeated calls allocate nothing.
+///
+/// One call at a time may use it. Its size is linear in the number of queries and keys.
+class workspace {
+public:
+    /// The scratch of one worker. The deque keeps references valid while it grows.
+    arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
+    void prepare(index_t workers) {
+        while (static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
+        for (auto& a : arenas_) {
+            a.clear();
+            a.tiles = {};
+        }
+    }
+    /// What the last call shares between workers: projected operands.
+    arena& shared() { return shared_; }
+
+    /// The tiles that the last call visited, over all workers.
+    tile_count tiles() const {
+        tile_count all;
+        for (auto const& a : arenas_) {
+            all.full += a.tiles.full;
+            all.mixed += a.tiles.mixed;
+        }
+        return all;
+    }
+
+private:
+    std::deque<arena> arenas_;
+    arena shared_;
+};
+
+}  // namespace fovea

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the names of an expression stand for in the fused loop.
+#pragma once
+
+#include <fovea/expr/evaluate.hpp>
+#include <fovea/kernel/lookup.hpp>
+#include <fovea/plan/lower.hpp>
+
+namespace fovea::kernel {
+
+/// What is the same for all keys of one row.
+struct row_facts {
+    index_t batch = 0;
+    index_t head = 0;
+    index_t q_idx = 0;
+    index_t q_len = 0;
+    index_t kv_len = 0;
+    index_t dim = 0;
+};
+
+/// Names that stand for one number per row; the key positions are what `Keys` is: a number, or one per lane.
+template <class T, class Arch, class Keys>
+struct index_environment {
+    row_facts const& row;
+    Keys keys;
+
+    FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
+    FOVEA_INLINE Keys operator()(kv_idx_t) const { return keys; }
+    FOVEA_INLINE index_t operator()(head_t) const { return row.head; }
+    FOVEA_INLINE index_t operator()(batch_t) const { return row.batch; }
+    FOVEA_INLINE index_t operator()(q_len_t) const { return row.q_len; }
+    FOVEA_INLINE index_t operator()(kv_len_t) const { return row.kv_len; }
+    FOVEA_INLINE index_t operator()(dim_t) const { return row.dim; }
+    FOVEA_INLINE T operator()(plan::unit) const { return T{1}; }
+
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
+        return look_up<T, Arch>(table, at...);
+    }
+};
+
+/// A value as a pack: a number is the same in all lanes.
+template <class T, class Arch, class X>
+FOVEA_INLINE pack<T, Arch> as_pack(X const& x) {
+    if constexpr (lane_indices<X>) return x.to_real();
+    else return pack<T, Arch>(x);
+}
+
+/// Inside sum(), lane by feature: features offset ... of one query and one key.
+template <class T, class Arch, class Q, class K, class Base>
+struct feature_environment : Base {
+    Q const* query;
+    K const* key;
+    index_t offset;
+    index_t count;  // features left from the offset on
+
+    using Base::operator();
+    FOVEA_INLINE auto operator()(q_t) const { return load_as<T, Arch>(query + offset, count); }
+    FOVEA_INLINE auto operator()(k_t) const { return load_as<T, Arch>(key + offset, count); }
+
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        if constexpr (sizeof...(Index) == Rank) {
+            return Base::lookup(table, at...);
+        } else {
+            static_assert(sizeof...(Index) + 1 == Rank, "fovea: inside sum() a table may have one free axis, the features");
+            index_t start = offset;
+            int axis = 0;
+            ((start += inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis), ++axis), ...);
+            return load_as<T, Arch>(table.data + start, count);
+        }
+    }
+};
+
+/// Calls f(offset, value) with the value of a body at each run of features, zeros behind the last feature.
+template <class T, class Arch, class Body, class Base, class Q, class K, class F>
+FOVEA_INLINE void for_features(Body const& body, Base const& base, Q const* query, K const* key, index_t features, F f) {
+    using vector = pack<T, Arch>;
+    for (index_t c = 0; c < features; c += vector::lanes) {
+        feature_environment<T, Arch, Q, K, Base> const here{base, query, key, c, features - c};
+        auto const value = as_pack<T, Arch>(evaluate(body, here));
+        f(c, features - c >= vector::lanes
+                 ? value
+                 : select(vector::iota() < vector(features - c), value, vector(T{0})));
+    }
+}
+
+/// The sum of a body over the features of one query and one key.
+template <class T, class Arch, class Body, class Base, class Q, class K>
+FOVEA_INLINE T sum_features(Body const& body, Base const& base, Q const* query, K const* key, index_t features) {
+    pack<T, Arch> total(T{0});
+    for_features<T, Arch>(body, base, query, key, features, [&](index_t, auto const& value) { total = total + value; });
+    return lanes_of<T, Arch>::sum(total);
+}
+
+/// One query and one key, each a number: terms of one side, and the indices.
+template <class T, class Arch, class Q, class K>
+struct single_environment : index_environment<T, Arch, index_t> {
+    Q const* query;
+    K const* key;
+    index_t query_features;
+    index_t key_features;
+
+    using base = index_environment<T, Arch, index_t>;
+    using base::operator();
+    template <class Body>
+    T sum(Body const& body) const {
+        index_t const features = uses<Body, k_t> ? key_features : query_features;
+        return sum_features<T, Arch>(body, static_cast<base const&>(*this), query, key, features);
+    }
+};
+
+/// One row of a tile of scores at consecutive keys: what the parts of a lowered score are there.
+template <class T, class Arch, class Keys>
+struct tile_environment : index_environment<T, Arch, Keys> {
+    T const* planes;        // scores of this row and column; one plane per product and pairwise term
+    index_t plane_stride;
+    T const* row_terms;     // one number per row term
+    T const* key_terms;     // this column of the first key term
+    index_t key_term_stride;
+
+    using index_environment<T, Arch, Keys>::operator();
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::product, I>) const {
+        return pack<T, Arch>::load(planes + static_cast<index_t>(I) * plane_stride);
+    }
+    template <std::size_t I>
+    FOVEA_INLINE T operator()(plan::reference<plan::part::row_term, I>) const {
+        return row_terms[I];
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::key_term, I>) const {
+        return pack<T, Arch>::load(key_terms + static_cast<index_t>(I) * key_term_stride);
+    }
+};
+
+}  // namespace fovea::kernel

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operations across and within lanes that an architecture may do better than the general way shown here;
+// kernel/arch/ holds such overrides, as partial specializations on the architecture.
+#pragma once
+
+#include <fovea/kernel/pack.hpp>
+
+#include <algorithm>
+
+namespace fovea::kernel {
+
+template <class T, class Arch>
+struct generic_lanes {
+    using vector = pack<T, Arch>;
+    using bits = simd<T, Arch>;
+    static constexpr index_t count = vector::lanes;
+    using array = std::array<T, static_cast<std::size_t>(count)>;
+
+    FOVEA_INLINE static array stored(vector const& a) {
+        alignas(64) array elements;
+        a.store(elements.data());
+        return elements;
+    }
+
+    /// The sum of all lanes, always added in the same order.
+    FOVEA_INLINE static T sum(vector const& a) {
+        auto e = stored(a);
+        for (std::size_t step = e.size() / 2; step > 0; step /= 2)
+            for (std::size_t i = 0; i < step; ++i) e[i] += e[i + step];
+        return e[0];
+    }
+
+    /// The greatest lane.
+    FOVEA_INLINE static T max(vector const& a) {
+        auto e = stored(a);
+        for (std::size_t step = e.size() / 2; step > 0; step /= 2)
+            for (std::size_t i = 0; i < step; ++i) e[i] = e[i] > e[i + step] ? e[i] : e[i + step];
+        return e[0];
+    }
+
+    /// The first `n` elements, zeros behind them; reads nothing past them.
+    FOVEA_INLINE static vector load(T const* from, index_t n) {
+        alignas(64) array elements{};
+        std::copy_n(from, std::min(n, count), elements.begin());
+        return vector::load(elements.data());
+    }
+
+    /// Writes the first `n` elements and nothing past them.
+    FOVEA_INLINE static void store(vector const& a, T* to, index_t n) {
+        auto const elements = stored(a);
+        std::copy_n(elements.begin(), std::min(n, count), to);
+    }
+
+    /// True where scale() rounds to 0 and inf by itself; elsewhere its result must be a normal number.
+    static constexpr bool scale_saturates = false;
+
+    /// a * 2^n for integral n.
+    FOVEA_INLINE static vector scale(vector const& a, vector const& n) {
+        constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
+        constexpr T magic = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa
+        auto const shifted = bits::template shift_left<mantissa>(bits::as_integers((n + magic).value));
+        return {bits::as_reals(bits::as_integers(a.value) + shifted)};
+    }
+
+    /// 1 / a to half a unit in the last place.
+    FOVEA_INLINE static vector reciprocal(vector const& a) { return vector(T{1}) / a; }
+
+    /// The elements at the given offsets.
+    template <class From, class Offset>
+    FOVEA_INLINE static vector gather(From const* from, Offset const* offsets) {
+        alignas(64) array elements;
+        for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<T>(from[offsets[i]]);
+        return vector::load(elements.data());
+    }
+};
+
+template <class T, class Arch>
+struct lanes_of : generic_lanes<T, Arch> {};
+
+}  // namespace fovea::kernel
+
+#include <fovea/kernel/arch/avx512.hpp>

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reading tables at the indices of a batch of pairs: one number, consecutive elements, or one element per lane.
+#pragma once
+
+#include <fovea/core/view.hpp>
+#include <fovea/kernel/positions.hpp>
+
+#include <array>
+#include <concepts>
+#include <tuple>
+
+namespace fovea::kernel {
+
+/// The elements from[0], from[1], ... of any number type as a pack; n of them exist, the lanes behind are 0.
+template <class T, class Arch, class From>
+FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {
+    using vector = pack<T, Arch>;
+    if constexpr (std::is_same_v<From, T>) {
+        return n >= vector::lanes ? vector::load(from) : lanes_of<T, Arch>::load(from, n);
+    } else {
+        alignas(64) std::array<T, static_cast<std::size_t>(vector::lanes)> buffer{};
+        for (index_t i = 0; i < std::min(n, vector::lanes); ++i)
+            buffer[static_cast<std::size_t>(i)] = static_cast<T>(from[i]);
+        return vector::load(buffer.data());
+    }
+}
+
+/// Elements per lane in the kind their type calls for: reals, integers, or a mask.
+template <class T, class Arch, class Element, class Pick>
+FOVEA_INLINE auto collect(Pick pick) {
+    using whole = integer_like<T>;
+    constexpr auto count = static_cast<std::size_t>(pack<T, Arch>::lanes);
+    if constexpr (std::is_floating_point_v<Element>) {
+        alignas(64) std::array<T, count> lane;
+        for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<T>(pick(i));
+        return pack<T, Arch>::load(lane.data());
+    } else {
+        alignas(64) std::array<whole, count> lane;
+        for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<whole>(pick(i));
+        auto const integers = index_pack<T, Arch>::load(lane.data());
+        if constexpr (std::is_same_v<Element, bool>) return !(integers == index_pack<T, Arch>(0));
+        else return integers;
+    }
+}
+
+/// An index kept inside its axis: pairs that do not take part may look anywhere.
+FOVEA_INLINE index_t inside(index_t i, index_t extent) { return std::clamp<index_t>(i, 0, extent - 1); }
+
+template <class I>
+FOVEA_INLINE index_t lane_index(I const& index, std::size_t lane) {
+    if constexpr (std::integral<I>) return static_cast<index_t>(index);
+    else return static_cast<index_t>(index[lane]);
+}
+
+/// Integers per lane as an array; a number stays a number.
+template <class I>
+FOVEA_INLINE auto as_array(I const& index) {
+    if constexpr (std::integral<I>) return static_cast<index_t>(index);
+    else return spread(index).array();
+}
+
+/// table(indices...) where at least one index differs from lane to lane, or the number where none does.
+template <class T, class Arch, class Element, int Rank, class... Index>
+    requires(sizeof...(Index) == Rank)
+FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&... index) {
+    constexpr bool uniform = (std::integral<Index> && ...);
+    using last_index = std::tuple_element_t<Rank - 1, std::tuple<Index...>>;
+    if constexpr (uniform) {
+        index_t offset = 0;
+        int axis = 0;
+        ((offset += inside(static_cast<index_t>(index), table.extent(axis)) * table.stride(axis), ++axis), ...);
+        auto const element = table.data[offset];
+        if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>) return static_cast<index_t>(element);
+        else return element;
+    } else {
+        auto const arrays = std::make_tuple(as_array(index)...);
+        auto const element_at = [&](std::size_t lane) {
+            return std::apply(
+                [&](auto const&... at) {
+                    index_t offset = 0;
+                    int axis = 0;
+                    ((offset += inside(lane_index(at, lane), table.extent(axis)) * table.stride(axis), ++axis), ...);
+                    return table.data[offset];
+                },
+                arrays);
+        };
+        if constexpr (is_positions<last_index> && std::is_floating_point_v<Element> && last_index::step == 1 &&
+                      ((std::integral<Index> ? 0 : 1) + ...) == 1) {
+            auto const all = std::tie(index...);
+            auto const first = std::get<Rank - 1>(all).first;
+            index_t const extent = table.extent(Rank - 1);
+            if (first >= 0 && first < extent) {
+                index_t offset = first;
+                int axis = 0;
+                auto const add = [&](auto const& at) {
+                    if constexpr (std::integral<std::remove_cvref_t<decltype(at)>>)
+                        offset += inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis);
+                    ++axis;
+                };
+                (add(index), ...);
+                return load_as<T, Arch>(table.data + offset, extent - first);
+            }
+        }
+        return collect<T, Arch, Element>(element_at);
+    }
+}
+
+}  // namespace fovea::kernel

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elementary functions on packs, at a stated accuracy; tests/kernel/math.cpp holds them to it.
+#pragma once
+
+#include <fovea/kernel/lanes.hpp>
+
+#include <array>
+#include <limits>
+
+namespace fovea::kernel {
+
+/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
+template <class T, class Arch, std::size_t N>
+FOVEA_INLINE pack<T, Arch> polynomial(pack<T, Arch> const& x, std::array<T, N> const& c) {
+    pack<T, Arch> sum(c[N - 1]);
+    for (std::size_t i = N - 1; i-- > 0;) sum = fma(sum, x, pack<T, Arch>(c[i]));
+    return sum;
+}
+
+namespace detail {
+template <class T>
+inline constexpr T log2_e = T(1.44269504088896340735992468100189214L);
+template <class T>
+inline constexpr T ln2_high = sizeof(T) == 4 ? T(0.693145751953125) : T(0x1.62e42fee00000p-1);
+template <class T>
+inline constexpr T ln2_low = sizeof(T) == 4 ? T(1.42860682030941723212e-6L) : T(1.90821492927058770002e-10L);
+
+/// (exp(r) - 1) / r on |r| <= ln(2) / 2: minimax of degree 5 in float (2.6e-9), the Taylor series in double.
+template <class T>
+inline constexpr auto expm1_series = [] {
+    if constexpr (sizeof(T) == 4) {
+        return std::array<T, 6>{T(1.0000000496716337),    T(0.5000000434650548),    T(0.16666365314886647),
+                                T(0.0416647764950919),    T(0.008379020733058136),  T(0.0014061277269454954)};
+    } else {
+        std::array<T, 13> c{};
+        T factorial = 1;
+        for (std::size_t i = 0; i < c.size(); ++i) c[i] = 1 / (factorial *= static_cast<T>(i + 1));
+        return c;
+    }
+}();
+
+/// x = n ln 2 + r with integral n and |r| <= ln(2) / 2.
+template <class T, class Arch>
+struct reduced {
+    pack<T, Arch> n;
+    pack<T, Arch> r;
+};
+
+template <class T, class Arch>
+FOVEA_INLINE reduced<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
+    constexpr T magic = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa: adding it rounds
+    auto const n = fma(x, pack<T, Arch>(log2_e<T>), pack<T, Arch>(magic)) - magic;
+    auto const r = fma(n, pack<T, Arch>(-ln2_low<T>), fma(n, pack<T, Arch>(-ln2_high<T>), x));
+    return {n, r};
+}
+}  // namespace detail
+
+/// exp(x), within 2 ulp where the result is a normal number; exactly 0 below it, inf above the largest.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
+    using vector = pack<T, Arch>;
+    constexpr bool saturates = lanes_of<T, Arch>::scale_saturates;
+    constexpr T lowest = sizeof(T) == 4 ? T(saturates ? -104 : -87.336544) : T(saturates ? -746 : -708.39);
+    constexpr T highest = sizeof(T) == 4 ? T(saturates ? 89 : 88.722838) : T(saturates ? 710 : 709.78271);
+    auto const [n, r] = detail::reduce_by_ln2(min(vector(highest), max(vector(lowest), x)));
+    auto const power = fma(r, polynomial(r, detail::expm1_series<T>), vector(T{1}));
+    auto const result = lanes_of<T, Arch>::scale(power, n);
+    if constexpr (saturates) return result;
+    else
+        return select(x < vector(lowest), vector(T{0}),
+                      select(vector(highest) < x, vector(std::numeric_limits<T>::infinity()), result));
+}
+
+/// tanh(x), within 4 ulp: -e / (2 + e) with e = exp(-2 |x|) - 1 computed without cancellation.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
+    using vector = pack<T, Arch>;
+    constexpr T saturated = sizeof(T) == 4 ? T(-20) : T(-42);
+    auto const [n, r] = detail::reduce_by_ln2(max(vector(saturated), abs(x) * T(-2)));
+    auto const two_n = lanes_of<T, Arch>::scale(vector(T{1}), n);
+    auto const e = fma(two_n, r * polynomial(r, detail::expm1_series<T>), two_n - T{1});
+    auto const magnitude = -e * lanes_of<T, Arch>::reciprocal(e + T{2});
+    return select(x < vector(T{0}), -magnitude, magnitude);
+}
+
+/// log(x), within 2 ulp for normal x; -inf at 0, NaN below it.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> log(pack<T, Arch> const& x) {
+    using vector = pack<T, Arch>;
+    using bits = simd<T, Arch>;
+    using whole = integer_like<T>;
+    constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
+    constexpr whole sqrt_half = sizeof(T) == 4 ? whole(0x3f3504f3) : static_cast<whole>(0x3fe6a09e667f3bcd);
+    using integers = typename bits::integers;
+    // x = 2^k m with m between sqrt(1/2) and sqrt(2); log m = 2 atanh((m - 1) / (m + 1))
+    auto const offset = bits::as_integers(x.value) - integers(sqrt_half);
+    auto const exponent = bits::template shift_right<mantissa>(offset);
+    vector const k(bits::to_real(exponent));
+    vector const m(bits::as_reals(bits::as_integers(x.value) - bits::template shift_left<mantissa>(exponent)));
+    auto const s = (m - T{1}) / (m + T{1});
+    constexpr auto series = [] {
+        std::array<T, sizeof(T) == 4 ? 6 : 12> c{};
+        for (std::size_t i = 0; i < c.size(); ++i) c[i] = T(2) / static_cast<T>(2 * i + 3);
+        return c;
+    }();
+    auto const squared = s * s;
+    auto const tail = s * squared * polynomial(squared, series);
+    auto const result = fma(k, vector(detail::ln2_high<T>), fma(k, vector(detail::ln2_low<T>), tail) + s * T{2});
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    auto const regular = select(x < vector(infinity), result, x);
+    return select(vector(T{0}) < x, regular, select(x == vector(T{0}), vector(-infinity), vector(std::numeric_limits<T>::quiet_NaN())));
+}
+
+}  // namespace fovea::kernel

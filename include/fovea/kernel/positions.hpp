@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The indices that expressions take in the fused loop: positions of consecutive keys, and integers per lane.
+#pragma once
+
+#include <fovea/kernel/math.hpp>
+
+#include <algorithm>
+#include <concepts>
+
+namespace fovea::kernel {
+
+/// Integers, one per lane.
+template <class T, class Arch>
+struct index_pack {
+    using integers = typename simd<T, Arch>::integers;
+    using whole = integer_like<T>;
+    using real = pack<T, Arch>;
+    static constexpr index_t lanes = real::lanes;
+    using array_type = std::array<whole, static_cast<std::size_t>(lanes)>;
+
+    integers value;
+
+    index_pack() = default;
+    FOVEA_INLINE index_pack(integers const& v) : value(v) {}
+    template <std::integral Number>
+    FOVEA_INLINE index_pack(Number x) : value(static_cast<whole>(x)) {}
+
+    FOVEA_INLINE static index_pack load(whole const* from) { return {simd<whole, Arch>::load(from)}; }
+    FOVEA_INLINE array_type array() const {
+        alignas(64) array_type elements;
+        simd<whole, Arch>::store(elements.data(), value);
+        return elements;
+    }
+    FOVEA_INLINE real to_real() const { return {simd<T, Arch>::to_real(value)}; }
+
+    FOVEA_INLINE friend index_pack operator+(index_pack const& a, index_pack const& b) { return {a.value + b.value}; }
+    FOVEA_INLINE friend index_pack operator-(index_pack const& a, index_pack const& b) { return {a.value - b.value}; }
+    FOVEA_INLINE friend index_pack operator*(index_pack const& a, index_pack const& b) { return {a.value * b.value}; }
+    FOVEA_INLINE friend index_pack operator-(index_pack const& a) { return index_pack(0) - a; }
+    friend index_pack operator/(index_pack const& a, index_pack const& b) { return each(a, b, floor_divide); }
+    friend index_pack operator%(index_pack const& a, index_pack const& b) { return each(a, b, floor_modulo); }
+
+    using mask = lane_mask<T, Arch>;
+    FOVEA_INLINE static mask as_mask(auto const& m) { return {simd<T, Arch>::as_mask(m)}; }
+    FOVEA_INLINE friend mask operator<(index_pack const& a, index_pack const& b) { return as_mask(a.value < b.value); }
+    FOVEA_INLINE friend mask operator>(index_pack const& a, index_pack const& b) { return as_mask(b.value < a.value); }
+    FOVEA_INLINE friend mask operator<=(index_pack const& a, index_pack const& b) { return !(b < a); }
+    FOVEA_INLINE friend mask operator>=(index_pack const& a, index_pack const& b) { return !(a < b); }
+    FOVEA_INLINE friend mask operator==(index_pack const& a, index_pack const& b) {
+        return as_mask(a.value == b.value);
+    }
+    friend index_pack min(index_pack const& a, index_pack const& b) {
+        return each(a, b, [](index_t x, index_t y) { return std::min(x, y); });
+    }
+    friend index_pack max(index_pack const& a, index_pack const& b) {
+        return each(a, b, [](index_t x, index_t y) { return std::max(x, y); });
+    }
+    friend index_pack abs(index_pack const& a) { return max(a, -a); }
+    friend index_pack square(index_pack const& a) { return a * a; }
+    friend index_pack select(mask const& m, index_pack const& a, index_pack const& b) {
+        return {simd<T, Arch>::as_integers(
+            simd<T, Arch>::select(m.value, simd<T, Arch>::as_reals(a.value), simd<T, Arch>::as_reals(b.value)))};
+    }
+
+private:
+    template <class F>
+    static index_pack each(index_pack const& a, index_pack const& b, F f) {
+        auto x = a.array();
+        auto const y = b.array();
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<whole>(f(x[i], y[i]));
+        return load(x.data());
+    }
+};
+
+/// first, first + Step, first + 2 Step, ...: the positions of consecutive keys. Step is 1 or -1.
+///
+/// Stays of this kind when a number is added, so that a table is read with one load where it can be, and
+/// exact: only the distance to a number it is compared with is ever made a real.
+template <class T, class Arch, int Step = 1>
+struct positions {
+    using real = pack<T, Arch>;
+    using mask = lane_mask<T, Arch>;
+    static constexpr int step = Step;
+    index_t first;
+
+    FOVEA_INLINE index_pack<T, Arch> spread() const {
+        alignas(64) static constexpr auto counted = [] {
+            typename index_pack<T, Arch>::array_type c{};
+            for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<integer_like<T>>(Step * static_cast<int>(i));
+            return c;
+        }();
+        return index_pack<T, Arch>(first) + index_pack<T, Arch>::load(counted.data());
+    }
+    FOVEA_INLINE real to_real() const {
+        if constexpr (Step == 1) return real(first) + real::iota();
+        else return real(first) - real::iota();
+    }
+
+    /// Lane numbers below the distance from `first` to `limit`.
+    FOVEA_INLINE mask lanes_below(index_t distance) const {
+        return real::iota() < real(std::clamp<index_t>(distance, 0, real::lanes));
+    }
+
+    FOVEA_INLINE friend positions operator+(positions a, std::integral auto b) { return {a.first + static_cast<index_t>(b)}; }
+    FOVEA_INLINE friend positions operator+(std::integral auto b, positions a) { return {a.first + static_cast<index_t>(b)}; }
+    FOVEA_INLINE friend positions operator-(positions a, std::integral auto b) { return {a.first - static_cast<index_t>(b)}; }
+    FOVEA_INLINE friend positions<T, Arch, -Step> operator-(std::integral auto b, positions a) {
+        return {static_cast<index_t>(b) - a.first};
+    }
+    FOVEA_INLINE friend positions<T, Arch, -Step> operator-(positions a) { return {-a.first}; }
+
+    FOVEA_INLINE friend mask operator<(positions a, std::integral auto limit) {
+        auto const distance = static_cast<index_t>(limit) - a.first;
+        if constexpr (Step == 1) return a.lanes_below(distance);
+        else return !a.lanes_below(1 - distance);
+    }
+    FOVEA_INLINE friend mask operator<=(positions a, std::integral auto b) { return a < static_cast<index_t>(b) + 1; }
+    FOVEA_INLINE friend mask operator>(positions a, std::integral auto b) { return !(a <= b); }
+    FOVEA_INLINE friend mask operator>=(positions a, std::integral auto b) { return !(a < b); }
+    FOVEA_INLINE friend mask operator<(std::integral auto b, positions a) { return a > b; }
+    FOVEA_INLINE friend mask operator<=(std::integral auto b, positions a) { return a >= b; }
+    FOVEA_INLINE friend mask operator>(std::integral auto b, positions a) { return a < b; }
+    FOVEA_INLINE friend mask operator>=(std::integral auto b, positions a) { return a <= b; }
+};
+
+template <class I>
+inline constexpr bool is_index_pack = false;
+template <class T, class Arch>
+inline constexpr bool is_index_pack<index_pack<T, Arch>> = true;
+template <class I>
+inline constexpr bool is_positions = false;
+template <class T, class Arch, int Step>
+inline constexpr bool is_positions<positions<T, Arch, Step>> = true;
+
+/// Anything that holds one integer per lane.
+template <class I>
+concept lane_indices = is_index_pack<I> || is_positions<I>;
+
+template <lane_indices I>
+FOVEA_INLINE auto spread(I const& i) {
+    if constexpr (is_positions<I>) return i.spread();
+    else return i;
+}
+template <std::integral I>
+FOVEA_INLINE index_t spread(I i) {
+    return static_cast<index_t>(i);
+}
+
+/// Two operands of which one holds lane indices and the other is an integer, or lane indices too; without the
+/// pairs that have operators of their own.
+template <class A, class B>
+concept mixed_indices =
+    (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>));
+template <class A, class B>
+concept positions_and_integer =
+    (is_positions<A> && std::integral<B>) || (std::integral<A> && is_positions<B>);
+/// Lane indices beside a real: the arithmetic is real.
+template <class A, class B>
+concept index_and_real = (lane_indices<A> && (is_pack<B> || std::floating_point<B>)) ||
+                         ((is_pack<A> || std::floating_point<A>)&&lane_indices<B>);
+
+/// As a pack of reals: a position, an integer per lane, or what is real already.
+template <class X>
+FOVEA_INLINE auto real(X const& x) {
+    if constexpr (lane_indices<X>) return x.to_real();
+    else return x;
+}
+
+template <class A, class B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator+(A const& a, B const& b) {
+    if constexpr (mixed_indices<A, B>) return spread(a) + spread(b);
+    else return real(a) + real(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator-(A const& a, B const& b) {
+    if constexpr (mixed_indices<A, B>) return spread(a) - spread(b);
+    else return real(a) - real(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator*(A const& a, B const& b) {
+    if constexpr (index_and_real<A, B>) return real(a) * real(b);
+    else return spread(a) * spread(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator/(A const& a, B const& b) {
+    if constexpr (index_and_real<A, B>) return real(a) / real(b);
+    else return spread(a) / spread(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || positions_and_integer<A, B>
+FOVEA_INLINE auto operator%(A const& a, B const& b) {
+    return spread(a) % spread(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator<(A const& a, B const& b) {
+    if constexpr (mixed_indices<A, B>) return spread(a) < spread(b);
+    else return real(a) < real(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator<=(A const& a, B const& b) {
+    if constexpr (mixed_indices<A, B>) return spread(a) <= spread(b);
+    else return real(a) <= real(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator>(A const& a, B const& b) {
+    return b < a;
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator>=(A const& a, B const& b) {
+    return b <= a;
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto operator==(A const& a, B const& b) {
+    if constexpr (index_and_real<A, B>) return real(a) == real(b);
+    else return spread(a) == spread(b);
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto min(A const& a, B const& b) {
+    if constexpr (index_and_real<A, B>) return min(real(a), real(b));
+    else return min(spread(a), spread(b));
+}
+template <class A, class B>
+    requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
+FOVEA_INLINE auto max(A const& a, B const& b) {
+    if constexpr (index_and_real<A, B>) return max(real(a), real(b));
+    else return max(spread(a), spread(b));
+}
+template <lane_indices I>
+FOVEA_INLINE auto abs(I const& i)
+    requires is_positions<I>
+{
+    return abs(i.spread());
+}
+template <lane_indices I>
+FOVEA_INLINE auto square(I const& i)
+    requires is_positions<I>
+{
+    return i.spread() * i.spread();
+}
+
+// Functions of reals take indices as reals.
+template <lane_indices I>
+FOVEA_INLINE auto exp(I const& i) {
+    return exp(i.to_real());
+}
+template <lane_indices I>
+FOVEA_INLINE auto log(I const& i) {
+    return log(i.to_real());
+}
+template <lane_indices I>
+FOVEA_INLINE auto tanh(I const& i) {
+    return tanh(i.to_real());
+}
+template <lane_indices I>
+FOVEA_INLINE auto sqrt(I const& i) {
+    return sqrt(i.to_real());
+}
+
+/// select with a condition per lane: integers stay integers where both sides are, anything else is real.
+template <class T, class Arch, class A, class B>
+    requires(!(is_pack<A> && is_pack<B>) && !(is_index_pack<A> && is_index_pack<B>))
+FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
+    constexpr bool whole = (lane_indices<A> || std::integral<A>) && (lane_indices<B> || std::integral<B>);
+    constexpr bool any_lanes = lane_indices<A> || lane_indices<B>;
+    if constexpr (whole && any_lanes) return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
+    else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));
+}
+
+}  // namespace fovea::kernel

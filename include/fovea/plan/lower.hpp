@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes a score apart: what is computed once per query, once per key, as a matrix product, feature by feature
+// for each pair; and the pointwise rest that is fused on the tile.
+#pragma once
+
+#include <fovea/expr/analyze.hpp>
+#include <fovea/expr/evaluate.hpp>
+
+#include <boost/hana/at.hpp>
+#include <boost/hana/append.hpp>
+#include <boost/hana/size.hpp>
+#include <boost/hana/tuple.hpp>
+
+namespace fovea::plan {
+
+namespace hana = boost::hana;
+
+/// The place of a part in the pointwise rest: the engine knows its value per row, per key or per pair.
+enum class part { row_term, key_term, product, pairwise };
+
+template <part Kind, std::size_t Position>
+struct reference {
+    using expression_tag = void;
+};
+
+/// A factor that is one and is left out.
+struct unit {
+    using expression_tag = void;
+};
+
+/// scale * sum(of_query * of_key): a matrix product of two row-wise prepared factors.
+template <class OfQuery, class OfKey, class Scale>
+struct product_term {
+    OfQuery of_query{};
+    OfKey of_key{};
+    Scale scale{};
+};
+
+/// sum(body) with query and key inseparable in the body.
+template <class Body>
+struct pairwise_term {
+    Body body{};
+};
+
+/// An expression that is evaluated once per query, or once per key.
+template <class E>
+struct single_term {
+    E expression{};
+};
+
+template <class Products, class Pairs, class Rows, class Keys>
+struct parts {
+    Products products{};
+    Pairs pairs{};
+    Rows rows{};
+    Keys keys{};
+};
+using no_parts = parts<hana::tuple<>, hana::tuple<>, hana::tuple<>, hana::tuple<>>;
+
+/// The pointwise rest and the parts it refers to.
+template <class Pointwise, class Parts>
+struct lowered {
+    Pointwise pointwise{};
+    Parts parts{};
+};
+
+namespace detail {
+template <class E>
+inline constexpr bool of_query_side = !uses<E, k_t, kv_idx_t, score_t>;
+template <class E>
+inline constexpr bool of_key_side = !uses<E, q_t, q_idx_t, score_t, head_t>;
+
+// --- products: a body that separates into a factor of the query and a factor of the key ---
+
+template <class E>
+constexpr bool separates() {
+    if constexpr (of_query_side<E> || of_key_side<E>) return true;
+    else if constexpr (is_node_of<operations::times, E>)
+        return with_children(E{}, [](auto const& a, auto const& b) {
+            return separates<std::remove_cvref_t<decltype(a)>>() && separates<std::remove_cvref_t<decltype(b)>>();
+        });
+    else if constexpr (is_node_of<operations::divided, E>)
+        return with_children(E{}, [](auto const& a, auto const& b) {
+            using divisor = std::remove_cvref_t<decltype(b)>;
+            return separates<std::remove_cvref_t<decltype(a)>>() && (of_query_side<divisor> || of_key_side<divisor>);
+        });
+    else if constexpr (is_node_of<operations::negate, E>)
+        return with_children(E{}, [](auto const& a) { return separates<std::remove_cvref_t<decltype(a)>>(); });
+    else return false;
+}
+
+template <class A, class B>
+constexpr auto multiply(A const& a, B const& b) {
+    if constexpr (std::is_same_v<A, unit>) return b;
+    else if constexpr (std::is_same_v<B, unit>) return a;
+    else return a * b;
+}
+
+template <class Q, class K>
+struct factors {
+    Q of_query{};
+    K of_key{};
+};
+
+template <class E>
+constexpr auto separate(E const& e) {
+    if constexpr (of_query_side<E>) {
+        return factors<E, unit>{e, {}};
+    } else if constexpr (of_key_side<E>) {
+        return factors<unit, E>{{}, e};
+    } else if constexpr (is_node_of<operations::times, E>) {
+        auto const a = separate(get<0>(e));
+        auto const b = separate(get<1>(e));
+        auto const q = multiply(a.of_query, b.of_query);
+        auto const k = multiply(a.of_key, b.of_key);
+        return factors<std::remove_const_t<decltype(q)>, std::remove_const_t<decltype(k)>>{q, k};
+    } else if constexpr (is_node_of<operations::divided, E>) {
+        auto const a = separate(get<0>(e));
+        auto const inverse = 1 / get<1>(e);
+        if constexpr (of_query_side<std::remove_const_t<decltype(inverse)>>) {
+            auto const q = multiply(a.of_query, inverse);
+            return factors<std::remove_const_t<decltype(q)>, decltype(a.of_key)>{q, a.of_key};
+        } else {
+            auto const k = multiply(a.of_key, inverse);
+            return factors<decltype(a.of_query), std::remove_const_t<decltype(k)>>{a.of_query, k};
+        }
+    } else {
+        auto const a = separate(get<0>(e));
+        auto const q = multiply(literal<index_t>{-1}, a.of_query);
+        return factors<std::remove_const_t<decltype(q)>, decltype(a.of_key)>{q, a.of_key};
+    }
+}
+
+/// True for sum(separable body of both sides), also under factors that are the same for all keys of a row.
+template <class E>
+constexpr bool is_scaled_product() {
+    if constexpr (is_node_of<operations::sum, E>) {
+        return with_children(E{}, [](auto const& body) {
+            using b = std::remove_cvref_t<decltype(body)>;
+            return uses<b, q_t> && uses<b, k_t> && separates<b>();
+        });
+    } else if constexpr (is_node_of<operations::times, E>) {
+        return with_children(E{}, [](auto const& x, auto const& y) {
+            using a = std::remove_cvref_t<decltype(x)>;
+            using b = std::remove_cvref_t<decltype(y)>;
+            return (is_scaled_product<a>() && of_query_side<b>) || (of_query_side<a> && is_scaled_product<b>());
+        });
+    } else if constexpr (is_node_of<operations::divided, E>) {
+        return with_children(E{}, [](auto const& x, auto const& y) {
+            return is_scaled_product<std::remove_cvref_t<decltype(x)>>() &&
+                   of_query_side<std::remove_cvref_t<decltype(y)>>;
+        });
+    } else if constexpr (is_node_of<operations::negate, E>) {
+        return with_children(E{}, [](auto const& x) { return is_scaled_product<std::remove_cvref_t<decltype(x)>>(); });
+    } else {
+        return false;
+    }
+}
+
+template <class E, class Scale>
+constexpr auto scaled_product(E const& e, Scale const& scale) {
+    if constexpr (is_node_of<operations::sum, E>) {
+        auto const f = separate(get<0>(e));
+        return product_term<decltype(f.of_query), decltype(f.of_key), Scale>{f.of_query, f.of_key, scale};
+    } else if constexpr (is_node_of<operations::negate, E>) {
+        return scaled_product(get<0>(e), multiply(literal<index_t>{-1}, scale));
+    } else if constexpr (is_node_of<operations::divided, E>) {
+        return scaled_product(get<0>(e), multiply(1 / get<1>(e), scale));
+    } else if constexpr (of_query_side<std::remove_cvref_t<decltype(get<0>(e))>>) {
+        return scaled_product(get<1>(e), multiply(get<0>(e), scale));
+    } else {
+        return scaled_product(get<0>(e), multiply(get<1>(e), scale));
+    }
+}
+
+// --- terms of one side ---
+
+/// True where an expression reads a table of reals or calls a sum: worth doing once.
+template <class E>
+inline constexpr bool worth_hoisting = false;
+template <class Operation, class... Children>
+inline constexpr bool worth_hoisting<node<Operation, Children...>> = (worth_hoisting<Children> || ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> =
+    std::is_floating_point_v<T>;
+template <class Body>
+inline constexpr bool worth_hoisting<node<operations::sum, Body>> = true;
+
+template <class E>
+inline constexpr bool is_row_term = of_query_side<E> && worth_hoisting<E> && !is_condition<E>;
+template <class E>
+inline constexpr bool is_key_term = has_sum<E> && !uses<E, q_t, q_idx_t, score_t> && !is_condition<E>;
+
+// --- collecting ---
+
+/// The position of an equal stateless part, or the size of the tuple.
+template <class Part, class... Existing>
+constexpr std::size_t position_of(hana::tuple<Existing...> const&) {
+    std::size_t position = 0;
+    bool found = false;
+    ((found = found || (std::is_same_v<Part, Existing> && std::is_empty_v<Part>), position += found ? 0 : 1), ...);
+    return position;
+}
+
+template <part Kind, class Parts, class Part>
+constexpr auto collect(Parts const& p, Part const& added) {
+    auto const with = [&](auto const& tuple, auto rebuild) {
+        using tuple_type = std::remove_cvref_t<decltype(tuple)>;
+        constexpr std::size_t size = decltype(hana::size(tuple))::value;
+        constexpr std::size_t position = position_of<Part>(tuple_type{});
+        if constexpr (position < size) {
+            return lowered<reference<Kind, position>, Parts>{{}, p};
+        } else {
+            auto const all = rebuild(hana::append(tuple, added));
+            return lowered<reference<Kind, size>, std::remove_const_t<decltype(all)>>{{}, all};
+        }
+    };
+    auto const make = [](auto const& a, auto const& b, auto const& c, auto const& d) {
+        return parts<std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(b)>,
+                     std::remove_cvref_t<decltype(c)>, std::remove_cvref_t<decltype(d)>>{a, b, c, d};
+    };
+    if constexpr (Kind == part::product)
+        return with(p.products, [&](auto const& t) { return make(t, p.pairs, p.rows, p.keys); });
+    else if constexpr (Kind == part::pairwise)
+        return with(p.pairs, [&](auto const& t) { return make(p.products, t, p.rows, p.keys); });
+    else if constexpr (Kind == part::row_term)
+        return with(p.rows, [&](auto const& t) { return make(p.products, p.pairs, t, p.keys); });
+    else return with(p.keys, [&](auto const& t) { return make(p.products, p.pairs, p.rows, t); });
+}
+}  // namespace detail
+
+/// lower: the pointwise rest of a score, and its parts appended to those already found.
+template <class E, class Parts = no_parts>
+constexpr auto lower(E const& e, Parts const& found = {}) {
+    if constexpr (detail::is_scaled_product<E>()) {
+        return detail::collect<part::product>(found, detail::scaled_product(e, unit{}));
+    } else if constexpr (detail::is_row_term<E>) {
+        return detail::collect<part::row_term>(found, single_term<E>{e});
+    } else if constexpr (detail::is_key_term<E>) {
+        return detail::collect<part::key_term>(found, single_term<E>{e});
+    } else if constexpr (is_node_of<operations::sum, E>) {
+        using body = std::remove_cvref_t<decltype(get<0>(e))>;
+        return detail::collect<part::pairwise>(found, pairwise_term<body>{get<0>(e)});
+    } else if constexpr (!is_node<E> || is_node_of<at_operation, E>) {
+        return lowered<E, Parts>{e, found};
+    } else if constexpr (E::arity == 1) {
+        auto const a = lower(get<0>(e), found);
+        auto const rest = make_node<typename E::operation>(a.pointwise);
+        return lowered<std::remove_const_t<decltype(rest)>, decltype(a.parts)>{rest, a.parts};
+    } else if constexpr (E::arity == 2) {
+        auto const a = lower(get<0>(e), found);
+        auto const b = lower(get<1>(e), a.parts);
+        auto const rest = make_node<typename E::operation>(a.pointwise, b.pointwise);
+        return lowered<std::remove_const_t<decltype(rest)>, decltype(b.parts)>{rest, b.parts};
+    } else {
+        auto const a = lower(get<0>(e), found);
+        auto const b = lower(get<1>(e), a.parts);
+        auto const c = lower(get<2>(e), b.parts);
+        auto const rest = make_node<typename E::operation>(a.pointwise, b.pointwise, c.pointwise);
+        return lowered<std::remove_const_t<decltype(rest)>, decltype(c.parts)>{rest, c.parts};
+    }
+}
+
+/// True where the tile product is the score as it stands: nothing is left to do on the tile.
+template <class Pointwise>
+inline constexpr bool is_bare_product = std::is_same_v<Pointwise, reference<part::product, 0>>;
+
+}  // namespace fovea::plan

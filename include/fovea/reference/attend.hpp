@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The definition of the library: what every specification means, in plain loops over numbers.
+#pragma once
+
+#include <fovea/core/as_view.hpp>
+#include <fovea/reference/aggregate.hpp>
+#include <fovea/reference/finish.hpp>
+#include <fovea/reference/project.hpp>
+#include <fovea/reference/write.hpp>
+#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/inputs.hpp>
+
+namespace fovea::reference {
+
+/// attend_in<Real>: attend below, computed in another type than double, to see what that type loses.
+template <class Real, attention_spec A, viewable Query, viewable Key, viewable Value, viewable Result,
+          extra_output... Extra>
+void attend_in(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
+               Extra const&... extra) {
+    auto const q = as_heads(as_view(query)), k = as_heads(as_view(key)), v = as_heads(as_view(value));
+    auto const out = as_heads(as_view(result));
+    auto const shapes = check_call(a, q, k, v, out, extra...);
+    if constexpr (fovea::detail::is_complete(static_cast<A const*>(nullptr))) {
+        auto const x = project_operands<Real>(a, shapes.operands, q, k, v);
+        auto all = aggregate(a, shapes.operands, x);
+        auto const finished = finish_all(a, std::move(all.sums), copy<Real>(q));
+        write(out, finished);
+        (write(extra, shapes.operands, all.rows), ...);
+    }
+}
+
+/// attend: the attention of a specification, by its definition.
+///
+///     reference::attend(spec, query, key, value, result)       sources of their own
+///     reference::attend(spec, x, result)                       self-attention
+///     reference::attend(spec, queries(x), memory(m), result)   cross attention
+///
+/// After the result stand lse(view) and weights(view), as wanted. Every number is a double, every row of weights
+/// is made; results are rounded to the type of their view at the end. Views have rank 2, 3 or 4.
+/// Errors: those of check_call, before anything is written; shape_error for a table read out of its range.
+template <attention_spec A, viewable Query, viewable Key, viewable Value, viewable Result, extra_output... Extra>
+void attend(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
+            Extra const&... extra) {
+    attend_in<double>(a, query, key, value, result, extra...);
+}
+
+template <attention_spec A, viewable Source, viewable Result, extra_output... Extra>
+void attend(A const& a, Source const& x, Result&& result, Extra const&... extra) {
+    reference::attend(a, x, x, x, result, extra...);
+}
+
+template <attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable Result, extra_output... Extra>
+void attend(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m, Result&& result,
+            Extra const&... extra) {
+    reference::attend(a, x.source, m.source, m.source, result, extra...);
+}
+
+/// What has been reported once is not reported again.
+template <class... Arguments>
+void attend(ill_formed, Arguments const&...) {}
+
+}  // namespace fovea::reference

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the names of an expression mean in the reference: plain numbers, one pair at a time. Real is what the reference
+// computes in: double for the definition, another type to see what that type loses.
+#pragma once
+
+#include <fovea/expr/analyze.hpp>
+#include <fovea/expr/evaluate.hpp>
+
+#include <array>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace fovea::reference {
+
+/// A number of the user's, from a literal or a table: conditions stay conditions, integers integers, the rest is Real.
+template <class Real, class T>
+constexpr auto number(T const& x) {
+    if constexpr (std::is_same_v<T, bool>) return x;
+    else if constexpr (std::is_integral_v<T>) return static_cast<index_t>(x);
+    else return static_cast<Real>(x);
+}
+
+/// read: an element of a table.
+///
+/// Errors: shape_error for an index that is out of range, naming the indices and the extents.
+template <class Real, class T, int Rank, class... Index>
+auto read(view<T const, Rank> const& table, Index... at) {
+    static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
+    static_assert((std::is_integral_v<Index> && ...), "fovea: the index of a table must be an integer expression");
+    extents_t<Rank> const indices{static_cast<index_t>(at)...};
+    for (int axis = 0; axis < Rank; ++axis) {
+        auto const i = indices[static_cast<std::size_t>(axis)];
+        if (i < 0 || i >= table.extent(axis))
+            throw shape_error("a table of extents " + to_text(table.extents) + " is read at " + to_text(indices)
+                              + ": index " + std::to_string(axis) + " is " + std::to_string(i)
+                              + ", it must be from 0 to " + std::to_string(table.extent(axis) - 1));
+    }
+    return number<Real>(table(at...));
+}
+
+/// The meaning of numbers and tables, whatever the names mean.
+template <class Real>
+struct number_environment {
+    template <class T>
+    constexpr auto constant(T const& x) const {
+        return number<Real>(x);
+    }
+    template <class T, int Rank, class... Index>
+    auto lookup(view<T const, Rank> const& table, Index... at) const {
+        return read<Real>(table, at...);
+    }
+};
+
+/// The meaning of indices and lengths: all that a mask may use.
+template <class Real>
+struct index_environment : number_environment<Real> {
+    index_t batch = 0, head = 0, query = 0, key = 0;
+    index_t queries = 0, keys = 0, dim = 0;
+
+    constexpr index_t operator()(batch_t) const { return batch; }
+    constexpr index_t operator()(head_t) const { return head; }
+    constexpr index_t operator()(q_idx_t) const { return query; }
+    constexpr index_t operator()(kv_idx_t) const { return key; }
+    constexpr index_t operator()(q_len_t) const { return queries; }
+    constexpr index_t operator()(kv_len_t) const { return keys; }
+    constexpr index_t operator()(dim_t) const { return dim; }
+};
+
+/// The meaning of a score: indices, and sums over the features of one query and one key.
+template <class Real>
+struct pair_environment : index_environment<Real> {
+    std::span<Real const> query_features, key_features;
+
+    template <class Body>
+    Real sum(Body const& body) const;
+};
+
+/// The same inside a sum, at one feature: a table with one axis without an index is read there.
+template <class Real>
+struct feature_environment : pair_environment<Real> {
+    std::size_t feature = 0;
+
+    using pair_environment<Real>::operator();
+    Real operator()(q_t) const { return this->query_features[feature]; }
+    Real operator()(k_t) const { return this->key_features[feature]; }
+
+    template <class T, int Rank, class... Index>
+    auto lookup(view<T const, Rank> const& table, Index... at) const {
+        if constexpr (sizeof...(Index) + 1 == Rank) return read<Real>(table, at..., static_cast<index_t>(feature));
+        else return read<Real>(table, at...);
+    }
+};
+
+template <class Real>
+template <class Body>
+Real pair_environment<Real>::sum(Body const& body) const {
+    constexpr bool of_key = uses<Body, k_t> && !uses<Body, q_t>;
+    feature_environment<Real> at{*this};
+    Real total = 0;
+    for (auto const features = (of_key ? key_features : query_features).size(); at.feature < features; ++at.feature)
+        total += static_cast<Real>(evaluate(body, at));
+    return total;
+}
+
+/// The meaning of a map of the result: one feature of it, where it stands, and tables over the features.
+template <class Real>
+struct result_environment : number_environment<Real> {
+    Real value = 0;
+    index_t batch = 0, query = 0, queries = 0;
+    index_t feature = 0;  // heads side by side
+
+    constexpr Real operator()(out_t) const { return value; }
+    constexpr index_t operator()(batch_t) const { return batch; }
+    constexpr index_t operator()(q_idx_t) const { return query; }
+    constexpr index_t operator()(q_len_t) const { return queries; }
+
+    template <class T, int Rank, class... Index>
+    auto lookup(view<T const, Rank> const& table, Index... at) const {
+        if constexpr (sizeof...(Index) + 1 == Rank) return read<Real>(table, at..., feature);
+        else return read<Real>(table, at...);
+    }
+};
+
+}  // namespace fovea::reference

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/tensor.hpp>
+#include <fovea/spec/projected_shapes.hpp>
+
+namespace fovea::reference {
+
+/// Everything the reference computes lies in arrays of this kind: (batch, head, position, feature).
+template <class Real>
+using array = tensor<Real, 4>;
+
+/// mapped: one feature of a row after a row map; `x` gives the features of the row.
+template <class Real, row_map M>
+Real mapped(M const& map, index_t inputs, index_t feature, auto const& x) {
+    if constexpr (linear_map<M>) {
+        Real y = has_bias(map) ? static_cast<Real>(map.bias(feature)) : Real(0);
+        for (index_t i = 0; i < inputs; ++i)
+            y += x(i) * static_cast<Real>(M::is_transposed ? map.matrix(feature, i) : map.matrix(i, feature));
+        return y;
+    } else {
+        return x(feature);
+    }
+}
+
+/// project: the rows of a source through a row map, cut into the heads of `extents`.
+template <class Real, row_map M, class T>
+array<Real> project(M const& map, view<T, 4> const& source, extents_t<4> const& extents) {
+    array<Real> result(extents);
+    for (index_t b = 0; b < extents[0]; ++b)
+        for (index_t h = 0; h < extents[1]; ++h)
+            for (index_t n = 0; n < extents[2]; ++n)
+                for (index_t c = 0; c < extents[3]; ++c)
+                    result(b, h, n, c) = mapped<Real>(map, source.extent(3), h * extents[3] + c, [&](index_t i) {
+                        return static_cast<Real>(source(b, index_t{0}, n, i));
+                    });
+    return result;
+}
+
+/// copy: a source as it is, in the type of the computation.
+template <class Real, class T>
+array<Real> copy(view<T, 4> const& source) {
+    array<Real> result(source.extents);
+    for (index_t b = 0; b < source.extent(0); ++b)
+        for (index_t h = 0; h < source.extent(1); ++h)
+            for (index_t n = 0; n < source.extent(2); ++n)
+                for (index_t c = 0; c < source.extent(3); ++c)
+                    result(b, h, n, c) = static_cast<Real>(source(b, h, n, c));
+    return result;
+}
+
+/// The operands of an attention as the score sees them.
+template <class Real>
+struct operands {
+    array<Real> query, key, value;
+};
+
+template <class Real, attention_spec A, class Q, class K, class V>
+operands<Real> project_operands(A const& a, operand_shapes const& shapes, view<Q, 4> const& q, view<K, 4> const& k,
+                                view<V, 4> const& v) {
+    if constexpr (projection<decltype(a.project)>)
+        return {project<Real>(a.project.query, q, shapes.query), project<Real>(a.project.key, k, shapes.key),
+                project<Real>(a.project.value, v, shapes.value)};
+    else return {copy<Real>(q), copy<Real>(k), copy<Real>(v)};
+}
+
+}  // namespace fovea::reference

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/row.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace fovea::reference {
+
+/// row: the scores of one query as plain numbers; a score_row without any vector.
+template <class T>
+struct row {
+    using value_type = T;
+    std::span<T> scores;
+    std::span<index_t const> keys;  // which key each score belongs to
+
+    T max() const {
+        T greatest = excluded<T>;
+        for (T const s : scores)
+            if (s > greatest) greatest = s;
+        return greatest;
+    }
+
+    /// Ties go to the lowest key, wherever it stands in the row.
+    located<T> first_max() const {
+        located<T> best;
+        for (index_t i = 0; i < size(); ++i)
+            if ((*this)[i] > best.value || ((*this)[i] == best.value && best.key >= 0 && key(i) < best.key))
+                best = {(*this)[i], key(i)};
+        return best;
+    }
+
+    void map(auto f) const {
+        for (T& s : scores) s = s == excluded<T> ? T(0) : static_cast<T>(f(s));
+    }
+
+    T map_and_sum(auto f) const {
+        map(f);
+        T total = 0;
+        for (T const weight : scores) total += weight;
+        return total;
+    }
+
+    index_t size() const { return static_cast<index_t>(scores.size()); }
+    T& operator[](index_t i) const { return scores[static_cast<std::size_t>(i)]; }
+    index_t key(index_t i) const { return keys[static_cast<std::size_t>(i)]; }
+};
+static_assert(score_row<row<double>>);
+
+}  // namespace fovea::reference

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The extents of what a call writes, read from the finishes, with every check on the way.
+#pragma once
+
+#include <fovea/spec/feature_tables.hpp>
+#include <fovea/spec/finish.hpp>
+#include <fovea/spec/projected_shapes.hpp>
+
+#include <string>
+
+namespace fovea {
+
+namespace detail {
+/// (batch, head, position, feature) with the heads side by side as one.
+constexpr extents_t<4> side_by_side(extents_t<4> const& e) { return {e[0], 1, e[2], e[1] * e[3]}; }
+
+/// The extents behind one finish; `source` is that of the queries.
+template <class Finish>
+extents_t<4> finished_extents(Finish const& f, extents_t<4> const& before, extents_t<4> const& source) {
+    static_assert(is_known_finish<Finish>,
+                  "fovea: this is not a finish: give it linear(), expression(), averages_heads, concatenates_heads or "
+                  "adds_source");
+    if constexpr (averaging_finish<Finish>) {
+        return {before[0], 1, before[2], before[3]};
+    } else if constexpr (linear_finish<Finish>) {
+        auto after = side_by_side(before);
+        check_row_map(f.linear(), after[3], "the result of the heads, side by side,");
+        after[3] = f.linear().features(after[3]);
+        return after;
+    } else if constexpr (pointwise_finish<Finish>) {
+        check_feature_tables(f.expression(), before[1] * before[3], "the result");
+        return before;
+    } else if constexpr (residual_finish<Finish>) {
+        auto const after = source == before ? before : side_by_side(before);
+        if (after != source)
+            throw shape_error("residual adds the source of the queries, which is " + to_text(source)
+                              + ", to the result, which is " + to_text(after));
+        return after;
+    } else {
+        return side_by_side(before);
+    }
+}
+}  // namespace detail
+
+/// result_shape: (batch, head, position, feature) of the result; one head where the heads have been joined.
+///
+/// Heads that a projection made are laid side by side unless a finish joins them; heads that came with the
+/// operands stay. `query_source` is what the queries are made of.
+/// Errors: shape_error when a finish does not fit what stands before it.
+template <attention_spec A>
+extents_t<4> result_shape(A const& a, operand_shapes const& operands, extents_t<4> const& query_source) {
+    extents_t<4> shape{operands.batches(), operands.heads(), operands.queries(), operands.features()};
+    for_each_finish(a.aggregate,
+                    [&](auto const& finish) { shape = detail::finished_extents(finish, shape, query_source); });
+    return projection<decltype(a.project)> ? detail::side_by_side(shape) : shape;
+}
+
+/// (batch, head, query) as asked for: a missing axis is the one of batch and head that has extent one.
+///
+/// Errors: shape_error when the target does not fit the call.
+template <class T, int Rank>
+view<T, 3> lse_rows(view<T, Rank> const& target, operand_shapes const& operands) {
+    static_assert(Rank >= 1 && Rank <= 3,
+                  "fovea: lse is (query), (batch, query), (head, query) or (batch, head, query)");
+    auto rows = with_leading_axes<3>(target);
+    if constexpr (Rank == 2)
+        if (operands.heads() == 1)
+            rows = {target.data, {target.extent(0), 1, target.extent(1)}, {target.stride(0), 0, 1}};
+    extents_t<3> const needed{operands.batches(), operands.heads(), operands.queries()};
+    if (rows.extents != needed)
+        throw shape_error("lse is " + to_text(target.extents) + ", (batch, head, query) of the call is "
+                          + to_text(needed));
+    return rows;
+}
+
+/// (batch, head, query, key) as asked for: a missing axis is the one of batch and head that has extent one.
+///
+/// Errors: shape_error when the target does not fit the call.
+template <class T, int Rank>
+view<T, 4> weights_pairs(view<T, Rank> const& target, operand_shapes const& operands) {
+    static_assert(
+        Rank >= 2 && Rank <= 4,
+        "fovea: weights are (query, key), (batch, query, key), (head, query, key) or (batch, head, query, key)");
+    auto pairs = with_leading_axes<4>(target);
+    if constexpr (Rank == 3)
+        if (operands.heads() == 1) pairs = as_heads(target);
+    extents_t<4> const needed{operands.batches(), operands.heads(), operands.queries(), operands.keys()};
+    if (pairs.extents != needed)
+        throw shape_error("weights are " + to_text(target.extents) + ", (batch, head, query, key) of the call is "
+                          + to_text(needed));
+    return pairs;
+}
+
+}  // namespace fovea

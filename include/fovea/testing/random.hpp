@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/tensor.hpp>
+
+#include <array>
+#include <cstdint>
+#include <random>
+
+namespace fovea::testing {
+
+/// Numbers for tests: the same on every platform for the same seed.
+class dice {
+public:
+    explicit dice(unsigned seed) : engine_(seed) {}
+
+    /// An integer from `low` to `high`, ends included.
+    index_t between(index_t low, index_t high) {
+        return low + static_cast<index_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+    }
+    /// A real from `low` to `high`.
+    double real(double low, double high) {
+        return low + (high - low) * (static_cast<double>(engine_() >> 11) * 0x1p-53);
+    }
+    bool chance(double probability) { return real(0, 1) < probability; }
+
+private:
+    std::mt19937_64 engine_;
+};
+
+/// random_tensor: elements between -size and size.
+template <class T, std::size_t Rank>
+tensor<T, static_cast<int>(Rank)> random_tensor(dice& from, std::array<index_t, Rank> extents, double size = 1) {
+    tensor<T, static_cast<int>(Rank)> result(extents);
+    for (auto& x : result) x = static_cast<T>(from.real(-size, size));
+    return result;
+}
+
+}  // namespace fovea::testing

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/output.hpp>
+#include <fovea/aggregate/residual.hpp>
+#include <fovea/project/project.hpp>
+
+#include "catch.hpp"
+#include "heads_case.hpp"
+
+using namespace fovea;
+
+TEST_CASE("residual adds the source of the queries", "[aggregate]") {
+    testing::dice random(5);
+    auto const x = testing::random_tensor<double>(random, std::array<index_t, 3>{2, 5, 4});
+    auto const w = testing::random_tensor<double>(random, std::array<index_t, 2>{4, 4});
+    tensor<double, 3> change({2, 5, 4}), updated({2, 5, 4});
+    auto const attention = project(w, as_is, w, heads<2>) | scaled_dot | softmax | weighted_sum;
+    reference::attend(attention, x, change);
+    reference::attend(attention | residual, x, updated);
+    for (std::size_t n = 0; n < x.elements.size(); ++n)
+        CHECK(updated.elements[n] == Approx(x.elements[n] + change.elements[n]));
+    reference::attend(attention | output(w) | residual, x, updated);
+    reference::attend(attention | output(w), x, change);
+    CHECK(updated(1, 4, 3) == Approx(x(1, 4, 3) + change(1, 4, 3)));
+}
+
+TEST_CASE("heads that came with the operands keep their residual by head", "[aggregate]") {
+    heads_case c;
+    c.v = c.make({2, 3, 6, 5});
+    tensor<double, 4> plain({2, 3, 4, 5}), updated({2, 3, 4, 5});
+    reference::attend(by_heads, c.q, c.k, c.v, plain);
+    reference::attend(by_heads | residual, c.q, c.k, c.v, updated);
+    CHECK(updated(1, 2, 3, 4) == Approx(plain(1, 2, 3, 4) + c.q(1, 2, 3, 4)));
+}
+
+TEST_CASE("in cross attention it is the queries that are added to", "[aggregate]") {
+    testing::dice random(5);
+    auto const x = testing::random_tensor<double>(random, std::array<index_t, 2>{3, 4});
+    auto const m = testing::random_tensor<double>(random, std::array<index_t, 2>{6, 4});
+    tensor<double, 2> plain({3, 4}), updated({3, 4});
+    auto const attention = scaled_dot | softmax | weighted_sum;
+    reference::attend(attention, queries(x), memory(m), plain);
+    reference::attend(attention | residual, queries(x), memory(m), updated);
+    CHECK(updated(2, 3) == Approx(plain(2, 3) + x(2, 3)));
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/core/graph.hpp>
+
+#include "catch.hpp"
+
+#include <array>
+
+using namespace fovea;
+
+TEST_CASE("a graph lists for each query its keys in the order of the edges", "[core]") {
+    std::array<graph::edge, 5> const edges{{{2, 0}, {0, 1}, {2, 3}, {0, 0}, {2, 0}}};
+    graph const g(3, edges);
+    auto const v = g.view();
+    CHECK(v.queries() == 3);
+    CHECK(v.edges() == 5);
+    auto const keys = [&](index_t i) { return std::vector<std::int32_t>(v.of(i).begin(), v.of(i).end()); };
+    CHECK(keys(0) == std::vector<std::int32_t>{1, 0});
+    CHECK(keys(1).empty());
+    CHECK(keys(2) == std::vector<std::int32_t>{0, 3, 0});
+    CHECK_NOTHROW(v.check(3, 4));
+}
+
+TEST_CASE("what is wrong with a graph is said", "[core]") {
+    std::vector<index_t> const offsets{0, 2, 3};
+    std::vector<std::int32_t> const keys{0, 4, 1};
+    graph_view const g{offsets, keys};
+    CHECK_THROWS_WITH(g.check(3, 5), "graph: it has rows for 2 queries, the attention has 3");
+    CHECK_THROWS_WITH(g.check(2, 4), "graph: edge 1 leads to key 4, there are 4 keys");
+    CHECK_NOTHROW(g.check(2, 5));
+
+    std::vector<index_t> const descending{0, 3, 2};
+    CHECK_THROWS_WITH((graph_view{descending, keys}.check(2, 5)),
+                      "graph: offsets run from 0 to 2, they must run from 0 to the number of edges, 3");
+    std::vector<index_t> const unordered{0, 2, 1, 3};
+    CHECK_THROWS_WITH((graph_view{unordered, keys}.check(3, 5)),
+                      "graph: offset 2 is 1, less than the one before it, 2");
+    std::array<graph::edge, 1> const outside{{{3, 0}}};
+    CHECK_THROWS_AS((graph(3, outside)), graph_error);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/core/tensor.hpp>
+
+#include "catch.hpp"
+
+using namespace fovea;
+
+TEST_CASE("a tensor owns its elements in C order", "[core]") {
+    tensor<double, 3> t({2, 3, 4}, 1.5);
+    CHECK(t.size() == 24);
+    CHECK(t.extent(1) == 3);
+    t(1, 2, 3) = 9;
+    CHECK(t.elements.back() == 9);
+    CHECK(t.view()(1, 2, 3) == 9);
+    CHECK(t(0, 0, 0) == 1.5);
+    auto const copy = t;
+    t(1, 2, 3) = 0;
+    CHECK(copy(1, 2, 3) == 9);
+}
+
+TEST_CASE("a tensor may be empty", "[core]") {
+    tensor<float, 2> const t({0, 5});
+    CHECK(t.size() == 0);
+    CHECK(t.view().extent(1) == 5);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/core/view.hpp>
+
+#include "catch.hpp"
+
+#include <vector>
+
+using namespace fovea;
+
+TEST_CASE("a dense view reads in C order", "[core]") {
+    std::vector<int> elements(24);
+    for (int i = 0; i < 24; ++i) elements[static_cast<std::size_t>(i)] = i;
+    view<int, 3> const v(elements.data(), {2, 3, 4});
+    CHECK(v.size() == 24);
+    int expected = 0;
+    for (index_t a = 0; a < 2; ++a)
+        for (index_t b = 0; b < 3; ++b)
+            for (index_t c = 0; c < 4; ++c) CHECK(v(a, b, c) == expected++);
+}
+
+TEST_CASE("strides make other orders and broadcasts of the same elements", "[core]") {
+    std::vector<float> const elements{0, 1, 2, 3, 4, 5};
+    view<float const, 2> const rows(elements.data(), {3, 2});
+    view<float const, 3> const swapped(elements.data(), {2, 3, 1}, {1, 2, 1});
+    view<float const, 2> const repeated(elements.data(), {4, 2}, {0, 1});
+    for (index_t i = 0; i < 3; ++i)
+        for (index_t j = 0; j < 2; ++j) CHECK(swapped(j, i, 0) == rows(i, j));
+    for (index_t i = 0; i < 4; ++i) CHECK(repeated(i, 1) == 1);
+}
+
+TEST_CASE("a view refuses what it cannot be", "[core]") {
+    std::vector<float> elements(6);
+    CHECK_THROWS_AS((view<float, 2>(elements.data(), {2, 3}, {1, 2})), shape_error);
+    CHECK_THROWS_WITH((view<float, 2>(std::span<float>(elements), {2, 4})),
+                      "view: the span has 6 elements, the extents (2, 4) need 8");
+    CHECK_NOTHROW(view<float, 2>(elements.data(), {6, 1}, {1, 6}));  // a last axis of one element has no stride
+}
+
+TEST_CASE("leading axes can be added to a view", "[core]") {
+    std::vector<float> elements(6);
+    view<float, 2> const v(elements.data(), {2, 3});
+    auto const wider = with_leading_axes<4>(v);
+    CHECK(wider.extents == extents_t<4>{1, 1, 2, 3});
+    CHECK(&wider(0, 0, 1, 2) == &v(1, 2));
+}
+
+TEST_CASE("a view converts to one of const elements and is made at compile time", "[core]") {
+    static constexpr int elements[] = {1, 2, 3, 4};
+    constexpr view<int const, 2> v(elements, {2, 2});
+    STATIC_REQUIRE(v(1, 0) == 3);
+    float x = 1;
+    view<float const, 1> const read_only = view<float, 1>(&x, {1});
+    CHECK(read_only(0) == 1);
+}
+
+TEST_CASE("extents are written as in messages", "[core]") { CHECK(to_text(extents_t<3>{2, 8, 128}) == "(2, 8, 128)"); }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/expr/bound.hpp>
+#include <fovea/expr/functions.hpp>
+#include <fovea/testing/mask_laws.hpp>
+
+#include "catch.hpp"
+
+#include <limits>
+#include <memory>
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+testing::lengths const sizes;
+
+/// What intervals say of a number over random boxes holds for every pair in them.
+template <class E>
+void check_bounds(E const& e) {
+    testing::dice random(5);
+    for (int trial = 0; trial < 25; ++trial) {
+        auto const where = testing::detail::random_box(random, sizes);
+        interval<double> const said = bound(e, where);
+        testing::detail::for_each_pair(where, [&](index_t b, index_t h, index_t i, index_t j) {
+            auto const value = static_cast<double>(evaluate(e, testing::detail::pair_at(b, h, i, j, sizes)));
+            if (!(said.lo <= value && value <= said.hi))
+                FAIL(print(e) << " is " << value << " in [" << said.lo << ", " << said.hi << "]");
+        });
+    }
+    SUCCEED();
+}
+
+template <class E>
+void check_condition(E const& e, bool has_nan = false) {
+    CHECK_NOTHROW(testing::detail::check_condition_bounds(e, sizes, 3, has_nan));
+}
+
+}  // namespace
+
+TEST_CASE("bounds hold the value of a number everywhere in a box", "[expr]") {
+    std::vector<int> const buckets{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3,
+                                   2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8, 3, 2, 7, 9};
+    std::vector<float> const slopes{0.5f, -0.25f, 2, 0};
+    auto const bucket = param(buckets);
+    auto const slope = param(slopes);
+    check_bounds(q_idx - kv_idx);
+    check_bounds((q_idx - kv_idx) * (q_idx - kv_idx) - 3 * head);
+    check_bounds((q_idx - kv_idx) / 4 * 2 + (kv_idx + batch) % 5);
+    check_bounds(slope[head] * (kv_idx - q_idx));
+    check_bounds(bucket[kv_idx] * bucket[min(q_idx, kv_idx)]);
+    check_bounds(exp(-abs(kv_idx - q_idx) / 8.0) + tanh(q_idx) - sigmoid(kv_idx - 15));
+    check_bounds(square(q_idx - 10) + max(kv_idx, 12) * sqrt(q_idx));
+    check_bounds(select(q_idx < kv_idx, q_idx, 2 * kv_idx - 0.5));
+    check_bounds(relu(q_idx - 9) + leaky_relu(kv_idx - 9, 0.2f) + elu(0.1 * (kv_idx - q_idx)));
+    check_bounds(log(q_idx + 1) * kv_len / q_len);
+}
+
+TEST_CASE("bounds settle a condition only where all pairs of a box agree", "[expr]") {
+    std::vector<int> const documents{0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 4,
+                                     4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 7, 7, 7, 7, 7};
+    auto const document = param(documents);
+    check_condition(kv_idx <= q_idx);
+    check_condition(q_idx - kv_idx < 4 && kv_idx - q_idx <= 2);
+    check_condition(document[q_idx] == document[kv_idx]);
+    check_condition(document[q_idx] == document[kv_idx] && kv_idx <= q_idx);
+    check_condition((q_idx - kv_idx) % 3 == 0 || kv_idx < 2);
+    check_condition(q_idx / 8 == kv_idx / 8);
+    check_condition(!(abs(q_idx - kv_idx) > 3) || head == 2);
+    check_condition(kv_idx < 10 * (batch + 1) && q_idx != 7);
+    check_condition(log(q_idx - kv_idx) < 1.5, true);  // the logarithm of a negative number is below nothing
+    check_condition(sqrt(q_idx - kv_idx) < 100, true);
+}
+
+TEST_CASE("bounds are exact where each index occurs once", "[expr]") {
+    box const where{0, 0, {8, 15}, {0, 7}, 32, 32, 16};
+    STATIC_REQUIRE(bound(kv_idx <= q_idx, box{0, 0, {8, 15}, {0, 7}, 32, 32, 16}).always());
+    STATIC_REQUIRE(bound(kv_idx <= q_idx, box{0, 0, {0, 7}, {8, 15}, 32, 32, 16}).never());
+    STATIC_REQUIRE(bound(kv_idx <= q_idx, box{0, 0, {0, 7}, {0, 7}, 32, 32, 16}) == truth{});
+    CHECK(bound(q_idx - kv_idx, where) == interval<index_t>{1, 15});
+    CHECK(bound(literal<bool>{true}, where).always());
+}
+
+TEST_CASE("tables are bounded by their least and greatest element in range", "[expr]") {
+    std::vector<int> const table{5, 1, 4, 8, 2};
+    box where{0, 0, {1, 3}, {2, 9}, 5, 5, 16};
+    CHECK(bound(param(table)[q_idx], where) == interval<index_t>{1, 8});
+    CHECK(bound(param(table)[kv_idx], where) == interval<index_t>{2, 8});  // what lies outside is not looked at
+
+    std::vector<float> const holes{1, std::numeric_limits<float>::quiet_NaN(), 2, 3, 4};
+    CHECK(bound(param(holes)[q_idx] < 100, where) == truth{});
+
+    std::unique_ptr<bool[]> const marks(new bool[5]{false, true, true, true, false});
+    auto const mark = param(view<bool const, 1>(marks.get(), {5}));
+    CHECK(bound(mark[q_idx], where).always());
+    CHECK(bound(mark[kv_idx], where) == truth{});
+
+    std::vector<float> const plane{1, 2, 3, 4, 5, 6};
+    where.head = {0, 1};
+    CHECK(bound(param(view<float const, 2>(plane.data(), {2, 3}))(head, q_idx), where) == interval<double>{2, 6});
+}

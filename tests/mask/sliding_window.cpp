@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/mask/sliding_window.hpp>
+#include <fovea/testing/mask_laws.hpp>
+
+#include "catch.hpp"
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+TEST_CASE("sliding_window shows a band of keys", "[mask]") {
+    for (auto const& [left, right] : {std::pair{3, 0}, {0, 5}, {2, 2}, {100, 100}, {-1, 4}}) {
+        auto const window = sliding_window(left, right);
+        testing::check_mask_laws(window);
+        for (index_t j = 0; j < 20; ++j) {
+            reference::index_environment<double> const at{{}, 0, 0, 9, j, 20, 20, 8};
+            CHECK(evaluate(window.predicate(), at) == (9 - left <= j && j <= 9 + right));
+        }
+    }
+}
+
+TEST_CASE("a window of everything is no mask", "[mask]") {
+    testing::detail::check_same_condition("window(100, 100) = everything", sliding_window(100, 100).predicate(),
+                                          literal<bool>{true}, {});
+}
+
+TEST_CASE("tiles away from the band are never visited", "[mask]") {
+    auto const window = sliding_window(4, 0);
+    CHECK(bound(window.predicate(), box{0, 0, {32, 39}, {0, 7}, 64, 64}).never());
+    CHECK(bound(window.predicate(), box{0, 0, {32, 39}, {48, 55}, 64, 64}).never());
+    CHECK(bound(window.predicate(), box{0, 0, {34, 34}, {31, 33}, 64, 64}).always());
+}

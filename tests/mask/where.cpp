@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/mask/causal.hpp>
+#include <fovea/mask/where.hpp>
+#include <fovea/testing/mask_laws.hpp>
+
+#include "catch.hpp"
+
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+TEST_CASE("where follows any condition over the indices", "[mask]") {
+    testing::check_mask_laws(where(q_idx - kv_idx < 7));
+    testing::check_mask_laws(where((q_idx / 4 + kv_idx) % 3 != head));
+    testing::check_mask_laws(where(kv_idx < kv_len - 3 * batch));
+    testing::check_mask_laws(where(q_idx < 3 || kv_idx < 2 || q_idx == kv_idx));
+}
+
+TEST_CASE("documents that are packed one after another see themselves", "[mask]") {
+    std::vector<int> documents;
+    for (int i = 0; i < 31; ++i) documents.push_back(i < 4 ? 0 : i < 17 ? 1 : 2);
+    auto const same = where(param(documents)[q_idx] == param(documents)[kv_idx]);
+    testing::check_mask_laws(same);
+    testing::check_mask_laws(causal, same);
+    CHECK(bound(same.predicate(), box{0, 0, {4, 9}, {10, 16}, 29, 31}).always());
+    CHECK(bound(same.predicate(), box{0, 0, {0, 3}, {17, 30}, 29, 31}).never());
+}
+
+TEST_CASE("a lambda is traced once", "[mask]") {
+    auto const traced = where([](auto at) { return at.kv_idx <= at.q_idx; });
+    STATIC_REQUIRE(std::is_same_v<decltype(traced), decltype(where(kv_idx <= q_idx)) const>);
+    CHECK(describe(traced) == "where(kv_idx <= q_idx)");
+}

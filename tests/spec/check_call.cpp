@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/concat_heads.hpp>
+#include <fovea/aggregate/map.hpp>
+#include <fovea/aggregate/output.hpp>
+#include <fovea/aggregate/residual.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/mask/neighbors.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/project/project.hpp>
+#include <fovea/score/additive.hpp>
+#include <fovea/score/scaled_dot.hpp>
+#include <fovea/spec/check_call.hpp>
+
+#include "catch.hpp"
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+constexpr auto plain = scaled_dot | softmax | weighted_sum;
+
+/// The operands of one call; each test spoils one of them.
+struct call {
+    tensor<float, 4> q{{2, 6, 5, 8}}, k{{2, 3, 7, 8}}, v{{2, 3, 7, 4}}, out{{2, 6, 5, 4}};
+
+    call_shapes check(auto const& spec, auto const&... extra) {
+        return check_call(spec, q.view(), k.view(), v.view(), out.view(), extra...);
+    }
+};
+
+/// The operands of one call that makes its own heads.
+struct projected_call {
+    tensor<float, 4> x{{2, 1, 5, 12}}, out{{2, 1, 5, 12}};
+    tensor<float, 2> wq{{12, 8}}, wk{{12, 4}}, wv{{12, 6}}, wo{{12, 12}};
+
+    call_shapes check(auto const& spec, auto const&... extra) {
+        return check_call(spec, x.view(), x.view(), x.view(), out.view(), extra...);
+    }
+    auto spec() const { return project(wq, wk, wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum; }
+};
+
+}  // namespace
+
+TEST_CASE("a call that fits gives its extents", "[spec]") {
+    call c;
+    auto const shapes = c.check(plain);
+    CHECK(shapes.operands.group() == 2);
+    CHECK(shapes.result == extents_t<4>{2, 6, 5, 4});
+
+    projected_call p;
+    auto const projected = p.check(p.spec());
+    CHECK(projected.operands.query == extents_t<4>{2, 4, 5, 2});
+    CHECK(projected.operands.key == extents_t<4>{2, 2, 5, 2});
+    CHECK(projected.operands.value == extents_t<4>{2, 2, 5, 3});
+    CHECK(projected.result == extents_t<4>{2, 1, 5, 12});
+}
+
+TEST_CASE("operands that do not fit are named", "[spec]") {
+    call c;
+    SECTION("batch") {
+        c.k = tensor<float, 4>({3, 3, 7, 8});
+        CHECK_THROWS_WITH(c.check(plain), "key has 3 batch elements, query has 2");
+    }
+    SECTION("positions") {
+        c.v = tensor<float, 4>({2, 3, 6, 4});
+        CHECK_THROWS_WITH(c.check(plain), "value has 6 positions, key has 7");
+    }
+    SECTION("heads") {
+        c.q = tensor<float, 4>({2, 4, 5, 8});
+        CHECK_THROWS_WITH(c.check(plain), "query has 4 heads, not a multiple of the 3 heads of key and value");
+    }
+    SECTION("features") {
+        c.k = tensor<float, 4>({2, 3, 7, 9});
+        CHECK_THROWS_WITH(c.check(plain),
+                          "the score compares query and key feature by feature: query has 8 features, key has 9");
+    }
+    SECTION("features that are not compared may differ") {
+        c.k = tensor<float, 4>({2, 3, 7, 9});
+        CHECK_NOTHROW(c.check(compare(sum(q) + sum(k)) | softmax | weighted_sum));
+    }
+    SECTION("result") {
+        c.out = tensor<float, 4>({2, 6, 5, 8});
+        CHECK_THROWS_WITH(c.check(plain),
+                          "result is (2, 6, 5, 8), (batch, head, position, feature) of the call is (2, 6, 5, 4)");
+    }
+}
+
+TEST_CASE("what is written may not overlap what is read, nor itself", "[spec]") {
+    call c;
+    c.v = tensor<float, 4>({2, 6, 5, 4});
+    c.k = tensor<float, 4>({2, 6, 5, 8});
+    CHECK_THROWS_WITH(check_call(plain, c.q.view(), c.k.view(), c.v.view(), c.v.view()),
+                      "result overlaps value in memory: it would be overwritten while it is read");
+    view<float, 4> const repeated(c.out.data(), {2, 6, 5, 4}, {0, 20, 4, 1});
+    CHECK_THROWS_WITH(check_call(plain, c.q.view(), c.k.view(), c.v.view(), repeated),
+                      "result has stride 0 along axis 0: its elements would be written twice");
+    CHECK_THROWS_WITH(c.check(plain, lse(view<float, 3>(c.out.data(), {2, 6, 5}))),
+                      "lse overlaps result in memory: it would be overwritten while it is read");
+}
+
+TEST_CASE("matrices, biases and tables that do not fit are named", "[spec]") {
+    projected_call c;
+    tensor<float, 2> const tall({13, 8}), odd({12, 7});
+    tensor<float, 1> const bias({5});
+    CHECK_THROWS_WITH(c.check(project(tall, c.wk, c.wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum),
+                      "query has 12 features, the matrix it is multiplied by takes 13");
+    CHECK_THROWS_WITH(c.check(project(odd, c.wk, c.wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum),
+                      "query has 7 features, not a multiple of its 4 heads");
+    CHECK_THROWS_WITH(
+        c.check(project(linear(c.wq, bias), c.wk, c.wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum),
+        "the bias added to query has 5 elements, the matrix gives 8 features");
+    CHECK_THROWS_WITH(
+        c.check(c.spec() | output(tall)),
+        "the result of the heads, side by side, has 12 features, the matrix it is multiplied by takes 13");
+    CHECK_THROWS_WITH(c.check(c.spec() | map(out + param(bias))),
+                      "a table read feature by feature has 5 elements, the result has 12 features");
+    CHECK_THROWS_WITH(c.check(project(c.wq, c.wk, c.wv, heads<4, 2>) | additive(bias) | softmax | weighted_sum),
+                      "a table read feature by feature has 5 elements, query has 2 features");
+    c.x = tensor<float, 4>({2, 3, 5, 12});
+    CHECK_THROWS_WITH(c.check(c.spec()),
+                      "query has 3 heads; an attention that makes its own heads takes (batch, position, feature)");
+}
+
+TEST_CASE("finishes decide the extents of the result", "[spec]") {
+    call c;
+    CHECK_THROWS_AS(c.check(plain | concat_heads), shape_error);
+    c.out = tensor<float, 4>({2, 1, 5, 24});
+    CHECK_NOTHROW(c.check(plain | concat_heads));
+    CHECK_THROWS_WITH(
+        c.check(plain | concat_heads | residual),
+        "residual adds the source of the queries, which is (2, 6, 5, 8), to the result, which is (2, 1, 5, 24)");
+    projected_call p;
+    CHECK_NOTHROW(p.check(p.spec() | residual));
+    CHECK_NOTHROW(p.check(p.spec() | output(p.wo) | residual));
+}
+
+TEST_CASE("further results have to fit", "[spec]") {
+    call c;
+    tensor<float, 3> rows({2, 6, 5}), few({2, 6, 4});
+    tensor<double, 4> pairs({2, 6, 5, 7});
+    tensor<double, 3> without_batch({6, 5, 7});
+    CHECK_NOTHROW(c.check(plain, lse(rows), weights(pairs)));
+    CHECK_THROWS_WITH(c.check(plain, lse(few)), "lse is (2, 6, 4), (batch, head, query) of the call is (2, 6, 5)");
+    CHECK_THROWS_WITH(c.check(plain, weights(without_batch)),
+                      "weights are (6, 5, 7), (batch, head, query, key) of the call is (2, 6, 5, 7)");
+}
+
+TEST_CASE("batch or head may be left out of further results where they are one", "[spec]") {
+    operand_shapes const one_batch{{1, 3, 4, 2}, {1, 3, 5, 2}, {1, 3, 5, 2}},
+        one_head{{3, 1, 4, 2}, {3, 1, 5, 2}, {3, 1, 5, 2}};
+    tensor<float, 3> pairs({3, 4, 5});
+    tensor<float, 2> rows({3, 4});
+    CHECK(weights_pairs(pairs.view(), one_batch).extents == extents_t<4>{1, 3, 4, 5});
+    CHECK(weights_pairs(pairs.view(), one_head).extents == extents_t<4>{3, 1, 4, 5});
+    CHECK(&weights_pairs(pairs.view(), one_batch)(0, 2, 3, 4) == &pairs(2, 3, 4));
+    CHECK(&weights_pairs(pairs.view(), one_head)(2, 0, 3, 4) == &pairs(2, 3, 4));
+    CHECK(&lse_rows(rows.view(), one_batch)(0, 2, 3) == &rows(2, 3));
+    CHECK(&lse_rows(rows.view(), one_head)(2, 0, 3) == &rows(2, 3));
+}
+
+TEST_CASE("a graph is checked before anything is computed", "[spec]") {
+    call c;
+    std::vector<index_t> const offsets{0, 1, 1, 1, 1, 2};
+    std::vector<std::int32_t> const keys{6, 7};
+    CHECK_THROWS_WITH(c.check(scaled_dot | neighbors(graph_view{offsets, keys}) | softmax | weighted_sum),
+                      "graph: edge 1 leads to key 7, there are 7 keys");
+}
