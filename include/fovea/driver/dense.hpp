@@ -240,7 +240,8 @@ private:
     void finish_strip(row_block& block, index_t t, packed& keys, index_t width) const {
         auto const& rows = block.tiles[t];
         auto const visible = visible_pairs(block, rows, 0, operands_.keys());
-        T const none[tile::rows] = {};
+        T one[tile::rows];
+        std::fill_n(one, tile::rows, T{1});
         for (index_t r = 0; r < rows.rows; ++r) {
             auto& s = block.states[t * tile::rows + r];
             row_type const row{block.scores + r * block.stride, width / tile::lanes, {0}};
@@ -252,8 +253,6 @@ private:
             keys.prepare(k);
             index_t const column = k * tile::block_keys, n = keys.last(k) - column;
             T const* const values = keys.values(k);
-            T const one[tile::rows] = {1, 1, 1, 1, 1, 1};
-            static_cast<void>(none);
             std::vector<bool> part;
             if (!keys.finite(k)) {
                 for (index_t r = 0; r < rows.rows; ++r)

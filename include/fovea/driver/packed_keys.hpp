@@ -6,23 +6,9 @@
 #include <fovea/kernel/prepare.hpp>
 #include <fovea/plan/tile.hpp>
 
-#include <boost/hana/for_each.hpp>
-
 #include <algorithm>
-#include <tuple>
 
 namespace fovea::driver {
-
-namespace hana = boost::hana;
-
-template <class Tuple>
-inline constexpr index_t size_of = static_cast<index_t>(decltype(hana::size(std::declval<Tuple>()))::value);
-
-/// True where a term has a value for each query head, not only for each key.
-template <class Tuple>
-constexpr bool any_uses_head = hana::unpack(Tuple{}, [](auto const&... terms) {
-    return (uses<std::remove_cvref_t<decltype(terms.expression)>, head_t> || ...);
-});
 
 /// The keys and values of one head, block by block in the layout of the register tiles.
 ///
@@ -32,11 +18,11 @@ template <class T, class Arch, class Parts, class Operands>
 class packed_keys {
 public:
     using tile = plan::tile<T, Arch>;
-    static constexpr index_t products = size_of<decltype(Parts::products)>;
-    static constexpr index_t pairs = size_of<decltype(Parts::pairs)>;
+    static constexpr index_t products = plan::count_of<decltype(Parts::products)>;
+    static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
     static constexpr index_t planes = products + pairs;  // packed copies of the keys, and planes of scores
-    static constexpr index_t key_terms = size_of<decltype(Parts::keys)>;
-    static constexpr bool per_head = any_uses_head<decltype(Parts::keys)>;
+    static constexpr index_t key_terms = plan::count_of<decltype(Parts::keys)>;
+    static constexpr bool per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
 
     packed_keys(Operands const& operands, Parts const& parts, arena& memory, bool keep)
@@ -104,8 +90,8 @@ public:
         if (holds_[slot(block)] == block) return;
         holds_[slot(block)] = block;
         index_t plane = 0;
-        hana::for_each(parts_.products, [&](auto const& p) { pack_plane(block, plane++, p.of_key); });
-        hana::for_each(parts_.pairs, [&](auto const&) { pack_plane(block, plane++, k_t{}); });
+        plan::for_each_part(parts_.products, [&](auto const& p) { pack_plane(block, plane++, p.of_key); });
+        plan::for_each_part(parts_.pairs, [&](auto const&) { pack_plane(block, plane++, k_t{}); });
         if constexpr (key_terms > 0) {
             for (index_t g = 0; g < (per_head ? operands_.group() : 1); ++g) pack_terms(block, g);
         }
@@ -139,7 +125,7 @@ private:
     void pack_terms(index_t block, index_t group_head) {
         auto const row = facts(group_head);
         index_t term = 0;
-        hana::for_each(parts_.keys, [&](auto const& t) {
+        plan::for_each_part(parts_.keys, [&](auto const& t) {
             T* const to = const_cast<T*>(terms(block, group_head)) + term++ * tile::block_keys;
             for (index_t j = 0; j < tile::block_keys; ++j) {
                 index_t const key = first(block) + j;

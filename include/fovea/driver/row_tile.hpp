@@ -23,7 +23,7 @@ template <class T, class Arch, class Parts, class Operands>
 struct row_tile {
     using tile = plan::tile<T, Arch>;
     using packed = packed_keys<T, Arch, Parts, Operands>;
-    static constexpr index_t row_terms = size_of<decltype(Parts::rows)>;
+    static constexpr index_t row_terms = plan::count_of<decltype(Parts::rows)>;
 
     index_t first_row = 0;
     index_t rows = 0;
@@ -83,7 +83,7 @@ struct row_tile {
                                                                   features, panel + plane * plane_stride, stride);
                 });
             if constexpr (packed::pairs > 0)
-                hana::for_each(score.parts.pairs, [&](auto const& pair) {
+                plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
                     compare_pairwise(pair.body, keys, block, plane, p, panel + plane * plane_stride, stride);
                     ++plane;
                 });
@@ -92,7 +92,7 @@ struct row_tile {
             T const* const key_terms = packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
             for (index_t p = first; p < last; ++p) {
                 index_t const column = p * tile::panel;
-                kernel::row_parts<T> const at{scores + r * stride + column, plane_stride, terms + r * row_terms,
+                kernel::row_parts<T> const at{scores + r * stride + column, plane_stride, packed::products, terms + r * row_terms,
                                               key_terms + column, packed::term_stride()};
                 index_t const key = keys.first(block) + column;
                 if (mixed[p])
@@ -111,11 +111,11 @@ private:
         kernel::single_environment<T, Arch, element, element> const here{
             {row, index_t{0}}, features, features, row.dim, row.dim};
         index_t term = 0;
-        hana::for_each(parts.rows, [&](auto const& t) {
+        plan::for_each_part(parts.rows, [&](auto const& t) {
             terms[r * row_terms + term++] = static_cast<T>(evaluate(t.expression, here));
         });
         index_t plane = 0;
-        hana::for_each(parts.products, [&](auto const& p) {
+        plan::for_each_part(parts.products, [&](auto const& p) {
             auto const scale = static_cast<T>(evaluate(p.scale, here));
             kernel::index_environment<T, Arch, index_t> const& base = here;
             kernel::scatter_features<T, Arch>(p.of_query, base, features, row.dim, scale,

@@ -16,6 +16,7 @@ public:
     arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
     void prepare(index_t workers) {
         while (static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
+        shared_.clear();
         for (auto& a : arenas_) {
             a.clear();
             a.tiles = {};

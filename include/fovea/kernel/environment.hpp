@@ -114,8 +114,9 @@ struct single_environment : index_environment<T, Arch, index_t> {
 /// One row of a tile of scores at consecutive keys: what the parts of a lowered score are there.
 template <class T, class Arch, class Keys>
 struct tile_environment : index_environment<T, Arch, Keys> {
-    T const* planes;        // scores of this row and column; one plane per product and pairwise term
+    T const* planes;        // scores of this row and column: one plane per product, then one per pairwise term
     index_t plane_stride;
+    index_t products;
     T const* row_terms;     // one number per row term
     T const* key_terms;     // this column of the first key term
     index_t key_term_stride;
@@ -124,6 +125,10 @@ struct tile_environment : index_environment<T, Arch, Keys> {
     template <std::size_t I>
     FOVEA_INLINE auto operator()(plan::reference<plan::part::product, I>) const {
         return pack<T, Arch>::load(planes + static_cast<index_t>(I) * plane_stride);
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::pairwise, I>) const {
+        return pack<T, Arch>::load(planes + (products + static_cast<index_t>(I)) * plane_stride);
     }
     template <std::size_t I>
     FOVEA_INLINE T operator()(plan::reference<plan::part::row_term, I>) const {

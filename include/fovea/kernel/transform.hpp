@@ -11,6 +11,7 @@ template <class T>
 struct row_parts {
     T* scores;              // first plane; the result goes here too
     index_t plane_stride;
+    index_t products;       // planes of products; those of pairwise terms follow
     T const* row_terms;
     T const* key_terms;
     index_t key_term_stride;
@@ -28,6 +29,7 @@ FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predica
         tile_environment<T, Arch, keys> const here{{row, keys{first_key + column}},
                                                    at.scores + column,
                                                    at.plane_stride,
+                                                   at.products,
                                                    at.row_terms,
                                                    at.key_terms + column,
                                                    at.key_term_stride};

@@ -8,8 +8,10 @@
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/append.hpp>
+#include <boost/hana/for_each.hpp>
 #include <boost/hana/size.hpp>
 #include <boost/hana/tuple.hpp>
+#include <boost/hana/unpack.hpp>
 
 namespace fovea::plan {
 
@@ -259,6 +261,22 @@ constexpr auto lower(E const& e, Parts const& found = {}) {
         auto const rest = make_node<typename E::operation>(a.pointwise, b.pointwise, c.pointwise);
         return lowered<std::remove_const_t<decltype(rest)>, decltype(c.parts)>{rest, c.parts};
     }
+}
+
+/// The number of parts of one kind.
+template <class Tuple>
+inline constexpr index_t count_of = static_cast<index_t>(decltype(hana::size(std::declval<Tuple>()))::value);
+
+/// True where one of the terms has a value for each query head, not only for each key.
+template <class Tuple>
+inline constexpr bool any_uses_head = hana::unpack(Tuple{}, [](auto const&... terms) {
+    return (uses<std::remove_cvref_t<decltype(terms.expression)>, head_t> || ...);
+});
+
+/// Calls f with each part of one kind, in order.
+template <class Tuple, class F>
+constexpr void for_each_part(Tuple const& all, F&& f) {
+    hana::for_each(all, f);
 }
 
 /// True where the tile product is the score as it stands: nothing is left to do on the tile.
