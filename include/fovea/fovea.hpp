@@ -12,6 +12,7 @@
 #include <fovea/core/tensor.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/driver/attend.hpp>
+#include <fovea/driver/explain.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/causal_at_end.hpp>

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/as_view.hpp>
+#include <fovea/core/diagnose.hpp>
+#include <fovea/driver/operands.hpp>
+#include <fovea/plan/explain.hpp>
+#include <fovea/spec/inputs.hpp>
+#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <string>
+
+namespace fovea {
+
+namespace driver {
+template <class T, class Arch, class A>
+std::string explain_on(A const& a, operand_shapes const& n) {
+    using tile = plan::tile<T, Arch>;
+    auto const number = [](index_t x) { return std::to_string(x); };
+    std::string const width = number(tile::lanes) + " x " + (sizeof(T) == 4 ? "float32" : "float64");
+    std::string text = "attention   " + fovea::text(a) + "\n";
+    text += "score       " + plan::explain_score(plan::lower(a.score.expression())) + "\n";
+    if constexpr (enumerating_mask<decltype(a.mask)>) {
+        text += "mask        " + describe(a.mask) + ": keys are listed, not tested\n";
+        text += "normalize   " + plan::explain_normalizer(a.normalize) + "\n";
+        return text + "loop        driver/enumerated.hpp on " + std::string(Arch::name) + ", " + width +
+               ": one query at a time, heads innermost\n";
+    } else {
+        index_t const queries = std::max<index_t>(tile::block_rows / std::max<index_t>(n.group(), 1), 1);
+        box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
+                      n.queries(), n.keys(), n.compared()};
+        auto const blocks = plan::count_blocks(a.mask.predicate(), all, queries, tile::block_keys);
+        std::string const mask = describe(a.mask);
+        text += "mask        " + (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(queries) +
+                " queries x " + number(tile::block_keys) + " keys " + number(blocks.full) + " full, " +
+                number(blocks.mixed) + " mixed, " + number(blocks.empty) + " skipped\n";
+        text += "normalize   " + plan::explain_normalizer(a.normalize) + "\n";
+        return text + "loop        driver/dense.hpp on " + std::string(Arch::name) + ", " + width +
+               ": tiles of " + number(tile::rows) + " queries x " + number(tile::panel) + " keys, " +
+               number(tile::rows * tile::vectors) + " of " + number(Arch::registers) + " registers hold sums\n";
+    }
+}
+
+/// What is complete can be explained; what lacks a part is said to.
+template <class Arch, class A, class Q, class K, class V>
+std::string explain(A const& a, view<Q, 4> const& q, view<K, 4> const& k, view<V, 4> const& v) {
+    auto const shapes = projected_shapes(a, q.extents, k.extents, v.extents);
+    return explain_on<compute_type<Q, K, V>, Arch>(a, shapes);
+}
+}  // namespace driver
+
+/// explain: what will run for these operands, and in which file it is: five lines, for people.
+///
+///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
+///
+/// Errors: shape_error as attend would throw it.
+template <class Arch = arch::best, attention_spec A, viewable Query, viewable Key, viewable Value>
+std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {
+    return driver::explain<Arch>(a, as_heads(as_view(query)), as_heads(as_view(key)), as_heads(as_view(value)));
+}
+template <class Arch = arch::best, attention_spec A, viewable Source>
+std::string explain(A const& a, Source const& x) {
+    return explain<Arch>(a, x, x, x);
+}
+template <class Arch = arch::best, attention_spec A, class Q, int QueryRank, class M, int MemoryRank>
+std::string explain(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m) {
+    return explain<Arch>(a, x.source, m.source, m.source);
+}
+template <class... Arguments>
+std::string explain(ill_formed, Arguments const&...) {
+    return {};
+}
+
+}  // namespace fovea

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The decisions of the plan as text.
+#pragma once
+
+#include <fovea/expr/bound.hpp>
+#include <fovea/expr/print.hpp>
+#include <fovea/plan/lower.hpp>
+#include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/tile.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace fovea::plan {
+
+/// "1 matrix product + 2 row terms": the parts of a lowered score, with the files that compute them.
+template <class Lowered>
+std::string explain_score(Lowered const& score) {
+    using parts = std::remove_cvref_t<decltype(score.parts)>;
+    std::string text;
+    auto const add = [&](index_t n, std::string const& what, std::string const& file) {
+        if (n == 0) return;
+        text += (text.empty() ? "" : "; ") + std::to_string(n) + " " + what + (n > 1 ? "s" : "") + " (" + file + ")";
+    };
+    add(count_of<decltype(parts::products)>, "matrix product", "kernel/contract.hpp");
+    add(count_of<decltype(parts::pairs)>, "sum for each pair", "kernel/pairwise.hpp");
+    add(count_of<decltype(parts::rows)>, "term for each query", "kernel/environment.hpp");
+    add(count_of<decltype(parts::keys)>, "term for each key", "kernel/environment.hpp");
+    if (text.empty()) text = "indices only";
+    using rest = std::remove_cvref_t<decltype(score.pointwise)>;
+    constexpr bool bare = is_bare_product<rest> || std::is_same_v<rest, reference<part::pairwise, 0>>;
+    return text + (bare ? "; nothing left on the tile" : "; the rest on the tile (kernel/transform.hpp)");
+}
+
+/// How a normalizer is run.
+template <class Normalize>
+std::string explain_normalizer(Normalize const& n) {
+    using how = normalizing<Normalize, double>;
+    std::string const name = describe(n);
+    if constexpr (how::selects) return name + ", one key for each query: values are read only for the keys that win";
+    else if constexpr (how::streams) return name + ", streaming: folded tile by tile";
+    else if constexpr (how::elementwise) return name + ", elementwise: nothing is carried";
+    else return name + ", whole rows: the scores of a few queries over all keys are kept";
+}
+
+/// Of the blocks of queries and keys, how many the predicate leaves empty, fills, or mixes.
+struct block_count {
+    index_t full = 0, mixed = 0, empty = 0;
+};
+
+template <class Predicate>
+block_count count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys) {
+    block_count n;
+    for (index_t q = 0; q < all.q_len; q += block_queries)
+        for (index_t k = 0; k < all.kv_len; k += block_keys) {
+            box part = all;
+            part.q_idx = {q, std::min(q + block_queries, all.q_len) - 1};
+            part.kv_idx = {k, std::min(k + block_keys, all.kv_len) - 1};
+            auto const seen = bound(predicate, part);
+            ++(seen.never() ? n.empty : seen.always() ? n.full : n.mixed);
+        }
+    return n;
+}
+
+}  // namespace fovea::plan
