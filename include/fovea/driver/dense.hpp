@@ -25,7 +25,7 @@ class dense_loop {
     using normalizer_type = std::remove_const_t<decltype(Recipe::normalize)>;
     using row_type = kernel::packed_row<T, Arch, normalizer_type>;
     using state = typename normalizing::state;
-    static constexpr index_t planes = std::max<index_t>(packed::planes, 1);
+    static constexpr index_t planes = std::max<index_t>(packed::products + packed::pairs, 1);
     static constexpr index_t tiles_per_block = tile::block_rows / tile::rows;
     static constexpr bool selects = normalizing::selects;
 

@@ -20,7 +20,7 @@ public:
     using tile = plan::tile<T, Arch>;
     static constexpr index_t products = plan::count_of<decltype(Parts::products)>;
     static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
-    static constexpr index_t planes = products + pairs;  // packed copies of the keys, and planes of scores
+    static constexpr index_t planes = products + plan::key_factors_of<decltype(Parts::pairs)>;  // packed copies of the keys
     static constexpr index_t key_terms = plan::count_of<decltype(Parts::keys)>;
     static constexpr bool per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
@@ -34,6 +34,7 @@ public:
         blocks_ = (operands.keys() + tile::block_keys - 1) / tile::block_keys;
         slots_ = keep ? std::max<index_t>(blocks_, 1) : 1;
         holds_ = memory.template take<index_t>(slots_);
+        factorable_ = memory.template take<bool>(slots_);
         finite_ = memory.template take<signed char>(blocks_);
         keys_ = memory.template take<T>(slots_ * planes * tile::block_keys * features_);
         terms_ = memory.template take<T>(slots_ * term_slots() * tile::block_keys);
@@ -82,6 +83,9 @@ public:
         return known == 1;
     }
 
+    /// False where an exponential of the block left its range and pairwise terms must be computed as written.
+    bool factorable(index_t block) const { return factorable_[slot(block)]; }
+
     index_t first(index_t block) const { return block * tile::block_keys; }
     index_t last(index_t block) const { return std::min(first(block) + tile::block_keys, operands_.keys()); }
 
@@ -91,11 +95,23 @@ public:
         holds_[slot(block)] = block;
         index_t plane = 0;
         plan::for_each_part(parts_.products, [&](auto const& p) { pack_plane(block, plane++, p.of_key); });
-        plan::for_each_part(parts_.pairs, [&](auto const&) { pack_plane(block, plane++, k_t{}); });
+        factorable_[slot(block)] = true;
+        plan::for_each_part(parts_.pairs, [&](auto const& pair) {
+            plan::for_each_part(pair.factors.keys, [&](auto const& factor) { pack_plane(block, plane++, factor); });
+            if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials) check_factors(block);
+        });
         if constexpr (key_terms > 0) {
             for (index_t g = 0; g < (per_head ? operands_.group() : 1); ++g) pack_terms(block, g);
         }
         if (!direct_values_) pack_values(block);
+    }
+
+    /// The sum of a body over the features of one query and one key, straight from the operands.
+    template <class Body>
+    T compare(Body const& body, kernel::row_facts const& row, index_t key) const {
+        return kernel::sum_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
+                                             &operands_.query(row.batch, row.head, row.q_idx, 0),
+                                             &operands_.key(batch_, head_, key, 0), features_);
     }
 
 private:
@@ -120,6 +136,17 @@ private:
             else
                 for (index_t f = 0; f < features_; ++f) column[f * tile::panel] = T{0};
         }
+    }
+
+    /// Looks at the factors of all pairwise terms; the zeros behind the last key do not count.
+    void check_factors(index_t block) {
+        for (index_t plane = products; plane < planes; ++plane)
+            for (index_t j = 0; j < last(block) - first(block); ++j)
+                factorable_[slot(block)] =
+                    factorable_[slot(block)] &&
+                    kernel::within_exponential_range(
+                        keys(block, plane) + (j / tile::panel) * tile::panel * features_ + j % tile::panel, features_,
+                        tile::panel);
     }
 
     void pack_terms(index_t block, index_t group_head) {
@@ -158,6 +185,7 @@ private:
     index_t batch_ = 0, head_ = 0, features_ = 0, value_width_ = 0, blocks_ = 0, slots_ = 0;
     bool direct_values_ = false;
     index_t* holds_ = nullptr;      // (slots) the block that a slot holds
+    bool* factorable_ = nullptr;     // (slots)
     signed char* finite_ = nullptr;  // (blocks) -1 unknown, 0 no, 1 yes
     T* keys_ = nullptr;             // (slots, planes, panels, features, panel)
     T* terms_ = nullptr;            // (slots, heads, terms, keys)

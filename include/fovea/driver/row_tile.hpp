@@ -23,6 +23,7 @@ template <class T, class Arch, class Parts, class Operands>
 struct row_tile {
     using tile = plan::tile<T, Arch>;
     using packed = packed_keys<T, Arch, Parts, Operands>;
+    static constexpr index_t query_factors = plan::query_factors_of<decltype(Parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(Parts::rows)>;
 
     index_t first_row = 0;
@@ -31,10 +32,11 @@ struct row_tile {
     kernel::row_facts facts[tile::rows];
     T terms[static_cast<std::size_t>(tile::rows * std::max<index_t>(row_terms, 1))];
     T* products = nullptr;                       // (products, features, step)
-    T* queries = nullptr;                        // (step, features), for pairwise terms
+    T* queries = nullptr;                        // (query factors, rows, features), for pairwise terms
+    bool factorable = true;                      // no exponential of a query left its range
 
     static index_t room(index_t features) { return packed::products * features * tile::rows; }
-    static index_t query_room(index_t features) { return packed::pairs > 0 ? features * tile::rows : 0; }
+    static index_t query_room(index_t features) { return query_factors * features * tile::rows; }
 
     void prepare(Operands const& operands, Parts const& parts, index_t batch, index_t key_head, index_t first,
                  index_t count) {
@@ -43,7 +45,7 @@ struct row_tile {
         with_rows<tile>(count, [&](auto n) { step = n; });
         index_t const features = operands.features();
         std::fill_n(products, packed::products * features * step, T{0});
-        if (packed::pairs > 0) std::fill_n(queries, features * step, T{0});
+        factorable = true;
         for (index_t r = 0; r < step; ++r) {
             index_t const row = std::min(first + r, first + count - 1);
             facts[r] = {batch, key_head * operands.group() + row % operands.group(), row / operands.group(),
@@ -82,11 +84,15 @@ struct row_tile {
                                                                   keys.keys(block, plane) + p * tile::panel * features,
                                                                   features, panel + plane * plane_stride, stride);
                 });
-            if constexpr (packed::pairs > 0)
-                plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
-                    compare_pairwise(pair.body, keys, block, plane, p, panel + plane * plane_stride, stride);
-                    ++plane;
-                });
+            index_t key_plane = plane, query_factor = 0;
+            plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
+                T* const to = panel + plane++ * plane_stride;
+                if (factorable && keys.factorable(block))
+                    compare_factored(pair.factors.body, keys, block, key_plane, query_factor, p, to, stride);
+                else compare_directly(pair.body, keys, block, p, to, stride);
+                key_plane += plan::count_of<decltype(pair.factors.keys)>;
+                query_factor += plan::count_of<decltype(pair.factors.queries)>;
+            });
         }
         for (index_t r = 0; r < rows; ++r) {
             T const* const key_terms = packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
@@ -121,25 +127,42 @@ private:
             kernel::scatter_features<T, Arch>(p.of_query, base, features, row.dim, scale,
                                               products + plane++ * row.dim * step + r, step);
         });
-        if (packed::pairs > 0)
-            for (index_t f = 0; f < row.dim; ++f) queries[r * row.dim + f] = static_cast<T>(features[f]);
+        index_t factor = 0;
+        plan::for_each_part(parts.pairs, [&](auto const& pair) {
+            plan::for_each_part(pair.factors.queries, [&](auto const& body) {
+                T* const to = queries + (factor++ * tile::rows + r) * row.dim;
+                kernel::index_environment<T, Arch, index_t> const& base = here;
+                kernel::scatter_features<T, Arch>(body, base, features, row.dim, T{1}, to, 1);
+                if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
+                    factorable = factorable && kernel::within_exponential_range(to, row.dim);
+            });
+        });
     }
 
     /// A pairwise term on one panel, a few rows at a time so that their sums stay in registers.
     template <class Body>
-    void compare_pairwise(Body const& body, packed const& keys, index_t block, index_t plane, index_t p, T* panel,
-                          index_t stride) const {
+    void compare_factored(Body const& body, packed const& keys, index_t block, index_t key_plane, index_t query_factor,
+                          index_t p, T* panel, index_t stride) const {
         constexpr int at_once = 2;
         index_t const features = facts[0].dim;
-        T const* const key = keys.keys(block, plane) + p * tile::panel * features;
+        kernel::pair_factors<T> from{queries + query_factor * tile::rows * features, tile::rows * features,
+                                     keys.keys(block, key_plane) + p * tile::panel * features,
+                                     tile::block_keys * features, features};
         kernel::positions<T, Arch> const first{keys.first(block) + p * tile::panel};
         index_t r = 0;
-        for (; r + at_once <= rows; r += at_once)
-            kernel::pairwise<at_once, tile::vectors, T, Arch>(body, facts + r, first, queries + r * features, features,
-                                                              key, features, panel + r * stride, stride);
-        for (; r < rows; ++r)
-            kernel::pairwise<1, tile::vectors, T, Arch>(body, facts + r, first, queries + r * features, features, key,
-                                                        features, panel + r * stride, stride);
+        for (; r + at_once <= rows; r += at_once, from.queries += at_once * features)
+            kernel::pairwise<at_once, tile::vectors, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
+        for (; r < rows; ++r, from.queries += features)
+            kernel::pairwise<1, tile::vectors, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
+    }
+
+    /// The same as it was written, lane by feature: for values beyond the range of the factors.
+    template <class Body>
+    void compare_directly(Body const& body, packed const& keys, index_t block, index_t p, T* panel, index_t stride) const {
+        index_t const begin = keys.first(block) + p * tile::panel, end = std::min(begin + tile::panel, keys.last(block));
+        for (index_t r = 0; r < rows; ++r)
+            for (index_t k = begin; k < begin + tile::panel; ++k)
+                panel[r * stride + k - begin] = k < end ? keys.compare(body, facts[r], k) : T{0};
     }
 };
 

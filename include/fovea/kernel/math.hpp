@@ -83,6 +83,12 @@ FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
     return select(x < vector(T{0}), -magnitude, magnitude);
 }
 
+/// 1 / x, within 1 ulp.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> reciprocal(pack<T, Arch> const& x) {
+    return lanes_of<T, Arch>::reciprocal(x);
+}
+
 /// log(x), within 2 ulp for normal x; -inf at 0, NaN below it.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> log(pack<T, Arch> const& x) {

@@ -6,16 +6,24 @@
 
 namespace fovea::kernel {
 
-/// Inside sum(), lane by key: one feature of one query and of a panel of keys.
+/// Inside sum(), lane by key: the factors of one query and of a pack of keys at one feature.
 template <class T, class Arch, class Base>
 struct pair_feature_environment : Base {
-    T query;
-    pack<T, Arch> key;
+    T const* query;      // this row and feature of the first factor
+    index_t query_stride;
+    T const* key;        // these keys and this feature of the first factor
+    index_t key_stride;
     index_t feature;
 
     using Base::operator();
-    FOVEA_INLINE T operator()(q_t) const { return query; }
-    FOVEA_INLINE pack<T, Arch> operator()(k_t) const { return key; }
+    template <std::size_t I>
+    FOVEA_INLINE T operator()(plan::query_factor<I>) const {
+        return query[static_cast<index_t>(I) * query_stride];
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::key_factor<I>) const {
+        return pack<T, Arch>::load(key + static_cast<index_t>(I) * key_stride);
+    }
 
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
@@ -24,28 +32,34 @@ struct pair_feature_environment : Base {
     }
 };
 
-/// pairwise: a body that does not separate, summed over the features of a query and a panel of keys.
+/// The factors of some queries and of a panel of keys, plane by plane.
+template <class T>
+struct pair_factors {
+    T const* queries;      // (factors, rows, features)
+    index_t query_stride;  // from factor to factor
+    T const* keys;         // (factors, features, panel)
+    index_t key_stride;    // from factor to factor
+    index_t features;
+};
+
+/// pairwise: a body that does not separate, summed over the features of a few queries and a panel of keys.
 ///
 ///     scores[r][c] = sum_f body(queries[r][f], keys[f][c])
 template <int Rows, int Vectors, class T, class Arch, class Body, class Keys>
-[[gnu::noinline]] void pairwise(Body const& body, row_facts const* rows, Keys first_key,
-                                T const* FOVEA_RESTRICT queries,  // (Rows, features)
-                                index_t query_stride,
-                                T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
-                                index_t features,
-                                T* FOVEA_RESTRICT scores,         // (Rows, Vectors * lanes)
+[[gnu::noinline]] void pairwise(Body const& body, row_facts const* rows, Keys first_key, pair_factors<T> const& from,
+                                T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
                                 index_t row_stride) {
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     using base = index_environment<T, Arch, Keys>;
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
-    for (index_t f = 0; f < features; ++f)
+    for (index_t f = 0; f < from.features; ++f)
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
             unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
                 pair_feature_environment<T, Arch, base> const here{
-                    base{rows[r], first_key + v * vector::lanes}, queries[r * query_stride + f],
-                    vector::load(keys + f * width + v * vector::lanes), f};
+                    base{rows[r], first_key + v * vector::lanes}, from.queries + r * from.features + f, from.query_stride,
+                    from.keys + f * width + v * vector::lanes,    from.key_stride,                      f};
                 sum[r][v] = sum[r][v] + as_pack<T, Arch>(evaluate(body, here));
             });
         });

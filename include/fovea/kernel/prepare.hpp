@@ -23,6 +23,16 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
     }
 }
 
+/// True where n numbers and their products with others like them stay clear of the ends of the range of T:
+/// what tanh_of_product asks of its exponentials.
+template <class T>
+bool within_exponential_range(T const* from, index_t n, index_t stride = 1) {
+    constexpr T least = sizeof(T) == 4 ? T(1e-37) : T(1e-300);
+    bool within = true;
+    for (index_t i = 0; i < n; ++i) within = within && from[i * stride] >= least && from[i * stride] <= 1 / least;
+    return within;
+}
+
 /// True where every element of n is finite.
 template <class T, class Arch, class Element>
 FOVEA_INLINE bool all_finite(Element const* from, index_t n) {

@@ -36,28 +36,20 @@ struct packed_row {
     T& operator[](index_t i) const { return scores[i]; }
     index_t key(index_t i) const { return keys(i); }
 
-    FOVEA_INLINE T max() const {
-        vector greatest[parallel];
-        for (auto& g : greatest) g = vector(excluded<T>);
-        index_t p = 0;
-        for (; p + parallel <= packs; p += parallel)
-            unrolled<parallel>([&](auto u) FOVEA_LAMBDA {
-                greatest[u] = max_of(greatest[u], vector::load(scores + (p + u) * width));
-            });
-        for (; p < packs; ++p) greatest[0] = max_of(greatest[0], vector::load(scores + p * width));
-        return lanes::max(max_of(max_of(greatest[0], greatest[1]), max_of(greatest[2], greatest[3])));
-    }
+    FOVEA_INLINE T max() const { return lanes::max(lane_max()); }
+    FOVEA_INLINE bool any_above(T limit) const { return (lane_max() > vector(limit)).any(); }
 
+    /// Ties go to the lowest key, wherever it stands in the row.
     FOVEA_INLINE located<T> first_max() const {
         T const greatest = max();
-        if (greatest == excluded<T>) return {};
+        located<T> best;
+        if (greatest == excluded<T>) return best;
         for (index_t p = 0; p < packs; ++p) {
-            auto const found = vector::load(scores + p * width) == vector(greatest);
-            if (!found.any()) continue;
-            for (index_t i = p * width;; ++i)
-                if (scores[i] == greatest) return {greatest, key(i)};
+            if (!(vector::load(scores + p * width) == vector(greatest)).any()) continue;
+            for (index_t i = p * width; i < (p + 1) * width; ++i)
+                if (scores[i] == greatest && (best.key < 0 || key(i) < best.key)) best = {greatest, key(i)};
         }
-        return {};
+        return best;
     }
 
     template <class F>
@@ -85,6 +77,18 @@ struct packed_row {
     }
 
 private:
+    /// The greatest scores, lane by lane.
+    FOVEA_INLINE vector lane_max() const {
+        vector greatest[parallel];
+        for (auto& g : greatest) g = vector(excluded<T>);
+        index_t p = 0;
+        for (; p + parallel <= packs; p += parallel)
+            unrolled<parallel>([&](auto u) FOVEA_LAMBDA {
+                greatest[u] = max_of(greatest[u], vector::load(scores + (p + u) * width));
+            });
+        for (; p < packs; ++p) greatest[0] = max_of(greatest[0], vector::load(scores + p * width));
+        return max_of(max_of(greatest[0], greatest[1]), max_of(greatest[2], greatest[3]));
+    }
     FOVEA_INLINE static vector max_of(vector const& a, vector const& b) { return {vector::operations::max(a.value, b.value)}; }
 
     /// f of one pack of scores; 0 for excluded ones, unless the normalizer says that f gives that itself.

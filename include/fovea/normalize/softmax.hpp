@@ -29,9 +29,9 @@ struct softmax_t : stage<role::normalizer> {
 
     template <class T, class Row>
     static constexpr T fold(state<T>& s, Row const& row) {
-        T const greatest = row.max();
         T rescale = 1;
-        if (greatest > s.max + T(slack) || (s.max == excluded<T> && greatest != s.max)) {
+        if (row.any_above(s.max + T(slack))) {  // also for the first keys: any score is above -inf
+            T const greatest = row.max();
             rescale = s.max == excluded<T> ? T(0) : std::exp(s.max - greatest);
             s.max = greatest;
         }

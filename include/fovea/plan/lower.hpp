@@ -5,6 +5,7 @@
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/evaluate.hpp>
+#include <fovea/plan/factor.hpp>
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/append.hpp>
@@ -38,10 +39,12 @@ struct product_term {
     Scale scale{};
 };
 
-/// sum(body) with query and key inseparable in the body.
-template <class Body>
+/// sum(body) with query and key inseparable in the body, and the same in terms of factors of one side.
+template <class Body, class Factored>
 struct pairwise_term {
+    static constexpr bool uses_exponentials = Factored::exponentials;
     Body body{};
+    Factored factors{};
 };
 
 /// An expression that is evaluated once per query, or once per key.
@@ -242,7 +245,9 @@ constexpr auto lower(E const& e, Parts const& found = {}) {
         return detail::collect<part::key_term>(found, single_term<E>{e});
     } else if constexpr (is_node_of<operations::sum, E>) {
         using body = std::remove_cvref_t<decltype(get<0>(e))>;
-        return detail::collect<part::pairwise>(found, pairwise_term<body>{get<0>(e)});
+        auto const factors = factor(get<0>(e));
+        using factored = std::remove_const_t<decltype(factors)>;
+        return detail::collect<part::pairwise>(found, pairwise_term<body, factored>{get<0>(e), factors});
     } else if constexpr (!is_node<E> || is_node_of<at_operation, E>) {
         return lowered<E, Parts>{e, found};
     } else if constexpr (E::arity == 1) {
@@ -266,6 +271,16 @@ constexpr auto lower(E const& e, Parts const& found = {}) {
 /// The number of parts of one kind.
 template <class Tuple>
 inline constexpr index_t count_of = static_cast<index_t>(decltype(hana::size(std::declval<Tuple>()))::value);
+
+/// The packed copies of the keys that the pairwise terms need: one for each factor of the key.
+template <class Pairs>
+inline constexpr index_t key_factors_of = hana::unpack(Pairs{}, [](auto const&... pair) {
+    return (index_t{0} + ... + count_of<decltype(pair.factors.keys)>);
+});
+template <class Pairs>
+inline constexpr index_t query_factors_of = hana::unpack(Pairs{}, [](auto const&... pair) {
+    return (index_t{0} + ... + count_of<decltype(pair.factors.queries)>);
+});
 
 /// True where one of the terms has a value for each query head, not only for each key.
 template <class Tuple>

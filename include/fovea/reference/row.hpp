@@ -22,6 +22,8 @@ struct row {
         return greatest;
     }
 
+    bool any_above(T limit) const { return max() > limit; }
+
     /// Ties go to the lowest key, wherever it stands in the row.
     located<T> first_max() const {
         located<T> best;

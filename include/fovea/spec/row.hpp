@@ -15,6 +15,7 @@ inline constexpr T excluded = -std::numeric_limits<T>::infinity();
 /// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
 ///
 ///     row.max()            the greatest score; excluded when no pair takes part
+///     row.any_above(s)     whether a score is greater than s: cheaper than asking for the greatest
 ///     row.first_max()      that score and the position of the first key that has it
 ///     row.map(f)           each score s becomes the weight f(s), of an excluded pair 0
 ///     row.map_and_sum(f)   the same, and the sum of the new weights
@@ -27,6 +28,7 @@ concept score_row = requires(R row, index_t i) {
     { row.max() } -> std::convertible_to<typename R::value_type>;
     { row.size() } -> std::convertible_to<index_t>;
     { row.key(i) } -> std::convertible_to<index_t>;
+    { row.any_above(typename R::value_type{}) } -> std::convertible_to<bool>;
     row[i];
     row.first_max();
     row.map([](auto s) { return s; });
@@ -46,6 +48,7 @@ struct row_archetype {
     using value_type = T;
     T* scores = nullptr;
     T max() const { return T{}; }
+    bool any_above(T) const { return false; }
     located<T> first_max() const { return {}; }
     void map(auto f) const { static_cast<void>(f(T{})); }
     T map_and_sum(auto f) const { return static_cast<T>(f(T{})); }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes the body of a pairwise sum apart: what depends on the query alone or on the key alone is computed once
+// per feature of each, and tanh of a sum becomes a product of exponentials, so that no transcendental function
+// is left in the loop over pairs.
+#pragma once
+
+#include <fovea/expr/analyze.hpp>
+#include <fovea/expr/functions.hpp>
+
+#include <boost/hana/append.hpp>
+#include <boost/hana/size.hpp>
+#include <boost/hana/tuple.hpp>
+
+namespace fovea {
+
+/// tanh(a + b) from exp(2 a) and exp(2 b): 1 - 2 / (1 + exp(2 a) exp(2 b)).
+///
+/// Exact to rounding while the exponentials are normal numbers; an infinite product gives 1, a vanished one -1.
+struct tanh_of_product {
+    static constexpr std::string_view name = "tanh_of_product";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+        return 1 - 2 * reciprocal(1 + a * b);
+    }
+};
+
+}  // namespace fovea
+
+namespace fovea::plan {
+
+namespace hana = boost::hana;
+
+/// The place of a factor: the value of the query, or of the keys, at the feature that is summed.
+template <std::size_t Position>
+struct query_factor {
+    using expression_tag = void;
+};
+template <std::size_t Position>
+struct key_factor {
+    using expression_tag = void;
+};
+
+/// The body in terms of its factors.
+template <class Body, class Queries, class Keys, bool Exponentials>
+struct factored {
+    static constexpr bool exponentials = Exponentials;  // factors must stay within the range of exp
+    Body body{};
+    Queries queries{};
+    Keys keys{};
+};
+
+namespace detail {
+template <class E>
+inline constexpr bool of_query_feature = uses<E, q_t> && !uses<E, k_t, kv_idx_t>;
+template <class E>
+inline constexpr bool of_key_feature = uses<E, k_t> && !uses<E, q_t, q_idx_t, head_t>;
+
+/// tanh(a + b) with a of the query and b of the key, in this order or the other.
+template <class E>
+inline constexpr bool is_tanh_of_sum = false;
+template <class A, class B>
+inline constexpr bool is_tanh_of_sum<node<operations::tanh, node<operations::plus, A, B>>> =
+    (of_query_feature<A> && of_key_feature<B>) || (of_key_feature<A> && of_query_feature<B>);
+
+template <bool Exponentials, class Body, class Queries, class Keys>
+constexpr factored<Body, Queries, Keys, Exponentials> make_factored(Body const& b, Queries const& q, Keys const& k) {
+    return {b, q, k};
+}
+
+template <class Tuple>
+inline constexpr std::size_t number_of = decltype(hana::size(std::declval<Tuple>()))::value;
+}  // namespace detail
+
+/// factor: an expression inside sum() in terms of factors, appended to those already found.
+template <bool Exponentials = false, class E, class Queries = hana::tuple<>, class Keys = hana::tuple<>>
+constexpr auto factor(E const& e, Queries const& queries = {}, Keys const& keys = {}) {
+    using namespace detail;
+    if constexpr (of_query_feature<E>) {
+        return make_factored<Exponentials>(query_factor<number_of<Queries>>{}, hana::append(queries, e), keys);
+    } else if constexpr (of_key_feature<E>) {
+        return make_factored<Exponentials>(key_factor<number_of<Keys>>{}, queries, hana::append(keys, e));
+    } else if constexpr (is_tanh_of_sum<E>) {
+        auto const& both = get<0>(e);
+        auto const of_query = [&] {
+            if constexpr (of_query_feature<std::remove_cvref_t<decltype(get<0>(both))>>) return get<0>(both);
+            else return get<1>(both);
+        }();
+        auto const of_key = [&] {
+            if constexpr (of_query_feature<std::remove_cvref_t<decltype(get<0>(both))>>) return get<1>(both);
+            else return get<0>(both);
+        }();
+        return make_factored<true>(make_node<tanh_of_product>(query_factor<number_of<Queries>>{}, key_factor<number_of<Keys>>{}),
+                                   hana::append(queries, exp(2 * of_query)), hana::append(keys, exp(2 * of_key)));
+    } else if constexpr (!is_node<E> || is_node_of<at_operation, E>) {
+        return make_factored<Exponentials>(e, queries, keys);
+    } else if constexpr (E::arity == 1) {
+        auto const a = factor<Exponentials>(get<0>(e), queries, keys);
+        return make_factored<a.exponentials>(make_node<typename E::operation>(a.body), a.queries, a.keys);
+    } else if constexpr (E::arity == 2) {
+        auto const a = factor<Exponentials>(get<0>(e), queries, keys);
+        auto const b = factor<a.exponentials>(get<1>(e), a.queries, a.keys);
+        return make_factored<b.exponentials>(make_node<typename E::operation>(a.body, b.body), b.queries, b.keys);
+    } else {
+        auto const a = factor<Exponentials>(get<0>(e), queries, keys);
+        auto const b = factor<a.exponentials>(get<1>(e), a.queries, a.keys);
+        auto const c = factor<b.exponentials>(get<2>(e), b.queries, b.keys);
+        return make_factored<c.exponentials>(make_node<typename E::operation>(a.body, b.body, c.body), c.queries, c.keys);
+    }
+}
+
+}  // namespace fovea::plan
