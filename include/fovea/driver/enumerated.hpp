@@ -7,10 +7,12 @@
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/row.hpp>
+#include <fovea/kernel/terms.hpp>
 #include <fovea/kernel/transform.hpp>
 #include <fovea/plan/normalizing.hpp>
 
 #include <algorithm>
+#include <memory>
 
 namespace fovea::driver {
 
@@ -23,13 +25,18 @@ class enumerated_loop {
     using parts = decltype(Recipe::score.parts);
     using normalizer_type = std::remove_const_t<decltype(Recipe::normalize)>;
     using normalizing = plan::normalizing<normalizer_type, T>;
+    using state = typename normalizing::state;
     using vector = kernel::pack<T, Arch>;
     using lanes = kernel::lanes_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
     static constexpr index_t products = plan::count_of<decltype(parts::products)>;
     static constexpr index_t planes = std::max<index_t>(products + plan::count_of<decltype(parts::pairs)>, 1);
+    static constexpr bool compares = products + plan::count_of<decltype(parts::pairs)> > 0;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
+    static constexpr index_t share = 1024;  // queries, or keys, of one task
+    static constexpr index_t chunk = 64;  // edges whose rows stay near while all heads use them; a multiple of any width
+    static constexpr index_t ahead = 48;  // edges between asking for the rows of a key and using them
     static constexpr bool always_visible = is_literal<std::remove_const_t<decltype(Recipe::predicate)>>;
 
 public:
@@ -39,43 +46,46 @@ public:
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
         index_t const heads = operands_.query.extent(1), keys = operands_.keys();
-        T* const terms = scratch.shared().template take<T>(operands_.batches() * keys * heads * key_terms);
-        index_t const chunk = 1024;
-        index_t const key_chunks = (keys + chunk - 1) / chunk;
-        if constexpr (key_terms > 0)
-            executor.run(operands_.batches() * key_chunks, [&](index_t task, index_t) {
-                index_t const first = task % key_chunks * chunk;
-                for (index_t k = first; k < std::min(first + chunk, keys); ++k)
-                    prepare_key(task / key_chunks, k, terms);
-            });
-        index_t const row_chunks = (operands_.queries() + chunk - 1) / chunk;
+        auto& shared = scratch.shared();
+        T* const terms = shared.template take<T>(operands_.batches() * keys * heads * key_terms);
+        T* const own_terms = shared.template take<T>(operands_.batches() * operands_.queries() * heads * row_terms);
+        prepare_terms<kernel::side::key>(executor, scratch, recipe_.score.parts.keys, terms);
+        prepare_terms<kernel::side::query>(executor, scratch, recipe_.score.parts.rows, own_terms);
+        index_t const row_chunks = (operands_.queries() + share - 1) / share;
         executor.run(operands_.batches() * row_chunks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
-            index_t const first = task % row_chunks * chunk, last = std::min(first + chunk, operands_.queries());
+            index_t const first = task % row_chunks * share, last = std::min(first + share, operands_.queries());
             index_t longest = 1;
             for (index_t q = first; q < last; ++q)
                 longest = std::max(longest, static_cast<index_t>(graph_.of(q).size()));
             row_room room;
             room.stride = round_up(longest, width);
-            room.scores = memory.template take<T>(planes * room.stride);
-            room.raw = memory.template take<T>(room.stride);
+            room.scores = memory.template take<T>(heads * planes * room.stride);
+            room.raw = memory.template take<T>(heads * room.stride);
+            room.key_values = memory.template take<T>(heads * key_terms * room.stride);
             room.keys = memory.template take<std::int32_t>(room.stride);
-            room.sums = memory.template take<T>(round_up(operands_.value_features(), width));
+            room.sums = memory.template take<T>(heads * round_up(operands_.value_features(), width));
+            room.states = memory.template take<state>(heads);
+            room.factors = memory.template take<T>(heads);
             room.all_terms = terms;
-            for (index_t q = first; q < last; ++q)
-                for (index_t h = 0; h < heads; ++h) row(room, task / row_chunks, h, q);
+            room.row_terms = own_terms;
+            for (index_t q = first; q < last; ++q) query(room, task / row_chunks, q);
         });
     }
 
 private:
-    /// Scratch for one row, and the key terms of all keys.
+    /// Scratch for one query and all its heads, and the key terms of all keys.
     struct row_room {
-        T* scores;           // (planes, stride)
-        T* raw;              // (stride) scores before they became weights
+        T* scores;           // (heads, planes, stride)
+        T* raw;              // (heads, stride) scores before they became weights
+        T* key_values;       // (heads, terms, stride) key terms of the listed keys
         std::int32_t* keys;  // (stride) the listed keys, the last one repeated
-        T* sums;             // (value features, rounded up)
+        T* sums;             // (heads, value features rounded up)
+        state* states;       // (heads)
+        T* factors;          // (heads)
         T const* all_terms;  // (batch, key, head, term)
+        T const* row_terms;  // (batch, query, head, term)
         index_t stride;
     };
 
@@ -87,134 +97,195 @@ private:
         return {batch, head, q, operands_.queries(), operands_.keys(), operands_.features()};
     }
 
-    void prepare_key(index_t batch, index_t key, T* terms) const {
-        for (index_t h = 0; h < operands_.query.extent(1); ++h) {
-            auto const row = facts(batch, h, 0);
-            auto const* features = &operands_.key(batch, h / operands_.group(), key, 0);
-            using element = std::remove_cvref_t<decltype(*features)>;
-            kernel::single_environment<T, Arch, element, element> const here{
-                {row, key}, features, features, operands_.key_features(), operands_.key_features()};
-            T* to = const_cast<T*>(terms_of(terms, batch, h, key));
-            plan::for_each_part(recipe_.score.parts.keys,
-                                [&](auto const& t) { *to++ = static_cast<T>(evaluate(t.expression, here)); });
+    /// Asks for the memory that an edge will need: terms and values of its key, features where they are compared.
+    /// Always inlined: GCC takes a function that only prefetches for one without effect.
+    FOVEA_INLINE void fetch(index_t batch, std::int32_t key, T const* terms) const {
+        auto const lines = [](auto const* row, index_t n) FOVEA_LAMBDA {
+            constexpr index_t line = 64 / static_cast<index_t>(sizeof(*row));
+            for (index_t c = 0; c < n; c += line) __builtin_prefetch(row + c);
+            __builtin_prefetch(row + std::max<index_t>(n, 1) - 1);  // rows need not begin with a line
+        };
+        if constexpr (key_terms > 0) lines(terms_of(terms, batch, 0, key), operands_.query.extent(1) * key_terms);
+        for (index_t h = 0; h < operands_.key_heads(); ++h) {
+            lines(&operands_.value(batch, h, key, 0), operands_.value_features());
+            if constexpr (compares) lines(&operands_.key(batch, h, key, 0), operands_.key_features());
         }
     }
 
-    void row(row_room const& room, index_t batch, index_t head, index_t q) const {
+    /// The terms of one side for all positions and heads, some positions at a time: (batch, position, head, term).
+    template <kernel::side Side, class Executor, class Terms>
+    void prepare_terms(Executor const& executor, workspace& scratch, Terms const& terms, T* to) const {
+        if constexpr (plan::count_of<Terms> > 0) {
+            constexpr bool of_key = Side == kernel::side::key;
+            auto const& operand = [&]() -> auto const& {
+                if constexpr (of_key) return operands_.key;
+                else return operands_.query;
+            }();
+            index_t const n = operand.extent(2), features = operand.extent(3), heads = operands_.query.extent(1);
+            index_t const tasks = (n + share - 1) / share, step = heads * plan::count_of<Terms>;
+            executor.run(operands_.batches() * tasks, [&](index_t task, index_t worker) {
+                auto& memory = scratch.worker(worker);
+                memory.clear();
+                T* const transposed = memory.template take<T>(features * width);
+                index_t const batch = task / tasks, first = task % tasks * share, last = std::min(first + share, n);
+                for (index_t h = 0; h < heads; ++h) {
+                    auto const row = facts(batch, h, 0);
+                    index_t const head = of_key ? h / operands_.group() : h;
+                    for (index_t i = first; i < last; i += width) {
+                        kernel::transpose_rows<T, Arch>(&operand(batch, head, i, 0), operand.stride(2),
+                                                        std::min(width, last - i), features, transposed);
+                        kernel::side_environment<Side, T, Arch> const here{row, {i}, transposed, features};
+                        index_t term = h * plan::count_of<Terms>;
+                        plan::for_each_part(terms, [&](auto const& t) {
+                            auto const value = lanes::stored(kernel::as_pack<T, Arch>(evaluate(t.expression, here)));
+                            for (index_t l = 0; l < std::min(width, last - i); ++l)
+                                to[(batch * n + i + l) * step + term] = value[static_cast<std::size_t>(l)];
+                            ++term;
+                        });
+                    }
+                }
+            });
+        }
+    }
+
+    /// One query: all its heads, a chunk of edges at a time, so that a key's rows are read while they are near.
+    void query(row_room const& room, index_t batch, index_t q) const {
+        index_t const heads = operands_.query.extent(1), begin = graph_.offsets[static_cast<std::size_t>(q)];
         auto const listed = graph_.of(q);
-        auto const facts_here = facts(batch, head, q);
         index_t const n = static_cast<index_t>(listed.size()), padded = round_up(n, width);
         std::copy(listed.begin(), listed.end(), room.keys);
         std::fill(room.keys + n, room.keys + padded, n > 0 ? listed.back() : 0);
 
-        score(room, facts_here, n, padded);
-        std::copy_n(room.scores, padded, room.raw);
-        typename normalizing::state state{};
-        using row_type = kernel::packed_row<T, Arch, normalizer_type, kernel::listed_keys>;
-        row_type const weights{room.scores, padded / width, {room.keys}};
-        bool const final = operands_.weights.data != nullptr || normalizing::whole_row;
-        T factor = 1;
-        if (final) {
-            normalizing::whole(recipe_.normalize, state, weights);
-        } else {
-            normalizing::fold(recipe_.normalize, state, weights);
-            factor = normalizing::finish(recipe_.normalize, state);
+        index_t const sum_width = round_up(operands_.value_features(), width);
+        std::fill_n(room.sums, heads * sum_width, T{0});
+        for (index_t e = 0; e < padded; e += chunk) {
+            for (index_t i = begin + e + ahead; i < std::min(begin + std::min(e + chunk, n) + ahead, graph_.edges()); ++i)
+                fetch(batch, graph_.keys[static_cast<std::size_t>(i)], room.all_terms);
+            take_terms(room, batch, e, std::min(e + chunk, padded));
+            for (index_t h = 0; h < heads; ++h) score(room, facts(batch, h, q), e, std::min(e + chunk, padded), n);
         }
-        if (operands_.weights.data) write_weights(room, facts_here, n, state);
-        aggregate(room, facts_here, n, factor, state);
-        if (operands_.lse.data)
-            operands_.lse(batch, head, q) =
-                static_cast<std::remove_cvref_t<decltype(operands_.lse(0, 0, 0))>>(normalizing::log_sum(recipe_.normalize, state));
+        for (index_t h = 0; h < heads; ++h) normalize(room, facts(batch, h, q), n, padded);
+        if constexpr (!normalizing::selects)
+            for (index_t e = 0; e < n; e += chunk)
+                for (index_t h = 0; h < heads; ++h)
+                    accumulate(room, batch, h, e, std::min(e + chunk, n), room.sums + h * sum_width);
+        for (index_t h = 0; h < heads; ++h) finish(room, facts(batch, h, q), room.sums + h * sum_width);
     }
 
-    void score(row_room const& room, kernel::row_facts const& row, index_t n, index_t padded) const {
+    /// The key terms of some edges, side by side for each head.
+    void take_terms(row_room const& room, index_t batch, index_t first, index_t last) const {
+        index_t const count = operands_.query.extent(1) * key_terms;
+        for (index_t e = first; e < last && count > 0; ++e) {
+            T const* const from = terms_of(room.all_terms, batch, 0, room.keys[e]);
+            for (index_t t = 0; t < count; ++t) room.key_values[t * room.stride + e] = from[t];
+        }
+    }
+
+    void score(row_room const& room, kernel::row_facts const& row, index_t first, index_t last, index_t n) const {
         index_t const key_head = row.head / operands_.group();
-        auto const* query = &operands_.query(row.batch, row.head, row.q_idx, 0);
-        using query_element = std::remove_cvref_t<decltype(*query)>;
+        auto const* features = &operands_.query(row.batch, row.head, row.q_idx, 0);
+        using query_element = std::remove_cvref_t<decltype(*features)>;
         kernel::single_environment<T, Arch, query_element, query_element> const single{
-            {row, index_t{0}}, query, query, row.dim, row.dim};
-        T terms[static_cast<std::size_t>(std::max<index_t>(row_terms, 1))] = {};
-        T* term = terms;
-        plan::for_each_part(recipe_.score.parts.rows,
-                            [&](auto const& t) { *term++ = static_cast<T>(evaluate(t.expression, single)); });
-        T* plane = room.scores;
+            {row, index_t{0}}, features, features, row.dim, row.dim};
+        T const* const terms =
+            room.row_terms + ((row.batch * operands_.queries() + row.q_idx) * operands_.query.extent(1) + row.head) * row_terms;
+        T* const scores = room.scores + row.head * planes * room.stride;
+        T* plane = scores;
         auto const for_edges = [&](auto const& body, T scale) {
-            for (index_t e = 0; e < n; ++e) {
+            for (index_t e = first; e < std::min(last, n); ++e) {
                 auto const* key = &operands_.key(row.batch, key_head, room.keys[e], 0);
                 kernel::index_environment<T, Arch, index_t> const base{row, room.keys[e]};
-                plane[e] = scale * kernel::sum_features<T, Arch>(body, base, query, key, row.dim);
+                plane[e] = scale * kernel::sum_features<T, Arch>(body, base, features, key, row.dim);
             }
-            std::fill(plane + n, plane + padded, T{0});
+            for (index_t e = std::max(first, n); e < last; ++e) plane[e] = T{0};
             plane += room.stride;
         };
         plan::for_each_part(recipe_.score.parts.products, [&](auto const& p) {
             for_edges(p.of_query * p.of_key, static_cast<T>(evaluate(p.scale, single)));
         });
         plan::for_each_part(recipe_.score.parts.pairs, [&](auto const& p) { for_edges(p.body, T{1}); });
-
-        for (index_t e = 0; e < padded; e += width) finish_scores(room, row, terms, e, n);
+        for (index_t e = first; e < last; e += width) transform(room, row, terms, scores, e, n);
     }
 
     /// The pointwise rest and the mask on one vector of edges.
-    void finish_scores(row_room const& room, kernel::row_facts const& row, T const* terms, index_t e, index_t n) const {
-        alignas(64) T key_values[static_cast<std::size_t>(std::max<index_t>(key_terms, 1) * width)];
-        for (index_t i = 0; i < width && key_terms > 0; ++i) {
-            T const* const from = terms_of(room.all_terms, row.batch, row.head, room.keys[e + i]);
-            for (index_t t = 0; t < key_terms; ++t) key_values[t * width + i] = from[t];
-        }
+    void transform(row_room const& room, kernel::row_facts const& row, T const* terms, T* scores, index_t e, index_t n) const {
         using keys = kernel::index_pack<T, Arch>;
-        alignas(64) typename keys::array_type positions;
-        for (std::size_t i = 0; i < positions.size(); ++i)
-            positions[i] = static_cast<kernel::integer_like<T>>(room.keys[e + static_cast<index_t>(i)]);
+        auto const listed = [&] {
+            if constexpr (std::is_same_v<kernel::integer_like<T>, std::int32_t>) return keys::load(room.keys + e);
+            else {
+                alignas(64) typename keys::array_type wide;
+                std::copy_n(room.keys + e, width, wide.begin());
+                return keys::load(wide.data());
+            }
+        }();
+        T const* const key_values = room.key_values + row.head * key_terms * room.stride + e;
         kernel::tile_environment<T, Arch, keys> const here{
-            {row, keys::load(positions.data())}, room.scores + e, room.stride, products, terms, key_values, width};
+            {row, listed}, scores + e, room.stride, products, terms, key_values, room.stride};
         auto score = kernel::as_pack<T, Arch>(evaluate(recipe_.score.pointwise, here));
         if (!always_visible || e + width > n) {
             auto const visible = (vector::iota() < vector(n - e)) && evaluate(recipe_.predicate, here);
             score = select(visible, score, vector(excluded<T>));
         }
-        score.store(room.scores + e);
+        score.store(scores + e);
     }
 
-    template <class State>
-    void write_weights(row_room const& room, kernel::row_facts const& row, index_t n, State const& state) const {
+    void normalize(row_room const& room, kernel::row_facts const& row, index_t n, index_t padded) const {
+        T* const scores = room.scores + row.head * planes * room.stride;
+        std::copy_n(scores, padded, room.raw + row.head * room.stride);
+        state& s = *std::construct_at(room.states + row.head);
+        kernel::packed_row<T, Arch, normalizer_type, kernel::listed_keys> const weights{scores, padded / width, {room.keys}};
+        T& factor = *std::construct_at(room.factors + row.head, T{1});
+        if (operands_.weights.data != nullptr || normalizing::whole_row) {
+            normalizing::whole(recipe_.normalize, s, weights);
+            if (operands_.weights.data) write_weights(room, row, n, s);
+        } else {
+            normalizing::fold(recipe_.normalize, s, weights);
+            factor = normalizing::finish(recipe_.normalize, s);
+        }
+    }
+
+    void write_weights(row_room const& room, kernel::row_facts const& row, index_t n, state const& s) const {
         using out = std::remove_cvref_t<decltype(operands_.weights(0, 0, 0, 0))>;
-        out* const to = &operands_.weights(row.batch, row.head, row.q_idx, 0);
+        T const* const weights = room.scores + row.head * planes * room.stride;
+        out* const to = operands_.weights.data + operands_.weights.offset(row.batch, row.head, row.q_idx, 0);
         std::fill_n(to, operands_.keys(), out{0});
         if constexpr (normalizing::selects) {
-            if (recipe_.normalize.selected(state) >= 0) to[recipe_.normalize.selected(state)] = out{1};
+            if (recipe_.normalize.selected(s) >= 0) to[recipe_.normalize.selected(s)] = out{1};
         } else {
-            for (index_t e = 0; e < n; ++e) to[room.keys[e]] += static_cast<out>(room.scores[e]);
+            for (index_t e = 0; e < n; ++e) to[room.keys[e]] += static_cast<out>(weights[e]);
         }
     }
 
-    template <class State>
-    void aggregate(row_room const& room, kernel::row_facts const& row, index_t n, T factor, State const& state) const {
+    void accumulate(row_room const& room, index_t batch, index_t head, index_t first, index_t last, T* sums) const {
+        index_t const features = operands_.value_features(), key_head = head / operands_.group();
+        T const* const weights = room.scores + head * planes * room.stride;
+        T const* const raw = room.raw + head * room.stride;
+        for (index_t c = 0; c < features; c += width) {
+            auto sum = vector::load(sums + c);
+            for (index_t e = first; e < last; ++e) {
+                if (raw[e] == excluded<T>) continue;
+                auto const* value = &operands_.value(batch, key_head, room.keys[e], 0);
+                sum = kernel::aggregate_step(recipe_.aggregate, sum, vector(weights[e]),
+                                             kernel::load_as<T, Arch>(value + c, features - c));
+            }
+            sum.store(sums + c);
+        }
+    }
+
+    void finish(row_room const& room, kernel::row_facts const& row, T const* sums) const {
         using out = std::remove_cvref_t<decltype(operands_.result(0, 0, 0, 0))>;
         out* const to = &operands_.result(row.batch, row.head, row.q_idx, 0);
-        index_t const features = operands_.value_features(), key_head = row.head / operands_.group();
-        auto const value_of = [&](index_t key) { return &operands_.value(row.batch, key_head, key, 0); };
+        auto const& s = room.states[row.head];
+        index_t const features = operands_.value_features();
         if constexpr (normalizing::selects) {
-            index_t const key = recipe_.normalize.selected(state);
-            for (index_t c = 0; c < features; ++c) to[c] = key < 0 ? out{0} : static_cast<out>(value_of(key)[c]);
+            index_t const key = recipe_.normalize.selected(s);
+            for (index_t c = 0; c < features; ++c)
+                to[c] = key < 0 ? out{0} : static_cast<out>(operands_.value(row.batch, row.head / operands_.group(), key, c));
         } else {
-            for (index_t c = 0; c < features; c += width) {
-                vector sum(T{0});
-                for (index_t e = 0; e < n; ++e) {
-                    if (room.raw[e] == excluded<T>) continue;
-                    sum = kernel::aggregate_step(recipe_.aggregate, sum, vector(room.scores[e]),
-                                                 kernel::load_as<T, Arch>(value_of(room.keys[e]) + c, features - c));
-                }
-                sum = sum * vector(factor);
-                if constexpr (std::is_same_v<out, T>) {
-                    lanes::store(sum, to + c, features - c);
-                } else {
-                    auto const lane = lanes::stored(sum);
-                    for (index_t i = 0; i < std::min(width, features - c); ++i)
-                        to[c + i] = static_cast<out>(lane[static_cast<std::size_t>(i)]);
-                }
-            }
+            for (index_t c = 0; c < features; ++c) to[c] = static_cast<out>(sums[c] * room.factors[row.head]);
         }
+        if (operands_.lse.data)
+            operands_.lse(row.batch, row.head, row.q_idx) = static_cast<out>(normalizing::log_sum(recipe_.normalize, s));
     }
 
     Recipe const& recipe_;

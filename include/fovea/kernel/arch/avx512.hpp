@@ -28,9 +28,17 @@ struct lanes_of<T, arch::avx512> : generic_lanes<T, arch::avx512> {
         if constexpr (single) return static_cast<__mmask16>(bits);
         else return static_cast<__mmask8>(bits);
     }
+    /// A load that ends within half a vector asks for no more than that: the line behind it may be far away.
     FOVEA_INLINE static vector load(T const* from, index_t n) {
-        if constexpr (single) return {_mm512_maskz_loadu_ps(first(n), from)};
-        else return {_mm512_maskz_loadu_pd(first(n), from)};
+        if constexpr (single) {
+            if (n <= count / 2)
+                return {_mm512_zextps256_ps512(_mm256_maskz_loadu_ps(static_cast<__mmask8>(first(n)), from))};
+            return {_mm512_maskz_loadu_ps(first(n), from)};
+        } else {
+            if (n <= count / 2)
+                return {_mm512_zextpd256_pd512(_mm256_maskz_loadu_pd(static_cast<__mmask8>(first(n)), from))};
+            return {_mm512_maskz_loadu_pd(first(n), from)};
+        }
     }
     FOVEA_INLINE static void store(vector const& a, T* to, index_t n) {
         if constexpr (single) _mm512_mask_storeu_ps(to, first(n), a.value.data);
