@@ -57,6 +57,7 @@ private:
         T* sums;           // (block_rows, value_width)
         state* states;     // (block_rows)
         T* scores;         // (planes, rows, stride)
+        bool* visible;     // (rows, stride) which pairs take part, where values are not finite
         index_t stride;
     };
 
@@ -70,6 +71,7 @@ private:
         block.sums = memory.take<T>(tile::block_rows * keys.value_width());
         block.states = memory.take<state>(tile::block_rows);
         block.scores = memory.take<T>(planes * tile::rows * block.stride);
+        block.visible = memory.take<bool>(tile::rows * block.stride);
         for (index_t t = 0; t < tiles_per_block; ++t) {
             auto* const place = new (block.tiles + t) rows_type;
             place->products = memory.take<T>(rows_type::room(operands_.features()));
@@ -166,8 +168,7 @@ private:
         index_t const column = first * tile::panel;
         index_t const count = std::min(last * tile::panel, keys.last(k) - keys.first(k)) - column;
         bool const careful = excluding && !selects && !keys.finite(k);
-        std::vector<bool> visible;
-        if (careful) visible = visible_pairs(block, rows, column, count);
+        if (careful) note_visible(block, rows.rows, column, count);
         T rescale[tile::rows] = {};
         for (index_t r = 0; r < rows.rows; ++r) {
             row_type const row{block.scores + r * block.stride + column, (last - first) * tile::vectors,
@@ -177,7 +178,7 @@ private:
         if constexpr (!selects) {
             T* const sums = block.sums + t * tile::rows * keys.value_width();
             T const* const values = keys.values(k) + column * keys.value_stride();
-            if (careful) accumulate_visible(block.scores + column, block.stride, visible, rows.rows, count, values, keys, sums, rescale);
+            if (careful) accumulate_visible(block, rows.rows, column, count, values, keys, sums, rescale);
             else accumulate(block.scores + column, block.stride, rows, count, values, keys, sums, rescale);
         }
     }
@@ -198,22 +199,22 @@ private:
 
     // --- values that are not finite: a pair that does not take part must not multiply them by 0 ---
 
-    std::vector<bool> visible_pairs(row_block const& block, rows_type const& rows, index_t column, index_t count) const {
-        std::vector<bool> visible;
-        for (index_t r = 0; r < rows.rows; ++r)
-            for (index_t j = 0; j < count; ++j) visible.push_back(block.scores[r * block.stride + column + j] != excluded<T>);
-        return visible;
+    void note_visible(row_block const& block, index_t rows, index_t column, index_t count) const {
+        for (index_t r = 0; r < rows; ++r)
+            for (index_t i = r * block.stride + column; i < r * block.stride + column + count; ++i)
+                block.visible[i] = block.scores[i] != excluded<T>;
     }
 
-    void accumulate_visible(T const* weights, index_t stride, std::vector<bool> const& visible, index_t rows,
-                            index_t count, T const* values, packed const& keys, T* sums, T const* rescale) const {
+    void accumulate_visible(row_block const& block, index_t rows, index_t column, index_t count, T const* values,
+                            packed const& keys, T* sums, T const* rescale) const {
         for (index_t r = 0; r < rows; ++r) {
             T* const sum = sums + r * keys.value_width();
             for (index_t c = 0; c < keys.value_width(); ++c) sum[c] *= rescale[r];
             for (index_t j = 0; j < count; ++j) {
-                if (!visible[static_cast<std::size_t>(r * count + j)]) continue;
+                index_t const pair = r * block.stride + column + j;
+                if (!block.visible[pair]) continue;
                 for (index_t c = 0; c < keys.value_width(); ++c)
-                    sum[c] = recipe_.aggregate.step(sum[c], weights[r * stride + j], values[j * keys.value_stride() + c]);
+                    sum[c] = recipe_.aggregate.step(sum[c], block.scores[pair], values[j * keys.value_stride() + c]);
             }
         }
     }
@@ -239,7 +240,9 @@ private:
 
     void finish_strip(row_block& block, index_t t, packed& keys, index_t width) const {
         auto const& rows = block.tiles[t];
-        auto const visible = visible_pairs(block, rows, 0, operands_.keys());
+        bool careful = false;
+        for (index_t k = 0; k < keys.blocks() && !selects; ++k) careful = careful || !keys.finite(k);
+        if (careful) note_visible(block, rows.rows, 0, width);
         T one[tile::rows];
         std::fill_n(one, tile::rows, T{1});
         for (index_t r = 0; r < rows.rows; ++r) {
@@ -252,16 +255,8 @@ private:
         for (index_t k = 0; k < keys.blocks() && !selects; ++k) {
             keys.prepare(k);
             index_t const column = k * tile::block_keys, n = keys.last(k) - column;
-            T const* const values = keys.values(k);
-            std::vector<bool> part;
-            if (!keys.finite(k)) {
-                for (index_t r = 0; r < rows.rows; ++r)
-                    for (index_t j = 0; j < n; ++j)
-                        part.push_back(visible[static_cast<std::size_t>(r * operands_.keys() + column + j)]);
-                accumulate_visible(block.scores + column, block.stride, part, rows.rows, n, values, keys, sums, one);
-            } else {
-                accumulate(block.scores + column, block.stride, rows, n, values, keys, sums, one);
-            }
+            if (careful) accumulate_visible(block, rows.rows, column, n, keys.values(k), keys, sums, one);
+            else accumulate(block.scores + column, block.stride, rows, n, keys.values(k), keys, sums, one);
         }
         finish_tile(block, t, keys, true);
     }

@@ -26,7 +26,6 @@ struct packed_row {
     using vector = pack<T, Arch>;
     using lanes = lanes_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
-    static constexpr int parallel = 4;  // packs in flight, to hide the latency of one
 
     T* scores;
     index_t packs;  // number of packs
@@ -54,50 +53,51 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE void map(F f) const {
-        for (index_t p = 0; p < packs; ++p) weight(f, p).store(scores + p * width);
+        T* const from = scores;
+        for (index_t p = 0; p < packs; ++p) weight(f, from + p * width);
     }
 
     template <class F>
     FOVEA_INLINE T map_and_sum(F f) const {
-        vector sum[parallel];
-        for (auto& s : sum) s = vector(T{0});
+        T* const from = scores;  // a copy: stores through it cannot change where it points
+        vector sum0(T{0}), sum1(T{0}), sum2(T{0}), sum3(T{0});
         index_t p = 0;
-        for (; p + parallel <= packs; p += parallel)
-            unrolled<parallel>([&](auto u) FOVEA_LAMBDA {
-                auto const w = weight(f, p + u);
-                w.store(scores + (p + u) * width);
-                sum[u] = sum[u] + w;
-            });
-        for (; p < packs; ++p) {
-            auto const w = weight(f, p);
-            w.store(scores + p * width);
-            sum[0] = sum[0] + w;
+        for (index_t const whole = packs - packs % 4; p < whole; p += 4) {
+            sum0 = sum0 + weight(f, from + p * width);
+            sum1 = sum1 + weight(f, from + (p + 1) * width);
+            sum2 = sum2 + weight(f, from + (p + 2) * width);
+            sum3 = sum3 + weight(f, from + (p + 3) * width);
         }
-        return lanes::sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        for (; p < packs; ++p) sum0 = sum0 + weight(f, from + p * width);
+        return lanes::sum((sum0 + sum1) + (sum2 + sum3));
     }
 
 private:
     /// The greatest scores, lane by lane.
     FOVEA_INLINE vector lane_max() const {
-        vector greatest[parallel];
-        for (auto& g : greatest) g = vector(excluded<T>);
+        T const* const from = scores;
+        vector max0(excluded<T>), max1(excluded<T>), max2(excluded<T>), max3(excluded<T>);
         index_t p = 0;
-        for (; p + parallel <= packs; p += parallel)
-            unrolled<parallel>([&](auto u) FOVEA_LAMBDA {
-                greatest[u] = max_of(greatest[u], vector::load(scores + (p + u) * width));
-            });
-        for (; p < packs; ++p) greatest[0] = max_of(greatest[0], vector::load(scores + p * width));
-        return max_of(max_of(greatest[0], greatest[1]), max_of(greatest[2], greatest[3]));
+        for (index_t const whole = packs - packs % 4; p < whole; p += 4) {
+            max0 = max_of(max0, vector::load(from + p * width));
+            max1 = max_of(max1, vector::load(from + (p + 1) * width));
+            max2 = max_of(max2, vector::load(from + (p + 2) * width));
+            max3 = max_of(max3, vector::load(from + (p + 3) * width));
+        }
+        for (; p < packs; ++p) max0 = max_of(max0, vector::load(from + p * width));
+        return max_of(max_of(max0, max1), max_of(max2, max3));
     }
     FOVEA_INLINE static vector max_of(vector const& a, vector const& b) { return {vector::operations::max(a.value, b.value)}; }
 
-    /// f of one pack of scores; 0 for excluded ones, unless the normalizer says that f gives that itself.
+    /// A pack of scores becomes f of it; 0 for excluded ones, unless the normalizer says that f gives that itself.
     template <class F>
-    FOVEA_INLINE vector weight(F const& f, index_t p) const {
-        auto const score = vector::load(scores + p * width);
-        vector const w(f(score));
-        if constexpr (requires { requires Normalize::excluded_vanish; }) return w;
-        else return select(score == vector(excluded<T>), vector(T{0}), w);
+    FOVEA_INLINE vector weight(F const& f, T* at) const {
+        auto const score = vector::load(at);
+        vector w(f(score));
+        if constexpr (!requires { requires Normalize::excluded_vanish; })
+            w = select(score == vector(excluded<T>), vector(T{0}), w);
+        w.store(at);
+        return w;
     }
 };
 
