@@ -36,10 +36,9 @@ void add_pair_rows(variant<T, Spec> const& v, shape const& s, index_t pairs) {
     work const done = pair_work<T>(s, pairs, v.reads);
     add<T>("attend/" + v.family, s, [=](benchmark::State& state) {
         auto o = operands_of<T>(s);
+        fovea::workspace scratch;
         auto const run = [&](auto const& spec) {
-            return [&] {
-                fovea::attend(fovea::threads(s.threads), spec, o.query, o.key, o.value, o.result);
-            };
+            return [&] { fovea::attend(fovea::threads(s.threads), scratch, spec, o.query, o.key, o.value, o.result); };
         };
         if (v.against_plain) measure<T>(state, done, run(v.spec), run(plain));
         else measure<T>(state, done, run(v.spec));

@@ -18,9 +18,8 @@ void additive(shape const& s) {
         auto o = bench::operands_of<float>(s);
         auto const v = hidden();
         auto const spec = fovea::additive(v) | fovea::softmax | fovea::weighted_sum;
-        bench::measure<float>(state, done, [&] {
-            fovea::attend(spec, o.query, o.key, o.value, o.result);
-        });
+        fovea::workspace scratch;
+        bench::measure<float>(state, done, [&] { fovea::attend(scratch, spec, o.query, o.key, o.value, o.result); });
     });
     bench::add<float>("unfused/additive", s, [=](benchmark::State& state) {
         auto o = bench::operands_of<float>(s);

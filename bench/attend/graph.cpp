@@ -33,7 +33,8 @@ void gat(benchmark::State& state) {
     auto const spec = fovea::gat_score(target, source) | fovea::neighbors(citations()) | fovea::softmax |
                       fovea::weighted_sum;
     auto const& h = o.value;
-    bench::measure<float>(state, gat_work, [&] { fovea::attend(spec, h, h, h, o.result); });
+    fovea::workspace scratch;
+    bench::measure<float>(state, gat_work, [&] { fovea::attend(scratch, spec, h, h, h, o.result); });
 }
 
 void unfused_gat(benchmark::State& state) {
@@ -48,8 +49,9 @@ void gatv2(benchmark::State& state) {
     auto o = bench::operands_of<float>(sizes);
     auto const a = score_weights(5);
     auto const spec = fovea::gatv2_score(a) | fovea::neighbors(citations()) | fovea::softmax | fovea::weighted_sum;
+    fovea::workspace scratch;
     bench::measure<float>(state, gatv2_work, [&] {
-        fovea::attend(spec, o.query, o.key, o.value, o.result);
+        fovea::attend(scratch, spec, o.query, o.key, o.value, o.result);
     });
 }
 

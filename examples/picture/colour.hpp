@@ -46,6 +46,6 @@ inline colour ramp(double value) {
 inline constexpr colour ink{38, 42, 51}, quiet{112, 118, 130}, paper{255, 255, 255}, faint{241, 242, 244};
 
 /// The colour of text that stays readable on this ground.
-inline colour text_on(colour const& ground) { return ground.lightness() < 0.6 ? paper : ink; }
+inline colour text_on(colour const& ground) { return ground.lightness() < 0.5 ? paper : ink; }
 
 }  // namespace picture

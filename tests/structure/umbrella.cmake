@@ -1,7 +1,7 @@
 # <fovea/fovea.hpp> is the one header a program includes: it brings every word and every public door.
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
 
-set(doors driver/attend.hpp plan/explain.hpp reference/attend.hpp spec/pipe.hpp)
+set(doors driver/attend.hpp driver/explain.hpp reference/attend.hpp)
 
 headers_in(needed ${words})
 list(APPEND needed ${doors})

@@ -198,12 +198,22 @@ inline constexpr bool is_key_term = has_sum<E> && !uses<E, q_t, q_idx_t, score_t
 
 // --- collecting ---
 
-/// The position of an equal stateless part, or the size of the tuple.
+/// True where two parts of this type are the same part: nothing in them is known only at run time.
+template <class Part>
+inline constexpr bool always_equal = false;
+template <class Q, class K, class Scale>
+inline constexpr bool always_equal<product_term<Q, K, Scale>> = is_stateless<Q> && is_stateless<K> && is_stateless<Scale>;
+template <class Body, class Factored>
+inline constexpr bool always_equal<pairwise_term<Body, Factored>> = is_stateless<Body>;
+template <class E>
+inline constexpr bool always_equal<single_term<E>> = is_stateless<E>;
+
+/// The position of an equal part, or the size of the tuple.
 template <class Part, class... Existing>
 constexpr std::size_t position_of(hana::tuple<Existing...> const&) {
     std::size_t position = 0;
     bool found = false;
-    ((found = found || (std::is_same_v<Part, Existing> && std::is_empty_v<Part>), position += found ? 0 : 1), ...);
+    ((found = found || (std::is_same_v<Part, Existing> && always_equal<Part>), position += found ? 0 : 1), ...);
     return position;
 }
 

@@ -41,9 +41,9 @@ constexpr bool is_complete(attention<Project, Score, Mask, Normalize, Aggregate>
 template <class T, int Rank>
 void require_distinct_elements(view<T, Rank> const& written, char const* name) {
     for (int axis = 0; axis < Rank; ++axis)
-        require(written.size() == 0 || written.extent(axis) <= 1 || written.stride(axis) != 0,
-                std::string(name) + " has stride 0 along axis " + std::to_string(axis)
-                    + ": its elements would be written twice");
+        if (written.size() > 0 && written.extent(axis) > 1 && written.stride(axis) == 0)
+            throw shape_error(std::string(name) + " has stride 0 along axis " + std::to_string(axis)
+                              + ": its elements would be written twice");
 }
 
 /// What may not overlap a view that is written: the operands, and what is written beside it.

@@ -41,20 +41,20 @@ constexpr bool has_bias(M const& map) {
 
 /// Errors: shape_error when `features` features do not fit a row map; `argument` names what has them.
 template <row_map M>
-void check_row_map(M const& map, index_t features, std::string const& argument) {
+void check_row_map(M const& map, index_t features, char const* argument) {
     if constexpr (linear_map<M>) {
         if (features != inputs_of(map))
-            throw shape_error(argument + " has " + std::to_string(features)
+            throw shape_error(std::string(argument) + " has " + std::to_string(features)
                               + " features, the matrix it is multiplied by takes " + std::to_string(inputs_of(map)));
         if (has_bias(map) && map.bias.extent(0) != outputs_of(map))
-            throw shape_error("the bias added to " + argument + " has " + std::to_string(map.bias.extent(0))
+            throw shape_error(std::string("the bias added to ") + argument + " has " + std::to_string(map.bias.extent(0))
                               + " elements, the matrix gives " + std::to_string(outputs_of(map)) + " features");
     }
 }
 
 /// The extents of a source after a row map, cut into heads.
 template <row_map M>
-extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads, std::string const& argument) {
+extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads, char const* argument) {
     check_row_map(map, source[3], argument);
     extents_t<4> const row{source[0], source[1], source[2], map.features(source[3])};
     return split_heads(view<char const, 4>(nullptr, row), heads, argument).extents;

@@ -25,22 +25,18 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
 
 /// (batch, 1, position, heads * feature) as (batch, head, position, feature): the same elements.
 template <class T>
-constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, std::string const& argument) {
+constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, char const* argument) {
     if (v.extent(1) != 1)
-        throw shape_error(argument + " has " + std::to_string(v.extent(1)) +
+        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(1)) +
                           " heads; an attention that makes its own heads takes (batch, position, feature)");
     if (v.extent(3) % heads != 0)
-        throw shape_error(argument + " has " + std::to_string(v.extent(3)) + " features, not a multiple of its " +
+        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(3)) + " features, not a multiple of its " +
                           std::to_string(heads) + " heads");
     auto const size = v.extent(3) / heads;
     return {v.data, {v.extent(0), heads, v.extent(2), size}, {v.stride(0), size, v.stride(2), 1}};
 }
 
 namespace detail {
-inline void require(bool fits, std::string const& sentence) {
-    if (!fits) throw shape_error(sentence);
-}
-
 inline void require_equal(index_t has, index_t needs, char const* argument, char const* what, char const* other) {
     if (has != needs)
         throw shape_error(std::string(argument) + " has " + std::to_string(has) + " " + what + ", " + other + " has " +
@@ -73,8 +69,9 @@ template <class A, int RankA, class B, int RankB>
 void require_apart(view<A, RankA> const& written, char const* name, view<B, RankB> const& read, char const* other) {
     auto const [a, a_end] = address_range(written);
     auto const [b, b_end] = address_range(read);
-    require(a >= b_end || b >= a_end, std::string(name) + " overlaps " + other +
-                                          " in memory: it would be overwritten while it is read");
+    if (a < b_end && b < a_end)
+        throw shape_error(std::string(name) + " overlaps " + other +
+                          " in memory: it would be overwritten while it is read");
 }
 }  // namespace detail
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A workspace that has seen a shape allocates nothing for it again; its size is linear in the sequence.
+#include <fovea/fovea.hpp>
+
+#include "catch.hpp"
+#include "support/random_graph.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<std::size_t> allocations{0}, allocated_bytes{0};
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+    ++allocations;
+    allocated_bytes += bytes;
+    void* const p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (p == nullptr) throw std::bad_alloc();
+    return p;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+using namespace fovea;
+
+namespace {
+
+struct call {
+    testing::dice random{23};
+    tensor<float, 4> q = testing::random_tensor<float>(random, extents_t<4>{2, 2, 170, 12});
+    tensor<float, 4> k = testing::random_tensor<float>(random, extents_t<4>{2, 1, 190, 12});
+    tensor<float, 4> v = testing::random_tensor<float>(random, extents_t<4>{2, 1, 190, 10});
+    tensor<float, 4> out{{2, 2, 170, 10}};
+};
+
+/// The allocations of the third call with one workspace.
+std::size_t allocations_of(auto const& run) {
+    run();
+    run();
+    std::size_t const before = allocations;
+    run();
+    return allocations - before;
+}
+
+}  // namespace
+
+TEST_CASE("the steady state allocates nothing", "[driver]") {
+    call c;
+    workspace scratch;
+    CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+    CHECK(allocations_of([&] { attend(scratch, cosine | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+}
+
+TEST_CASE("outputs beside the result allocate nothing", "[driver]") {
+    call c;
+    workspace scratch;
+    tensor<float, 3> sums({2, 2, 170});
+    tensor<float, 4> all({2, 2, 170, 190});
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    CHECK(allocations_of([&] { attend(scratch, spec, c.q, c.k, c.v, c.out, lse(sums)); }) == 0);
+    CHECK(allocations_of([&] { attend(scratch, spec, c.q, c.k, c.v, c.out, weights(all)); }) == 0);
+}
+
+TEST_CASE("values that are not finite allocate nothing", "[driver]") {
+    call c;
+    workspace scratch;
+    for (auto& x : c.v) x = std::numeric_limits<float>::infinity();
+    CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+}
+
+TEST_CASE("graphs and projections allocate nothing in the steady state", "[driver]") {
+    call c;
+    workspace scratch;
+    auto const g = random_graph(170, 190, 900);
+    CHECK(allocations_of([&] { attend(scratch, scaled_dot | neighbors(g) | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+    auto const w = testing::random_tensor<float>(c.random, std::array<index_t, 2>{10, 12});
+    auto const x = testing::random_tensor<float>(c.random, std::array<index_t, 3>{2, 70, 10});
+    tensor<float, 3> y({2, 70, 12});
+    auto const spec = project(w, w, w, heads<2>) | scaled_dot | softmax | weighted_sum | concat_heads;
+    CHECK(allocations_of([&] { attend(scratch, spec, x, y); }) == 0);
+}
+
+TEST_CASE("scratch is linear in the length of the sequence", "[driver]") {
+    auto const bytes_for = [](index_t n) {
+        tensor<float, 2> const x({n, 16}, 1);
+        tensor<float, 2> y({n, 16});
+        std::size_t const before = allocated_bytes;
+        attend(scaled_dot | causal | softmax | weighted_sum, x, x, x, y);
+        return static_cast<double>(allocated_bytes - before);
+    };
+    CHECK(bytes_for(4096) < 2.5 * bytes_for(2048));
+}

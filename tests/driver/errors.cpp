@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What goes wrong is said before anything is written; what user code throws comes out.
+#include <fovea/fovea.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace fovea;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr auto plain = scaled_dot | softmax | weighted_sum;
+
+struct call {
+    testing::dice random{31};
+    tensor<float, 2> q = testing::random_tensor<float>(random, std::array<index_t, 2>{300, 6});
+    tensor<float, 2> k = testing::random_tensor<float>(random, std::array<index_t, 2>{40, 6});
+    tensor<float, 2> v = testing::random_tensor<float>(random, std::array<index_t, 2>{40, 5});
+    tensor<float, 2> out{{300, 5}, 7};
+    tensor<float, 1> sums{{300}, 7};
+
+    bool is_untouched() const {
+        auto const seven = [](float x) { return x == 7; };
+        return std::all_of(out.begin(), out.end(), seven) && std::all_of(sums.begin(), sums.end(), seven);
+    }
+};
+
+/// Throws at rows that hold a score of exactly 1000.
+struct picky_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "picky";
+    template <class Row>
+    static void normalize(Row const& row) {
+        for (index_t i = 0; i < row.size(); ++i) {
+            if (row[i] == 1000) throw std::domain_error("a score of 1000");
+            row[i] = 0;
+        }
+    }
+};
+
+}  // namespace
+
+TEST_CASE("shapes that do not fit are named, and nothing is written", "[driver]") {
+    call c;
+    tensor<float, 2> const wide({40, 8}), few({39, 5});
+    CHECK_THROWS_WITH(attend(plain, c.q, wide, c.v, c.out),
+                      "the score compares query and key feature by feature: query has 6 features, key has 8");
+    CHECK_THROWS_WITH(attend(plain, c.q, c.k, few, c.out), "value has 39 positions, key has 40");
+    CHECK_THROWS_AS(attend(plain, c.q, c.k, c.v, c.q), shape_error);
+    CHECK_THROWS_AS(attend(threads(3), plain, c.q, c.k, wide, c.out, lse(c.sums)), shape_error);
+    CHECK_THROWS_WITH(attend(plain, c.q, c.k, c.v, c.out, lse(view<float, 1>(c.sums.data(), {299}))),
+                      ContainsSubstring("lse is (299)"));
+    CHECK(c.is_untouched());
+}
+
+TEST_CASE("a result over its own operand is refused", "[driver]") {
+    call c;
+    auto const before = c.k.elements;
+    CHECK_THROWS_WITH(attend(plain, c.k, c.k, c.k, c.k), ContainsSubstring("result overlaps query in memory"));
+    CHECK(c.k.elements == before);
+}
+
+TEST_CASE("graphs that do not fit are named, and nothing is written", "[driver]") {
+    call c;
+    std::vector<index_t> offsets(301, 0);
+    offsets.back() = 1;
+    std::vector<std::int32_t> const beyond{40};
+    CHECK_THROWS_AS(attend(scaled_dot | neighbors(graph_view{offsets, beyond}) | softmax | weighted_sum, c.q, c.k, c.v, c.out),
+                    graph_error);
+    std::vector<std::int32_t> const listed{0};
+    std::vector<index_t> const short_offsets{0, 1};
+    CHECK_THROWS_WITH(
+        attend(scaled_dot | neighbors(graph_view{short_offsets, listed}) | softmax | weighted_sum, c.q, c.k, c.v, c.out),
+        "graph: it has rows for 1 queries, the attention has 300");
+    CHECK(c.is_untouched());
+}
+
+TEST_CASE("what a user's word throws comes out of all threads", "[driver]") {
+    call c;
+    auto const spec = dot | picky_t{} | weighted_sum;
+    for (auto& x : c.k) x = 10;
+    for (index_t i : {3, 150, 299})
+        for (index_t f = 0; f < 6; ++f) c.q(i, f) = f == 0 ? 100.f : 0.f;
+    workspace scratch;
+    CHECK_THROWS_WITH(attend(scratch, spec, c.q, c.k, c.v, c.out), "a score of 1000");
+    CHECK_THROWS_AS(attend(threads(4), scratch, spec, c.q, c.k, c.v, c.out), std::domain_error);
+    CHECK_NOTHROW(attend(threads(4), scratch, plain, c.q, c.k, c.v, c.out));
+}
+
+TEST_CASE("calls at the same time do not know of one another", "[driver]") {
+    call c;
+    attend(plain, c.q, c.k, c.v, c.out);
+    std::vector<tensor<float, 2>> results(4, tensor<float, 2>({300, 5}));
+    std::vector<std::jthread> callers;
+    for (auto& result : results)
+        callers.emplace_back([&c, &result] { attend(threads(2), plain, c.q, c.k, c.v, result); });
+    callers.clear();
+    for (auto const& result : results) CHECK(result.elements == c.out.elements);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which pairs are looked at: empty panels are never visited, full ones are not masked.
+#include <fovea/fovea.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+using tile = plan::tile<float, arch::best>;
+
+/// The panels that a call on n queries and keys of one head visits.
+template <class Spec>
+tile_count visited(Spec const& spec, index_t queries, index_t keys, int workers = 1) {
+    testing::dice random(2);
+    auto const q = testing::random_tensor<float>(random, std::array<index_t, 2>{queries, 8});
+    auto const k = testing::random_tensor<float>(random, std::array<index_t, 2>{keys, 8});
+    tensor<float, 2> out({queries, 8});
+    workspace scratch;
+    attend(threads(workers), scratch, spec, q, k, k, out);
+    return scratch.tiles();
+}
+
+/// What a tile of queries against a panel of keys is, pair by pair; a panel that ends behind the last key is mixed.
+template <class Sees>
+tile_count expected(Sees const& sees, index_t queries, index_t keys) {
+    tile_count all;
+    for (index_t i = 0; i < queries; i += tile::rows)
+        for (index_t j = 0; j < keys; j += tile::panel) {
+            index_t seen = 0, pairs = 0;
+            for (index_t r = i; r < std::min<index_t>(i + tile::rows, queries); ++r)
+                for (index_t c = j; c < std::min(j + tile::panel, keys); ++c, ++pairs) seen += sees(r, c) ? 1 : 0;
+            if (seen == 0) continue;
+            ++(seen == pairs && j + tile::panel <= keys ? all.full : all.mixed);
+        }
+    return all;
+}
+
+void check_same(tile_count const& got, tile_count const& wanted) {
+    CHECK(got.full == wanted.full);
+    CHECK(got.mixed == wanted.mixed);
+}
+
+}  // namespace
+
+TEST_CASE("without a mask every panel is full but the last", "[driver]") {
+    constexpr auto all = scaled_dot | softmax | weighted_sum;
+    auto const sees = [](index_t, index_t) { return true; };
+    check_same(visited(all, 200, 4 * tile::block_keys), expected(sees, 200, 4 * tile::block_keys));
+    check_same(visited(all, 200, 301), expected(sees, 200, 301));
+    CHECK(visited(all, 200, 4 * tile::block_keys).mixed == 0);
+}
+
+TEST_CASE("causal visits what lies on the diagonal and before it", "[driver]") {
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    auto const sees = [](index_t i, index_t j) { return j <= i; };
+    for (index_t n : {1, 64, 515, 1024}) {
+        CAPTURE(n);
+        check_same(visited(spec, n, n), expected(sees, n, n));
+        check_same(visited(spec, n, n, 3), expected(sees, n, n));
+    }
+    auto const all = visited(spec, 4096, 4096);
+    double const square = static_cast<double>((4096 + tile::rows - 1) / tile::rows) * (4096. / tile::panel);
+    CHECK(static_cast<double>(all.full + all.mixed) < 0.51 * square);
+    CHECK(static_cast<double>(all.mixed) < 0.02 * square);
+}
+
+TEST_CASE("a window visits a band", "[driver]") {
+    auto const spec = scaled_dot | sliding_window(70, 0) | softmax | weighted_sum;
+    auto const sees = [](index_t i, index_t j) { return j <= i && i - j <= 70; };
+    check_same(visited(spec, 700, 700), expected(sees, 700, 700));
+    auto const once = visited(spec, 1024, 1024), twice = visited(spec, 2048, 2048);
+    CHECK(twice.full + twice.mixed <= 2 * (once.full + once.mixed) + 20);
+}
+
+TEST_CASE("a document sees no other", "[driver]") {
+    index_t const length = 2 * tile::block_keys;
+    std::vector<int> document;
+    for (index_t i = 0; i < 8 * length; ++i) document.push_back(static_cast<int>(i / length));
+    auto const spec = scaled_dot | where(param(document)[q_idx] == param(document)[kv_idx]) | softmax | weighted_sum;
+    auto const sees = [&](index_t i, index_t j) { return i / length == j / length; };
+    auto const seen = visited(spec, 8 * length, 8 * length);
+    auto const wanted = expected(sees, 8 * length, 8 * length);
+    check_same(seen, wanted);
+}
+
+TEST_CASE("a mask that shows nothing costs nothing", "[driver]") {
+    check_same(visited(scaled_dot | where(kv_idx < 0) | softmax | weighted_sum, 300, 300), {});
+    check_same(visited(scaled_dot | causal | where(q_idx < kv_len - 600) | softmax | weighted_sum, 300, 300), {});
+    check_same(visited(scaled_dot | softmax | weighted_sum, 300, 0), {});
+}
+
+TEST_CASE("whole rows visit no more than blocks do", "[driver]") {
+    testing::dice random(2);
+    auto const x = testing::random_tensor<float>(random, std::array<index_t, 2>{515, 8});
+    tensor<float, 2> out({515, 8}), all({515, 515});
+    workspace scratch;
+    attend(scratch, scaled_dot | causal | softmax | weighted_sum, x, x, x, out, weights(all));
+    check_same(scratch.tiles(), expected([](index_t i, index_t j) { return j <= i; }, 515, 515));
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What crosses lanes: reductions, and loads and stores of fewer elements than a vector has.
+#include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/lanes.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+#include "support/architectures.hpp"
+#include "support/guarded.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+using namespace fovea;
+
+namespace {
+
+template <class T, class Arch>
+void check_reductions() {
+    using pack = kernel::pack<T, Arch>;
+    using lanes = kernel::lanes_of<T, Arch>;
+    testing::dice random(3);
+    for (int trial = 0; trial < 100; ++trial) {
+        auto const x = testing::random_tensor<T>(random, std::array<index_t, 1>{pack::lanes});
+        auto const a = pack::load(x.data());
+        CHECK(lanes::max(a) == *std::max_element(x.begin(), x.end()));
+        CHECK(lanes::sum(a) == Approx(std::accumulate(x.begin(), x.end(), 0.0)).margin(1e-5));
+        CHECK(lanes::sum(a) == lanes::sum(pack::load(x.data())));
+    }
+    constexpr T inf = std::numeric_limits<T>::infinity();
+    CHECK(lanes::max(pack(-inf)) == -inf);
+    CHECK(lanes::sum(pack(-inf)) == -inf);
+    CHECK(lanes::sum(pack::iota()) == static_cast<T>(pack::lanes * (pack::lanes - 1) / 2));
+    CHECK(std::isnan(lanes::sum(pack(std::numeric_limits<T>::quiet_NaN()))));
+}
+
+template <class T, class Arch>
+void check_partial() {
+    using pack = kernel::pack<T, Arch>;
+    using lanes = kernel::lanes_of<T, Arch>;
+    for (index_t n = 0; n <= pack::lanes; ++n)
+        for (auto wall : {guarded<T>::wall::behind, guarded<T>::wall::before}) {
+            guarded<T> from(n, T{7}, wall), to(n, T{0}, wall);
+            auto const loaded = lanes::load(from.data(), n);
+            auto const all = lanes::stored(loaded);
+            for (index_t i = 0; i < pack::lanes; ++i) CHECK(all[static_cast<std::size_t>(i)] == (i < n ? T{7} : T{0}));
+            lanes::store(loaded, to.data(), n);
+            CHECK(std::equal(from.begin(), from.end(), to.begin()));
+        }
+    std::vector<T> beside(static_cast<std::size_t>(pack::lanes) + 2, T{-1});
+    lanes::store(pack(T{5}), beside.data() + 1, pack::lanes - 1);
+    CHECK(beside.front() == -1);
+    CHECK(beside[static_cast<std::size_t>(pack::lanes) - 1] == 5);
+    CHECK(beside[static_cast<std::size_t>(pack::lanes)] == -1);
+}
+
+template <class T, class Arch>
+void check_powers_of_two() {
+    using pack = kernel::pack<T, Arch>;
+    using lanes = kernel::lanes_of<T, Arch>;
+    constexpr int range = std::numeric_limits<T>::max_exponent - 2;
+    for (int n = -range; n <= range; n += 7)
+        CHECK(lanes::stored(lanes::scale(pack(T{1.5}), pack(n))).back() == std::ldexp(T{1.5}, n));
+}
+
+/// Tables at positions, whatever their elements are: the same as one after the other.
+template <class T, class Arch, class Element>
+void check_table() {
+    using pack = kernel::pack<T, Arch>;
+    using positions = kernel::positions<T, Arch>;
+    index_t const n = 3 * pack::lanes + 1;
+    guarded<Element> elements(2 * n);
+    for (index_t i = 0; i < 2 * n; ++i) elements[i] = static_cast<Element>(i % 5 == 0 ? 0 : i);
+    view<Element const, 2> const table(elements.data(), {2, n});
+    for (index_t first = -pack::lanes; first < n + pack::lanes; ++first) {
+        auto const found = kernel::look_up<T, Arch>(table, index_t{1}, positions{first});
+        auto const real = [&] {
+            if constexpr (std::is_same_v<Element, bool>) return select(found, pack(T{1}), pack(T{0}));
+            else return kernel::as_pack<T, Arch>(found);
+        }();
+        auto const lane = kernel::lanes_of<T, Arch>::stored(real);
+        for (index_t i = 0; i < pack::lanes; ++i)
+            if (first + i >= 0 && first + i < n)
+                CHECK(lane[static_cast<std::size_t>(i)] == static_cast<T>(table(1, first + i)));
+    }
+    CHECK(static_cast<Element>(kernel::look_up<T, Arch>(table, index_t{0}, index_t{3})) == table(0, 3));
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("sums and maxima of lanes", "[kernel]", lane_widths) {
+    check_reductions<float, TestType>();
+    check_reductions<double, TestType>();
+}
+
+TEMPLATE_LIST_TEST_CASE("parts of vectors touch nothing beside them", "[kernel]", lane_widths) {
+    check_partial<float, TestType>();
+    check_partial<double, TestType>();
+}
+
+TEMPLATE_LIST_TEST_CASE("powers of two are exact", "[kernel]", lane_widths) {
+    check_powers_of_two<float, TestType>();
+    check_powers_of_two<double, TestType>();
+}
+
+TEMPLATE_LIST_TEST_CASE("tables are read inside their ends", "[kernel]", lane_widths) {
+    check_table<float, TestType, float>();
+    check_table<float, TestType, double>();
+    check_table<float, TestType, int>();
+    check_table<float, TestType, bool>();
+    check_table<double, TestType, std::int64_t>();
+}

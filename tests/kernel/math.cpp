@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elementary functions against the standard library in a wider type.
+#include <fovea/kernel/math.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+#include "support/architectures.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+using namespace fovea;
+
+namespace {
+
+template <class T>
+using wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+template <class T>
+using limits = std::numeric_limits<T>;
+
+constexpr auto exp_of = [](auto const& x) {
+    using std::exp;
+    return exp(x);
+};
+constexpr auto tanh_of = [](auto const& x) {
+    using std::tanh;
+    return tanh(x);
+};
+constexpr auto log_of = [](auto const& x) {
+    using std::log;
+    return log(x);
+};
+constexpr auto reciprocal_of = [](auto const& x) {
+    if constexpr (requires { reciprocal(x); }) return reciprocal(x);
+    else return 1 / x;
+};
+
+/// The distance in units in the last place of T at the exact value; 0 where that is no normal number.
+template <class T>
+double ulps(wider<T> exact, T got) {
+    auto const size = std::abs(exact);
+    if (!(size >= limits<T>::min() && size <= limits<T>::max())) return 0;
+    auto const unit = std::ldexp(wider<T>{1}, std::ilogb(exact) - limits<T>::digits + 1);
+    return static_cast<double>(std::abs(static_cast<wider<T>>(got) - exact) / unit);
+}
+
+/// The greatest distance over numbers that `next` gives, a pack at a time.
+template <class T, class Arch, class F, class Next>
+double worst_ulps(F const& f, std::int64_t samples, Next const& next) {
+    using pack = kernel::pack<T, Arch>;
+    std::array<T, std::size_t{pack::lanes}> x, y;
+    double worst = 0;
+    for (std::int64_t i = 0; i < samples; i += pack::lanes) {
+        for (auto& element : x) element = next();
+        f(pack::load(x.data())).store(y.data());
+        for (std::size_t j = 0; j < x.size(); ++j)
+            worst = std::max(worst, ulps(static_cast<wider<T>>(f(static_cast<wider<T>>(x[j]))), y[j]));
+    }
+    return worst;
+}
+
+/// Every stride-th float of all that there are; the stride has no factor in common with their number.
+template <class Arch, class F>
+double worst_of_floats(F const& f) {
+    constexpr std::uint32_t stride = std::is_same_v<Arch, arch::best> ? 257 : 8009;
+    std::uint32_t bits = 0;
+    return worst_ulps<float, Arch>(f, (std::int64_t{1} << 32) / stride, [&] { return std::bit_cast<float>(bits += stride); });
+}
+
+/// Doubles between two ends, and around 0 in all sizes.
+template <class Arch, class F>
+double worst_of_doubles(F const& f, double low, double high) {
+    testing::dice random(4);
+    return worst_ulps<double, Arch>(f, 100000, [&] {
+        if (random.chance(0.5)) return random.real(low, high);
+        return std::ldexp(random.real(low < 0 ? -1 : 0.5, 1), static_cast<int>(random.between(-60, 9)));
+    });
+}
+
+/// A function of one number, through the first lane and the last.
+template <class T, class Arch, class F>
+T of(F const& f, T x) {
+    using pack = kernel::pack<T, Arch>;
+    std::array<T, std::size_t{pack::lanes}> y;
+    f(pack(x)).store(y.data());
+    CHECK((y.front() == y.back() || std::isnan(y.front())));
+    return y.back();
+}
+
+template <class T, class Arch>
+void check_edges() {
+    constexpr T inf = limits<T>::infinity(), nan = limits<T>::quiet_NaN(), tiny = limits<T>::denorm_min();
+    CHECK(of<T, Arch>(exp_of, T{0}) == 1);
+    CHECK(of<T, Arch>(exp_of, -T{0}) == 1);
+    CHECK(of<T, Arch>(exp_of, tiny) == 1);
+    CHECK(of<T, Arch>(exp_of, -inf) == 0);
+    CHECK(of<T, Arch>(exp_of, limits<T>::lowest()) == 0);
+    CHECK(of<T, Arch>(exp_of, inf) == inf);
+    CHECK(of<T, Arch>(exp_of, limits<T>::max()) == inf);
+    CHECK(std::isnan(of<T, Arch>(exp_of, nan)));
+
+    CHECK(of<T, Arch>(tanh_of, T{0}) == 0);
+    CHECK(of<T, Arch>(tanh_of, -T{0}) == 0);
+    CHECK(std::abs(of<T, Arch>(tanh_of, tiny)) <= limits<T>::min());
+    CHECK(of<T, Arch>(tanh_of, inf) == 1);
+    CHECK(of<T, Arch>(tanh_of, -inf) == -1);
+    CHECK(of<T, Arch>(tanh_of, limits<T>::max()) == 1);
+    CHECK(std::isnan(of<T, Arch>(tanh_of, nan)));
+
+    CHECK(of<T, Arch>(log_of, T{1}) == 0);
+    CHECK(of<T, Arch>(log_of, T{0}) == -inf);
+    CHECK(of<T, Arch>(log_of, -T{0}) == -inf);
+    CHECK(of<T, Arch>(log_of, inf) == inf);
+    CHECK(std::isnan(of<T, Arch>(log_of, T{-1})));
+    CHECK(std::isnan(of<T, Arch>(log_of, -inf)));
+    CHECK(std::isnan(of<T, Arch>(log_of, nan)));
+    CHECK(std::isnan(of<T, Arch>(reciprocal_of, nan)));
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("exp is within 2 ulp", "[kernel]", lane_widths) {
+    CHECK(worst_of_floats<TestType>(exp_of) <= 2);
+    CHECK(worst_of_doubles<TestType>(exp_of, -745, 709.7) <= 2);
+}
+
+TEMPLATE_LIST_TEST_CASE("exp neither overflows early nor lets go late", "[kernel]", lane_widths) {
+    for (float x : {88.72283f, 88.5f, -87.33654f, -87.f}) {
+        CAPTURE(x);
+        CHECK(ulps(std::exp(static_cast<double>(x)), of<float, TestType>(exp_of, x)) <= 2);
+    }
+    CHECK(of<float, TestType>(exp_of, 88.8f) == limits<float>::infinity());
+    CHECK(of<float, TestType>(exp_of, -104.5f) == 0);
+    CHECK(of<float, TestType>(exp_of, -90.f) <= limits<float>::min());
+    CHECK(of<double, TestType>(exp_of, 709.79) == limits<double>::infinity());
+    CHECK(of<double, TestType>(exp_of, -746.0) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("tanh is within 4 ulp", "[kernel]", lane_widths) {
+    CHECK(worst_of_floats<TestType>(tanh_of) <= 4);
+    CHECK(worst_of_doubles<TestType>(tanh_of, -25, 25) <= 4);
+}
+
+TEMPLATE_LIST_TEST_CASE("log is within 2 ulp of normal numbers", "[kernel]", lane_widths) {
+    constexpr std::uint32_t stride = std::is_same_v<TestType, arch::best> ? 127 : 8009;
+    std::uint32_t bits = 0x00800000;
+    CHECK(worst_ulps<float, TestType>(log_of, 0x7effff00 / stride,
+                                      [&] { return std::bit_cast<float>(bits += stride); }) <= 2);
+    CHECK(worst_of_doubles<TestType>(log_of, 0.25, 4) <= 2);
+    CHECK(worst_of_doubles<TestType>(log_of, 1e-300, 1e300) <= 2);
+}
+
+TEMPLATE_LIST_TEST_CASE("a reciprocal is within 1 ulp", "[kernel]", lane_widths) {
+    testing::dice random(4);
+    auto const next = [&] { return static_cast<float>(std::ldexp(random.real(1, 2), static_cast<int>(random.between(-125, 124)))); };
+    CHECK(worst_ulps<float, TestType>(reciprocal_of, 1000000, next) <= 1);
+    CHECK(worst_of_doubles<TestType>(reciprocal_of, 1e-3, 1e3) <= 1);
+}
+
+TEMPLATE_LIST_TEST_CASE("zeros, infinities, NaN and denormals", "[kernel]", lane_widths) {
+    check_edges<float, TestType>();
+    check_edges<double, TestType>();
+}

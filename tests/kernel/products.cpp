@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The register tiles against plain loops.
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/kernel/accumulate.hpp>
+#include <fovea/kernel/contract.hpp>
+#include <fovea/kernel/pairwise.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+#include "support/architectures.hpp"
+#include "support/guarded.hpp"
+
+#include <cmath>
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+template <class T>
+void fill(testing::dice& random, guarded<T> const& memory) {
+    for (auto& x : memory) x = static_cast<T>(random.real(-1, 1));
+}
+
+template <class T>
+constexpr double allowed = std::is_same_v<T, float> ? 1e-5 : 1e-13;
+
+template <class T, class Arch, int Rows, int Vectors>
+void check_contract(index_t features) {
+    constexpr index_t width = Vectors * kernel::pack<T, Arch>::lanes;
+    testing::dice random(2);
+    guarded<T> queries(features * Rows), keys(features * width), scores(Rows * width, T{99});
+    fill(random, queries);
+    fill(random, keys);
+    kernel::contract<Rows, Vectors, T, Arch>(queries.data(), keys.data(), features, scores.data(), width);
+    double worst = 0;
+    for (index_t r = 0; r < Rows; ++r)
+        for (index_t c = 0; c < width; ++c) {
+            double sum = 0;
+            for (index_t f = 0; f < features; ++f)
+                sum += static_cast<double>(queries[f * Rows + r]) * static_cast<double>(keys[f * width + c]);
+            worst = std::max(worst, std::abs(sum - static_cast<double>(scores[r * width + c])));
+        }
+    CHECK(worst <= allowed<T>);
+}
+
+template <class T, class Arch, int Rows, int Vectors>
+void check_accumulate(index_t keys) {
+    constexpr index_t width = Vectors * kernel::pack<T, Arch>::lanes;
+    testing::dice random(6);
+    guarded<T> weights(Rows * (keys + 1)), values(keys * width), sums(Rows * width), rescale(Rows);
+    fill(random, weights);
+    fill(random, values);
+    fill(random, sums);
+    fill(random, rescale);
+    std::vector<double> expected;
+    for (index_t r = 0; r < Rows; ++r)
+        for (index_t c = 0; c < width; ++c) {
+            double sum = static_cast<double>(sums[r * width + c]) * static_cast<double>(rescale[r]);
+            for (index_t k = 0; k < keys; ++k)
+                sum += static_cast<double>(weights[r * (keys + 1) + k]) * static_cast<double>(values[k * width + c]);
+            expected.push_back(sum);
+        }
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, weights.data(), keys + 1, keys, values.data(), width,
+                                               sums.data(), width, rescale.data());
+    double worst = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
+    CHECK(worst <= allowed<T>);
+}
+
+/// sum over features of weight * |query - key|, with the query's half and the key's half as factors.
+template <class T, class Arch, int Rows>
+void check_pairwise(index_t features) {
+    constexpr int vectors = 2;
+    constexpr index_t width = vectors * kernel::pack<T, Arch>::lanes;
+    testing::dice random(8);
+    guarded<T> queries(Rows * features), keys(features * width), weight(features), scores(Rows * width);
+    fill(random, queries);
+    fill(random, keys);
+    fill(random, weight);
+    view<T const, 1> const table(weight.data(), {features});
+    auto const factors = plan::factor(param(table) * abs(q - k));
+    kernel::row_facts rows[Rows] = {};
+    kernel::pair_factors<T> const from{queries.data(), Rows * features, keys.data(), features * width, features};
+    kernel::pairwise<Rows, vectors, T, Arch>(factors.body, rows, kernel::positions<T, Arch>{0}, from, scores.data(), width);
+    double worst = 0;
+    for (index_t r = 0; r < Rows; ++r)
+        for (index_t c = 0; c < width; ++c) {
+            double sum = 0;
+            for (index_t f = 0; f < features; ++f)
+                sum += static_cast<double>(weight[f]) * static_cast<double>(std::abs(queries[r * features + f] - keys[f * width + c]));
+            worst = std::max(worst, std::abs(sum - static_cast<double>(scores[r * width + c])));
+        }
+    CHECK(worst <= allowed<T>);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("contract multiplies a tile of queries with a panel of keys", "[kernel]", lane_widths) {
+    for (index_t features : {0, 1, 7, 64}) {
+        check_contract<float, TestType, 1, 2>(features);
+        check_contract<float, TestType, 6, 2>(features);
+        check_contract<double, TestType, 4, 2>(features);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("accumulate adds values with their weights", "[kernel]", lane_widths) {
+    for (index_t keys : {0, 1, 13, 64}) {
+        check_accumulate<float, TestType, 1, 1>(keys);
+        check_accumulate<float, TestType, 6, 2>(keys);
+        check_accumulate<double, TestType, 4, 2>(keys);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("pairwise sums what does not separate", "[kernel]", lane_widths) {
+    for (index_t features : {0, 1, 9}) {
+        check_pairwise<float, TestType, 1>(features);
+        check_pairwise<float, TestType, 2>(features);
+        check_pairwise<double, TestType, 2>(features);
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A row of scores as normalizers see it, against a loop over its elements.
+#include <fovea/kernel/row.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/normalize/unnormalized.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+#include "support/architectures.hpp"
+#include "support/guarded.hpp"
+
+#include <algorithm>
+
+using namespace fovea;
+
+namespace {
+
+template <class T, class Arch>
+void check_row(index_t packs) {
+    using row = kernel::packed_row<T, Arch, unnormalized_t>;
+    testing::dice random(static_cast<unsigned>(packs));
+    guarded<T> scores(packs * row::width);
+    for (auto& s : scores) s = random.chance(0.2) ? excluded<T> : static_cast<T>(random.between(-4, 4));
+    row const all{scores.data(), packs, {100}};
+
+    located<T> best;
+    for (index_t i = 0; i < scores.size(); ++i)
+        if (scores[i] > best.value) best = {scores[i], 100 + i};
+    CHECK(all.size() == scores.size());
+    CHECK(all.max() == best.value);
+    CHECK(all.first_max().value == best.value);
+    CHECK(all.first_max().key == best.key);
+    CHECK(all.any_above(T{3}) == (best.value > 3));
+    CHECK_FALSE(all.any_above(best.value));
+
+    T sum = 0;
+    guarded<T> expected(scores.size());
+    for (index_t i = 0; i < scores.size(); ++i) sum += expected[i] = scores[i] == excluded<T> ? T{0} : scores[i] * 2 + 1;
+    CHECK(all.map_and_sum([](auto s) { return s * T{2} + T{1}; }) == sum);
+    CHECK(std::equal(scores.begin(), scores.end(), expected.begin()));
+    all.map([](auto s) { return s * s; });
+    for (index_t i = 0; i < scores.size(); ++i) CHECK(scores[i] == expected[i] * expected[i]);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("rows of scores", "[kernel]", lane_widths) {
+    for (index_t packs : {0, 1, 3, 4, 9}) {
+        check_row<float, TestType>(packs);
+        check_row<double, TestType>(packs);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a row of excluded scores has no best key", "[kernel]", lane_widths) {
+    using row = kernel::packed_row<float, TestType, softmax_t>;
+    guarded<float> scores(row::width, excluded<float>);
+    row const all{scores.data(), 1};
+    CHECK(all.first_max().key == -1);
+    CHECK_FALSE(all.any_above(excluded<float>));
+    softmax_t::state<float> s;
+    softmax.fold(s, all);
+    CHECK(s.sum == 0);
+    CHECK(std::all_of(scores.begin(), scores.end(), [](float w) { return w == 0; }));
+}
+
+TEMPLATE_LIST_TEST_CASE("of equal scores the lowest key wins wherever it is listed", "[kernel]", lane_widths) {
+    using row = kernel::packed_row<float, TestType, softmax_t, kernel::listed_keys>;
+    guarded<float> scores(2 * row::width, 1.f);
+    guarded<std::int32_t> keys(2 * row::width, 50);
+    keys[row::width + 1] = 7;
+    CHECK(row{scores.data(), 2, {keys.data()}}.first_max().key == 7);
+}
