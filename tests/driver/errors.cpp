@@ -34,7 +34,6 @@ struct call {
 
 /// Throws at rows that hold a score of exactly 1000.
 struct picky_t : stage<role::normalizer> {
-    static constexpr std::string_view name = "picky";
     template <class Row>
     static void normalize(Row const& row) {
         for (index_t i = 0; i < row.size(); ++i) {

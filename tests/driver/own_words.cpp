@@ -15,7 +15,6 @@ namespace {
 
 /// Elementwise: each weight depends on one score alone.
 struct softplus_t : stage<role::normalizer> {
-    static constexpr std::string_view name = "softplus";
     template <class V>
     static V weight(V const& score) {
         using std::exp, std::log;
@@ -25,7 +24,6 @@ struct softplus_t : stage<role::normalizer> {
 
 /// Whole rows: the projection of the scores on the simplex.
 struct simplex_t : stage<role::normalizer> {
-    static constexpr std::string_view name = "simplex";
     template <class Row>
     static void normalize(Row const& row) {
         using T = typename Row::value_type;
@@ -46,7 +44,6 @@ struct simplex_t : stage<role::normalizer> {
 
 /// Not linear: the greatest product of weight and value.
 struct greatest_t : stage<role::aggregator> {
-    static constexpr std::string_view name = "greatest";
     template <class V, class W>
     static constexpr V step(V const& sum, W const& weight, V const& value) {
         using std::max;

@@ -106,7 +106,7 @@ TEST_CASE("operands of several types are computed in the widest", "[driver]") {
     tensor<double, 2> out({21, 8}), expected({21, 8});
     attend(plain, q, k, k, out);
     reference::attend(plain, q, k, k, expected);
-    for (std::size_t i = 0; i < out.elements.size(); ++i) CHECK(out.elements[i] == Approx(expected.elements[i]).epsilon(1e-13));
+    for (std::size_t i = 0; i < out.elements.size(); ++i) CHECK(out.elements[i] == Approx(expected.elements[i]).epsilon(1e-13).margin(1e-14));
     tensor<float, 2> rounded({21, 8});
     attend(plain, q, k, k, rounded);
     CHECK(close(rounded, expected));

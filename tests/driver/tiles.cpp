@@ -18,11 +18,11 @@ using tile = plan::tile<float, arch::best>;
 template <class Spec>
 tile_count visited(Spec const& spec, index_t queries, index_t keys, int workers = 1) {
     testing::dice random(2);
-    auto const q = testing::random_tensor<float>(random, std::array<index_t, 2>{queries, 8});
-    auto const k = testing::random_tensor<float>(random, std::array<index_t, 2>{keys, 8});
+    auto const x = testing::random_tensor<float>(random, std::array<index_t, 2>{queries, 8});
+    auto const y = testing::random_tensor<float>(random, std::array<index_t, 2>{keys, 8});
     tensor<float, 2> out({queries, 8});
     workspace scratch;
-    attend(threads(workers), scratch, spec, q, k, k, out);
+    attend(threads(workers), scratch, spec, x, y, y, out);
     return scratch.tiles();
 }
 

@@ -138,9 +138,9 @@ TEMPLATE_LIST_TEST_CASE("exp neither overflows early nor lets go late", "[kernel
     CHECK(of<double, TestType>(exp_of, -746.0) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("tanh is within 4 ulp", "[kernel]", lane_widths) {
-    CHECK(worst_of_floats<TestType>(tanh_of) <= 4);
-    CHECK(worst_of_doubles<TestType>(tanh_of, -25, 25) <= 4);
+TEMPLATE_LIST_TEST_CASE("tanh is within 5 ulp", "[kernel]", lane_widths) {
+    CHECK(worst_of_floats<TestType>(tanh_of) <= 5);
+    CHECK(worst_of_doubles<TestType>(tanh_of, -25, 25) <= 5);
 }
 
 TEMPLATE_LIST_TEST_CASE("log is within 2 ulp of normal numbers", "[kernel]", lane_widths) {

@@ -71,7 +71,7 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
                       select(vector(highest) < x, vector(std::numeric_limits<T>::infinity()), result));
 }
 
-/// tanh(x), within 4 ulp: -e / (2 + e) with e = exp(-2 |x|) - 1 computed without cancellation.
+/// tanh(x), within 5 ulp: -e / (2 + e) with e = exp(-2 |x|) - 1 computed without cancellation.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;

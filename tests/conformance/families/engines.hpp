@@ -4,6 +4,7 @@
 #include "compare.hpp"
 
 #include <fovea/fovea.hpp>
+#include <fovea/reference/attend.hpp>
 
 namespace conformance {
 
