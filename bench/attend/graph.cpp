@@ -29,7 +29,9 @@ struct features {
     explicit features(std::uint64_t seed)
         : stored(yardstick::random_tensor<float, 2>({sizes.length, sizes.heads * sizes.size}, seed)) {}
     fovea::view<float, 4> heads() {
-        return {stored.data(), {1, sizes.heads, sizes.length, sizes.size}, {stored.size(), sizes.size, stored.extent(1), 1}};
+        return {stored.data(),
+                {1, sizes.heads, sizes.length, sizes.size},
+                {stored.size(), sizes.size, stored.extent(1), 1}};
     }
 };
 
@@ -41,8 +43,8 @@ bench::work const gatv2_work{.flops = 2 * gat_work.flops, .edges = gat_work.edge
 void gat(benchmark::State& state) {
     features h(1), result(2);
     auto const target = score_weights(5), source = score_weights(6);
-    auto const spec = fovea::gat_score(target, source) | fovea::neighbors(citations()) | fovea::softmax |
-                      fovea::weighted_sum;
+    auto const spec =
+        fovea::gat_score(target, source) | fovea::neighbors(citations()) | fovea::softmax | fovea::weighted_sum;
     fovea::workspace scratch;
     auto const x = h.heads();
     bench::measure<float>(state, gat_work, [&] { fovea::attend(scratch, spec, x, x, x, result.heads()); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Everything: the language, the words and the engine.
+// Everything: the language, the words, the engine and the definition it is held against.
 #pragma once
 
 #include <fovea/aggregate/concat_heads.hpp>
@@ -26,6 +26,7 @@
 #include <fovea/project/as_is.hpp>
 #include <fovea/project/linear.hpp>
 #include <fovea/project/project.hpp>
+#include <fovea/reference/attend.hpp>
 #include <fovea/score/additive.hpp>
 #include <fovea/score/compare.hpp>
 #include <fovea/score/cosine.hpp>

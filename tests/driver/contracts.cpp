@@ -153,14 +153,14 @@ TEST_CASE("scores beyond the range of exp are no overflow", "[driver]") {
 TEST_CASE("nothing is read or written beside the operands", "[driver]") {
     for (auto wall : {guarded<float>::wall::behind, guarded<float>::wall::before})
         for (index_t n : {1, 5, 33}) {
-            guarded<float> q(n * 7, 1, wall), k(n * 7, 1, wall), v(n * 5, 2, wall), out(n * 5, 0, wall), sums(n, 0, wall);
+            guarded<float> a(n * 7, 1, wall), b(n * 7, 1, wall), c(n * 5, 2, wall), y(n * 5, 0, wall), sums(n, 0, wall);
             guarded<float> w(n * n, 0, wall);
-            view<float const, 2> const queries(q.data(), {n, 7}), keys(k.data(), {n, 7}), values(v.data(), {n, 5});
-            view<float, 2> const result(out.data(), {n, 5}), all(w.data(), {n, n});
+            view<float const, 2> const queries(a.data(), {n, 7}), keys(b.data(), {n, 7}), values(c.data(), {n, 5});
+            view<float, 2> const result(y.data(), {n, 5}), all(w.data(), {n, n});
             constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
             attend(spec, queries, keys, values, result, lse(view<float, 1>(sums.data(), {n})));
             attend(spec, queries, keys, values, result, weights(all));
             attend(cosine | softmax | weighted_sum, queries, keys, values, result);
-            CHECK(std::all_of(out.begin(), out.end(), [](float x) { return std::abs(x - 2) < 1e-5f; }));
+            CHECK(std::all_of(y.begin(), y.end(), [](float x) { return std::abs(x - 2) < 1e-5f; }));
         }
 }

@@ -27,19 +27,19 @@ struct call {
 
     template <class Executor>
     std::vector<float> run(Executor const& executor, auto const& spec) const {
-        tensor<float, 4> out(rows);
+        tensor<float, 4> result(rows);
         workspace scratch;
-        attend_on<arch::best>(executor, scratch, spec, q, k, v, out);
-        return out.elements;
+        attend_on<arch::best>(executor, scratch, spec, q, k, v, result);
+        return result.elements;
     }
     /// One batch element alone.
     std::vector<float> run_alone(auto const& spec, index_t batch) const {
         auto const only = [batch](tensor<float, 4> const& x) {
             return view<float const, 4>(&x(batch, 0, 0, 0), {1, x.extent(1), x.extent(2), x.extent(3)});
         };
-        tensor<float, 4> out({1, rows[1], rows[2], rows[3]});
-        attend(spec, only(q), only(k), only(v), out);
-        return out.elements;
+        tensor<float, 4> result({1, rows[1], rows[2], rows[3]});
+        attend(spec, only(q), only(k), only(v), result);
+        return result.elements;
     }
 };
 
@@ -83,13 +83,13 @@ TEST_CASE("asking for lse does not change the result, nor does a used workspace"
     call const c;
     constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
     auto const expected = c.run(serial, spec);
-    tensor<float, 4> out(c.rows);
+    tensor<float, 4> result(c.rows);
     tensor<float, 3> sums({3, 4, 230});
     workspace scratch;
     attend(scratch, dot | softmax | weighted_sum, c.k, c.k, c.k, tensor<float, 4>(c.keys).view());
-    attend(scratch, spec, c.q, c.k, c.v, out, lse(sums));
-    CHECK(same_bits(out.elements, expected));
-    out.elements.assign(out.elements.size(), 7);
-    attend(threads(3), scratch, spec, c.q, c.k, c.v, out);
-    CHECK(same_bits(out.elements, expected));
+    attend(scratch, spec, c.q, c.k, c.v, result, lse(sums));
+    CHECK(same_bits(result.elements, expected));
+    result.elements.assign(result.elements.size(), 7);
+    attend(threads(3), scratch, spec, c.q, c.k, c.v, result);
+    CHECK(same_bits(result.elements, expected));
 }

@@ -82,7 +82,9 @@ template <class Arch, executor Executor, attention_spec A, viewable Query, viewa
           extra_output... Extra>
 void attend_on(Executor const& executor, workspace& scratch, A const& a, Query const& query, Key const& key,
                Value const& value, Result&& result, Extra const&... extra) {
-    auto const q = as_heads(as_view(query)), k = as_heads(as_view(key)), v = as_heads(as_view(value));
+    auto const q = as_heads(as_view(query));
+    auto const k = as_heads(as_view(key));
+    auto const v = as_heads(as_view(value));
     auto const out = as_heads(as_view(result));
     auto const shapes = check_call(a, q, k, v, out, extra...);
     if constexpr (detail::is_complete(static_cast<A const*>(nullptr))) {

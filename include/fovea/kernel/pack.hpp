@@ -66,7 +66,7 @@ struct pack {
     FOVEA_INLINE friend pack operator+(pack const& a, pack const& b) { return {a.value + b.value}; }
     FOVEA_INLINE friend pack operator-(pack const& a, pack const& b) { return {a.value - b.value}; }
     FOVEA_INLINE friend pack operator*(pack const& a, pack const& b) { return {a.value * b.value}; }
-    FOVEA_INLINE friend pack operator/(pack const& a, pack const& b) { return {a.value / b.value}; }
+    FOVEA_INLINE friend pack operator/(pack const& a, pack const& b) { return {operations::divide(a.value, b.value)}; }
     FOVEA_INLINE friend pack operator-(pack const& a) { return pack(T{0}) - a; }
     FOVEA_INLINE friend mask operator<(pack const& a, pack const& b) { return {a.value < b.value}; }
     FOVEA_INLINE friend mask operator<=(pack const& a, pack const& b) { return {a.value <= b.value}; }

@@ -4,7 +4,6 @@
 #include "compare.hpp"
 
 #include <fovea/fovea.hpp>
-#include <fovea/reference/attend.hpp>
 
 namespace conformance {
 
