@@ -88,6 +88,13 @@ struct view {
         return data[offset(at...)];
     }
 
+    /// Where an element is, or would be in a view without elements.
+    template <class... Index>
+        requires(sizeof...(Index) == Rank)
+    constexpr T* place(Index... at) const {
+        return data + offset(at...);
+    }
+
     template <class... Index>
     constexpr index_t offset(Index... at) const {
         index_t position = 0;

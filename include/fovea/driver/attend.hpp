@@ -69,7 +69,7 @@ void attend_and_finish(Executor const& executor, workspace& scratch, A const& a,
         if (in_result) return;
         if (x.extents != out.extents) x = joined(x);
         for_rows(out, [&](Out* to, index_t b, index_t n, index_t h) {
-            T const* const from = &x(b, h, n, index_t{0});
+            T const* const from = x.place(b, h, n, index_t{0});
             for (index_t c = 0; c < out.extent(3); ++c) to[c] = static_cast<Out>(from[c]);
         });
     }

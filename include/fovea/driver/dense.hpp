@@ -277,11 +277,11 @@ private:
             auto const& row = rows.facts[r];
             auto const& s = block.states[t * tile::rows + r];
             T const* const sum = block.sums + (t * tile::rows + r) * keys.value_width();
-            auto* const to = &operands_.result(row.batch, row.head, row.q_idx, 0);
+            auto* const to = operands_.result.place(row.batch, row.head, row.q_idx, 0);
             index_t const n = operands_.value_features();
             if constexpr (selects) {
                 index_t const key = recipe_.normalize.selected(s);
-                auto const* from = key < 0 ? nullptr : &operands_.value(row.batch, row.head / operands_.group(), key, 0);
+                auto const* from = key < 0 ? nullptr : operands_.value.place(row.batch, row.head / operands_.group(), key, 0);
                 for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
             } else {
                 T const factor = normalized ? T{1} : normalizing::finish(recipe_.normalize, s);

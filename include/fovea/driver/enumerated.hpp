@@ -107,8 +107,8 @@ private:
         };
         if constexpr (key_terms > 0) lines(terms_of(terms, batch, 0, key), operands_.query.extent(1) * key_terms);
         for (index_t h = 0; h < operands_.key_heads(); ++h) {
-            lines(&operands_.value(batch, h, key, 0), operands_.value_features());
-            if constexpr (compares) lines(&operands_.key(batch, h, key, 0), operands_.key_features());
+            lines(operands_.value.place(batch, h, key, 0), operands_.value_features());
+            if constexpr (compares) lines(operands_.key.place(batch, h, key, 0), operands_.key_features());
         }
     }
 
@@ -132,7 +132,7 @@ private:
                     auto const row = facts(batch, h, 0);
                     index_t const head = of_key ? h / operands_.group() : h;
                     for (index_t i = first; i < last; i += width) {
-                        kernel::transpose_rows<T, Arch>(&operand(batch, head, i, 0), operand.stride(2),
+                        kernel::transpose_rows<T, Arch>(operand.place(batch, head, i, 0), operand.stride(2),
                                                         std::min(width, last - i), features, transposed);
                         kernel::side_environment<Side, T, Arch> const here{row, {i}, transposed, features};
                         index_t term = h * plan::count_of<Terms>;
@@ -183,7 +183,7 @@ private:
 
     void score(row_room const& room, kernel::row_facts const& row, index_t first, index_t last, index_t n) const {
         index_t const key_head = row.head / operands_.group();
-        auto const* features = &operands_.query(row.batch, row.head, row.q_idx, 0);
+        auto const* features = operands_.query.place(row.batch, row.head, row.q_idx, 0);
         using query_element = std::remove_cvref_t<decltype(*features)>;
         kernel::single_environment<T, Arch, query_element, query_element> const single{
             {row, index_t{0}}, features, features, row.dim, row.dim};
@@ -193,7 +193,7 @@ private:
         T* plane = scores;
         auto const for_edges = [&](auto const& body, T scale) {
             for (index_t e = first; e < std::min(last, n); ++e) {
-                auto const* key = &operands_.key(row.batch, key_head, room.keys[e], 0);
+                auto const* key = operands_.key.place(row.batch, key_head, room.keys[e], 0);
                 kernel::index_environment<T, Arch, index_t> const base{row, room.keys[e]};
                 plane[e] = scale * kernel::sum_features<T, Arch>(body, base, features, key, row.dim);
             }
@@ -264,7 +264,7 @@ private:
             auto sum = vector::load(sums + c);
             for (index_t e = first; e < last; ++e) {
                 if (raw[e] == excluded<T>) continue;
-                auto const* value = &operands_.value(batch, key_head, room.keys[e], 0);
+                auto const* value = operands_.value.place(batch, key_head, room.keys[e], 0);
                 sum = kernel::aggregate_step(recipe_.aggregate, sum, vector(weights[e]),
                                              kernel::load_as<T, Arch>(value + c, features - c));
             }
@@ -274,7 +274,7 @@ private:
 
     void finish(row_room const& room, kernel::row_facts const& row, T const* sums) const {
         using out = std::remove_cvref_t<decltype(operands_.result(0, 0, 0, 0))>;
-        out* const to = &operands_.result(row.batch, row.head, row.q_idx, 0);
+        out* const to = operands_.result.place(row.batch, row.head, row.q_idx, 0);
         auto const& s = room.states[row.head];
         index_t const features = operands_.value_features();
         if constexpr (normalizing::selects) {

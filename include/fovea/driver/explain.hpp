@@ -4,6 +4,7 @@
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/plan/architecture.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/spec/inputs.hpp>
 #include <fovea/spec/projected_shapes.hpp>

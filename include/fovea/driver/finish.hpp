@@ -39,7 +39,7 @@ template <class T, class F>
 void for_rows(view<T, 4> const& x, F const& f) {
     for (index_t b = 0; b < x.extent(0); ++b)
         for (index_t n = 0; n < x.extent(2); ++n)
-            for (index_t h = 0; h < x.extent(1); ++h) f(&x(b, h, n, index_t{0}), b, n, h);
+            for (index_t h = 0; h < x.extent(1); ++h) f(x.place(b, h, n, index_t{0}), b, n, h);
 }
 
 /// finish: the result behind one finish, in place where it can be, otherwise in scratch memory.
@@ -57,7 +57,7 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
         auto const mean = fresh(features);
         T const share = T{1} / static_cast<T>(x.extent(1));
         for_rows(x, [&](T const* from, index_t b, index_t n, index_t h) {
-            T* const to = &mean(b, index_t{0}, n, index_t{0});
+            T* const to = mean.place(b, index_t{0}, n, index_t{0});
             for (index_t c = 0; c < features; ++c) to[c] = (h == 0 ? T{0} : to[c]) + from[c] * share;
         });
         return mean;
@@ -84,7 +84,7 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
     } else if constexpr (residual_finish<Finish>) {
         if (x.extents != source.extents) x = joined(x);
         for_rows(x, [&](T* row, index_t b, index_t n, index_t h) {
-            auto const* from = &source(b, h, n, index_t{0});
+            auto const* from = source.place(b, h, n, index_t{0});
             for (index_t c = 0; c < x.extent(3); ++c) row[c] += static_cast<T>(from[c]);
         });
         return x;

@@ -44,7 +44,7 @@ void matrix_product(Executor const& executor, workspace& scratch, Map const& map
             index_t const count = std::min<index_t>(tile::rows, rows - r);
             for (index_t i = 0; i < tile::rows; ++i) {
                 index_t const row = std::min(r + i, rows - 1);
-                auto const* x = &from(row / positions, index_t{0}, row % positions, index_t{0});
+                auto const* x = from.place(row / positions, index_t{0}, row % positions, index_t{0});
                 for (index_t c = 0; c < inputs; ++c) row_copies[i * inputs + c] = static_cast<T>(x[c]);
                 std::copy_n(bias, tile::panel, sums + i * tile::panel);
             }
@@ -52,7 +52,7 @@ void matrix_product(Executor const& executor, workspace& scratch, Map const& map
                                                                    sums, tile::panel, ones);
             for (index_t i = 0; i < count; ++i) {
                 index_t const row = r + i;
-                auto* y = &to(row / positions, index_t{0}, row % positions, first);
+                auto* y = to.place(row / positions, index_t{0}, row % positions, first);
                 for (index_t c = 0; c < columns; ++c) y[c] = static_cast<To>(sums[i * tile::panel + c]);
             }
         }

@@ -67,7 +67,7 @@ public:
     T const* values(index_t block) const {
         if (!direct_values_) return values_ + slot(block) * tile::block_keys * value_width_;
         if constexpr (std::is_same_v<decltype(operands_.value.data), T const*>)
-            return &operands_.value(batch_, head_, block * tile::block_keys, 0);
+            return operands_.value.place(batch_, head_, block * tile::block_keys, 0);
         else return nullptr;
     }
     index_t value_stride() const { return direct_values_ ? operands_.value.stride(2) : value_width_; }
@@ -78,7 +78,7 @@ public:
         if (known < 0) {
             known = 1;
             for (index_t k = first(block); k < last(block) && known == 1; ++k)
-                known = kernel::all_finite<T, Arch>(&operands_.value(batch_, head_, k, 0), operands_.value_features());
+                known = kernel::all_finite<T, Arch>(operands_.value.place(batch_, head_, k, 0), operands_.value_features());
         }
         return known == 1;
     }
@@ -110,8 +110,8 @@ public:
     template <class Body>
     T compare(Body const& body, kernel::row_facts const& row, index_t key) const {
         return kernel::sum_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
-                                             &operands_.query(row.batch, row.head, row.q_idx, 0),
-                                             &operands_.key(batch_, head_, key, 0), features_);
+                                             operands_.query.place(row.batch, row.head, row.q_idx, 0),
+                                             operands_.key.place(batch_, head_, key, 0), features_);
     }
 
 private:
@@ -131,7 +131,7 @@ private:
             index_t const key = first(block) + j;
             if (key < last(block))
                 kernel::scatter_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
-                                                  &operands_.key(batch_, head_, key, 0), features_, T{1}, column,
+                                                  operands_.key.place(batch_, head_, key, 0), features_, T{1}, column,
                                                   tile::panel);
             else
                 for (index_t f = 0; f < features_; ++f) column[f * tile::panel] = T{0};
@@ -160,7 +160,7 @@ private:
                     to[j] = T{0};
                     continue;
                 }
-                auto const* features = &operands_.key(batch_, head_, key, 0);
+                auto const* features = operands_.key.place(batch_, head_, key, 0);
                 using element = std::remove_cvref_t<decltype(*features)>;
                 kernel::single_environment<T, Arch, element, element> const here{
                     {row, key}, features, features, features_, features_};
@@ -173,7 +173,7 @@ private:
         T* const to = values_ + slot(block) * tile::block_keys * value_width_;
         index_t const n = operands_.value_features();
         for (index_t k = first(block); k < last(block); ++k) {
-            auto const* from = &operands_.value(batch_, head_, k, 0);
+            auto const* from = operands_.value.place(batch_, head_, k, 0);
             T* const row = to + (k - first(block)) * value_width_;
             for (index_t c = 0; c < n; ++c) row[c] = static_cast<T>(from[c]);
             std::fill(row + n, row + value_width_, T{0});

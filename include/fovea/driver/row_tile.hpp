@@ -112,7 +112,7 @@ struct row_tile {
 private:
     void prepare_row(Operands const& operands, Parts const& parts, index_t r) {
         auto const& row = facts[r];
-        auto const* features = &operands.query(row.batch, row.head, row.q_idx, 0);
+        auto const* features = operands.query.place(row.batch, row.head, row.q_idx, 0);
         using element = std::remove_cvref_t<decltype(*features)>;
         kernel::single_environment<T, Arch, element, element> const here{
             {row, index_t{0}}, features, features, row.dim, row.dim};
