@@ -2,6 +2,11 @@
 #include <fovea/aggregate/concat_heads.hpp>
 #include <fovea/aggregate/map.hpp>
 #include <fovea/aggregate/mean_heads.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/dot.hpp>
 
 #include "catch.hpp"
 #include "heads_case.hpp"
@@ -47,4 +52,13 @@ TEST_CASE("a parameter is a vector over the features, heads side by side", "[agg
     CHECK(behind.elements == before.elements);
     CHECK(behind(1, 3, 5) == Approx(c.by_head(1, 2, 3, 1) + 6));
     CHECK(describe(map(out + param(bias))) == "map(out + param)");
+}
+
+TEST_CASE("features pass through an expression", "[aggregate]") {
+    //! [example]
+    tensor<float, 2> x({2, 1}, -1), result({2, 1});
+    attend(dot | softmax | weighted_sum | map(relu(out) + 3), x, result);
+    // the mean of the values is -1, relu gives 0
+    //! [example]
+    CHECK(result.elements == std::vector<float>{3, 3});
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/concat_heads.hpp>
 #include <fovea/aggregate/output.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/dot.hpp>
 
 #include "catch.hpp"
 #include "heads_case.hpp"
@@ -33,4 +38,14 @@ TEST_CASE("a matrix may be stored as training frameworks keep it", "[aggregate]"
     CHECK(c.finished(by_heads | output(transposed(stored)), 3).elements
           == c.finished(by_heads | output(w), 3).elements);
     CHECK(describe(output(w)) == "output(linear(6 -> 3))");
+}
+
+TEST_CASE("the result passes through a matrix", "[aggregate]") {
+    //! [example]
+    tensor<float, 2> x({1, 2}), matrix({2, 3}, 1), result({1, 3});
+    x.elements = {1, 2};
+    attend(dot | softmax | weighted_sum | output(matrix), x, result);
+    // each of the three outputs is 1 + 2
+    //! [example]
+    CHECK(result.elements == std::vector<float>{3, 3, 3});
 }

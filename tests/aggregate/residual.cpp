@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/output.hpp>
 #include <fovea/aggregate/residual.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/project/project.hpp>
+#include <fovea/score/dot.hpp>
 
 #include "catch.hpp"
 #include "heads_case.hpp"
@@ -41,4 +46,13 @@ TEST_CASE("in cross attention it is the queries that are added to", "[aggregate]
     reference::attend(attention, queries(x), memory(m), plain);
     reference::attend(attention | residual, queries(x), memory(m), updated);
     CHECK(updated(2, 3) == Approx(plain(2, 3) + x(2, 3)));
+}
+
+TEST_CASE("the source of the queries is added", "[aggregate]") {
+    //! [example]
+    tensor<float, 2> x({2, 2}, 1), result({2, 2});
+    attend(dot | softmax | weighted_sum | residual, x, result);
+    // attention gives 1, the source is 1
+    //! [example]
+    CHECK(result.elements == std::vector<float>{2, 2, 2, 2});
 }

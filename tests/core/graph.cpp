@@ -35,5 +35,9 @@ TEST_CASE("what is wrong with a graph is said", "[core]") {
     CHECK_THROWS_WITH((graph_view{unordered, keys}.check(3, 5)),
                       "graph: offset 2 is 1, less than the one before it, 2");
     std::array<graph::edge, 1> const outside{{{3, 0}}};
-    CHECK_THROWS_AS((graph(3, outside)), graph_error);
+    CHECK_THROWS_WITH((graph(3, outside)), "graph: an edge ends at query 3, there are 3 queries");
+    CHECK_THROWS_WITH((graph(-2, outside)), "graph: it has -2 queries, it must have 0 or more");
+    std::array<graph::edge, 1> const before{{{1, -1}}}, beyond{{{1, index_t{1} << 31}}};
+    CHECK_THROWS_WITH((graph(3, before)), "graph: an edge begins at key -1, keys are from 0 to 2147483647");
+    CHECK_THROWS_WITH((graph(3, beyond)), "graph: an edge begins at key 2147483648, keys are from 0 to 2147483647");
 }

@@ -25,3 +25,9 @@ TEST_CASE("scores as weights, fused", "[driver]") {
     check_fused<float>(scaled_dot | causal | unnormalized | weighted_sum);
     check_fused<double>(dot | unnormalized | weighted_sum);
 }
+
+TEST_CASE("a division by an integer is a division of reals, fused", "[driver]") {
+    check_fused<float>(scaled_dot | rescore(score / 3) | softmax | weighted_sum);
+    check_fused<double>(compare(sum(q / 3 * k) / (2 * q_len)) | softmax | weighted_sum);
+    check_fused<float>(compare(sum(q * (k / (kv_idx + 2)))) | softmax | weighted_sum);
+}

@@ -58,6 +58,19 @@ TEST_CASE("shapes that do not fit are named, and nothing is written", "[driver]"
     CHECK(c.is_untouched());
 }
 
+TEST_CASE("a table that is too short is named, and nothing is written", "[driver]") {
+    using namespace placeholders;
+    call c;
+    std::vector<float> const bias(39), longer(40);
+    auto const biased = [](auto const& table) {
+        return scaled_dot | rescore(score + param(table)[kv_idx]) | softmax | weighted_sum;
+    };
+    CHECK_THROWS_WITH(attend(biased(bias), c.q, c.k, c.v, c.out, lse(c.sums)),
+                      ContainsSubstring("a table of extents (39) is read at 39 along axis 0"));
+    CHECK(c.is_untouched());
+    CHECK_NOTHROW(attend(biased(longer), c.q, c.k, c.v, c.out, lse(c.sums)));
+}
+
 TEST_CASE("a result over its own operand is refused", "[driver]") {
     call c;
     auto const before = c.k.elements;

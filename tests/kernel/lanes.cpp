@@ -66,6 +66,18 @@ void check_powers_of_two() {
         CHECK(lanes::stored(lanes::scale(pack(T{1.5}), pack(n))).back() == std::ldexp(T{1.5}, n));
 }
 
+template <class T, class Arch>
+void check_transpose() {
+    using pack = kernel::pack<T, Arch>;
+    using lanes = kernel::lanes_of<T, Arch>;
+    pack rows[pack::lanes];
+    for (index_t i = 0; i < pack::lanes; ++i) rows[i] = pack::iota() + pack(100 * i);
+    lanes::transpose(rows);
+    for (index_t i = 0; i < pack::lanes; ++i)
+        for (index_t j = 0; j < pack::lanes; ++j)
+            CHECK(lanes::stored(rows[i])[static_cast<std::size_t>(j)] == static_cast<T>(100 * j + i));
+}
+
 /// Tables at positions, whatever their elements are: the same as one after the other.
 template <class T, class Arch, class Element>
 void check_table() {
@@ -75,16 +87,21 @@ void check_table() {
     guarded<Element> elements(2 * n);
     for (index_t i = 0; i < 2 * n; ++i) elements[i] = static_cast<Element>(i % 5 == 0 ? 0 : i);
     view<Element const, 2> const table(elements.data(), {2, n});
-    for (index_t first = -pack::lanes; first < n + pack::lanes; ++first) {
-        auto const found = kernel::look_up<T, Arch>(table, index_t{1}, positions{first});
+    auto const check = [&](auto const& index, index_t first, index_t step) {
+        auto const found = kernel::look_up<T, Arch>(table, index_t{1}, index);
         auto const real = [&] {
             if constexpr (std::is_same_v<Element, bool>) return select(found, pack(T{1}), pack(T{0}));
             else return kernel::as_pack<T, Arch>(found);
         }();
         auto const lane = kernel::lanes_of<T, Arch>::stored(real);
         for (index_t i = 0; i < pack::lanes; ++i)
-            if (first + i >= 0 && first + i < n)
-                CHECK(lane[static_cast<std::size_t>(i)] == static_cast<T>(table(1, first + i)));
+            if (index_t const at = first + step * i; at >= 0 && at < n)
+                CHECK(lane[static_cast<std::size_t>(i)] == static_cast<T>(table(1, at)));
+    };
+    for (index_t first = -pack::lanes; first < n + pack::lanes; ++first) {
+        check(positions{first}, first, 1);
+        check(-positions{-first}, first, -1);
+        check(spread(positions{first}) + kernel::index_pack<T, Arch>(0), first, 1);
     }
     CHECK(static_cast<Element>(kernel::look_up<T, Arch>(table, index_t{0}, index_t{3})) == table(0, 3));
 }
@@ -104,6 +121,11 @@ TEMPLATE_LIST_TEST_CASE("parts of vectors touch nothing beside them", "[kernel]"
 TEMPLATE_LIST_TEST_CASE("powers of two are exact", "[kernel]", lane_widths) {
     check_powers_of_two<float, TestType>();
     check_powers_of_two<double, TestType>();
+}
+
+TEMPLATE_LIST_TEST_CASE("rows become columns", "[kernel]", lane_widths) {
+    check_transpose<float, TestType>();
+    check_transpose<double, TestType>();
 }
 
 TEMPLATE_LIST_TEST_CASE("tables are read inside their ends", "[kernel]", lane_widths) {

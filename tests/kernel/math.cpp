@@ -24,6 +24,10 @@ constexpr auto exp_of = [](auto const& x) {
     using std::exp;
     return exp(x);
 };
+constexpr auto exp2_of = [](auto const& x) {
+    using std::exp2;
+    return exp2(x);
+};
 constexpr auto tanh_of = [](auto const& x) {
     using std::tanh;
     return tanh(x);
@@ -101,6 +105,14 @@ void check_edges() {
     CHECK(of<T, Arch>(exp_of, limits<T>::max()) == inf);
     CHECK(std::isnan(of<T, Arch>(exp_of, nan)));
 
+    CHECK(of<T, Arch>(exp2_of, -inf) == 0);
+    CHECK(of<T, Arch>(exp2_of, limits<T>::lowest()) == 0);
+    CHECK(of<T, Arch>(exp2_of, inf) == inf);
+    CHECK(of<T, Arch>(exp2_of, limits<T>::max()) == inf);
+    CHECK(std::isnan(of<T, Arch>(exp2_of, nan)));
+    CHECK(std::abs(of<T, Arch>(exp2_of, tiny) - 1) <= limits<T>::epsilon());
+    CHECK(std::abs(of<T, Arch>(exp2_of, -tiny) - 1) <= limits<T>::epsilon());
+
     CHECK(of<T, Arch>(tanh_of, T{0}) == 0);
     CHECK(of<T, Arch>(tanh_of, -T{0}) == 0);
     CHECK(std::abs(of<T, Arch>(tanh_of, tiny)) <= limits<T>::min());
@@ -136,6 +148,23 @@ TEMPLATE_LIST_TEST_CASE("exp neither overflows early nor lets go late", "[kernel
     CHECK(of<float, TestType>(exp_of, -90.f) <= limits<float>::min());
     CHECK(of<double, TestType>(exp_of, 709.79) == limits<double>::infinity());
     CHECK(of<double, TestType>(exp_of, -746.0) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("exp2 is within 3 ulp", "[kernel]", lane_widths) {
+    CHECK(worst_of_floats<TestType>(exp2_of) <= 3);
+    CHECK(worst_of_doubles<TestType>(exp2_of, -1022, 1023.9) <= 3);
+}
+
+TEMPLATE_LIST_TEST_CASE("exp2 neither overflows early nor lets go late", "[kernel]", lane_widths) {
+    for (float x : {127.9999f, 127.2f, -125.9999f, -126.f, 0.f, 1.f, -1.f}) {
+        CAPTURE(x);
+        CHECK(ulps(std::exp2(static_cast<double>(x)), of<float, TestType>(exp2_of, x)) <= 3);
+    }
+    CHECK(of<float, TestType>(exp2_of, 128.1f) == limits<float>::infinity());
+    CHECK(of<float, TestType>(exp2_of, -151.f) == 0);
+    CHECK(of<float, TestType>(exp2_of, -130.f) <= limits<float>::min());
+    CHECK(of<double, TestType>(exp2_of, 1024.1) == limits<double>::infinity());
+    CHECK(of<double, TestType>(exp2_of, -1080.0) == 0);
 }
 
 TEMPLATE_LIST_TEST_CASE("tanh is within 5 ulp", "[kernel]", lane_widths) {

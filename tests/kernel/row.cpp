@@ -33,9 +33,32 @@ void check_row(index_t packs) {
     CHECK(all.any_above(T{3}) == (best.value > 3));
     CHECK_FALSE(all.any_above(best.value));
 
+    T total = 0, squares = 0, most = excluded<T>;
+    for (T const s : scores) {
+        if (s == excluded<T>) continue;
+        total += s + 1;
+        squares += s * s;
+        most = std::max(most, -s);
+    }
+    CHECK(all.sum([](auto s) { return s + T{1}; }) == total);
+    CHECK(all.max_of([](auto s) { return -s; }) == most);
+    CHECK(all.sums([](auto s) { return std::array{s + T{1}, s * s}; }) == std::array{total, squares});
+
+    row_room<T> room;
+    auto const few = all.at_least(T{3}, room);
+    auto kept = std::count_if(scores.begin(), scores.end(), [](T s) { return s >= T{3}; });
+    CHECK(few.scores == room.scores);
+    CHECK(few.size() < kept + row::width);
+    for (index_t i = 0, from = 0; i < few.size(); ++i, --kept) {  // in their order, and nothing behind them
+        while (kept > 0 && !(scores[from] >= T{3})) ++from;
+        CHECK(few[i] == (kept > 0 ? scores[from++] : excluded<T>));
+    }
+    CHECK(kept <= 0);
+
     T sum = 0;
     guarded<T> expected(scores.size());
-    for (index_t i = 0; i < scores.size(); ++i) sum += expected[i] = scores[i] == excluded<T> ? T{0} : scores[i] * 2 + 1;
+    for (index_t i = 0; i < scores.size(); ++i)
+        sum += expected[i] = scores[i] == excluded<T> ? T{0} : scores[i] * 2 + 1;
     CHECK(all.map_and_sum([](auto s) { return s * T{2} + T{1}; }) == sum);
     CHECK(std::equal(scores.begin(), scores.end(), expected.begin()));
     all.map([](auto s) { return s * s; });
@@ -49,6 +72,20 @@ TEMPLATE_LIST_TEST_CASE("rows of scores", "[kernel]", lane_widths) {
         check_row<float, TestType>(packs);
         check_row<double, TestType>(packs);
     }
+}
+
+TEMPLATE_LIST_TEST_CASE("more scores than a room holds are the row itself", "[kernel]", lane_widths) {
+    using row = kernel::packed_row<float, TestType, unnormalized_t>;
+    row_room<float> room;
+    index_t const packs = room.size / row::width + 1;
+    guarded<float> scores(packs * row::width, 1.f);
+    scores[0] = 7;
+    row const all{scores.data(), packs};
+    CHECK(all.at_least(1.f, room).scores == all.scores);
+    CHECK(all.at_least(2.f, room).scores == room.scores);
+    row const full{scores.data(), packs - 1};
+    CHECK(full.at_least(1.f, room).scores == room.scores);
+    CHECK(full.at_least(1.f, room).size() == room.size);
 }
 
 TEMPLATE_LIST_TEST_CASE("a row of excluded scores has no best key", "[kernel]", lane_widths) {

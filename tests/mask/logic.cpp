@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/logic.hpp>
 #include <fovea/mask/neighbors.hpp>
 #include <fovea/mask/sliding_window.hpp>
+#include <fovea/mask/where.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/testing/mask_laws.hpp>
 
 #include "catch.hpp"
@@ -28,4 +34,15 @@ TEST_CASE("a mask that lists keys keeps its list", "[mask]") {
     STATIC_REQUIRE(enumerating_mask<decltype(listed && causal)>);
     STATIC_REQUIRE(enumerating_mask<decltype(causal && listed)>);
     CHECK((causal && listed).neighbor_list().edges() == 1);
+}
+
+TEST_CASE("recent keys or the first one", "[mask]") {
+    //! [example]
+    auto const recent_or_first = causal && (sliding_window(2, 0) || where(kv_idx < 1));
+    //! [example]
+    for (index_t i = 0; i < 8; ++i)
+        for (index_t j = 0; j < 8; ++j) {
+            reference::index_environment<double> const at{{}, 0, 0, i, j, 8, 8, 4};
+            CHECK(evaluate(recent_or_first.predicate(), at) == (j <= i && (i - j <= 2 || j < 1)));
+        }
 }

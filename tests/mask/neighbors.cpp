@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/neighbors.hpp>
 #include <fovea/normalize/softmax.hpp>
@@ -12,6 +13,7 @@
 
 #include <array>
 #include <cmath>
+#include <vector>
 
 using namespace fovea;
 
@@ -72,4 +74,18 @@ TEST_CASE("a condition narrows the list", "[mask]") {
     CHECK(n.w(0, 0) == 1);
     CHECK(n.w(0, 3) == 0);
     CHECK(describe(neighbors(g)) == "neighbors(4 nodes, 6 edges)");
+}
+
+TEST_CASE("a node looks at its neighbours", "[mask]") {
+    //! [example]
+    std::vector<graph::edge> const edges{{0, 1}, {0, 2}, {1, 0}};  // 0 looks at 1 and 2, 1 at 0
+    graph const g(3, edges);
+    tensor<float, 2> x({3, 1}), result({3, 1});
+    x.elements = {0, 2, 4};
+    attend(dot | neighbors(g) | softmax | weighted_sum, x, result);
+    // node 0 has score 0 for both neighbours: their mean; node 2 looks at nobody
+    //! [example]
+    CHECK(result(0, 0) == Approx(3));
+    CHECK(result(1, 0) == Approx(0));
+    CHECK(result(2, 0) == 0);
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/mask/sliding_window.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/testing/mask_laws.hpp>
 
 #include "catch.hpp"
@@ -28,4 +33,16 @@ TEST_CASE("tiles away from the band are never visited", "[mask]") {
     CHECK(bound(window.predicate(), box{0, 0, {32, 39}, {0, 7}, 64, 64}).never());
     CHECK(bound(window.predicate(), box{0, 0, {32, 39}, {48, 55}, 64, 64}).never());
     CHECK(bound(window.predicate(), box{0, 0, {34, 34}, {31, 33}, 64, 64}).always());
+}
+
+TEST_CASE("a query sees its surroundings", "[mask]") {
+    //! [example]
+    tensor<float, 2> const x({5, 1}, 1);
+    tensor<float, 2> result({5, 1}), w({5, 5});
+    attend(dot | sliding_window(1, 0) | softmax | weighted_sum, x, result, weights(w));
+    // every query sees itself and the key before it
+    //! [example]
+    CHECK(w(0, 0) == Approx(1));
+    CHECK(w(3, 2) == Approx(0.5));
+    CHECK(w(3, 1) == 0);
 }

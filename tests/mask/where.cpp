@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/where.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/testing/mask_laws.hpp>
 
 #include "catch.hpp"
@@ -31,4 +36,15 @@ TEST_CASE("a lambda is traced once", "[mask]") {
     auto const traced = where([](auto at) { return at.kv_idx <= at.q_idx; });
     STATIC_REQUIRE(std::is_same_v<decltype(traced), decltype(where(kv_idx <= q_idx)) const>);
     CHECK(describe(traced) == "where(kv_idx <= q_idx)");
+}
+
+TEST_CASE("any condition over indices is a mask", "[mask]") {
+    //! [example]
+    tensor<float, 2> const x({4, 1}, 1);
+    tensor<float, 2> result({4, 1}), w({4, 4});
+    attend(dot | where((q_idx - kv_idx) % 2 == 0) | softmax | weighted_sum, x, result, weights(w));
+    // even positions see even ones, odd positions odd ones
+    //! [example]
+    CHECK(w(1, 3) == Approx(0.5));
+    CHECK(w(1, 2) == 0);
 }

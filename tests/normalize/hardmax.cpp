@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/normalize/hardmax.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>
 #include <fovea/score/dot.hpp>
 #include <fovea/testing/normalizer_laws.hpp>
@@ -35,4 +37,15 @@ TEST_CASE("hard attention copies a value and looks at no other", "[normalize]") 
     reference::attend(dot | hardmax | weighted_sum, q, k, v, out, weights(w));
     CHECK(out.elements == std::vector<double>{20, 21});
     CHECK(w.elements == std::vector<double>{0, 1, 0});
+}
+
+TEST_CASE("the best key takes all", "[normalize]") {
+    //! [example]
+    tensor<float, 2> query({1, 1}, 1), key({3, 1}), value({3, 1}), result({1, 1});
+    key.elements = {0.9f, 0.1f, 0};
+    value.elements = {1000, 2000, 3000};
+    attend(dot | hardmax | weighted_sum, query, key, value, result);
+    // result is 1000
+    //! [example]
+    CHECK(result(0, 0) == 1000);
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/testing/normalizer_laws.hpp>
 
 #include "catch.hpp"
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 using namespace fovea;
 
@@ -47,6 +52,35 @@ TEST_CASE("great scores do not overflow", "[normalize]") {
     CHECK(row.log_sum == Approx(1e4 + std::log1p(std::exp(-1))));
 }
 
+TEST_CASE("scores of any size have weights and a sum", "[normalize]") {
+    double const most = std::numeric_limits<double>::max();
+    for (double const s : {1e9, 1e17, 1e19, 1e30, most}) {
+        normalized const ends({s, -s, 0, s});
+        CHECK(ends.weights[0] == Approx(0.5));
+        CHECK(ends.weights[1] == 0);
+        CHECK(ends.weights[3] == Approx(0.5));
+        CHECK(ends.log_sum == Approx(s));
+        normalized const low({-s, -s, excluded<double>});  // masks by addition look like that
+        CHECK(low.weights[0] == Approx(0.5));
+        CHECK(low.weights[2] == 0);
+        CHECK(low.log_sum == Approx(-s));
+        CHECK(normalized({-s, 3, excluded<double>}).weights == std::vector<double>{0, 1, 0});
+        softmax_t::state<double> state;
+        index_t const key[] = {0};
+        double first[] = {-s}, second[] = {s};
+        softmax.fold(state, reference::row<double>{first, key});
+        CHECK(softmax.fold(state, reference::row<double>{second, key}) == 0);
+        CHECK(second[0] * softmax.finish(state) == Approx(1));
+    }
+    for (float const s : {1e5f, 1e9f, 5e9f, 1e30f, 3.4e38f}) {
+        std::vector<float> row{s, -s, s};
+        std::vector<index_t> const keys{0, 1, 2};
+        CHECK(reference::normalize(softmax, reference::row<float>{row, keys}) == Approx(s));
+        CHECK(row[0] == Approx(0.5));
+        CHECK(row[1] == 0);
+    }
+}
+
 TEST_CASE("a row without keys has no weights and no sum", "[normalize]") {
     for (auto const& scores : {std::vector<double>{}, {excluded<double>, excluded<double>}}) {
         normalized const row(scores);
@@ -71,4 +105,17 @@ TEST_CASE("a fold that grows little rescales nothing", "[normalize]") {
     softmax.fold(state, reference::row<double>{first, key});
     CHECK(softmax.fold(state, reference::row<double>{second, key}) == 1);
     CHECK(softmax.fold(state, reference::row<double>{third, key}) == Approx(std::exp(-49)));
+}
+
+TEST_CASE("weights sum to one", "[normalize]") {
+    //! [example]
+    tensor<float, 2> query({1, 1}, 1), key({2, 1}), value({2, 1}, 1), result({1, 1}), w({1, 2});
+    key.elements = {0, static_cast<float>(std::log(3))};
+    tensor<float, 1> log_sum({1});
+    attend(dot | softmax | weighted_sum, query, key, value, result, weights(w), lse(log_sum));
+    // exp of the scores is 1 and 3: w is {1/4, 3/4}, the log-sum-exp is log(4)
+    //! [example]
+    CHECK(w(0, 0) == Approx(0.25));
+    CHECK(w(0, 1) == Approx(0.75));
+    CHECK(log_sum(0) == Approx(std::log(4)));
 }

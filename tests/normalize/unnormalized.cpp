@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/normalize/unnormalized.hpp>
 #include <fovea/reference/attend.hpp>
 #include <fovea/score/dot.hpp>
@@ -31,4 +33,14 @@ TEST_CASE("the scores are the weights: two matrix products", "[normalize]") {
             }
             CHECK(out(i, c) == Approx(sum));
         }
+}
+
+TEST_CASE("scores are weights", "[normalize]") {
+    //! [example]
+    tensor<float, 2> query({1, 1}, 2), key({2, 1}), value({2, 1}, 1), result({1, 1});
+    key.elements = {3, -1};
+    attend(dot | unnormalized | weighted_sum, query, key, value, result);
+    // 2 * 3 * 1 + 2 * -1 * 1
+    //! [example]
+    CHECK(result(0, 0) == 4);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/project/project.hpp>
 #include <fovea/reference/attend.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/score/scaled_dot.hpp>
 #include <fovea/testing/random.hpp>
 
@@ -27,4 +29,12 @@ TEST_CASE("as_is cuts the input into heads and changes nothing", "[project]") {
 TEST_CASE("as_is keeps the number of features", "[project]") {
     STATIC_REQUIRE(as_is.features(17) == 17);
     CHECK(as_is.text() == "as_is");
+}
+
+TEST_CASE("features are cut into heads as they are", "[project]") {
+    //! [example]
+    tensor<float, 2> x({2, 4}, 1), result({2, 4});
+    attend(project(as_is, as_is, as_is, heads<2>) | dot | softmax | weighted_sum, x, result);
+    //! [example]
+    CHECK(result.elements == x.elements);
 }

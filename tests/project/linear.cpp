@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/project/linear.hpp>
+#include <fovea/project/project.hpp>
 #include <fovea/reference/project.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
+
+#include <vector>
 
 using namespace fovea;
 
@@ -54,4 +61,14 @@ TEST_CASE("a matrix may be stored as (out, in)", "[project]") {
     CHECK(map.outputs() == 6);
     CHECK(reference::project<double>(map, r.x.view(), {2, 1, 3, 6}).elements
           == reference::project<double>(linear(r.w, r.b), r.x.view(), {2, 1, 3, 6}).elements);
+}
+
+TEST_CASE("rows pass through a matrix and a bias", "[project]") {
+    //! [example]
+    tensor<float, 2> x({1, 2}, 1), matrix({2, 3}, 1), result({1, 3});
+    tensor<float, 1> bias({3}, 0.5f);
+    attend(project(as_is, as_is, linear(matrix, bias)) | dot | softmax | weighted_sum, x, result);
+    // each value is 1 + 1 + 0.5
+    //! [example]
+    CHECK(result.elements == std::vector<float>{2.5f, 2.5f, 2.5f});
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/project/project.hpp>
 #include <fovea/reference/attend.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/score/scaled_dot.hpp>
 #include <fovea/testing/random.hpp>
 
@@ -57,4 +59,19 @@ TEST_CASE("queries and memory are projected from their own sources", "[project]"
     reference::attend(attention, queries(x), memory(m), out);
     reference::attend(attention, x, m, m, same);
     CHECK(out.elements == same.elements);
+}
+
+TEST_CASE("queries, keys and values arise from their sources", "[project]") {
+    //! [example]
+    testing::dice random(1);
+    auto const x = testing::random_tensor<float, 2>(random, {5, 8});
+    auto const Wq = testing::random_tensor<float, 2>(random, {8, 16}), Wk = testing::random_tensor<float, 2>(random, {8, 8});
+    auto const Wv = testing::random_tensor<float, 2>(random, {8, 8});
+    tensor<float, 2> result({5, 16});
+    attend(project(Wq, Wk, Wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum, x, result);
+    // four query heads of four features share two heads of keys and values
+    //! [example]
+    tensor<float, 2> expected({5, 16});
+    reference::attend(project(Wq, Wk, Wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum, x, expected);
+    for (std::size_t i = 0; i < 80; ++i) CHECK(result.elements[i] == Approx(expected.elements[i]).margin(1e-6));
 }

@@ -15,6 +15,12 @@ TEST_CASE("a row gives what a normalizer asks for", "[reference]") {
     CHECK(row.first_max().key == 3);
     CHECK(row.size() == 4);
     CHECK(row.key(0) == 9);
+    CHECK(row.sum([](auto s) { return s + 1; }) == 15);
+    CHECK(row.sums([](auto s) { return std::array{s, s * s}; }) == std::array{12.f, 54.f});
+    CHECK(row.max_of([](auto s) { return -s; }) == -2);
+    row_room<float> room;
+    auto const few = row.at_least(5, room);
+    CHECK(std::vector<float>(few.scores.begin(), few.scores.end()) == std::vector<float>{5, 5});
     CHECK(row.map_and_sum([](auto s) { return s + 1; }) == 15);
     CHECK(scores == std::vector<float>{3, 0, 6, 6});  // an excluded pair has weight 0
 }
@@ -24,4 +30,13 @@ TEST_CASE("a row without keys has no greatest score", "[reference]") {
     CHECK(row.max() == excluded<double>);
     CHECK(row.first_max().key == -1);
     CHECK(row.map_and_sum([](auto s) { return s; }) == 0);
+}
+
+TEST_CASE("more scores than a room holds are the row itself as numbers too", "[reference]") {
+    row_room<float> room;
+    std::vector<float> scores(static_cast<std::size_t>(room.size) + 1, 1.f);
+    reference::row<float> const row{scores, {}};
+    CHECK(row.at_least(1, room).scores.data() == scores.data());
+    scores[3] = 0;
+    CHECK(row.at_least(1, room).size() == room.size);
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/score/compare.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/testing/score_laws.hpp>
 
 #include "catch.hpp"
@@ -33,4 +38,15 @@ TEST_CASE("parameters inside the sum run along the features", "[score]") {
 
 TEST_CASE("compare prints what it compares", "[score]") {
     CHECK(describe(compare(sum(q * k) / 8)) == "compare(sum(q * k) / 8)");
+}
+
+TEST_CASE("any expression of features is a score", "[score]") {
+    //! [example]
+    tensor<float, 2> query({1, 2}, 1), key({2, 2}), value({2, 1}), result({1, 1});
+    key.elements = {1, 1, 9, 9};
+    value.elements = {10, 20};
+    attend(compare(-sum(square(q - k))) | softmax | weighted_sum, query, key, value, result);
+    // the first key is where the query is, the second far away
+    //! [example]
+    CHECK(result(0, 0) == Approx(10));
 }

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/score/cosine.hpp>
+#include <fovea/score/dot.hpp>
 #include <fovea/testing/score_laws.hpp>
 
 #include "catch.hpp"
+
+#include <cmath>
 
 using namespace fovea;
 
@@ -30,4 +37,15 @@ TEST_CASE("a vector of zeros scores zero", "[score]") {
     CHECK(cosine_of({0, 0, 0}, {1, 2, 3}) == 0);
     CHECK(cosine_of({0, 0, 0}, {0, 0, 0}) == 0);
     CHECK(cosine_of({3, 0}, {0, 2}) == 0);
+}
+
+TEST_CASE("only the direction counts", "[score]") {
+    //! [example]
+    tensor<float, 2> query({1, 2}), key({2, 2}), value({2, 1}, 1), result({1, 1}), w({1, 2});
+    query.elements = {1, 0};
+    key.elements = {100, 0, 0, 1};
+    attend(cosine | softmax | weighted_sum, query, key, value, result, weights(w));
+    // the cosines are 1 and 0
+    //! [example]
+    CHECK(w(0, 0) == Approx(std::exp(1) / (std::exp(1) + 1)));
 }

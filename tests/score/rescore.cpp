@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/score/dot.hpp>
 #include <fovea/score/rescore.hpp>
 #include <fovea/testing/score_laws.hpp>
@@ -39,4 +43,14 @@ TEST_CASE("a lambda is traced once", "[score]") {
     auto const traced = rescore([](auto s, auto at) { return s + 2 * at.kv_idx; });
     STATIC_REQUIRE(std::is_same_v<decltype(traced), decltype(rescore(score + 2 * kv_idx)) const>);
     CHECK(describe(traced) == "rescore(score + 2 * kv_idx)");
+}
+
+TEST_CASE("a new score from the old one", "[score]") {
+    //! [example]
+    tensor<float, 2> const x({2, 1}, 1);
+    tensor<float, 2> result({2, 1}), w({2, 2});
+    attend(dot | rescore(score + 2 * (kv_idx - q_idx)) | softmax | weighted_sum, x, result, weights(w));
+    // the scores of the first query are 1 and 3
+    //! [example]
+    CHECK(w(0, 1) == Approx(1 / (1 + std::exp(-2))));
 }

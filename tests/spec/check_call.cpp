@@ -6,9 +6,11 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/mask/neighbors.hpp>
+#include <fovea/mask/where.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/project/project.hpp>
 #include <fovea/score/additive.hpp>
+#include <fovea/score/rescore.hpp>
 #include <fovea/score/scaled_dot.hpp>
 #include <fovea/spec/check_call.hpp>
 
@@ -152,12 +154,12 @@ TEST_CASE("batch or head may be left out of further results where they are one",
         one_head{{3, 1, 4, 2}, {3, 1, 5, 2}, {3, 1, 5, 2}};
     tensor<float, 3> pairs({3, 4, 5});
     tensor<float, 2> rows({3, 4});
-    CHECK(weights_pairs(pairs.view(), one_batch).extents == extents_t<4>{1, 3, 4, 5});
-    CHECK(weights_pairs(pairs.view(), one_head).extents == extents_t<4>{3, 1, 4, 5});
-    CHECK(&weights_pairs(pairs.view(), one_batch)(0, 2, 3, 4) == &pairs(2, 3, 4));
-    CHECK(&weights_pairs(pairs.view(), one_head)(2, 0, 3, 4) == &pairs(2, 3, 4));
-    CHECK(&lse_rows(rows.view(), one_batch)(0, 2, 3) == &rows(2, 3));
-    CHECK(&lse_rows(rows.view(), one_head)(2, 0, 3) == &rows(2, 3));
+    CHECK(pairs_of_call("weights are", pairs.view(), one_batch).extents == extents_t<4>{1, 3, 4, 5});
+    CHECK(pairs_of_call("weights are", pairs.view(), one_head).extents == extents_t<4>{3, 1, 4, 5});
+    CHECK(&pairs_of_call("weights are", pairs.view(), one_batch)(0, 2, 3, 4) == &pairs(2, 3, 4));
+    CHECK(&pairs_of_call("weights are", pairs.view(), one_head)(2, 0, 3, 4) == &pairs(2, 3, 4));
+    CHECK(&rows_of_call("lse is", rows.view(), one_batch)(0, 2, 3) == &rows(2, 3));
+    CHECK(&rows_of_call("lse is", rows.view(), one_head)(2, 0, 3) == &rows(2, 3));
 }
 
 TEST_CASE("a graph is checked before anything is computed", "[spec]") {
@@ -166,4 +168,44 @@ TEST_CASE("a graph is checked before anything is computed", "[spec]") {
     std::vector<std::int32_t> const keys{6, 7};
     CHECK_THROWS_WITH(c.check(scaled_dot | neighbors(graph_view{offsets, keys}) | softmax | weighted_sum),
                       "graph: edge 1 leads to key 7, there are 7 keys");
+}
+
+TEST_CASE("extents, strides and pointers that no memory has are named", "[spec]") {
+    call c;
+    auto const check = [&](view<float const, 4> const& key) {
+        return check_call(plain, c.q.view(), key, c.v.view(), c.out.view());
+    };
+    float const* const data = c.k.data();
+    CHECK_THROWS_WITH(check({data, {2, 3, -7, 8}}), "key has extent -7 along axis 2: it must be 0 or more");
+    CHECK_THROWS_WITH(check({nullptr, {2, 3, 7, 8}}), "key is (2, 3, 7, 8) and its data is a null pointer");
+    CHECK_THROWS_WITH(check({data, {2, 3, 7, 8}, {index_t{1} << 62, 56, 8, 1}}),
+                      "key is (2, 3, 7, 8) with strides (4611686018427387904, 56, 8, 1): no memory reaches so far");
+    CHECK_THROWS_WITH(check({data, {2, index_t{1} << 40, index_t{1} << 40, 8}, {0, 0, 1, 1}}),
+                      "value has 3 heads, key has 1099511627776");
+    CHECK_NOTHROW(check({data, {2, 3, 7, 8}, {0, 56, 8, 1}}));
+
+    CHECK_THROWS_WITH(c.check(plain, lse(view<float, 3>(nullptr, {2, 6, 5}))),
+                      "lse is (2, 6, 5) and its data is a null pointer");
+    view<float const, 1> const nowhere(nullptr, {6});
+    CHECK_THROWS_WITH(c.check(scaled_dot | rescore(score * param(nowhere)[head]) | softmax | weighted_sum),
+                      "a table is (6) and its data is a null pointer");
+    projected_call p;
+    CHECK_THROWS_WITH(p.check(project(view<float const, 2>(nullptr, {12, 8}), p.wk, p.wv, heads<4, 2>) | scaled_dot
+                              | softmax | weighted_sum),
+                      "the matrix for query is (12, 8) and its data is a null pointer");
+}
+
+TEST_CASE("a call without elements needs no pointers", "[spec]") {
+    view<float, 4> const none(nullptr, {0, 6, 5, 8}), no_keys(nullptr, {0, 3, 7, 8}), values(nullptr, {0, 3, 7, 4});
+    CHECK_NOTHROW(check_call(plain, none, no_keys, values, view<float, 4>(nullptr, {0, 6, 5, 4})));
+}
+
+TEST_CASE("a table that is too short is found before anything is computed", "[spec]") {
+    call c;
+    std::vector<float> const short_table(6);
+    auto const biased = rescore(score + param(short_table)[kv_idx]);
+    CHECK_THROWS_WITH(c.check(scaled_dot | biased | softmax | weighted_sum),
+                      "a table of extents (6) is read at 6 along axis 0, which has 6 elements: batch 0, head 0, q_idx 0, "
+                      "kv_idx 6");
+    CHECK_NOTHROW(c.check(scaled_dot | biased | where(kv_idx < 6) | softmax | weighted_sum));
 }

@@ -1,6 +1,6 @@
 # Who may include whom, by folder, read off the #include lines.
 #
-#   core -> expr -> spec --+--> words       project score mask normalize aggregate
+#   core -> expr -> spec --+--> words       project score mask normalize aggregate result
 #                          +--> engine      plan -> kernel -> driver
 #                          +--> reference -> testing
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)

@@ -2,7 +2,7 @@
 # finish() at the end. AT_LEAST guards against a check that has stopped looking in the right place and finds nothing.
 cmake_policy(VERSION 3.25)
 
-set(words project score mask normalize aggregate)
+set(words project score mask normalize aggregate result)
 
 function(problem text)
     message(NOTICE "${text}")

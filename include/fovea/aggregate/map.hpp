@@ -23,9 +23,14 @@ struct map_t : stage<role::finish> {
 };
 
 template <fovea::expression E>
-constexpr map_t<E> map(E const& e) {
-    static_assert(uses<E, out_t>, "fovea: map needs an expression of out, such as map(elu(out))");
-    return map_t<E>(e);
+constexpr auto map(E const& e) {
+    constexpr bool uses_out = uses<E, out_t>;
+    constexpr bool uses_more =
+        uses<E, q_t, k_t, score_t, weight_t, kv_idx_t, edge_t, head_t, dim_t, kv_len_t> || has_sum<E>;
+    static_assert(uses_out, "fovea: map needs an expression of out, such as map(elu(out))");
+    static_assert(!uses_out || !uses_more, "fovea: map may use out, batch, q_idx, q_len and tables only");
+    if constexpr (!uses_out || uses_more) return ill_formed{};
+    else return map_t<E>(e);
 }
 
 }  // namespace fovea

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/as_view.hpp>
 #include <fovea/project/linear.hpp>
 #include <fovea/spec/pipe.hpp>
 
@@ -24,6 +25,8 @@ struct output_t : stage<role::finish> {
 
 template <class Matrix>
 constexpr auto output(Matrix&& matrix) {
+    static_assert(!is_temporary_owner<Matrix>,
+                  "fovea: output keeps a view, and this matrix or bias is a temporary that ends with the statement");
     if constexpr (requires { typename std::remove_cvref_t<Matrix>::row_map_tag; }) {
         return output_t<std::remove_cvref_t<Matrix>>(matrix);
     } else {
@@ -33,6 +36,8 @@ constexpr auto output(Matrix&& matrix) {
 }
 template <class Matrix, class Bias>
 constexpr auto output(Matrix&& matrix, Bias&& bias) {
+    static_assert(!is_temporary_owner<Matrix> && !is_temporary_owner<Bias>,
+                  "fovea: output keeps a view, and this matrix or bias is a temporary that ends with the statement");
     auto const map = linear(matrix, bias);
     return output_t<std::remove_const_t<decltype(map)>>(map);
 }

@@ -37,6 +37,10 @@ template <class V>
 concept viewable = is_view<std::remove_cvref_t<V>> || detail::has_view<std::remove_reference_t<V>>
                 || detail::like_mdspan<std::remove_reference_t<V>> || detail::like_matrix<std::remove_reference_t<V>>;
 
+/// True for an argument V&& that owns its elements and ends with the statement.
+template <class V>
+inline constexpr bool is_temporary_owner = !std::is_reference_v<V> && detail::has_view<V>;
+
 /// as_view: the view of an argument; const owners give views of const elements.
 template <viewable V>
 constexpr auto as_view(V&& v) {
@@ -47,5 +51,15 @@ constexpr auto as_view(V&& v) {
         return view<std::remove_pointer_t<decltype(v.data_handle())>, static_cast<int>(owner::rank())>(v);
     else return view<std::remove_pointer_t<decltype(v.data())>, 2>(v);
 }
+
+/// The number of features of an argument where its type says it, as mdspan and matrices may; -1 otherwise.
+template <class V>
+inline constexpr index_t static_features = -1;
+template <class V>
+    requires requires { V::static_extent(V::rank() - 1); }
+inline constexpr index_t static_features<V> = static_cast<index_t>(V::static_extent(V::rank() - 1));
+template <class V>
+    requires requires { V::ColsAtCompileTime; }
+inline constexpr index_t static_features<V> = static_cast<index_t>(V::ColsAtCompileTime);
 
 }  // namespace fovea

@@ -5,6 +5,7 @@
 #include <fovea/core/index.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,11 +54,17 @@ public:
         index_t from;
     };
 
-    graph(index_t queries, std::span<edge const> edges) : offsets_(static_cast<std::size_t>(queries) + 1) {
+    /// Errors: graph_error for an edge between nodes that cannot be.
+    graph(index_t queries, std::span<edge const> edges) {
+        if (queries < 0) throw graph_error("graph: it has " + std::to_string(queries) + " queries, it must have 0 or more");
+        offsets_.resize(static_cast<std::size_t>(queries) + 1);
         for (auto const& e : edges) {
             if (e.to < 0 || e.to >= queries)
                 throw graph_error("graph: an edge ends at query " + std::to_string(e.to) + ", there are " +
                                   std::to_string(queries) + " queries");
+            if (e.from < 0 || e.from > std::numeric_limits<std::int32_t>::max())
+                throw graph_error("graph: an edge begins at key " + std::to_string(e.from) +
+                                  ", keys are from 0 to " + std::to_string(std::numeric_limits<std::int32_t>::max()));
             ++offsets_[static_cast<std::size_t>(e.to) + 1];
         }
         for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];

@@ -163,7 +163,7 @@ template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator%(A const& a, B const& b) {
     return detail::in_common_kind(a, b, [](auto x, auto y) {
-        static_assert(std::is_same_v<decltype(x), interval<index_t>>, "% needs integer operands");
+        static_assert(std::is_same_v<decltype(x), interval<index_t>>, "fovea: % needs integers");
         if (y.lo <= 0) return interval<index_t>::everything();
         if (y.lo == y.hi && floor_divide(x.lo, y.lo) == floor_divide(x.hi, y.lo))
             return interval<index_t>{floor_modulo(x.lo, y.lo), floor_modulo(x.hi, y.lo)};
@@ -249,6 +249,13 @@ constexpr interval<double> increasing(interval<T> a, F f) {
     return {f(static_cast<double>(a.lo)), f(static_cast<double>(a.hi))};
 }
 
+/// Whatever the pair is.
+template <class... A>
+    requires(detail::interval_kind<A>::is || ...)
+constexpr interval<double> uniform_of_pair(A const&...) {
+    return {0, 1};
+}
+
 template <class T>
 interval<double> exp(interval<T> a) {
     return increasing(a, [](double x) { return std::exp(x); });
@@ -261,6 +268,10 @@ interval<double> log(interval<T> a) {
 template <class T>
 interval<double> tanh(interval<T> a) {
     return increasing(a, [](double x) { return std::tanh(x); });
+}
+template <class T>
+interval<double> erf(interval<T> a) {
+    return increasing(a, [](double x) { return std::erf(x); });
 }
 template <class T>
 interval<double> sqrt(interval<T> a) {

@@ -29,7 +29,7 @@ std::string to_text(std::array<index_t, Rank> const& extents) {
 /// Errors: shape_error when the last axis is not contiguous or a span is too short.
 template <class T, int Rank>
 struct view {
-    static_assert(Rank >= 1, "a view has at least one axis");
+    static_assert(Rank >= 1, "fovea: a view has at least one axis");
     using value_type = std::remove_const_t<T>;
     static constexpr int rank = Rank;
 
@@ -64,7 +64,7 @@ struct view {
     template <class Matrix>
         requires(Rank == 2 && requires(Matrix& m) { m.data(); m.rows(); m.cols(); m.outerStride(); m.IsRowMajor; })
     constexpr view(Matrix&& m) : view(m.data(), {m.rows(), m.cols()}, {m.outerStride(), m.innerStride()}) {
-        static_assert(std::remove_cvref_t<Matrix>::IsRowMajor, "a view of an Eigen matrix needs row-major storage");
+        static_assert(std::remove_cvref_t<Matrix>::IsRowMajor, "fovea: a view of a matrix needs row-major storage");
     }
 
     constexpr operator view<T const, Rank>() const
@@ -123,17 +123,21 @@ private:
 template <class T, std::size_t Rank>
 view(T*, std::array<index_t, Rank>) -> view<T, static_cast<int>(Rank)>;
 
-/// The same elements with axes inserted in front until the rank is `Rank`; the new axes have extent 1.
+/// The same elements with axes inserted in front until the rank is `Rank`; the new axes have extent 1. A view that has
+/// too many axes gives none: who asks says so.
 template <int Rank, class T, int From>
 constexpr view<T, Rank> with_leading_axes(view<T, From> const& v) {
-    static_assert(Rank >= From);
-    extents_t<Rank> extents{}, strides{};
-    for (std::size_t i = 0; i < Rank; ++i) {
-        bool const added = i < std::size_t{Rank - From};
-        extents[i] = added ? 1 : v.extents[i - std::size_t{Rank - From}];
-        strides[i] = added ? (i + 1 == Rank ? 1 : 0) : v.strides[i - std::size_t{Rank - From}];
+    if constexpr (Rank < From) {
+        return {};
+    } else {
+        constexpr std::size_t added = Rank - From;
+        extents_t<Rank> extents{}, strides{};
+        for (std::size_t i = 0; i < Rank; ++i) {
+            extents[i] = i < added ? 1 : v.extents[i - added];
+            strides[i] = i < added ? (i + 1 == Rank ? 1 : 0) : v.strides[i - added];
+        }
+        return {v.data, extents, strides};
     }
-    return {v.data, extents, strides};
 }
 
 }  // namespace fovea

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
 
 #include <cstddef>
@@ -38,7 +39,7 @@ public:
     }
 
     /// Gives everything back; what did not fit becomes part of one larger piece.
-    void clear() {
+    FOVEA_INLINE void clear() {
         if (taken_ > capacity_) {
             overflow_.clear();
             memory_.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The entry points: check the shapes, lower the specification, run the traversal that its mask calls for.
+// The entry points: check the shapes, lower the specification, run the traversal that it calls for.
 #pragma once
 
 #include <fovea/core/as_view.hpp>
@@ -7,6 +7,7 @@
 #include <fovea/driver/enumerated.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/project.hpp>
+#include <fovea/driver/recurrent.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>
 
@@ -14,13 +15,11 @@ namespace fovea {
 
 namespace driver {
 
-template <class Operands, class T, int Rank>
-void request(Operands& operands, lse_output<T, Rank> const& asked, operand_shapes const& shapes) {
-    operands.lse = lse_rows(asked.target, shapes);
-}
-template <class Operands, class T, int Rank>
-void request(Operands& operands, weights_output<T, Rank> const& asked, operand_shapes const& shapes) {
-    operands.weights = weights_pairs(asked.target, shapes);
+/// Rows that are not written: a view of const elements; pages are that already.
+template <class Rows>
+constexpr auto only_read(Rows const& rows) {
+    if constexpr (is_paged<Rows>) return rows;
+    else return view<element_of_rows<Rows> const, 4>(rows);
 }
 
 /// Whether every finish of an aggregate works in place.
@@ -32,22 +31,47 @@ constexpr bool finishes_in_place() {
     else return true;
 }
 
+/// The loop that a specification calls for.
+template <class T, class Arch, class A, class Operands, class Executor>
+void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
+    if constexpr (is_recurrent<A>) {
+        recurrent_loop<T, Arch, A, Operands>(a, operands).run(executor, scratch);
+    } else {
+        recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
+                           reweighting_of(a.normalize), core_of(a.aggregate)};
+        using recipe_type = std::remove_const_t<decltype(parts)>;
+        if constexpr (enumerating_mask<decltype(a.mask)>)
+            enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list()).run(executor, scratch);
+        else dense_loop<T, Arch, recipe_type, Operands>(parts, operands).run(executor, scratch);
+    }
+}
+
 /// The attention itself, on heads: everything between the projections and the finishes.
 template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
-void attend_heads(Executor const& executor, workspace& scratch, A const& a, operand_shapes const& shapes, view<Q const, 4> q,
-                  view<K const, 4> k, view<V const, 4> v, view<Out, 4> out, Extra const&... extra) {
-    operands<Q, K, V, Out> all{q, k, v, out};
-    (request(all, extra, shapes), ...);
-    recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), a.normalize, core_of(a.aggregate)};
-    if constexpr (enumerating_mask<decltype(a.mask)>)
-        enumerated_loop<T, Arch, decltype(parts), decltype(all)>(parts, all, a.mask.neighbor_list()).run(executor, scratch);
-    else dense_loop<T, Arch, decltype(parts), decltype(all)>(parts, all).run(executor, scratch);
+void attend_heads(Executor const& executor, workspace& scratch, A const& a, operand_shapes const& shapes,
+                  view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out, Extra const&... extra) {
+    auto const outputs = std::tuple(extra.bind(shapes)...);
+    for_each_output(outputs, [&](auto const& output) {
+        using bound = std::remove_cvref_t<decltype(output)>;
+        if constexpr (requires { output.begin(); }) output.begin();
+        if constexpr (needs_own_pass<bound, A>) {
+            auto nothing = v;
+            nothing.extents[3] = 0;
+            auto no_result = out;
+            no_result.extents[3] = 0;
+            auto const rows = std::tuple(output.rows());
+            operands<Q, K, V, Out, std::remove_const_t<decltype(rows)>> const all{q, k, nothing, no_result, rows};
+            run_loop<T, Arch>(executor, scratch, output.pass(a), all);
+        }
+    });
+    operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs};
+    run_loop<T, Arch>(executor, scratch, a, all);
 }
 
 /// Runs the heads into `out` (as heads, position by position) and then the finishes.
 template <class T, class Arch, class A, class Q, class K, class V, class Source, class Out, class Executor, class... Extra>
 void attend_and_finish(Executor const& executor, workspace& scratch, A const& a, operand_shapes const& shapes,
-                       view<Q const, 4> q, view<K const, 4> k, view<V const, 4> v, view<Source, 4> const& source,
+                       view<Q const, 4> const& q, K const& k, V const& v, view<Source, 4> const& source,
                        view<Out, 4> const& out, Extra const&... extra) {
     if constexpr (!projection<decltype(a.project)> && !is_finished<decltype(a.aggregate)>) {
         attend_heads<T, Arch>(executor, scratch, a, shapes, q, k, v, out, extra...);
@@ -78,20 +102,20 @@ void attend_and_finish(Executor const& executor, workspace& scratch, A const& a,
 }  // namespace driver
 
 /// attend_on<Arch>: attend below on a given architecture, executor and workspace.
-template <class Arch, executor Executor, attention_spec A, viewable Query, viewable Key, viewable Value, viewable Result,
+template <class Arch, executor Executor, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
           extra_output... Extra>
 void attend_on(Executor const& executor, workspace& scratch, A const& a, Query const& query, Key const& key,
                Value const& value, Result&& result, Extra const&... extra) {
     auto const q = as_heads(as_view(query));
-    auto const k = as_heads(as_view(key));
-    auto const v = as_heads(as_view(value));
+    auto const k = as_rows(key);
+    auto const v = as_rows(value);
     auto const out = as_heads(as_view(result));
     auto const shapes = check_call(a, q, k, v, out, extra...);
-    if constexpr (detail::is_complete(static_cast<A const*>(nullptr))) {
+    if constexpr (!is_ill_formed<decltype(shapes)> && detail::has_comparable_features<A, Query, Key>()) {
         using namespace driver;
         using q_element = std::remove_const_t<std::remove_pointer_t<decltype(q.data)>>;
-        using k_element = std::remove_const_t<std::remove_pointer_t<decltype(k.data)>>;
-        using v_element = std::remove_const_t<std::remove_pointer_t<decltype(v.data)>>;
+        using k_element = element_of_rows<decltype(k)>;
+        using v_element = element_of_rows<decltype(v)>;
         using out_element = std::remove_pointer_t<decltype(out.data)>;
         using T = compute_type<q_element, k_element, v_element, out_element>;
         scratch.prepare(executor.workers());
@@ -114,7 +138,7 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Query c
             }();
             run(x, y, z);
         } else {
-            run(view<q_element const, 4>(q), view<k_element const, 4>(k), view<v_element const, 4>(v));
+            run(view<q_element const, 4>(q), only_read(k), only_read(v));
         }
     }
 }
@@ -141,27 +165,33 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, queries
 /// Before the specification may stand threads(n) and a workspace; after the result lse(view), weights(view).
 /// Views are (position, feature), (batch, position, feature) or (batch, head, position, feature).
 /// Errors: shape_error or graph_error naming the argument, before anything is written.
+/// Always inlined: what is named after no architecture must not be shared between units built for several.
 template <attention_spec A, class... Arguments>
-void attend(A const& a, Arguments&&... arguments) {
+FOVEA_INLINE void attend(A const& a, Arguments&&... arguments) {
     workspace scratch;
     attend_on<arch::best>(serial, scratch, a, arguments...);
 }
 template <executor Executor, attention_spec A, class... Arguments>
-void attend(Executor const& executor, A const& a, Arguments&&... arguments) {
+FOVEA_INLINE void attend(Executor const& executor, A const& a, Arguments&&... arguments) {
     workspace scratch;
     attend_on<arch::best>(executor, scratch, a, arguments...);
 }
 template <attention_spec A, class... Arguments>
-void attend(workspace& scratch, A const& a, Arguments&&... arguments) {
+FOVEA_INLINE void attend(workspace& scratch, A const& a, Arguments&&... arguments) {
     attend_on<arch::best>(serial, scratch, a, arguments...);
 }
 template <executor Executor, attention_spec A, class... Arguments>
-void attend(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
+FOVEA_INLINE void attend(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
     attend_on<arch::best>(executor, scratch, a, arguments...);
 }
 
 /// What has been reported once is not reported again.
 template <class... Arguments>
 void attend(ill_formed, Arguments const&...) {}
+template <class Before, class... Arguments>
+    requires(executor<Before> || std::same_as<Before, workspace>)
+void attend(Before const&, ill_formed, Arguments const&...) {}
+template <executor Executor, class... Arguments>
+void attend(Executor const&, workspace&, ill_formed, Arguments const&...) {}
 
 }  // namespace fovea

@@ -5,7 +5,7 @@
 #include <fovea/driver/row_tile.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/row.hpp>
+#include <fovea/kernel/reweigh.hpp>
 #include <fovea/plan/normalizing.hpp>
 
 namespace fovea::driver {
@@ -22,12 +22,15 @@ class dense_loop {
     using packed = packed_keys<T, Arch, parts, Operands>;
     using rows_type = row_tile<T, Arch, parts, Operands>;
     using normalizing = plan::normalizing<std::remove_const_t<decltype(Recipe::normalize)>, T>;
-    using normalizer_type = std::remove_const_t<decltype(Recipe::normalize)>;
-    using row_type = kernel::packed_row<T, Arch, normalizer_type>;
+    using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
     using state = typename normalizing::state;
     static constexpr index_t planes = std::max<index_t>(packed::products + packed::pairs, 1);
     static constexpr index_t tiles_per_block = tile::block_rows / tile::rows;
-    static constexpr bool selects = normalizing::selects;
+    using aggregator_type = std::remove_const_t<decltype(Recipe::aggregate)>;
+    static constexpr bool adds = linear_aggregator<aggregator_type>;
+    static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
+    static constexpr bool strips = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows ||
+                                   (normalizing::selects && !selects);
 
 public:
     dense_loop(Recipe const& recipe, Operands const& operands) : recipe_(recipe), operands_(operands) {}
@@ -36,7 +39,7 @@ public:
     void run(Executor const& executor, workspace& scratch) const {
         index_t const row_blocks = (operands_.rows() + tile::block_rows - 1) / tile::block_rows;
         index_t const heads = operands_.batches() * operands_.key_heads();
-        index_t const wanted = executor.workers() == 1 ? 1 : 8 * executor.workers();
+        index_t const wanted = executor.workers() == 1 || Operands::adds_up ? 1 : 8 * executor.workers();
         index_t const parts_per_head = std::clamp<index_t>((wanted + heads - 1) / std::max<index_t>(heads, 1), 1,
                                                            std::max<index_t>(row_blocks, 1));
         executor.run(heads * parts_per_head, [&](index_t task, index_t worker) {
@@ -64,9 +67,8 @@ private:
     void run_head(arena& memory, index_t batch, index_t key_head, index_t first_block, index_t last_block) const {
         packed keys(operands_, recipe_.score.parts, memory, last_block - first_block > 1);
         keys.begin(batch, key_head);
-        bool const strip = normalizing::whole_row || operands_.weights.data != nullptr;
         row_block block;
-        block.stride = (strip ? std::max<index_t>(keys.blocks(), 1) * tile::block_keys : tile::block_keys) + tile::lanes;
+        block.stride = (strips ? std::max<index_t>(keys.blocks(), 1) * tile::block_keys : tile::block_keys) + tile::lanes;
         block.tiles = memory.take<rows_type>(tiles_per_block);
         block.sums = memory.take<T>(tile::block_rows * keys.value_width());
         block.states = memory.take<state>(tile::block_rows);
@@ -79,7 +81,7 @@ private:
         }
         for (index_t b = first_block; b < last_block; ++b) {
             begin_rows(block, batch, key_head, b * tile::block_rows, keys.value_width());
-            if (strip) run_strips(memory, block, keys);
+            if constexpr (strips) run_strips(memory, block, keys);
             else run_blocks(memory, block, keys);
         }
     }
@@ -90,8 +92,12 @@ private:
         for (index_t r = first; r < last; r += tile::rows)
             block.tiles[block.count++].prepare(operands_, recipe_.score.parts, batch, key_head, r,
                                                std::min<index_t>(tile::rows, last - r));
-        std::fill_n(block.sums, tile::block_rows * value_width, T{0});
+        std::fill_n(block.sums, tile::block_rows * value_width, start_of<aggregator_type, T>);
         std::uninitialized_fill_n(block.states, tile::block_rows, state{});
+    }
+
+    decltype(auto) normalizer(kernel::row_facts const& row) const {
+        return normalizer_of_row(recipe_.normalize, facts_of_row<T, Arch>{row});
     }
 
     // --- which pairs ---
@@ -167,16 +173,18 @@ private:
         auto const& rows = block.tiles[t];
         index_t const column = first * tile::panel;
         index_t const count = std::min(last * tile::panel, keys.last(k) - keys.first(k)) - column;
-        bool const careful = excluding && !selects && !keys.finite(k);
+        bool const careful = excluding && !selects && (!adds || !keys.finite(k));
         if (careful) note_visible(block, rows.rows, column, count);
         T rescale[tile::rows] = {};
         for (index_t r = 0; r < rows.rows; ++r) {
             row_type const row{block.scores + r * block.stride + column, (last - first) * tile::vectors,
                                {keys.first(k) + column}};
-            rescale[r] = normalizing::fold(recipe_.normalize, block.states[t * tile::rows + r], row);
+            rescale[r] = normalizing::fold(normalizer(rows.facts[r]), block.states[t * tile::rows + r], row);
+            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
         }
         if constexpr (!selects) {
             T* const sums = block.sums + t * tile::rows * keys.value_width();
+            if constexpr (!adds) forget_unweighted(sums, rows.rows, keys.value_width(), rescale);
             T const* const values = keys.values(k) + column * keys.value_stride();
             if (careful) accumulate_visible(block, rows.rows, column, count, values, keys, sums, rescale);
             else accumulate(block.scores + column, block.stride, rows, count, values, keys, sums, rescale);
@@ -188,6 +196,10 @@ private:
         with_rows<tile>(rows.step, [&](auto n) {
             index_t c = 0;
             index_t const width = keys.value_width();
+            constexpr int wide = tile::value_vectors(n());
+            for (; c + wide * tile::lanes <= width; c += wide * tile::lanes)
+                kernel::accumulate<n(), wide, T, Arch>(recipe_.aggregate, weights, stride, count, values + c,
+                                                       keys.value_stride(), sums + c, width, rescale);
             for (; c + tile::panel <= width; c += tile::panel)
                 kernel::accumulate<n(), tile::vectors, T, Arch>(recipe_.aggregate, weights, stride, count, values + c,
                                                                 keys.value_stride(), sums + c, width, rescale);
@@ -195,6 +207,15 @@ private:
                 kernel::accumulate<n(), 1, T, Arch>(recipe_.aggregate, weights, stride, count, values + c,
                                                     keys.value_stride(), sums + c, width, rescale);
         });
+    }
+
+    /// Where all before has weight 0 beside what comes, a sum that is no sum begins anew.
+    static void forget_unweighted(T* sums, index_t rows, index_t width, T* rescale) {
+        for (index_t r = 0; r < rows; ++r)
+            if (rescale[r] == T{0}) {
+                std::fill_n(sums + r * width, width, start_of<aggregator_type, T>);
+                rescale[r] = T{1};
+            }
     }
 
     // --- values that are not finite: a pair that does not take part must not multiply them by 0 ---
@@ -240,16 +261,20 @@ private:
 
     void finish_strip(row_block& block, index_t t, packed& keys, index_t width) const {
         auto const& rows = block.tiles[t];
-        bool careful = false;
+        bool careful = !adds;
         for (index_t k = 0; k < keys.blocks() && !selects; ++k) careful = careful || !keys.finite(k);
-        if (careful) note_visible(block, rows.rows, 0, width);
+        if (careful || Recipe::reweights_rows) note_visible(block, rows.rows, 0, width);
         T one[tile::rows];
         std::fill_n(one, tile::rows, T{1});
         for (index_t r = 0; r < rows.rows; ++r) {
             auto& s = block.states[t * tile::rows + r];
             row_type const row{block.scores + r * block.stride, width / tile::lanes, {0}};
-            normalizing::whole(recipe_.normalize, s, row);
-            if (operands_.weights.data) write_weights(rows.facts[r], row);
+            show_scores(operands_.outputs, rows.facts[r], row);
+            normalizing::whole(normalizer(rows.facts[r]), s, row);
+            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
+            for (index_t i = 0; i < width && Recipe::reweights_rows; ++i)
+                if (!block.visible[r * block.stride + i]) row[i] = T{0};
+            show_weights(operands_.outputs, rows.facts[r], row);
         }
         T* const sums = block.sums + t * tile::rows * keys.value_width();
         for (index_t k = 0; k < keys.blocks() && !selects; ++k) {
@@ -259,13 +284,6 @@ private:
             else accumulate(block.scores + column, block.stride, rows, n, keys.values(k), keys, sums, one);
         }
         finish_tile(block, t, keys, true);
-    }
-
-    template <class Row>
-    void write_weights(kernel::row_facts const& row, Row const& weights) const {
-        for (index_t j = 0; j < operands_.keys(); ++j)
-            operands_.weights(row.batch, row.head, row.q_idx, j) =
-                static_cast<std::remove_cvref_t<decltype(operands_.weights(0, 0, 0, 0))>>(weights[j]);
     }
 
     // --- results ---
@@ -280,15 +298,14 @@ private:
             auto* const to = operands_.result.place(row.batch, row.head, row.q_idx, 0);
             index_t const n = operands_.value_features();
             if constexpr (selects) {
-                index_t const key = recipe_.normalize.selected(s);
+                index_t const key = normalizer(row).selected(s);
                 auto const* from = key < 0 ? nullptr : operands_.value.place(row.batch, row.head / operands_.group(), key, 0);
                 for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
             } else {
-                T const factor = normalized ? T{1} : normalizing::finish(recipe_.normalize, s);
-                for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(sum[c] * factor);
+                T const factor = normalized ? T{1} : normalizing::finish(normalizer(row), s);
+                for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(aggregated<aggregator_type>(sum[c], factor));
             }
-            if (operands_.lse.data)
-                operands_.lse(row.batch, row.head, row.q_idx) = static_cast<out>(normalizing::log_sum(recipe_.normalize, s));
+            show_log_sum(operands_.outputs, row, normalizing::log_sum(normalizer(row), s));
         }
     }
 

@@ -6,7 +6,7 @@
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/row.hpp>
+#include <fovea/kernel/reweigh.hpp>
 #include <fovea/kernel/terms.hpp>
 #include <fovea/kernel/transform.hpp>
 #include <fovea/plan/normalizing.hpp>
@@ -23,8 +23,7 @@ namespace fovea::driver {
 template <class T, class Arch, class Recipe, class Operands>
 class enumerated_loop {
     using parts = decltype(Recipe::score.parts);
-    using normalizer_type = std::remove_const_t<decltype(Recipe::normalize)>;
-    using normalizing = plan::normalizing<normalizer_type, T>;
+    using normalizing = plan::normalizing<std::remove_const_t<decltype(Recipe::normalize)>, T>;
     using state = typename normalizing::state;
     using vector = kernel::pack<T, Arch>;
     using lanes = kernel::lanes_of<T, Arch>;
@@ -34,9 +33,13 @@ class enumerated_loop {
     static constexpr bool compares = products + plan::count_of<decltype(parts::pairs)> > 0;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
-    static constexpr index_t share = 1024;  // queries, or keys, of one task
+    static constexpr index_t usual_share = 1024;  // queries, or keys, of one task
     static constexpr index_t chunk = 64;  // edges whose rows stay near while all heads use them; a multiple of any width
     static constexpr index_t ahead = 48;  // edges between asking for the rows of a key and using them
+    using aggregator_type = std::remove_const_t<decltype(Recipe::aggregate)>;
+    static constexpr bool selects = normalizing::selects && !Recipe::reweights && linear_aggregator<aggregator_type>;
+    static constexpr bool whole_rows = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows ||
+                                       (normalizing::selects && !selects);
     static constexpr bool always_visible = is_literal<std::remove_const_t<decltype(Recipe::predicate)>>;
 
 public:
@@ -51,6 +54,7 @@ public:
         T* const own_terms = shared.template take<T>(operands_.batches() * operands_.queries() * heads * row_terms);
         prepare_terms<kernel::side::key>(executor, scratch, recipe_.score.parts.keys, terms);
         prepare_terms<kernel::side::query>(executor, scratch, recipe_.score.parts.rows, own_terms);
+        index_t const share = Operands::adds_up ? std::max<index_t>(operands_.queries(), 1) : usual_share;
         index_t const row_chunks = (operands_.queries() + share - 1) / share;
         executor.run(operands_.batches() * row_chunks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
@@ -94,7 +98,12 @@ private:
     }
 
     kernel::row_facts facts(index_t batch, index_t head, index_t q) const {
-        return {batch, head, q, operands_.queries(), operands_.keys(), operands_.features()};
+        return {batch, head, q, operands_.queries(), operands_.keys(), operands_.features(),
+                graph_.offsets.empty() ? 0 : graph_.offsets[static_cast<std::size_t>(q)]};
+    }
+
+    decltype(auto) normalizer(kernel::row_facts const& row) const {
+        return normalizer_of_row(recipe_.normalize, facts_of_row<T, Arch>{row});
     }
 
     /// Asks for the memory that an edge will need: terms and values of its key, features where they are compared.
@@ -122,6 +131,7 @@ private:
                 else return operands_.query;
             }();
             index_t const n = operand.extent(2), features = operand.extent(3), heads = operands_.query.extent(1);
+            constexpr index_t share = usual_share;
             index_t const tasks = (n + share - 1) / share, step = heads * plan::count_of<Terms>;
             executor.run(operands_.batches() * tasks, [&](index_t task, index_t worker) {
                 auto& memory = scratch.worker(worker);
@@ -157,15 +167,15 @@ private:
         std::fill(room.keys + n, room.keys + padded, n > 0 ? listed.back() : 0);
 
         index_t const sum_width = round_up(operands_.value_features(), width);
-        std::fill_n(room.sums, heads * sum_width, T{0});
+        std::fill_n(room.sums, heads * sum_width, start_of<aggregator_type, T>);
         for (index_t e = 0; e < padded; e += chunk) {
             for (index_t i = begin + e + ahead; i < std::min(begin + std::min(e + chunk, n) + ahead, graph_.edges()); ++i)
                 fetch(batch, graph_.keys[static_cast<std::size_t>(i)], room.all_terms);
             take_terms(room, batch, e, std::min(e + chunk, padded));
             for (index_t h = 0; h < heads; ++h) score(room, facts(batch, h, q), e, std::min(e + chunk, padded), n);
         }
-        for (index_t h = 0; h < heads; ++h) normalize(room, facts(batch, h, q), n, padded);
-        if constexpr (!normalizing::selects)
+        for (index_t h = 0; h < heads; ++h) normalize(room, facts(batch, h, q), padded);
+        if constexpr (!selects)
             for (index_t e = 0; e < n; e += chunk)
                 for (index_t h = 0; h < heads; ++h)
                     accumulate(room, batch, h, e, std::min(e + chunk, n), room.sums + h * sum_width);
@@ -194,7 +204,7 @@ private:
         auto const for_edges = [&](auto const& body, T scale) {
             for (index_t e = first; e < std::min(last, n); ++e) {
                 auto const* key = operands_.key.place(row.batch, key_head, room.keys[e], 0);
-                kernel::index_environment<T, Arch, index_t> const base{row, room.keys[e]};
+                kernel::index_environment<T, Arch, index_t> const base{row, room.keys[e], e};
                 plane[e] = scale * kernel::sum_features<T, Arch>(body, base, features, key, row.dim);
             }
             for (index_t e = std::max(first, n); e < last; ++e) plane[e] = T{0};
@@ -210,17 +220,10 @@ private:
     /// The pointwise rest and the mask on one vector of edges.
     void transform(row_room const& room, kernel::row_facts const& row, T const* terms, T* scores, index_t e, index_t n) const {
         using keys = kernel::index_pack<T, Arch>;
-        auto const listed = [&] {
-            if constexpr (std::is_same_v<kernel::integer_like<T>, std::int32_t>) return keys::load(room.keys + e);
-            else {
-                alignas(64) typename keys::array_type wide;
-                std::copy_n(room.keys + e, width, wide.begin());
-                return keys::load(wide.data());
-            }
-        }();
+        auto const listed = kernel::lane_keys<T, Arch>(kernel::listed_keys{room.keys}, e);
         T const* const key_values = room.key_values + row.head * key_terms * room.stride + e;
         kernel::tile_environment<T, Arch, keys> const here{
-            {row, listed}, scores + e, room.stride, products, terms, key_values, room.stride};
+            {row, listed, e}, scores + e, room.stride, products, terms, key_values, room.stride};
         auto score = kernel::as_pack<T, Arch>(evaluate(recipe_.score.pointwise, here));
         if (!always_visible || e + width > n) {
             auto const visible = (vector::iota() < vector(n - e)) && evaluate(recipe_.predicate, here);
@@ -229,30 +232,27 @@ private:
         score.store(scores + e);
     }
 
-    void normalize(row_room const& room, kernel::row_facts const& row, index_t n, index_t padded) const {
+    void normalize(row_room const& room, kernel::row_facts const& row, index_t padded) const {
         T* const scores = room.scores + row.head * planes * room.stride;
         std::copy_n(scores, padded, room.raw + row.head * room.stride);
         state& s = *std::construct_at(room.states + row.head);
-        kernel::packed_row<T, Arch, normalizer_type, kernel::listed_keys> const weights{scores, padded / width, {room.keys}};
+        kernel::packed_row<T, Arch, typename normalizing::of_row, kernel::listed_keys> const weights{
+            scores, padded / width, {room.keys}};
         T& factor = *std::construct_at(room.factors + row.head, T{1});
-        if (operands_.weights.data != nullptr || normalizing::whole_row) {
-            normalizing::whole(recipe_.normalize, s, weights);
-            if (operands_.weights.data) write_weights(room, row, n, s);
+        auto const& here = normalizer(row);
+        if constexpr (whole_rows) {
+            show_scores(operands_.outputs, row, weights);
+            normalizing::whole(here, s, weights);
+            if constexpr (Recipe::reweights) {
+                kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, row, weights);
+                for (index_t e = 0; e < padded; ++e)
+                    if (room.raw[row.head * room.stride + e] == excluded<T>) weights[e] = T{0};
+            }
+            show_weights(operands_.outputs, row, weights);
         } else {
-            normalizing::fold(recipe_.normalize, s, weights);
-            factor = normalizing::finish(recipe_.normalize, s);
-        }
-    }
-
-    void write_weights(row_room const& room, kernel::row_facts const& row, index_t n, state const& s) const {
-        using out = std::remove_cvref_t<decltype(operands_.weights(0, 0, 0, 0))>;
-        T const* const weights = room.scores + row.head * planes * room.stride;
-        out* const to = operands_.weights.data + operands_.weights.offset(row.batch, row.head, row.q_idx, 0);
-        std::fill_n(to, operands_.keys(), out{0});
-        if constexpr (normalizing::selects) {
-            if (recipe_.normalize.selected(s) >= 0) to[recipe_.normalize.selected(s)] = out{1};
-        } else {
-            for (index_t e = 0; e < n; ++e) to[room.keys[e]] += static_cast<out>(weights[e]);
+            normalizing::fold(here, s, weights);
+            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, row, weights);
+            factor = normalizing::finish(here, s);
         }
     }
 
@@ -277,15 +277,14 @@ private:
         out* const to = operands_.result.place(row.batch, row.head, row.q_idx, 0);
         auto const& s = room.states[row.head];
         index_t const features = operands_.value_features();
-        if constexpr (normalizing::selects) {
-            index_t const key = recipe_.normalize.selected(s);
+        if constexpr (selects) {
+            index_t const key = normalizer(row).selected(s);
             for (index_t c = 0; c < features; ++c)
                 to[c] = key < 0 ? out{0} : static_cast<out>(operands_.value(row.batch, row.head / operands_.group(), key, c));
         } else {
-            for (index_t c = 0; c < features; ++c) to[c] = static_cast<out>(sums[c] * room.factors[row.head]);
+            for (index_t c = 0; c < features; ++c) to[c] = static_cast<out>(aggregated<aggregator_type>(sums[c], room.factors[row.head]));
         }
-        if (operands_.lse.data)
-            operands_.lse(row.batch, row.head, row.q_idx) = static_cast<out>(normalizing::log_sum(recipe_.normalize, s));
+        show_log_sum(operands_.outputs, row, normalizing::log_sum(normalizer(row), s));
     }
 
     Recipe const& recipe_;

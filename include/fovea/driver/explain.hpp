@@ -8,13 +8,31 @@
 #include <fovea/plan/explain.hpp>
 #include <fovea/spec/inputs.hpp>
 #include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/shapes.hpp>
+#include <fovea/spec/well_formed.hpp>
 
 #include <string>
 
 namespace fovea {
 
 namespace driver {
+/// The same for an attention with a running state.
+template <class T, class Arch, class A>
+std::string explain_state(A const& a, operand_shapes const& n) {
+    auto const number = [](index_t x) { return std::to_string(x); };
+    return "attention   " + fovea::text(a)
+         + "\nscore       queries and keys are mapped once, their product runs over the state" + "\nmask        "
+         + (is_causal_attention<A> ? describe(a.mask) + ": in the order of the keys"
+                                   : "none: all keys come before the first query")
+         + "\nnormalize   " + describe(a.normalize)
+         + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "")
+         + "\nloop        driver/recurrent.hpp on " + std::string(Arch::name) + ", "
+         + number(Arch::vector_bytes / static_cast<index_t>(sizeof(T))) + " x "
+         + (sizeof(T) == 4 ? "float32" : "float64") + ": a state of " + number(n.key[3]) + " x " + number(n.features())
+         + " for each of " + number(n.batches() * n.key_heads()) + " heads of keys\n";
+}
+
 template <class T, class Arch, class A>
 std::string explain_on(A const& a, operand_shapes const& n) {
     using tile = plan::tile<T, Arch>;
@@ -25,29 +43,30 @@ std::string explain_on(A const& a, operand_shapes const& n) {
     if constexpr (enumerating_mask<decltype(a.mask)>) {
         text += "mask        " + describe(a.mask) + ": keys are listed, not tested\n";
         text += "normalize   " + plan::explain_normalizer(a.normalize) + "\n";
-        return text + "loop        driver/enumerated.hpp on " + std::string(Arch::name) + ", " + width +
-               ": one query at a time, heads innermost\n";
+        return text + "loop        driver/enumerated.hpp on " + std::string(Arch::name) + ", " + width
+             + ": one query at a time, heads innermost\n";
     } else {
         index_t const queries = std::max<index_t>(tile::block_rows / std::max<index_t>(n.group(), 1), 1);
         box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
-                      n.queries(), n.keys(), n.compared()};
+                      n.queries(),          n.keys(),           n.compared()};
         auto const blocks = plan::count_blocks(a.mask.predicate(), all, queries, tile::block_keys);
         std::string const mask = describe(a.mask);
-        text += "mask        " + (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(queries) +
-                " queries x " + number(tile::block_keys) + " keys " + number(blocks.full) + " full, " +
-                number(blocks.mixed) + " mixed, " + number(blocks.empty) + " skipped\n";
+        text += "mask        " + (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(queries)
+              + " queries x " + number(tile::block_keys) + " keys " + number(blocks.full) + " full, "
+              + number(blocks.mixed) + " mixed, " + number(blocks.empty) + " skipped\n";
         text += "normalize   " + plan::explain_normalizer(a.normalize) + "\n";
-        return text + "loop        driver/dense.hpp on " + std::string(Arch::name) + ", " + width +
-               ": tiles of " + number(tile::rows) + " queries x " + number(tile::panel) + " keys, " +
-               number(tile::rows * tile::vectors) + " of " + number(Arch::registers) + " registers hold sums\n";
+        return text + "loop        driver/dense.hpp on " + std::string(Arch::name) + ", " + width + ": tiles of "
+             + number(tile::rows) + " queries x " + number(tile::panel) + " keys, " + number(tile::rows * tile::vectors)
+             + " of " + number(Arch::registers) + " registers hold sums\n";
     }
 }
 
 /// What is complete can be explained; what lacks a part is said to.
 template <class Arch, class A, class Q, class K, class V>
-std::string explain(A const& a, view<Q, 4> const& q, view<K, 4> const& k, view<V, 4> const& v) {
+std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
     auto const shapes = projected_shapes(a, q.extents, k.extents, v.extents);
-    return explain_on<compute_type<Q, K, V>, Arch>(a, shapes);
+    if constexpr (is_recurrent<A>) return explain_state<compute_type<Q, element_of_rows<K>, element_of_rows<V>>, Arch>(a, shapes);
+    else return explain_on<compute_type<Q, K, V>, Arch>(a, shapes);
 }
 }  // namespace driver
 
@@ -56,9 +75,10 @@ std::string explain(A const& a, view<Q, 4> const& q, view<K, 4> const& k, view<V
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
 ///
 /// Errors: shape_error as attend would throw it.
-template <class Arch = arch::best, attention_spec A, viewable Query, viewable Key, viewable Value>
+template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value>
 std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {
-    return driver::explain<Arch>(a, as_heads(as_view(query)), as_heads(as_view(key)), as_heads(as_view(value)));
+    if constexpr (!detail::is_well_formed_call<A, float>()) return {};
+    else return driver::explain<Arch>(a, as_heads(as_view(query)), as_rows(key), as_rows(value));
 }
 template <class Arch = arch::best, attention_spec A, viewable Source>
 std::string explain(A const& a, Source const& x) {

@@ -18,45 +18,118 @@ struct plain_sum {
 ///
 ///     to[b, n, :] = from[b, n, :] W + bias          from, to: (batch, 1, position, feature)
 ///
-/// One panel of columns at a time: its part of the matrix is packed once and met with all rows.
+/// One panel of columns at a time, of as many inputs as stay in the nearest cache: that part of the matrix is packed once
+/// and met with all rows, straight from the source and into the result where their elements are of type T.
+template <class T, class Arch, class Map, class From, class To>
+class matrix_product_loop {
+    using tile = plan::tile<T, Arch>;
+    static constexpr index_t block = 256;  // inputs
+
+public:
+    matrix_product_loop(Map const& map, view<From, 4> const& from, view<To, 4> const& to) : map_(map), from_(from), to_(to) {}
+
+    template <class Executor>
+    void run(Executor const& executor, workspace& scratch) const {
+        index_t const panels = (outputs_of(map_) + tile::panel - 1) / tile::panel;
+        executor.run(panels, [&](index_t p, index_t worker) {
+            auto& memory = scratch.worker(worker);
+            memory.clear();
+            room all{memory.take<T>(block * tile::panel), memory.take<T>(tile::rows * block),
+                     memory.take<T>(index_t{tile::rows} * tile::panel)};
+            run_panel(all, p * tile::panel);
+        });
+    }
+
+private:
+    struct room {
+        T* panel;       // (inputs of a block, panel)
+        T* row_copies;  // (rows, inputs of a block)
+        T* sums;        // (rows, panel)
+    };
+
+    index_t positions() const { return from_.extent(2); }
+    index_t rows() const { return from_.extent(0) * positions(); }
+    auto* source(index_t row, index_t input) const {
+        return from_.place(row / positions(), index_t{0}, row % positions(), input);
+    }
+    To* target(index_t row, index_t column) const {
+        return to_.place(row / positions(), index_t{0}, row % positions(), column);
+    }
+
+    void run_panel(room& all, index_t first) const {
+        index_t const inputs = inputs_of(map_), columns = std::min(tile::panel, outputs_of(map_) - first);
+        T bias[tile::panel] = {};
+        for (index_t c = 0; c < columns && has_bias(map_); ++c) bias[c] = static_cast<T>(map_.bias(first + c));
+        for (index_t i = 0; i < std::max<index_t>(inputs, 1); i += block) {
+            index_t const count = std::min(block, inputs - i);
+            pack(all.panel, first, columns, i, count);
+            for (index_t r = 0; r < rows(); r += tile::rows)
+                run_rows(all, bias, first, columns, i, count, r, std::min<index_t>(tile::rows, rows() - r));
+        }
+    }
+
+    /// A few rows through one block of the matrix: into the result, which holds what the blocks before have added.
+    void run_rows(room& all, T const* bias, index_t first, index_t columns, index_t i, index_t count, index_t r,
+                  index_t present) const {
+        bool const together = present == tile::rows && r / positions() == (r + present - 1) / positions();
+        T const* x = nullptr;
+        index_t x_stride = block;
+        if constexpr (std::is_same_v<std::remove_const_t<From>, T>)
+            if (together) x = source(r, i), x_stride = from_.stride(2);
+        if (!x) x = copy_rows(all.row_copies, r, present, i, count);
+        T* sums = all.sums;
+        index_t sum_stride = tile::panel;
+        if constexpr (std::is_same_v<To, T>)
+            if (together && columns == tile::panel) sums = target(r, first), sum_stride = to_.stride(2);
+        for (index_t n = 0; n < present; ++n) {
+            if (i == 0) std::copy_n(bias, tile::panel, sums + n * sum_stride);
+            else if (sums == all.sums)
+                for (index_t c = 0; c < columns; ++c) sums[n * sum_stride + c] = static_cast<T>(target(r + n, first)[c]);
+        }
+        T ones[tile::rows];
+        std::fill_n(ones, tile::rows, T{1});
+        kernel::accumulate<tile::rows, tile::vectors, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel, sums,
+                                                               sum_stride, ones);
+        if (sums != all.sums) return;
+        for (index_t n = 0; n < present; ++n)
+            for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);
+    }
+
+    /// Rows in a place of their own, as many as the register tile has; the last one stands for those that are missing.
+    T const* copy_rows(T* to, index_t r, index_t present, index_t i, index_t count) const {
+        for (index_t n = 0; n < tile::rows; ++n) {
+            auto const* const x = source(r + std::min(n, present - 1), i);
+            for (index_t c = 0; c < count; ++c) to[n * block + c] = static_cast<T>(x[c]);
+        }
+        return to;
+    }
+
+    /// A block of the matrix, zeros behind its last column: (inputs, panel).
+    void pack(T* to, index_t first, index_t columns, index_t i, index_t count) const {
+        if constexpr (Map::is_transposed) {
+            kernel::transpose_features<T, Arch>(
+                k_t{}, [&](index_t c) FOVEA_LAMBDA { return map_.matrix.place(first + c, i); },
+                [](index_t) FOVEA_LAMBDA { return 0; }, [](index_t) FOVEA_LAMBDA { return T{1}; }, columns, tile::panel,
+                columns, count, to, tile::panel);
+        } else {
+            for (index_t n = 0; n < count; ++n) {
+                auto const* const row = map_.matrix.place(i + n, first);
+                for (index_t c = 0; c < columns; ++c) to[n * tile::panel + c] = static_cast<T>(row[c]);
+                std::fill(to + n * tile::panel + columns, to + (n + 1) * tile::panel, T{0});
+            }
+        }
+    }
+
+    Map const& map_;
+    view<From, 4> from_;
+    view<To, 4> to_;
+};
+
 template <class T, class Arch, class Map, class From, class To, class Executor>
 void matrix_product(Executor const& executor, workspace& scratch, Map const& map, view<From, 4> const& from,
                     view<To, 4> const& to) {
-    using tile = plan::tile<T, Arch>;
-    index_t const inputs = inputs_of(map), outputs = outputs_of(map);
-    index_t const positions = from.extent(2), rows = from.extent(0) * positions;
-    index_t const panels = (outputs + tile::panel - 1) / tile::panel;
-    executor.run(panels, [&](index_t p, index_t worker) {
-        auto& memory = scratch.worker(worker);
-        memory.clear();
-        index_t const first = p * tile::panel, columns = std::min(tile::panel, outputs - first);
-        T* const panel = memory.take<T>(inputs * tile::panel);           // (inputs, panel)
-        T* const row_copies = memory.take<T>(tile::rows * inputs);        // (rows, inputs)
-        T* const sums = memory.take<T>(index_t{tile::rows} * tile::panel);  // (rows, panel)
-        T ones[tile::rows], bias[tile::panel] = {};
-        std::fill_n(ones, tile::rows, T{1});
-        for (index_t c = 0; c < columns && has_bias(map); ++c) bias[c] = static_cast<T>(map.bias(first + c));
-        for (index_t i = 0; i < inputs; ++i)
-            for (index_t c = 0; c < tile::panel; ++c)
-                panel[i * tile::panel + c] =
-                    c >= columns ? T{0} : static_cast<T>(Map::is_transposed ? map.matrix(first + c, i) : map.matrix(i, first + c));
-        for (index_t r = 0; r < rows; r += tile::rows) {
-            index_t const count = std::min<index_t>(tile::rows, rows - r);
-            for (index_t i = 0; i < tile::rows; ++i) {
-                index_t const row = std::min(r + i, rows - 1);
-                auto const* x = from.place(row / positions, index_t{0}, row % positions, index_t{0});
-                for (index_t c = 0; c < inputs; ++c) row_copies[i * inputs + c] = static_cast<T>(x[c]);
-                std::copy_n(bias, tile::panel, sums + i * tile::panel);
-            }
-            kernel::accumulate<tile::rows, tile::vectors, T, Arch>(plain_sum{}, row_copies, inputs, inputs, panel, tile::panel,
-                                                                   sums, tile::panel, ones);
-            for (index_t i = 0; i < count; ++i) {
-                index_t const row = r + i;
-                auto* y = to.place(row / positions, index_t{0}, row % positions, first);
-                for (index_t c = 0; c < columns; ++c) y[c] = static_cast<To>(sums[i * tile::panel + c]);
-            }
-        }
-    });
+    static_assert(std::is_same_v<To, T>, "the result of a matrix product holds its sums");
+    matrix_product_loop<T, Arch, Map, From, To>(map, from, to).run(executor, scratch);
 }
 
 }  // namespace fovea::driver

@@ -2,18 +2,34 @@
 #pragma once
 
 #include <fovea/core/view.hpp>
+#include <fovea/expr/placeholder.hpp>
+#include <fovea/kernel/environment.hpp>
+#include <fovea/plan/reweighting.hpp>
+#include <fovea/spec/concepts.hpp>
+#include <fovea/spec/outputs.hpp>
+
+#include <tuple>
 
 namespace fovea::driver {
 
-/// The views of one attention, all (batch, head, position, feature); lse and weights have no data unless asked for.
-template <class Q, class K, class V, class Out>
+/// The views of one attention, all (batch, head, position, feature), and the further outputs that were asked for.
+///
+/// Keys and values are views, or what has their place(batch, head, position, feature) and extents.
+template <class Q, class KeyRows, class ValueRows, class Out, class Outputs = std::tuple<>>
 struct operands {
     view<Q const, 4> query;
-    view<K const, 4> key;
-    view<V const, 4> value;
+    KeyRows key;
+    ValueRows value;
     view<Out, 4> result;
-    view<Out, 3> lse{};      // (batch, head, query)
-    view<Out, 4> weights{};  // (batch, head, query, key)
+    Outputs outputs{};  // bound
+
+    /// True where an output looks at whole rows, or adds up over them.
+    static constexpr bool looks_at_rows =
+        []<class... Bound>(std::type_identity<std::tuple<Bound...>>) { return (takes_rows<Bound> || ...); }(
+            std::type_identity<Outputs>{});
+    static constexpr bool adds_up =
+        []<class... Bound>(std::type_identity<std::tuple<Bound...>>) { return (adds_over_queries<Bound> || ...); }(
+            std::type_identity<Outputs>{});
 
     index_t batches() const { return query.extent(0); }
     index_t key_heads() const { return key.extent(1); }
@@ -31,15 +47,57 @@ template <class... Elements>
 using compute_type = std::conditional_t<(std::is_same_v<std::remove_const_t<Elements>, double> || ...), double, float>;
 
 /// The parts of a specification that the loops read.
-template <class Score, class Predicate, class Normalize, class Aggregate>
+template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
 struct recipe {
     Score score;          // lowered
     Predicate predicate;
     Normalize normalize;
+    Reweight reweight;    // `weight` where the weights stay as they are
     Aggregate aggregate;
+    static constexpr bool reweights = !std::is_same_v<Reweight, weight_t>;
+    static constexpr bool reweights_rows = reweights && !plan::scales_weight<Reweight>;  // final weights only
 };
 
-template <class Score, class Predicate, class Normalize, class Aggregate>
-recipe(Score, Predicate, Normalize, Aggregate) -> recipe<Score, Predicate, Normalize, Aggregate>;
+template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
+recipe(Score, Predicate, Normalize, Reweight, Aggregate) -> recipe<Score, Predicate, Normalize, Reweight, Aggregate>;
+
+/// What a normalizer may ask about its row.
+template <class T, class Arch>
+struct facts_of_row {
+    kernel::row_facts const& row;
+
+    template <class E>
+    FOVEA_INLINE T operator()(E const& e) const {
+        static_assert(!uses<E, kv_idx_t, score_t, q_t, k_t>,
+                      "fovea: a number that a normalizer takes for a whole row may not depend on the key");
+        return static_cast<T>(evaluate(e, kernel::index_environment<T, Arch, index_t>{row, 0}));
+    }
+};
+
+inline row_place place_of(kernel::row_facts const& row) { return {row.batch, row.head, row.q_idx}; }
+
+/// Calls f with each bound output.
+template <class Outputs, class F>
+void for_each_output(Outputs const& outputs, F const& f) {
+    std::apply([&](auto const&... each) { (f(each), ...); }, outputs);
+}
+template <class Outputs, class Row>
+void show_scores(Outputs const& outputs, kernel::row_facts const& at, Row const& row) {
+    for_each_output(outputs, [&](auto const& output) {
+        if constexpr (takes_scores<std::remove_cvref_t<decltype(output)>>) output.scores(place_of(at), row);
+    });
+}
+template <class Outputs, class Row>
+void show_weights(Outputs const& outputs, kernel::row_facts const& at, Row const& row) {
+    for_each_output(outputs, [&](auto const& output) {
+        if constexpr (takes_weights<std::remove_cvref_t<decltype(output)>>) output.weights(place_of(at), row);
+    });
+}
+template <class Outputs, class T>
+void show_log_sum(Outputs const& outputs, kernel::row_facts const& at, T log_sum) {
+    for_each_output(outputs, [&](auto const& output) {
+        if constexpr (takes_log_sum<std::remove_cvref_t<decltype(output)>>) output.log_sum(place_of(at), log_sum);
+    });
+}
 
 }  // namespace fovea::driver

@@ -24,13 +24,14 @@ public:
     static constexpr index_t key_terms = plan::count_of<decltype(Parts::keys)>;
     static constexpr bool per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
+    /// True where values may be read where they are: a view of elements that need no conversion.
+    static constexpr bool direct = std::is_same_v<decltype(Operands::value), view<T const, 4>>;
 
     packed_keys(Operands const& operands, Parts const& parts, arena& memory, bool keep)
         : operands_(operands), parts_(parts) {
-        using value_element = std::remove_const_t<std::remove_pointer_t<decltype(operands.value.data)>>;
         features_ = operands.key_features();
         value_width_ = round_up(std::max<index_t>(operands.value_features(), 1), lanes);
-        direct_values_ = std::is_same_v<value_element, T> && operands.value_features() == value_width_;
+        direct_values_ = direct && operands.value_features() == value_width_;
         blocks_ = (operands.keys() + tile::block_keys - 1) / tile::block_keys;
         slots_ = keep ? std::max<index_t>(blocks_, 1) : 1;
         holds_ = memory.template take<index_t>(slots_);
@@ -66,11 +67,15 @@ public:
     /// Values of a block: (keys, value_stride).
     T const* values(index_t block) const {
         if (!direct_values_) return values_ + slot(block) * tile::block_keys * value_width_;
-        if constexpr (std::is_same_v<decltype(operands_.value.data), T const*>)
+        if constexpr (direct)
             return operands_.value.place(batch_, head_, block * tile::block_keys, 0);
         else return nullptr;
     }
-    index_t value_stride() const { return direct_values_ ? operands_.value.stride(2) : value_width_; }
+    index_t value_stride() const {
+        if constexpr (direct)
+            if (direct_values_) return operands_.value.stride(2);
+        return value_width_;
+    }
 
     /// True where all values of the block are finite: then 0 times a value is 0.
     bool finite(index_t block) {
@@ -126,16 +131,13 @@ private:
     void pack_plane(index_t block, index_t plane, Body const& body) {
         T* const to = keys_ + (slot(block) * planes + plane) * tile::block_keys * features_;
         auto const row = facts(0);
-        for (index_t j = 0; j < round_up(last(block) - first(block), tile::panel); ++j) {
-            T* const column = to + (j / tile::panel) * tile::panel * features_ + j % tile::panel;
-            index_t const key = first(block) + j;
-            if (key < last(block))
-                kernel::scatter_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
-                                                  operands_.key.place(batch_, head_, key, 0), features_, T{1}, column,
-                                                  tile::panel);
-            else
-                for (index_t f = 0; f < features_; ++f) column[f * tile::panel] = T{0};
-        }
+        for (index_t key = first(block); key < last(block); key += tile::panel)
+            kernel::transpose_features<T, Arch>(
+                body, [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, key + i, 0); },
+                [&](index_t i) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, key + i}; },
+                [](index_t) FOVEA_LAMBDA { return T{1}; }, std::min(last(block) - key, tile::panel), tile::panel,
+                operands_.keys() - key, features_,
+                to + (key - first(block)) * features_, tile::panel);
     }
 
     /// Looks at the factors of all pairwise terms; the zeros behind the last key do not count.

@@ -2,20 +2,79 @@
 #pragma once
 
 #include <fovea/driver/matrix_product.hpp>
+#include <fovea/kernel/feature_row.hpp>
 #include <fovea/spec/shapes.hpp>
 
 namespace fovea::driver {
 
+/// The maps of each head, one after the other on each row of `rows`; a row is first copied from `source` where that
+/// lies elsewhere. What is the same for all heads of a position is prepared once.
+template <class T, class Arch, class Map, class Source, class Executor>
+void map_heads(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source, view<T, 4> const& rows) {
+    constexpr index_t positions_at_once = 64;
+    index_t const features = rows.extent(3), positions = rows.extent(2);
+    index_t const blocks = (positions + positions_at_once - 1) / positions_at_once;
+    executor.run(rows.extent(0) * blocks, [&](index_t task, index_t worker) {
+        auto& memory = scratch.worker(worker);
+        memory.clear();
+        index_t size = 0;
+        for_each_head_map(map, [&](auto const& each) {
+            if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) size += each.prepared(features);
+        });
+        T* const numbers = memory.take<T>(size);
+        index_t const batch = task / blocks, begin = task % blocks * positions_at_once;
+        for (index_t n = begin; n < std::min(begin + positions_at_once, positions); ++n) {
+            T* free = numbers;
+            for_each_head_map(map, [&](auto const& each) {
+                if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) {
+                    each.prepare(free, features, head_place{batch, 0, n});
+                    free += each.prepared(features);
+                }
+            });
+            for (index_t h = 0; h < rows.extent(1); ++h) {
+                T* const row = rows.place(batch, h, n, index_t{0});
+                auto const* const from = source.place(batch, h, n, index_t{0});
+                if (static_cast<void const*>(from) != row)
+                    for (index_t c = 0; c < features; ++c) row[c] = static_cast<T>(from[c]);
+                T const* prepared = numbers;
+                kernel::feature_row<T, Arch> const all{row, features};
+                for_each_head_map(map, [&](auto const& each) {
+                    if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) {
+                        each.apply(all, head_place{batch, h, n}, prepared);
+                        prepared += each.prepared(features);
+                    } else {
+                        each.apply(all, head_place{batch, h, n});
+                    }
+                });
+            }
+        }
+    });
+}
+
 /// A source through a row map, cut into heads: a view of the source itself, or of scratch memory.
-///
-/// `done` is the projection of another role: where source and matrix are the same, it is shared.
 template <class T, class Arch, class Map, class Source, class Executor>
 auto project(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source, index_t heads) {
-    if constexpr (!linear_map<Map>) {
-        return view<std::remove_const_t<Source> const, 4>(split_heads(source, heads, "source"));
+    auto const fresh = [&](extents_t<4> const& extents) {
+        return view<T, 4>(scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents);
+    };
+    if constexpr (headwise_map<Map>) {
+        if constexpr (linear_map<map_below<Map>>) {
+            auto const& below = row_map_below(map);
+            auto const rows = fresh({source.extent(0), 1, source.extent(2), outputs_of(below)});
+            matrix_product<T, Arch>(executor, scratch, below, source, rows);
+            auto const split = split_heads(rows, heads, "projection");
+            map_heads<T, Arch>(executor, scratch, map, split, split);
+            return view<T const, 4>(split);
+        } else {
+            auto const split = heads == 1 ? source : split_heads(source, heads, "source");
+            auto const rows = fresh(split.extents);
+            map_heads<T, Arch>(executor, scratch, map, split, rows);
+            return view<T const, 4>(rows);
+        }
+    } else if constexpr (!linear_map<Map>) {
+        return view<std::remove_const_t<Source> const, 4>(heads == 1 ? source : split_heads(source, heads, "source"));
     } else {
-        extents_t<4> const extents{source.extent(0), 1, source.extent(2), outputs_of(map)};
-        view<T, 4> const rows(scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents);
+        auto const rows = fresh({source.extent(0), 1, source.extent(2), outputs_of(map)});
         matrix_product<T, Arch>(executor, scratch, map, source, rows);
         return view<T const, 4>(split_heads(rows, heads, "projection"));
     }

@@ -7,6 +7,9 @@
 #include <fovea/kernel/pairwise.hpp>
 #include <fovea/kernel/transform.hpp>
 
+#include <algorithm>
+#include <functional>
+
 namespace fovea::driver {
 
 /// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
@@ -43,15 +46,14 @@ struct row_tile {
         first_row = first;
         rows = count;
         with_rows<tile>(count, [&](auto n) { step = n; });
-        index_t const features = operands.features();
-        std::fill_n(products, packed::products * features * step, T{0});
         factorable = true;
         for (index_t r = 0; r < step; ++r) {
             index_t const row = std::min(first + r, first + count - 1);
             facts[r] = {batch, key_head * operands.group() + row % operands.group(), row / operands.group(),
-                        operands.queries(), operands.keys(), features};
+                        operands.queries(), operands.keys(), operands.features()};
             if (r < count) prepare_row(operands, parts, r);
         }
+        prepare_products(operands, parts);
     }
 
     /// What the rows and a range of keys span, for interval readings.
@@ -94,6 +96,7 @@ struct row_tile {
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
             });
         }
+        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>> && std::none_of(mixed + first, mixed + last, std::identity{})) return;
         for (index_t r = 0; r < rows; ++r) {
             T const* const key_terms = packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
             for (index_t p = first; p < last; ++p) {
@@ -120,13 +123,6 @@ private:
         plan::for_each_part(parts.rows, [&](auto const& t) {
             terms[r * row_terms + term++] = static_cast<T>(evaluate(t.expression, here));
         });
-        index_t plane = 0;
-        plan::for_each_part(parts.products, [&](auto const& p) {
-            auto const scale = static_cast<T>(evaluate(p.scale, here));
-            kernel::index_environment<T, Arch, index_t> const& base = here;
-            kernel::scatter_features<T, Arch>(p.of_query, base, features, row.dim, scale,
-                                              products + plane++ * row.dim * step + r, step);
-        });
         index_t factor = 0;
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
             plan::for_each_part(pair.factors.queries, [&](auto const& body) {
@@ -136,6 +132,29 @@ private:
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
                     factorable = factorable && kernel::within_exponential_range(to, row.dim);
             });
+        });
+    }
+
+    /// The factors of the queries in matrix products, rows side by side: (features, step).
+    void prepare_products(Operands const& operands, Parts const& parts) {
+        index_t plane = 0;
+        plan::for_each_part(parts.products, [&](auto const& p) {
+            auto const row = [&](index_t r) FOVEA_LAMBDA {
+                return operands.query.place(facts[r].batch, facts[r].head, facts[r].q_idx, 0);
+            };
+            auto const base = [&](index_t r) FOVEA_LAMBDA {
+                return kernel::index_environment<T, Arch, index_t>{facts[r], 0};
+            };
+            T scales[tile::rows];
+            for (index_t r = 0; r < rows; ++r) {
+                using element = std::remove_cvref_t<decltype(*row(r))>;
+                kernel::single_environment<T, Arch, element, element> const here{
+                    base(r), row(r), row(r), facts[r].dim, facts[r].dim};
+                scales[r] = static_cast<T>(evaluate(p.scale, here));
+            }
+            kernel::transpose_features<T, Arch>(
+                p.of_query, row, base, [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, rows, step, rows, facts[0].dim,
+                products + plane++ * facts[0].dim * step, step);
         });
     }
 

@@ -4,17 +4,20 @@
 #include <fovea/driver/arena.hpp>
 
 #include <deque>
+#include <memory>
+#include <vector>
 
 namespace fovea {
 
 /// workspace: the scratch memory of calls, kept by the caller so that repeated calls allocate nothing.
 ///
-/// One call at a time may use it. Its size is linear in the number of queries and keys.
+/// One call at a time may use it. Its size is linear in the number of queries and keys. What sets many bytes at once is
+/// always inlined, so that units built for several architectures share no vector instruction.
 class workspace {
 public:
     /// The scratch of one worker. The deque keeps references valid while it grows.
     arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
-    void prepare(index_t workers) {
+    FOVEA_INLINE void prepare(index_t workers) {
         while (static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
         shared_.clear();
         for (auto& a : arenas_) {
@@ -35,9 +38,16 @@ public:
         return all;
     }
 
+    /// Workspaces of calls that run side by side, one for each worker.
+    workspace& part(index_t worker) { return *parts_[static_cast<std::size_t>(worker)]; }
+    void prepare_parts(index_t workers) {
+        while (static_cast<index_t>(parts_.size()) < workers) parts_.push_back(std::make_unique<workspace>());
+    }
+
 private:
     std::deque<arena> arenas_;
     arena shared_;
+    std::vector<std::unique_ptr<workspace>> parts_;
 };
 
 }  // namespace fovea

@@ -12,6 +12,13 @@ inline constexpr bool uses = (std::is_same_v<E, Placeholder> || ...);
 template <class Operation, class... Children, class... Placeholder>
 inline constexpr bool uses<node<Operation, Children...>, Placeholder...> = (uses<Children, Placeholder...> || ...);
 
+/// The same, but what stands inside a sum does not count.
+template <class E, class... Placeholder>
+inline constexpr bool uses_outside_sum = (std::is_same_v<E, Placeholder> || ...);
+template <class Operation, class... Children, class... Placeholder>
+inline constexpr bool uses_outside_sum<node<Operation, Children...>, Placeholder...> =
+    !std::is_same_v<Operation, operations::sum> && (uses_outside_sum<Children, Placeholder...> || ...);
+
 /// True where the expression contains a sum over features.
 template <class E>
 inline constexpr bool has_sum = false;
@@ -22,7 +29,30 @@ inline constexpr bool has_sum<node<operations::sum, Body>> = true;
 
 /// True where the value is the same for all keys that one query sees: no key, no key position, no score.
 template <class E>
-inline constexpr bool same_for_all_keys = !uses<E, k_t, kv_idx_t, score_t>;
+inline constexpr bool same_for_all_keys = !uses<E, k_t, kv_idx_t, edge_t, score_t>;
+
+/// True where an expression is an integer: positions, lengths, tables of integers, and what is computed of them.
+template <class E>
+inline constexpr bool is_whole_number = std::is_same_v<E, literal<index_t>>;
+template <fixed_string Name>
+inline constexpr bool is_whole_number<placeholder<Name>> =
+    !std::is_same_v<placeholder<Name>, q_t> && !std::is_same_v<placeholder<Name>, k_t> &&
+    !std::is_same_v<placeholder<Name>, score_t> && !std::is_same_v<placeholder<Name>, weight_t> &&
+    !std::is_same_v<placeholder<Name>, out_t>;
+template <class T, int Rank, class... Indices>
+inline constexpr bool is_whole_number<node<at_operation, parameter<T, Rank>, Indices...>> =
+    std::is_integral_v<T> && !std::is_same_v<T, bool>;
+template <class Condition, class A, class B>
+inline constexpr bool is_whole_number<node<operations::select, Condition, A, B>> =
+    is_whole_number<A> && is_whole_number<B>;
+template <class Operation, class... Operands>
+    requires(std::is_same_v<Operation, operations::plus> || std::is_same_v<Operation, operations::minus> ||
+             std::is_same_v<Operation, operations::times> || std::is_same_v<Operation, operations::divided> ||
+             std::is_same_v<Operation, operations::modulo> || std::is_same_v<Operation, operations::min> ||
+             std::is_same_v<Operation, operations::max> || std::is_same_v<Operation, operations::negate> ||
+             std::is_same_v<Operation, operations::abs> || std::is_same_v<Operation, operations::square> ||
+             std::is_same_v<Operation, operations::relu>)
+inline constexpr bool is_whole_number<node<Operation, Operands...>> = (is_whole_number<Operands> && ...);
 
 /// True where an expression is a condition rather than a number.
 template <class E>

@@ -41,7 +41,7 @@ auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<
         index_t offset = 0;
         for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis) offset += position[axis].lo * table.strides[axis];
         for (index_t i = inner.lo; i <= inner.hi; ++i, first = false) {
-            auto const value = static_cast<number>(table.data[offset + i]);
+            auto const value = static_cast<number>(table.data[offset + i * table.stride(Rank - 1)]);
             if (value != value) return interval<number>::everything();
             range = first ? interval<number>{value} : interval<number>{std::min(range.lo, value), std::max(range.hi, value)};
         }
@@ -64,6 +64,7 @@ struct bound_environment {
     constexpr auto operator()(q_len_t) const { return interval<index_t>(where.q_len); }
     constexpr auto operator()(kv_len_t) const { return interval<index_t>(where.kv_len); }
     constexpr auto operator()(dim_t) const { return interval<index_t>(where.dim); }
+    constexpr auto operator()(edge_t) const { return interval<index_t>::everything(); }
     constexpr auto operator()(score_t) const { return interval<double>::everything(); }
     constexpr auto sum(auto const&) const { return interval<double>::everything(); }
 

@@ -44,6 +44,10 @@ constexpr auto tanh(A const& a) {
     return detail::build<operations::tanh>(a);
 }
 template <expression A>
+constexpr auto erf(A const& a) {
+    return detail::build<operations::erf>(a);
+}
+template <expression A>
 constexpr auto sqrt(A const& a) {
     return detail::build<operations::sqrt>(a);
 }
@@ -56,6 +60,18 @@ constexpr auto rsqrt(A const& a) {
 template <expression A>
 constexpr auto sigmoid(A const& a) {
     return detail::build<operations::sigmoid>(a);
+}
+
+/// silu(a) = a sigmoid(a)
+template <expression A>
+constexpr auto silu(A const& a) {
+    return detail::build<operations::silu>(a);
+}
+
+/// gelu(a) = a (1 + erf(a / sqrt(2))) / 2
+template <expression A>
+constexpr auto gelu(A const& a) {
+    return detail::build<operations::gelu>(a);
 }
 
 /// relu(a) = max(a, 0)
@@ -74,6 +90,13 @@ constexpr auto leaky_relu(A const& a, Slope const& slope) {
 template <expression A>
 constexpr auto elu(A const& a) {
     return detail::build<operations::elu>(a);
+}
+
+/// random: a number between 0 and 1 for each pair of each head, evenly spread; the same for the same seed on any machine,
+/// for any number of threads. Different seeds give numbers that have nothing to do with each other.
+constexpr auto random(index_t seed) {
+    using namespace placeholders;
+    return make_node<operations::random>(as_expression(seed), batch, head, q_idx, kv_idx);
 }
 
 /// sum: adds an expression of q and k (and of parameters) over the features.

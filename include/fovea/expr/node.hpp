@@ -2,6 +2,9 @@
 // An expression is a small tree of values: an operation and its children. It owns nothing and refers to no temporary.
 #pragma once
 
+#include <fovea/core/diagnose.hpp>
+
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -46,6 +49,11 @@ struct node : detail::children_at<std::index_sequence_for<Children...>, Children
     using operation = Operation;
     static constexpr std::size_t arity = sizeof...(Children);
     using detail::children_at<std::index_sequence_for<Children...>, Children...>::children_at;
+
+    template <std::same_as<bool> B>
+    explicit constexpr operator B() const {
+        return value_of_unknown<node>();
+    }
 };
 
 /// An expression: a node, a placeholder, a literal or a parameter.

@@ -171,6 +171,13 @@ struct tanh {
         return tanh(a);
     }
 };
+struct erf {
+    static constexpr std::string_view name = "erf";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::erf;
+        return erf(a);
+    }
+};
 struct sqrt {
     static constexpr std::string_view name = "sqrt";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
@@ -186,6 +193,17 @@ struct sigmoid {
     static constexpr std::string_view name = "sigmoid";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / (1 + exp::apply(-a)); }
 };
+struct silu {
+    static constexpr std::string_view name = "silu";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return a * sigmoid::apply(a); }
+};
+struct gelu {
+    static constexpr std::string_view name = "gelu";
+    static constexpr double sqrt_half = 0.70710678118654752440;
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        return times::apply(times::apply(0.5, a), plus::apply(1.0, erf::apply(times::apply(sqrt_half, a))));
+    }
+};
 struct relu {
     static constexpr std::string_view name = "relu";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return max::apply(0, a); }
@@ -200,6 +218,15 @@ struct elu {
     static constexpr std::string_view name = "elu";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         return plus::apply(max::apply(0, a), exp::apply(min::apply(0, a)) - 1);
+    }
+};
+
+// A random number for each pair: of a seed, batch, head, query and key.
+struct random {
+    static constexpr std::string_view name = "random";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& seed, auto const& b, auto const& h, auto const& q, auto const& k) {
+        using scalar::uniform_of_pair;
+        return uniform_of_pair(seed, b, h, q, k);
     }
 };
 

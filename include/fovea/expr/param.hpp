@@ -23,6 +23,11 @@ struct parameter {
     static constexpr int rank = Rank;
     view<T const, Rank> table;
 
+    template <std::same_as<bool> B>
+    explicit constexpr operator B() const {
+        return value_of_unknown<parameter>();
+    }
+
     template <operand Index>
     constexpr auto operator[](Index const& at) const {
         return node<at_operation, parameter, expression_of<Index>>{*this, as_expression(at)};
@@ -51,6 +56,11 @@ struct node<at_operation, parameter<T, Rank>, Indices...>
             return node<at_operation, parameter<T, Rank>, Indices..., expression_of<Index>>{children...,
                                                                                          as_expression(at)};
         });
+    }
+
+    template <std::same_as<bool> B>
+    explicit constexpr operator B() const {
+        return value_of_unknown<node>();
     }
 };
 
@@ -95,8 +105,10 @@ template <class Range>
 constexpr auto param(Range&& range) {
     static_assert(std::ranges::borrowed_range<Range>,
                   "fovea: param keeps a view, and this container is a temporary that ends with the statement");
-    using element = std::remove_reference_t<decltype(*std::ranges::data(range))>;
-    return param(view<element const, 1>(std::ranges::data(range), {static_cast<index_t>(std::ranges::size(range))}));
+    using element = std::remove_cvref_t<decltype(*std::ranges::cdata(range))>;
+    auto const size = static_cast<index_t>(std::ranges::size(range));
+    if constexpr (!std::ranges::borrowed_range<Range>) return parameter<element, 1>();
+    else return param(view<element const, 1>(std::ranges::data(range), {size}));
 }
 
 template <class Owner>
@@ -104,6 +116,7 @@ template <class Owner>
 constexpr auto param(Owner const&&) {
     static_assert(std::is_reference_v<Owner>,
                   "fovea: param keeps a view, and this container is a temporary that ends with the statement");
+    return decltype(param(std::declval<Owner&>()))();
 }
 
 }  // namespace fovea

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/diagnose.hpp>
 #include <fovea/core/fixed_string.hpp>
 
+#include <concepts>
 #include <type_traits>
 
 namespace fovea {
@@ -12,6 +14,11 @@ template <fixed_string Name>
 struct placeholder {
     using expression_tag = void;
     static constexpr auto name = Name;
+
+    template <std::same_as<bool> B>
+    explicit constexpr operator B() const {
+        return value_of_unknown<placeholder>();
+    }
 };
 
 /// The names an expression may use.
@@ -19,9 +26,11 @@ namespace placeholders {
 inline constexpr placeholder<"q"> q{};            // a feature of the query, inside sum()
 inline constexpr placeholder<"k"> k{};            // a feature of the key, inside sum()
 inline constexpr placeholder<"score"> score{};    // what has been computed so far, inside rescore()
+inline constexpr placeholder<"weight"> weight{};  // what the normalizer gave, inside reweight()
 inline constexpr placeholder<"out"> out{};        // a feature of the result, inside map()
 inline constexpr placeholder<"q_idx"> q_idx{};    // position of the query
 inline constexpr placeholder<"kv_idx"> kv_idx{};  // position of the key
+inline constexpr placeholder<"edge"> edge{};      // number of the edge in a list of keys, such as a graph
 inline constexpr placeholder<"head"> head{};      // query head
 inline constexpr placeholder<"batch"> batch{};    // element of the batch
 inline constexpr placeholder<"dim"> dim{};        // number of features that are summed
@@ -37,9 +46,11 @@ using type_of = std::remove_cvref_t<decltype(Placeholder)>;
 using q_t = detail::type_of<placeholders::q>;
 using k_t = detail::type_of<placeholders::k>;
 using score_t = detail::type_of<placeholders::score>;
+using weight_t = detail::type_of<placeholders::weight>;
 using out_t = detail::type_of<placeholders::out>;
 using q_idx_t = detail::type_of<placeholders::q_idx>;
 using kv_idx_t = detail::type_of<placeholders::kv_idx>;
+using edge_t = detail::type_of<placeholders::edge>;
 using head_t = detail::type_of<placeholders::head>;
 using batch_t = detail::type_of<placeholders::batch>;
 using dim_t = detail::type_of<placeholders::dim>;

@@ -2,6 +2,7 @@
 // The arithmetic of expressions for plain numbers; batches and intervals bring theirs by argument-dependent lookup.
 #pragma once
 
+#include <fovea/core/counter_random.hpp>
 #include <fovea/core/index.hpp>
 
 #include <cmath>
@@ -69,6 +70,8 @@ template <class A>
 constexpr auto square(A a) {
     return a * a;
 }
+
+using fovea::uniform_of_pair;
 
 template <class A>
     requires numbers<A>

@@ -26,6 +26,7 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate>
                                   index_t sum_stride,
                                   T const* FOVEA_RESTRICT rescale) {  // (Rows)
     using vector = pack<T, Arch>;
+    constexpr index_t ahead = 16;  // keys
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
         vector const factor(rescale[r]);
@@ -33,6 +34,8 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate>
     });
     for (index_t k = 0; k < keys; ++k, values += value_stride) {
         vector value[Vectors];
+        if constexpr (Rows < Vectors + Vectors)  // few rows: values come and go as fast as memory gives them
+            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { __builtin_prefetch(values + ahead * value_stride + v * vector::lanes); });
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { value[v] = vector::load(values + v * vector::lanes); });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
             vector const weight(weights[r * weight_stride + k]);

@@ -16,6 +16,7 @@ struct row_facts {
     index_t q_len = 0;
     index_t kv_len = 0;
     index_t dim = 0;
+    index_t first_edge = 0;  // the number of its first key, where keys are listed
 };
 
 /// Names that stand for one number per row; the key positions are what `Keys` is: a number, or one per lane.
@@ -23,9 +24,14 @@ template <class T, class Arch, class Keys>
 struct index_environment {
     row_facts const& row;
     Keys keys;
+    index_t column = 0;  // of the (first) key in its row
 
     FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
     FOVEA_INLINE Keys operator()(kv_idx_t) const { return keys; }
+    FOVEA_INLINE auto operator()(edge_t) const {
+        if constexpr (std::is_same_v<Keys, index_t>) return row.first_edge + column;
+        else return positions<T, Arch>{row.first_edge + column};
+    }
     FOVEA_INLINE index_t operator()(head_t) const { return row.head; }
     FOVEA_INLINE index_t operator()(batch_t) const { return row.batch; }
     FOVEA_INLINE index_t operator()(q_len_t) const { return row.q_len; }
@@ -64,7 +70,8 @@ struct feature_environment : Base {
         if constexpr (sizeof...(Index) == Rank) {
             return Base::lookup(table, at...);
         } else {
-            static_assert(sizeof...(Index) + 1 == Rank, "fovea: inside sum() a table may have one free axis, the features");
+            static_assert(sizeof...(Index) + 1 == Rank,
+                          "fovea: a table has at most one axis without an index, the one of the features");
             index_t start = offset;
             int axis = 0;
             ((start += inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis), ++axis), ...);

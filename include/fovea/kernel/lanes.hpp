@@ -51,7 +51,8 @@ struct generic_lanes {
         std::copy_n(elements.begin(), std::min(n, count), to);
     }
 
-    /// True where scale() rounds to 0 and inf by itself; elsewhere its result must be a normal number.
+    /// True where scale() rounds to 0 and inf by itself and takes the floor of n, and where there is fraction();
+    /// elsewhere its result must be a normal number.
     static constexpr bool scale_saturates = false;
 
     /// a * 2^n for integral n.
@@ -64,6 +65,17 @@ struct generic_lanes {
 
     /// 1 / a to half a unit in the last place.
     FOVEA_INLINE static vector reciprocal(vector const& a) { return vector(T{1}) / a; }
+
+    /// As many vectors as one has lanes become the columns of what they were the rows of.
+    FOVEA_INLINE static void transpose(vector (&rows)[count]) {
+        constexpr auto n = static_cast<std::size_t>(count);
+        alignas(64) std::array<T, n * n> elements;
+        for (std::size_t i = 0; i < n; ++i) {
+            auto const row = stored(rows[i]);
+            for (std::size_t j = 0; j < n; ++j) elements[j * n + i] = row[j];
+        }
+        for (std::size_t i = 0; i < n; ++i) rows[i] = vector::load(elements.data() + i * n);
+    }
 
     /// The elements at the given offsets.
     template <class From, class Offset>
@@ -79,4 +91,5 @@ struct lanes_of : generic_lanes<T, Arch> {};
 
 }  // namespace fovea::kernel
 
+#include <fovea/kernel/arch/avx2.hpp>
 #include <fovea/kernel/arch/avx512.hpp>

@@ -59,6 +59,12 @@ FOVEA_INLINE auto as_array(I const& index) {
     else return spread(index).array();
 }
 
+/// Consecutive elements can be read at once: the index counts up by one from lane to lane.
+template <class I>
+inline constexpr bool counts_up = false;
+template <class T, class Arch>
+inline constexpr bool counts_up<positions<T, Arch, 1>> = true;
+
 /// table(indices...) where at least one index differs from lane to lane, or the number where none does.
 template <class T, class Arch, class Element, int Rank, class... Index>
     requires(sizeof...(Index) == Rank)
@@ -84,12 +90,11 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
                 },
                 arrays);
         };
-        if constexpr (is_positions<last_index> && std::is_floating_point_v<Element> && last_index::step == 1 &&
-                      ((std::integral<Index> ? 0 : 1) + ...) == 1) {
+        if constexpr (counts_up<last_index> && std::is_floating_point_v<Element> && ((std::integral<Index> ? 0 : 1) + ...) == 1) {
             auto const all = std::tie(index...);
             auto const first = std::get<Rank - 1>(all).first;
             index_t const extent = table.extent(Rank - 1);
-            if (first >= 0 && first < extent) {
+            if (first >= 0 && first < extent && table.stride(Rank - 1) == 1) {
                 index_t offset = first;
                 int axis = 0;
                 auto const add = [&](auto const& at) {

@@ -5,6 +5,7 @@
 #include <fovea/kernel/lanes.hpp>
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 namespace fovea::kernel {
@@ -36,6 +37,20 @@ inline constexpr auto expm1_series = [] {
         T factorial = 1;
         for (std::size_t i = 0; i < c.size(); ++i) c[i] = 1 / (factorial *= static_cast<T>(i + 1));
         return c;
+    }
+}();
+
+/// 2^r on 0 <= r <= 1: minimax, relative error 7.5e-8 of degree 5 in float, 3.1e-18 of degree 11 in double.
+template <class T>
+inline constexpr auto exp2_series = [] {
+    if constexpr (sizeof(T) == 4) {
+        return std::array<T, 6>{T(0.999999925067315968), T(0.693153073129445892),   T(0.240153617398228006),
+                                T(0.0558263171427028809), T(0.008989341115125989), T(0.00187757628181320011)};
+    } else {
+        return std::array<T, 12>{T(0.9999999999999999969454),    T(0.6931471805599462346037),    T(0.2402265069590547135855),
+                                 T(0.05550410866571114055036),   T(0.009618129098792621710025),  T(0.001333355866157575735228),
+                                 T(0.0001540351144649055245158), T(0.0000152531902488312433855), T(0.000001320819349574712151812),
+                                 T(1.025445737901455022272e-7),  T(6.554457162654839149083e-9),  T(6.272434464802889564822e-10)};
     }
 }();
 
@@ -71,6 +86,24 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
                       select(vector(highest) < x, vector(std::numeric_limits<T>::infinity()), result));
 }
 
+/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be 1 - 2^-24.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
+    using vector = pack<T, Arch>;
+    using lanes = lanes_of<T, Arch>;
+    if constexpr (lanes::scale_saturates) {
+        return lanes::scale(polynomial(lanes::fraction(x), detail::exp2_series<T>), x);
+    } else {
+        constexpr T lowest = sizeof(T) == 4 ? T(-126) : T(-1022), highest = sizeof(T) == 4 ? T(128) : T(1024);
+        constexpr T magic = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa: adding it rounds
+        auto const inside = min(vector(highest * (1 - std::numeric_limits<T>::epsilon() / 2)), max(vector(lowest), x));
+        auto const n = ((inside - vector(T(0.5))) + vector(magic)) - vector(magic);
+        auto const result = lanes::scale(polynomial(inside - n, detail::exp2_series<T>), n);
+        auto const above = select(x < vector(highest), result, vector(std::numeric_limits<T>::infinity()));
+        return select(x < vector(lowest), vector(T{0}), select(x == x, above, x));
+    }
+}
+
 /// tanh(x), within 5 ulp: -e / (2 + e) with e = exp(-2 |x|) - 1 computed without cancellation.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
@@ -81,6 +114,14 @@ FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
     auto const e = fma(two_n, r * polynomial(r, detail::expm1_series<T>), two_n - T{1});
     auto const magnitude = -e * lanes_of<T, Arch>::reciprocal(e + T{2});
     return select(x < vector(T{0}), -magnitude, magnitude);
+}
+
+/// erf(x), lane by lane as the standard library has it.
+template <class T, class Arch>
+inline pack<T, Arch> erf(pack<T, Arch> const& x) {
+    alignas(64) auto lane = lanes_of<T, Arch>::stored(x);
+    for (T& element : lane) element = std::erf(element);
+    return pack<T, Arch>::load(lane.data());
 }
 
 /// 1 / x, within 1 ulp.

@@ -28,7 +28,8 @@ struct pair_feature_environment : Base {
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
         if constexpr (sizeof...(Index) == Rank) return Base::lookup(table, at...);
-        else return static_cast<T>(look_up<T, Arch>(table, at..., feature));
+        else if constexpr ((std::integral<Index> && ...)) return static_cast<T>(look_up<T, Arch>(table, at..., feature));
+        else return look_up<T, Arch>(table, at..., feature);
     }
 };
 

@@ -23,6 +23,42 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
     }
 }
 
+/// Rows of features through a body, side by side: to[f * stride + i] = scale(i) * body(row i)[f] for i < count, and
+/// zeros up to `room`. `row(i)` is the pointer to a row, `base(i)` what names mean there. Rows are asked for ahead of
+/// their use as far as there are any, `present` in all.
+template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
+FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale, index_t count,
+                                     index_t room, index_t present, index_t features, T* to, index_t stride) {
+    using vector = pack<T, Arch>;
+    using lanes = lanes_of<T, Arch>;
+    using element = std::remove_cvref_t<decltype(*row(0))>;
+    constexpr index_t ahead = vector::lanes;
+    for (index_t first = 0; first < room; first += vector::lanes) {
+        index_t const rows = std::min<index_t>(count - first, vector::lanes);
+        index_t const kept = std::min<index_t>(room - first, vector::lanes);
+        for (index_t f = 0; f < features; f += vector::lanes) {
+            vector block[vector::lanes];
+            for (index_t i = 0; i < vector::lanes; ++i) {
+                if (first + i + ahead < present) __builtin_prefetch(row(first + i + ahead) + f);
+                if (i >= rows) {
+                    block[i] = vector(T{0});
+                } else if constexpr (std::is_same_v<Body, q_t> || std::is_same_v<Body, k_t>) {
+                    block[i] = load_as<T, Arch>(row(first + i) + f, features - f) * vector(scale(first + i));
+                } else {
+                    feature_environment<T, Arch, element, element, std::remove_cvref_t<decltype(base(0))>> const here{
+                        base(first + i), row(first + i), row(first + i), f, features - f};
+                    block[i] = as_pack<T, Arch>(evaluate(body, here)) * vector(scale(first + i));
+                }
+            }
+            lanes::transpose(block);
+            for (index_t c = 0; c < std::min(features - f, vector::lanes); ++c) {
+                if (kept == vector::lanes) block[c].store(to + (f + c) * stride + first);
+                else lanes::store(block[c], to + (f + c) * stride + first, kept);
+            }
+        }
+    }
+}
+
 /// True where n numbers and their products with others like them stay clear of the ends of the range of T:
 /// what tanh_of_product asks of its exponentials.
 template <class T>

@@ -5,6 +5,9 @@
 #include <fovea/kernel/math.hpp>
 #include <fovea/spec/row.hpp>
 
+#include <array>
+#include <tuple>
+
 namespace fovea::kernel {
 
 /// The kth key of a row is the key at first + k.
@@ -72,6 +75,64 @@ struct packed_row {
         return lanes::sum((sum0 + sum1) + (sum2 + sum3));
     }
 
+    FOVEA_INLINE void rescale(T factor) const {
+        T* const from = scores;
+        for (index_t p = 0; p < packs; ++p) (vector::load(from + p * width) * vector(factor)).store(from + p * width);
+    }
+
+    template <class F>
+    FOVEA_INLINE T sum(F f) const {
+        vector total(T{0});
+        for (index_t p = 0; p < packs; ++p) {
+            auto const score = vector::load(scores + p * width);
+            total = total + select(score == vector(excluded<T>), vector(T{0}), vector(f(score)));
+        }
+        return lanes::sum(total);
+    }
+
+    template <class F>
+    FOVEA_INLINE auto sums(F f) const {
+        constexpr std::size_t count = std::tuple_size_v<decltype(f(vector(T{0})))>;
+        vector total[count];
+        for (auto& t : total) t = vector(T{0});
+        for (index_t p = 0; p < packs; ++p) {
+            auto const score = vector::load(scores + p * width);
+            auto const excluded_lanes = score == vector(excluded<T>);
+            auto const terms = f(score);
+            for (std::size_t n = 0; n < count; ++n)
+                total[n] = total[n] + select(excluded_lanes, vector(T{0}), terms[n]);
+        }
+        std::array<T, count> result;
+        for (std::size_t n = 0; n < count; ++n) result[n] = lanes::sum(total[n]);
+        return result;
+    }
+
+    packed_row at_least(T limit, row_room<T>& room) const {
+        static_assert(row_room<T>::size % width == 0);
+        index_t count = 0;
+        for (index_t p = 0; p < packs; ++p) {
+            if (!(vector::load(scores + p * width) >= vector(limit)).any()) continue;
+            if (count + width > room.size) return *this;
+            for (index_t i = p * width; i < (p + 1) * width; ++i) {  // without a branch that depends on a score
+                room.scores[count] = scores[i];
+                count += scores[i] >= limit;
+            }
+        }
+        index_t const filled = (count + width - 1) / width;
+        while (count < filled * width) room.scores[count++] = excluded<T>;
+        return {room.scores, filled, {}};
+    }
+
+    template <class F>
+    FOVEA_INLINE T max_of(F f) const {
+        vector greatest(excluded<T>);
+        for (index_t p = 0; p < packs; ++p) {
+            auto const score = vector::load(scores + p * width);
+            greatest = greater(greatest, select(score == vector(excluded<T>), score, vector(f(score))));
+        }
+        return lanes::max(greatest);
+    }
+
 private:
     /// The greatest scores, lane by lane.
     FOVEA_INLINE vector lane_max() const {
@@ -79,15 +140,17 @@ private:
         vector max0(excluded<T>), max1(excluded<T>), max2(excluded<T>), max3(excluded<T>);
         index_t p = 0;
         for (index_t const whole = packs - packs % 4; p < whole; p += 4) {
-            max0 = max_of(max0, vector::load(from + p * width));
-            max1 = max_of(max1, vector::load(from + (p + 1) * width));
-            max2 = max_of(max2, vector::load(from + (p + 2) * width));
-            max3 = max_of(max3, vector::load(from + (p + 3) * width));
+            max0 = greater(max0, vector::load(from + p * width));
+            max1 = greater(max1, vector::load(from + (p + 1) * width));
+            max2 = greater(max2, vector::load(from + (p + 2) * width));
+            max3 = greater(max3, vector::load(from + (p + 3) * width));
         }
-        for (; p < packs; ++p) max0 = max_of(max0, vector::load(from + p * width));
-        return max_of(max_of(max0, max1), max_of(max2, max3));
+        for (; p < packs; ++p) max0 = greater(max0, vector::load(from + p * width));
+        return greater(greater(max0, max1), greater(max2, max3));
     }
-    FOVEA_INLINE static vector max_of(vector const& a, vector const& b) { return {vector::operations::max(a.value, b.value)}; }
+    FOVEA_INLINE static vector greater(vector const& a, vector const& b) {
+        return {vector::operations::max(a.value, b.value)};
+    }
 
     /// A pack of scores becomes f of it; 0 for excluded ones, unless the normalizer says that f gives that itself.
     template <class F>

@@ -5,6 +5,8 @@
 #include <fovea/expr/literal.hpp>
 #include <fovea/spec/pipe.hpp>
 
+#include <concepts>
+
 namespace fovea {
 
 /// neighbors: the keys of a query are the neighbours of a node, so only edges are visited.
@@ -26,5 +28,11 @@ struct neighbors_t : stage<role::mask> {
 };
 
 constexpr neighbors_t neighbors(graph_view graph) { return neighbors_t(graph); }
+template <std::same_as<graph> Temporary>
+constexpr neighbors_t neighbors(Temporary&&) {
+    static_assert(never<Temporary>,
+                  "fovea: neighbors keeps a view, and this graph is a temporary that ends with the statement");
+    return {};
+}
 
 }  // namespace fovea

@@ -26,12 +26,16 @@ struct where_t : stage<role::mask> {
 };
 
 template <fovea::expression E>
-constexpr where_t<E> where(E const& e) {
-    static_assert(!uses<E, score_t>,
+constexpr auto where(E const& e) {
+    constexpr bool uses_score = uses<E, score_t, weight_t, out_t>;
+    constexpr bool uses_features = uses<E, q_t, k_t>;
+    constexpr bool is_number = !uses_score && !uses_features && !is_condition<E>;
+    static_assert(!uses_score,
                   "fovea: a mask may use indices only; it uses score. For a threshold on scores, use rescore");
-    static_assert(!uses<E, q_t, k_t>, "fovea: a mask may use indices only; it uses features of query or key");
-    static_assert(is_condition<E>, "fovea: where needs a condition, such as kv_idx <= q_idx; this is a number");
-    return where_t<E>(e);
+    static_assert(!uses_features, "fovea: a mask may use indices only; it uses features of query or key");
+    static_assert(!is_number, "fovea: where needs a condition, such as kv_idx <= q_idx; this is a number");
+    if constexpr (uses_score || uses_features || is_number) return ill_formed{};
+    else return where_t<E>(e);
 }
 
 template <class F>

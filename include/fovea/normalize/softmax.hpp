@@ -4,13 +4,16 @@
 #include <fovea/spec/pipe.hpp>
 
 #include <cmath>
+#include <limits>
+#include <numbers>
+#include <type_traits>
 #include <utility>
 
 namespace fovea {
 
 /// softmax: weights proportional to exp(score), summing to one over the keys a query sees.
 ///
-///     w_j = exp(s_j - m) / sum_k exp(s_k - m),   m close to max_k s_k
+///     w_j = 2^(s_j log2 e - c) / sum_k 2^(s_k log2 e - c),   c = m log2 e with m close to max_k s_k
 ///
 /// Streaming: two numbers per query (m, sum) are carried from tile to tile; scores are never stored.
 /// m follows the maximum only when that has grown by more than `slack`, so most tiles rescale nothing.
@@ -19,7 +22,7 @@ namespace fovea {
 struct softmax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "softmax";
     static constexpr bool excluded_vanish = true;  // exp(-inf) is 0
-    static constexpr double slack = 8;  // exp(8) leaves room in float32 sums of 2^100 keys
+    static constexpr double slack = 8;             // exp(8) leaves room in float32 sums of 2^100 keys
 
     template <class T>
     struct state {
@@ -31,14 +34,17 @@ struct softmax_t : stage<role::normalizer> {
     static constexpr T fold(state<T>& s, Row const& row) {
         T rescale = 1;
         if (row.any_above(s.max + T(slack))) {  // also for the first keys: any score is above -inf
-            T const greatest = row.max();
-            rescale = s.max == excluded<T> ? T(0) : std::exp(s.max - greatest);
-            s.max = greatest;
+            T const before = s.max;
+            s.max = row.max();
+            rescale = factor(before, s.max);
         }
-        T const shift = s.max == excluded<T> ? T(0) : s.max;
-        T const added = row.map_and_sum([shift](auto s_j) __attribute__((always_inline)) {
-            using std::exp;
-            return exp(s_j - shift);
+        T const scale = is_huge(s.max) ? T(1) : std::numbers::log2e_v<T>;
+        T const shift = s.max == excluded<T> ? T(0) : s.max * scale;
+        T const added = row.map_and_sum([scale, shift](auto s_j) __attribute__((always_inline)) {
+            using std::exp2;
+            using std::fma;
+            using value = std::remove_cvref_t<decltype(s_j)>;
+            return exp2(fma(s_j, value(scale), value(-shift)));
         });
         s.sum = s.sum * rescale + added;
         return rescale;
@@ -47,8 +53,7 @@ struct softmax_t : stage<role::normalizer> {
     template <class T>
     static constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) {
         T const max = s.max > other.max ? s.max : other.max;
-        auto const factor = [max](T m) { return m == excluded<T> ? T(0) : std::exp(m - max); };
-        std::pair<T, T> const factors{factor(s.max), factor(other.max)};
+        std::pair<T, T> const factors{factor(s.max, max), factor(other.max, max)};
         s = {max, s.sum * factors.first + other.sum * factors.second};
         return factors;
     }
@@ -61,6 +66,22 @@ struct softmax_t : stage<role::normalizer> {
     template <class T>
     static T log_sum(state<T> const& s) {
         return s.sum == 0 ? excluded<T> : s.max + std::log(s.sum);
+    }
+
+private:
+    /// Whether a score is so great that any other is equal to it or too far from it to matter, in whatever base: then
+    /// 2 is the base, since what is rounded off the product with log2 e would exceed the range of exponents.
+    template <class T>
+    static constexpr bool is_huge(T score) {
+        constexpr T limit = 64 / std::numeric_limits<T>::epsilon();  // above, neighbours are 64 apart
+        return score > limit || score < -limit;
+    }
+    /// What weights relative to one maximum are worth relative to another; exponents are rounded as in fold.
+    template <class T>
+    static constexpr T factor(T from, T to) {
+        if (from == excluded<T>) return T(0);
+        if (is_huge(from) || is_huge(to)) return std::exp2(from - to);
+        return std::exp2(from * std::numbers::log2e_v<T> - to * std::numbers::log2e_v<T>);
     }
 };
 inline constexpr softmax_t softmax{};

@@ -12,6 +12,7 @@ namespace fovea {
 /// Elementwise: nothing is carried from key to key.
 struct unnormalized_t : stage<role::normalizer> {
     static constexpr std::string_view name = "unnormalized";
+    static constexpr bool weights_are_scores = true;
     template <class V>
     static constexpr V weight(V score) {
         return score;

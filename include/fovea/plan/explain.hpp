@@ -6,6 +6,7 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/reweighting.hpp>
 #include <fovea/plan/tile.hpp>
 
 #include <algorithm>
@@ -35,9 +36,10 @@ std::string explain_score(Lowered const& score) {
 /// How a normalizer is run.
 template <class Normalize>
 std::string explain_normalizer(Normalize const& n) {
-    using how = normalizing<Normalize, double>;
+    using how = normalizing<std::remove_cvref_t<decltype(normalizer_of(n))>, double>;
     std::string const name = describe(n);
-    if constexpr (how::selects) return name + ", one key for each query: values are read only for the keys that win";
+    if constexpr (is_reweighted<Normalize> && !scales_weight<decltype(reweighting_of(n))>) return name + ", whole rows: weights are changed once they are final";
+    else if constexpr (how::selects) return name + ", one key for each query: values are read only for the keys that win";
     else if constexpr (how::streams) return name + ", streaming: folded tile by tile";
     else if constexpr (how::elementwise) return name + ", elementwise: nothing is carried";
     else return name + ", whole rows: the scores of a few queries over all keys are kept";

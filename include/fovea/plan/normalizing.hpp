@@ -22,15 +22,16 @@ constexpr auto state_of() {
 /// How a normalizer is run: a piece of a row at a time where it can be, a whole row otherwise.
 template <normalizer Normalize, class T>
 struct normalizing {
-    using state = typename decltype(detail::state_of<Normalize, T>())::type;
-    static constexpr bool selects = one_hot_normalizer<Normalize>;
-    static constexpr bool streams = streaming_normalizer<Normalize>;
-    static constexpr bool elementwise = elementwise_normalizer<Normalize> && !streams && !selects;
+    using of_row = row_normalizer<Normalize, T>;  // what the functions below take
+    using state = typename decltype(detail::state_of<of_row, T>())::type;
+    static constexpr bool selects = one_hot_normalizer<of_row>;
+    static constexpr bool streams = streaming_normalizer<of_row>;
+    static constexpr bool elementwise = elementwise_normalizer<of_row> && !streams && !selects;
     static constexpr bool whole_row = !selects && !streams && !elementwise;
 
     /// Scores become weights; the factor for what was accumulated before them.
     template <class Row>
-    static T fold(Normalize const& n, state& s, Row const& row) {
+    static T fold(of_row const& n, state& s, Row const& row) {
         if constexpr (selects) {
             n.fold(s, row);
             return T{1};
@@ -45,25 +46,29 @@ struct normalizing {
         }
     }
 
-    static T finish(Normalize const& n, state const& s) {
+    static T finish(of_row const& n, state const& s) {
         if constexpr (streams) return static_cast<T>(n.finish(s));
         else return T{1};
     }
 
-    /// A whole row at once: its scores become its final weights.
+    /// A whole row at once: its scores become its final weights. A key that is listed twice wins once.
     template <class Row>
-    static void whole(Normalize const& n, state& s, Row const& row) {
+    static void whole(of_row const& n, state& s, Row const& row) {
         fold(n, s, row);
         if constexpr (selects) {
-            index_t const key = n.selected(s);
-            for (index_t i = 0; i < row.size(); ++i) row[i] = row.key(i) == key ? T{1} : T{0};
+            index_t winner = n.selected(s);
+            for (index_t i = 0; i < row.size(); ++i) {
+                bool const wins = winner >= 0 && row.key(i) == winner;
+                row[i] = wins ? T{1} : T{0};
+                if (wins) winner = -1;
+            }
         } else if constexpr (streams) {
             T const factor = finish(n, s);
-            for (index_t i = 0; i < row.size(); ++i) row[i] *= factor;
+            row.rescale(factor);
         }
     }
 
-    static T log_sum(Normalize const& n, state const& s) {
+    static T log_sum(of_row const& n, state const& s) {
         if constexpr (requires { n.log_sum(s); }) return static_cast<T>(n.log_sum(s));
         else return T{0};
     }

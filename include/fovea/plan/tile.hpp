@@ -15,6 +15,8 @@ struct tile {
     static constexpr int vectors = 2;
     static constexpr int rows = Arch::registers >= 32 ? 12 : 6;
     static constexpr int row_steps[] = {1, rows / 3, 2 * rows / 3, rows};  // register tiles for few queries
+    /// Vectors of a value that are met with `n` rows at a time: few rows leave registers for more of each value.
+    static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : vectors; }
     static constexpr index_t panel = index_t{vectors} * lanes;  // keys
     static constexpr index_t panels = 8;                        // panels of a block of keys
     static constexpr index_t block_keys = panels * panel;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/as_view.hpp>
 #include <fovea/project/as_is.hpp>
 #include <fovea/project/linear.hpp>
+#include <fovea/spec/headwise.hpp>
 #include <fovea/spec/heads.hpp>
 #include <fovea/spec/pipe.hpp>
 
@@ -12,7 +14,8 @@ namespace fovea {
 ///
 ///     project(Wq, Wk, Wv)    project(Wq, Wk, as_is, heads<32, 8>)    project(linear(Wq, bq), as_is, as_is)
 ///
-/// A bare matrix stands for linear(matrix). Head h takes the features h * d ... of a projected row.
+/// A bare matrix stands for linear(matrix). Head h takes the features h * d ... of a projected row. Behind a row map
+/// stand maps of each head: Wq | rms_normalized | rotary, as_is | rotary. Sources with heads of their own keep them.
 /// Cost: one matrix product per role; roles that read the same source through the same matrix share it.
 template <row_map Query, row_map Key, row_map Value, class Heads>
 struct project_t : stage<role::projection> {
@@ -39,8 +42,17 @@ constexpr auto as_row_map(M& m) {
 }
 }  // namespace detail
 
+/// matrix | map of heads
+template <class Matrix, head_map Map>
+    requires requires(Matrix& m) { linear(m); }
+constexpr auto operator|(Matrix& matrix, Map const& map) {
+    return linear(matrix) | map;
+}
+
 template <class Query, class Key, class Value, int QueryHeads = 1, int KeyValueHeads = 1>
 constexpr auto project(Query&& q, Key&& k, Value&& v, heads_t<QueryHeads, KeyValueHeads> = {}) {
+    static_assert(!is_temporary_owner<Query> && !is_temporary_owner<Key> && !is_temporary_owner<Value>,
+                  "fovea: project keeps views, and one of these matrices is a temporary that ends with the statement");
     auto const query = detail::as_row_map(q);
     auto const key = detail::as_row_map(k);
     auto const value = detail::as_row_map(v);

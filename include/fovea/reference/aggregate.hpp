@@ -5,6 +5,7 @@
 #include <fovea/reference/environment.hpp>
 #include <fovea/reference/normalize.hpp>
 #include <fovea/reference/project.hpp>
+#include <fovea/spec/outputs.hpp>
 
 #include <numeric>
 #include <span>
@@ -12,12 +13,11 @@
 
 namespace fovea::reference {
 
-/// The keys and the weights of one query, and the logarithm of their sum.
+/// The keys and the weights of one query.
 template <class Real>
 struct weighted_keys {
     std::vector<index_t> keys;
     std::vector<Real> weights;
-    Real log_sum = excluded<Real>;
 };
 
 /// The keys that a mask offers to a query: those it lists, or all.
@@ -33,10 +33,12 @@ std::vector<index_t> candidates(M const& m, index_t query, index_t key_count) {
     return keys;
 }
 
-/// The weights of one query: score, mask and normalizer. A pair that is masked, or whose score is -inf, takes no part.
-template <attention_spec A, class Real>
-weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, index_t batch, index_t head,
-                          index_t query) {
+/// The weights of one query: score, mask, normalizer, reweighting; the outputs see them on the way. A pair that is
+/// masked, or whose score is -inf, takes no part.
+template <attention_spec A, class Real, class... Bound>
+weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, row_place const& place,
+                          Bound const&... outputs) {
+    auto const [batch, head, query] = place;
     auto const score = a.score.expression();
     auto const visible = a.mask.predicate();
     auto const features = [](array<Real> const& rows, index_t b, index_t h, index_t n) {
@@ -46,47 +48,90 @@ weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, in
     pair_environment<Real> at{{{}, batch, head, query, 0, x.query.extent(2), x.key.extent(2), x.query.extent(3)},
                               features(x.query, batch, head, query),
                               {}};
+    if constexpr (enumerating_mask<decltype(a.mask)>)
+        at.edge_number = a.mask.neighbor_list().offsets[static_cast<std::size_t>(query)];
     weighted_keys<Real> result;
+    std::vector<index_t> edges;
     for (auto const key : candidates(a.mask, query, x.key.extent(2))) {
         at.key = key;
-        if (!evaluate(visible, static_cast<index_environment<Real> const&>(at))) continue;
-        at.key_features = features(x.key, batch, head / group, key);
-        auto const s = static_cast<Real>(evaluate(score, at));
-        if (s == excluded<Real>) continue;
-        result.keys.push_back(key);
-        result.weights.push_back(s);
+        auto const edge = at.edge_number;
+        bool const takes_part = evaluate(visible, static_cast<index_environment<Real> const&>(at));
+        if (takes_part) {
+            at.key_features = features(x.key, batch, head / group, key);
+            auto const s = static_cast<Real>(evaluate(score, at));
+            if (s != excluded<Real>) {
+                result.keys.push_back(key);
+                result.weights.push_back(s);
+                edges.push_back(edge);
+            }
+        }
+        at.edge_number = edge + 1;
     }
-    result.log_sum = normalize(a.normalize, row<Real>{result.weights, result.keys});
+    row<Real> const all{result.weights, result.keys};
+    [[maybe_unused]] auto const show = [&](auto const& output) {
+        if constexpr (takes_scores<std::remove_cvref_t<decltype(output)>>) output.scores(place, all);
+    };
+    (show(outputs), ...);
+    auto const normalizer = normalizer_of(a.normalize);
+    auto const log_sum = normalize(normalizer_of_row(normalizer, facts_of_row<Real>{at}), all);
+    if constexpr (is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>) {
+        weight_environment<Real> of_weight{at};
+        for (std::size_t i = 0; i < result.keys.size(); ++i) {
+            of_weight.key = result.keys[i];
+            of_weight.edge_number = edges[i];
+            of_weight.weight = result.weights[i];
+            result.weights[i] = static_cast<Real>(evaluate(reweighting_of(a.normalize), of_weight));
+        }
+    }
+    [[maybe_unused]] auto const finish = [&](auto const& output) {
+        using bound = std::remove_cvref_t<decltype(output)>;
+        if constexpr (takes_log_sum<bound>) output.log_sum(place, log_sum);
+        if constexpr (takes_weights<bound>) output.weights(place, all);
+    };
+    (finish(outputs), ...);
     return result;
 }
 
-/// Everything an attention computes before its finishes: the rows of all queries, and what they aggregate.
-template <class Real>
-struct attended {
-    tensor<weighted_keys<Real>, 3> rows;  // (batch, head, query)
-    array<Real> sums;
-};
-
-template <attention_spec A, class Real>
-attended<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> const& x) {
-    auto const aggregator = core_of(a.aggregate);
-    auto const group = shapes.group();
-    constexpr bool picks_one = one_hot_normalizer<decltype(a.normalize)>;  // the values of other keys are not looked at
-    attended<Real> all{tensor<weighted_keys<Real>, 3>({shapes.batches(), shapes.heads(), shapes.queries()}),
-                       array<Real>({shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()})};
+/// Calls f with the place of every row, in order.
+template <class F>
+void for_each_row(operand_shapes const& shapes, F const& f) {
     for (index_t b = 0; b < shapes.batches(); ++b)
         for (index_t h = 0; h < shapes.heads(); ++h)
-            for (index_t i = 0; i < shapes.queries(); ++i) {
-                auto& row = all.rows(b, h, i) = weigh(a, x, group, b, h, i);
-                for (std::size_t n = 0; n < row.keys.size(); ++n) {
-                    if (picks_one && row.weights[n] == 0) continue;
-                    for (index_t c = 0; c < shapes.features(); ++c) {
-                        auto& sum = all.sums(b, h, i, c);
-                        sum = aggregator.step(sum, row.weights[n], x.value(b, h / group, row.keys[n], c));
-                    }
-                }
+            for (index_t i = 0; i < shapes.queries(); ++i) f(row_place{b, h, i});
+}
+
+/// What the rows of all queries aggregate; the outputs see every row.
+template <attention_spec A, class Real, class... Bound>
+array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> const& x, Bound const&... outputs) {
+    auto const aggregator = core_of(a.aggregate);
+    using aggregator_type = std::remove_const_t<decltype(aggregator)>;
+    auto const group = shapes.group();
+    // The values of other keys are not looked at.
+    using normalizer_type = std::remove_cvref_t<decltype(normalizer_of(a.normalize))>;
+    constexpr bool picks_one = one_hot_normalizer<row_normalizer<normalizer_type>> &&
+                               !is_reweighted<std::remove_cvref_t<decltype(a.normalize)>> &&
+                               linear_aggregator<aggregator_type>;
+    array<Real> sums({shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()}, start_of<aggregator_type, Real>);
+    [[maybe_unused]] auto const begin = [&](auto const& output) {
+        if constexpr (requires { output.begin(); }) output.begin();
+        if constexpr (needs_own_pass<std::remove_cvref_t<decltype(output)>, A>)
+            for_each_row(shapes, [&](row_place const& at) { weigh(output.pass(a), x, group, at, output.rows()); });
+    };
+    (begin(outputs), ...);
+    for_each_row(shapes, [&](row_place const& at) {
+        auto const [b, h, i] = at;
+        auto const row = weigh(a, x, group, at, outputs...);
+        for (std::size_t n = 0; n < row.keys.size(); ++n) {
+            if (picks_one && row.weights[n] == 0) continue;
+            for (index_t c = 0; c < shapes.features(); ++c) {
+                auto& sum = sums(b, h, i, c);
+                sum = aggregator.step(sum, row.weights[n], x.value(b, h / group, row.keys[n], c));
             }
-    return all;
+        }
+        for (index_t c = 0; c < shapes.features(); ++c)
+            sums(b, h, i, c) = aggregated<aggregator_type>(sums(b, h, i, c), Real(1));
+    });
+    return sums;
 }
 
 }  // namespace fovea::reference

@@ -6,6 +6,7 @@
 #include <fovea/reference/aggregate.hpp>
 #include <fovea/reference/finish.hpp>
 #include <fovea/reference/project.hpp>
+#include <fovea/reference/recurrent.hpp>
 #include <fovea/reference/write.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>
@@ -13,21 +14,22 @@
 namespace fovea::reference {
 
 /// attend_in<Real>: attend below, computed in another type than double, to see what that type loses.
-template <class Real, attention_spec A, viewable Query, viewable Key, viewable Value, viewable Result,
+template <class Real, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
           extra_output... Extra>
 void attend_in(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
                Extra const&... extra) {
     auto const q = as_heads(as_view(query));
-    auto const k = as_heads(as_view(key));
-    auto const v = as_heads(as_view(value));
+    auto const k = as_rows(key);
+    auto const v = as_rows(value);
     auto const out = as_heads(as_view(result));
     auto const shapes = check_call(a, q, k, v, out, extra...);
-    if constexpr (fovea::detail::is_complete(static_cast<A const*>(nullptr))) {
+    if constexpr (!is_ill_formed<decltype(shapes)> && fovea::detail::has_comparable_features<A, Query, Key>()) {
         auto const x = project_operands<Real>(a, shapes.operands, q, k, v);
-        auto all = aggregate(a, shapes.operands, x);
-        auto const finished = finish_all(a, std::move(all.sums), copy<Real>(q));
-        write(out, finished);
-        (write(extra, shapes.operands, all.rows), ...);
+        auto sums = [&] {
+            if constexpr (is_recurrent<A>) return recur(a, shapes.operands, x, extra.bind(shapes.operands)...);
+            else return aggregate(a, shapes.operands, x, extra.bind(shapes.operands)...);
+        }();
+        write(out, finish_all(a, std::move(sums), copy<Real>(q)));
     }
 }
 
@@ -40,7 +42,7 @@ void attend_in(A const& a, Query const& query, Key const& key, Value const& valu
 /// After the result stand lse(view) and weights(view), as wanted. Every number is a double, every row of weights
 /// is made; results are rounded to the type of their view at the end. Views have rank 2, 3 or 4.
 /// Errors: those of check_call, before anything is written; shape_error for a table read out of its range.
-template <attention_spec A, viewable Query, viewable Key, viewable Value, viewable Result, extra_output... Extra>
+template <attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result, extra_output... Extra>
 void attend(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
             Extra const&... extra) {
     attend_in<double>(a, query, key, value, result, extra...);

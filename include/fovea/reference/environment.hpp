@@ -57,11 +57,13 @@ template <class Real>
 struct index_environment : number_environment<Real> {
     index_t batch = 0, head = 0, query = 0, key = 0;
     index_t queries = 0, keys = 0, dim = 0;
+    index_t edge_number = 0;
 
     constexpr index_t operator()(batch_t) const { return batch; }
     constexpr index_t operator()(head_t) const { return head; }
     constexpr index_t operator()(q_idx_t) const { return query; }
     constexpr index_t operator()(kv_idx_t) const { return key; }
+    constexpr index_t operator()(edge_t) const { return edge_number; }
     constexpr index_t operator()(q_len_t) const { return queries; }
     constexpr index_t operator()(kv_len_t) const { return keys; }
     constexpr index_t operator()(dim_t) const { return dim; }
@@ -74,6 +76,26 @@ struct pair_environment : index_environment<Real> {
 
     template <class Body>
     Real sum(Body const& body) const;
+};
+
+/// The meaning of a reweighting: one weight of a row, and indices.
+template <class Real>
+struct weight_environment : index_environment<Real> {
+    Real weight = 0;
+
+    using index_environment<Real>::operator();
+    Real operator()(weight_t) const { return weight; }
+};
+
+/// What a normalizer may ask about its row.
+template <class Real>
+struct facts_of_row {
+    index_environment<Real> const& at;
+
+    template <class E>
+    Real operator()(E const& e) const {
+        return static_cast<Real>(evaluate(e, at));
+    }
 };
 
 /// The same inside a sum, at one feature: a table with one axis without an index is read there.

@@ -61,7 +61,7 @@ array<Real> finish(Finish const& f, array<Real> x, array<Real> const& source) {
 template <attention_spec A, class Real>
 array<Real> finish_all(A const& a, array<Real> x, array<Real> const& source) {
     for_each_finish(a.aggregate, [&](auto const& f) { x = finish(f, std::move(x), source); });
-    return projection<decltype(a.project)> ? side_by_side(x) : x;
+    return projection<decltype(a.project)> && source.extent(1) == 1 ? side_by_side(x) : x;
 }
 
 }  // namespace fovea::reference

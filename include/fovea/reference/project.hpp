@@ -2,7 +2,10 @@
 #pragma once
 
 #include <fovea/core/tensor.hpp>
+#include <fovea/reference/feature_row.hpp>
 #include <fovea/spec/projected_shapes.hpp>
+
+#include <vector>
 
 namespace fovea::reference {
 
@@ -23,23 +26,45 @@ Real mapped(M const& map, index_t inputs, index_t feature, auto const& x) {
     }
 }
 
-/// project: the rows of a source through a row map, cut into the heads of `extents`.
+/// map_heads: the maps of each head on every row, in the order in which they were written.
+template <class Real, row_map M>
+void map_heads(M const& map, array<Real>& rows) {
+    for_each_head_map(map, [&](auto const& each) {
+        for (index_t b = 0; b < rows.extent(0); ++b)
+            for (index_t h = 0; h < rows.extent(1); ++h)
+                for (index_t n = 0; n < rows.extent(2); ++n) {
+                    head_place const at{b, h, n};
+                    feature_row<Real> const row{rows.data() + rows.view().offset(b, h, n, 0), rows.extent(3)};
+                    if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) {
+                        std::vector<Real> numbers(static_cast<std::size_t>(each.prepared(row.count)));
+                        each.prepare(numbers.data(), row.count, at);
+                        each.apply(row, at, numbers.data());
+                    } else {
+                        each.apply(row, at);
+                    }
+                }
+    });
+}
+
+/// project: the rows of a source through a row map, cut into the heads of `extents` unless the source has heads.
 template <class Real, row_map M, class T>
 array<Real> project(M const& map, view<T, 4> const& source, extents_t<4> const& extents) {
     array<Real> result(extents);
+    bool const cut = source.extent(1) == 1;
     for (index_t b = 0; b < extents[0]; ++b)
         for (index_t h = 0; h < extents[1]; ++h)
             for (index_t n = 0; n < extents[2]; ++n)
                 for (index_t c = 0; c < extents[3]; ++c)
-                    result(b, h, n, c) = mapped<Real>(map, source.extent(3), h * extents[3] + c, [&](index_t i) {
-                        return static_cast<Real>(source(b, index_t{0}, n, i));
-                    });
+                    result(b, h, n, c) =
+                        mapped<Real>(row_map_below(map), source.extent(3), cut ? h * extents[3] + c : c,
+                                     [&](index_t i) { return static_cast<Real>(source(b, cut ? 0 : h, n, i)); });
+    map_heads(map, result);
     return result;
 }
 
 /// copy: a source as it is, in the type of the computation.
-template <class Real, class T>
-array<Real> copy(view<T, 4> const& source) {
+template <class Real, class Rows>
+array<Real> copy(Rows const& source) {
     array<Real> result(source.extents);
     for (index_t b = 0; b < source.extent(0); ++b)
         for (index_t h = 0; h < source.extent(1); ++h)
@@ -56,8 +81,7 @@ struct operands {
 };
 
 template <class Real, attention_spec A, class Q, class K, class V>
-operands<Real> project_operands(A const& a, operand_shapes const& shapes, view<Q, 4> const& q, view<K, 4> const& k,
-                                view<V, 4> const& v) {
+operands<Real> project_operands(A const& a, operand_shapes const& shapes, view<Q, 4> const& q, K const& k, V const& v) {
     if constexpr (projection<decltype(a.project)>)
         return {project<Real>(a.project.query, q, shapes.query), project<Real>(a.project.key, k, shapes.key),
                 project<Real>(a.project.value, v, shapes.value)};

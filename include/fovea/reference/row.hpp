@@ -3,6 +3,8 @@
 
 #include <fovea/spec/row.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -42,6 +44,44 @@ struct row {
         T total = 0;
         for (T const weight : scores) total += weight;
         return total;
+    }
+
+    void rescale(T factor) const {
+        for (T& weight : scores) weight *= factor;
+    }
+
+    T sum(auto f) const {
+        T total = 0;
+        for (T const s : scores)
+            if (s != excluded<T>) total += static_cast<T>(f(s));
+        return total;
+    }
+
+    auto sums(auto f) const {
+        decltype(f(T{})) total{};
+        for (T const s : scores) {
+            if (s == excluded<T>) continue;
+            auto const terms = f(s);
+            for (std::size_t n = 0; n < terms.size(); ++n) total[n] += terms[n];
+        }
+        return total;
+    }
+
+    row at_least(T limit, row_room<T>& room) const {
+        std::size_t count = 0;
+        for (T const s : scores) {
+            if (!(s >= limit)) continue;
+            if (count == room.size) return *this;
+            room.scores[count++] = s;
+        }
+        return {std::span<T>(room.scores, count), {}};
+    }
+
+    T max_of(auto f) const {
+        T greatest = excluded<T>;
+        for (T const s : scores)
+            if (s != excluded<T>) greatest = std::max(greatest, static_cast<T>(f(s)));
+        return greatest;
     }
 
     index_t size() const { return static_cast<index_t>(scores.size()); }

@@ -20,9 +20,9 @@ constexpr auto additive(view<T, 1> v) {
 
 template <class Owner>
     requires requires(Owner& owner) { param(owner); }
-constexpr auto additive(Owner& v) {
+constexpr auto additive(Owner&& v) {
     using namespace placeholders;
-    return compare(sum(param(v) * tanh(q + k)));
+    return compare(sum(param(std::forward<Owner>(v)) * tanh(q + k)));
 }
 
 }  // namespace fovea

@@ -25,9 +25,11 @@ struct compare_t : stage<role::score> {
 };
 
 template <fovea::expression E>
-constexpr compare_t<E> compare(E const& e) {
-    static_assert(!uses<E, score_t>, "fovea: compare makes the score and cannot use it: for a change of it, use rescore");
-    return compare_t<E>(e);
+constexpr auto compare(E const& e) {
+    constexpr bool uses_score = uses<E, score_t>;
+    static_assert(!uses_score, "fovea: compare makes the score and cannot use it: for a change of it, use rescore");
+    if constexpr (uses_score) return ill_formed{};
+    else return compare_t<E>(e);
 }
 
 }  // namespace fovea

@@ -27,9 +27,11 @@ struct rescore_t : stage<role::rescoring> {
 };
 
 template <fovea::expression E>
-constexpr rescore_t<E> rescore(E const& e) {
-    static_assert(uses<E, score_t>, "fovea: rescore needs an expression of score; to make a score, use compare");
-    return rescore_t<E>(e);
+constexpr auto rescore(E const& e) {
+    constexpr bool uses_score = uses<E, score_t>;
+    static_assert(uses_score, "fovea: rescore needs an expression of score; to make a score, use compare");
+    if constexpr (uses_score) return rescore_t<E>(e);
+    else return ill_formed{};
 }
 
 template <class F>

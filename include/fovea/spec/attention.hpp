@@ -56,6 +56,35 @@ struct rescored : stage<role::score> {
     std::string text() const { return describe(first) + " | " + describe(second); }
 };
 
+/// A normalizer followed by a reweighting: an expression of `weight`, which is what the normalizer gave.
+template <class Normalize, class Reweight>
+struct reweighted : stage<role::normalizer> {
+    [[no_unique_address]] Normalize first{};
+    [[no_unique_address]] Reweight second{};
+
+    constexpr reweighted() = default;
+    constexpr reweighted(Normalize const& a, Reweight const& b) : first(a), second(b) {}
+    std::string text() const { return describe(first) + " | " + describe(second); }
+};
+
+template <class N>
+inline constexpr bool is_reweighted = false;
+template <class Normalize, class Reweight>
+inline constexpr bool is_reweighted<reweighted<Normalize, Reweight>> = true;
+
+/// The normalizer itself, and what becomes of its weights: `weight` where nothing does.
+template <class N>
+constexpr auto normalizer_of(N const& n) {
+    if constexpr (is_reweighted<N>) return normalizer_of(n.first);
+    else return n;
+}
+template <class N>
+constexpr auto reweighting_of(N const& n) {
+    if constexpr (is_reweighted<N>)
+        return substitute(n.second.expression(), placeholders::weight, reweighting_of(n.first));
+    else return placeholders::weight;
+}
+
 /// Two masks piped one after the other: a pair takes part where both say so.
 template <class First, class Second>
 struct intersection : stage<role::mask> {

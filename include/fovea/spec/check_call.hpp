@@ -2,9 +2,13 @@
 // The one door of every call: all that can be wrong with a specification and its arguments, before anything is written.
 #pragma once
 
+#include <fovea/core/config.hpp>
+#include <fovea/spec/check_state.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/result_shapes.hpp>
+#include <fovea/spec/table_bounds.hpp>
+#include <fovea/spec/well_formed.hpp>
 
 #include <string>
 
@@ -16,28 +20,7 @@ struct call_shapes {
     extents_t<4> result{};
 };
 
-/// A normalizer that can say what stands for the log-sum-exp of a row.
-template <class N>
-concept log_sum_normalizer = requires(N const& n, typename N::template state<double> s) {
-    { n.log_sum(s) } -> std::convertible_to<double>;
-};
-
 namespace detail {
-/// The sentences for a specification that lacks a part.
-template <class Project, class Score, class Mask, class Normalize, class Aggregate>
-constexpr bool is_complete(attention<Project, Score, Mask, Normalize, Aggregate> const*) {
-    constexpr bool has_score = !is_empty_slot<Score>;
-    constexpr bool has_normalizer = !is_empty_slot<Normalize>;
-    constexpr bool has_aggregator = !is_empty_slot<Aggregate>;
-    static_assert(has_score, "fovea: this attention has no score function: begin it with one, such as scaled_dot");
-    static_assert(
-        has_normalizer,
-        "fovea: this attention has no normalizer: write `| softmax`, or `| unnormalized` if the scores are the "
-        "weights");
-    static_assert(has_aggregator, "fovea: this attention has no aggregator: write `| weighted_sum` at its end");
-    return has_score && has_normalizer && has_aggregator;
-}
-
 template <class T, int Rank>
 void require_distinct_elements(view<T, Rank> const& written, char const* name) {
     for (int axis = 0; axis < Rank; ++axis)
@@ -47,49 +30,51 @@ void require_distinct_elements(view<T, Rank> const& written, char const* name) {
 }
 
 /// What may not overlap a view that is written: the operands, and what is written beside it.
-template <class Written, int Rank, class... Read>
-void require_apart_from_operands(view<Written, Rank> const& written, char const* name,
-                                 view<Read, 4> const&... operands) {
+template <class Written, int Rank, class... Rows>
+void require_apart_from_operands(view<Written, Rank> const& written, char const* name, Rows const&... operands) {
     char const* names[] = {"query", "key", "value"};
     int i = 0;
-    (require_apart(written, name, operands, names[i++]), ...);
+    auto const apart = [&](auto const& rows, char const* other) {
+        if constexpr (is_paged<std::remove_cvref_t<decltype(rows)>>) require_apart(written, name, rows.pages, other);
+        else require_apart(written, name, rows, other);
+    };
+    (apart(operands, names[i++]), ...);
 }
 
-template <class A, class T, int Rank>
-view<T, 3> checked_target(A const& a, lse_output<T, Rank> const& asked, operand_shapes const& operands) {
-    static_assert(log_sum_normalizer<std::remove_cvref_t<decltype(a.normalize)>>,
-                  "fovea: lse was asked for, but this normalizer has no log_sum(state)");
-    return lse_rows(asked.target, operands);
-}
-template <class A, class T, int Rank>
-view<T, 4> checked_target(A const&, weights_output<T, Rank> const& asked, operand_shapes const& operands) {
-    return weights_pairs(asked.target, operands);
+/// Rows that can be read: a view that is sound, or pages that their table finds.
+template <class Rows>
+void require_readable(Rows const& rows, char const* name) {
+    if constexpr (is_paged<Rows>) {
+        require_sound(rows.pages, name);
+        rows.check(name);
+    } else {
+        require_sound(rows, name);
+    }
 }
 
-template <class T, int Rank>
-constexpr char const* name_of_output(lse_output<T, Rank> const&) {
-    return "lse";
-}
-template <class T, int Rank>
-constexpr char const* name_of_output(weights_output<T, Rank> const&) {
-    return "weights";
-}
 }  // namespace detail
 
 /// check_call: the extents of a call on (batch, head, position, feature) views of the sources and the result.
 ///
+/// Where the compiler can tell that the call is wrong, it says so, and the answer is ill_formed.
 /// Errors: shape_error naming the argument, what it has and what was needed; graph_error for a mask that lists keys.
-template <attention_spec A, class Q, class K, class V, class Out, extra_output... Extra>
-call_shapes check_call(A const& a, view<Q, 4> const& query, view<K, 4> const& key, view<V, 4> const& value,
-                       view<Out, 4> const& result, Extra const&... extra) {
-    static_assert(!std::is_const_v<Out>, "fovea: the result is a view of const elements and cannot be written");
-    call_shapes shapes;
-    if constexpr (detail::is_complete(static_cast<A const*>(nullptr))) {
+template <attention_spec A, class Q, class KeyRows, class ValueRows, class Out, extra_output... Extra>
+FOVEA_INLINE auto check_call(A const& a, view<Q, 4> const& query, KeyRows const& key, ValueRows const& value,
+                             view<Out, 4> const& result, Extra const&... extra) {
+    if constexpr (!detail::is_well_formed_call<A, Out, Extra...>()) {
+        return ill_formed{};
+    } else {
+        detail::require_sound(query, "query");
+        detail::require_readable(key, "key");
+        detail::require_readable(value, "value");
+        detail::require_sound(result, "result");
+        call_shapes shapes;
         auto& operands = shapes.operands;
         operands = projected_shapes(a, query.extents, key.extents, value.extents);
         check_summed_tables(a.score.expression(), operands.query[3], operands.key[3]);
         if constexpr (enumerating_mask<decltype(a.mask)>)
             a.mask.neighbor_list().check(operands.queries(), operands.keys());
+        check_tables(a, operands);
 
         shapes.result = result_shape(a, operands, query.extents);
         if (result.extents != shapes.result)
@@ -99,15 +84,20 @@ call_shapes check_call(A const& a, view<Q, 4> const& query, view<K, 4> const& ke
         detail::require_apart_from_operands(result, "result", query, key, value);
 
         auto const check = [&](auto const& asked) {
-            auto const target = detail::checked_target(a, asked, operands);
-            auto const name = detail::name_of_output(asked);
+            auto const bound = asked.bind(operands);
+            if constexpr (concerns_state<decltype(bound)>) check_state(a, operands, bound, result);
+            if constexpr (gives_past_state<decltype(bound)>) return;
+            auto const& target = bound.target;
+            char const* const name = asked.name.data();
+            detail::require_sound(target, name);
             detail::require_distinct_elements(target, name);
             detail::require_apart_from_operands(target, name, query, key, value);
             detail::require_apart(target, name, result, "result");
         };
         (check(extra), ...);
+        check_recurrence(a, operands, extra.bind(operands)...);
+        return shapes;
     }
-    return shapes;
 }
 
 }  // namespace fovea

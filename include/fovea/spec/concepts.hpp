@@ -4,6 +4,7 @@
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/node.hpp>
+#include <fovea/spec/feature_row.hpp>
 #include <fovea/spec/row.hpp>
 #include <fovea/spec/stage.hpp>
 
@@ -18,6 +19,12 @@ concept score_function = stage_of<S, role::score> && requires(S const& s) {
 /// A rescoring: a new score as an expression of the old one.
 template <class S>
 concept rescoring = stage_of<S, role::rescoring> && requires(S const& s) {
+    { s.expression() } -> expression;
+};
+
+/// A reweighting: a new weight as an expression of the one that the normalizer gave.
+template <class S>
+concept reweighting = stage_of<S, role::reweighting> && requires(S const& s) {
     { s.expression() } -> expression;
 };
 
@@ -68,14 +75,61 @@ concept whole_row_normalizer = stage_of<N, role::normalizer> && requires(N const
 };
 
 template <class N>
-concept normalizer = elementwise_normalizer<N> || streaming_normalizer<N> || one_hot_normalizer<N> ||
-                     whole_row_normalizer<N>;
+concept plain_normalizer = elementwise_normalizer<N> || streaming_normalizer<N> || one_hot_normalizer<N> ||
+                           whole_row_normalizer<N>;
+
+/// What stands for a row where a normalizer asks for facts of it: at(expression) is the value of an expression of
+/// batch, head, q_idx and the lengths.
+template <class T>
+struct row_facts_archetype {
+    T operator()(auto const&) const { return T{1}; }
+};
+
+/// A normalizer that differs from row to row: for_row(at) is the plain normalizer of one row.
+template <class N>
+concept row_dependent_normalizer =
+    stage_of<N, role::normalizer> && requires(N const& n, row_facts_archetype<double> at) {
+        { n.for_row(at) } -> plain_normalizer;
+    };
+
+template <class N>
+concept normalizer = plain_normalizer<N> || row_dependent_normalizer<N>;
+
+/// The plain normalizer of one row; for most normalizers, itself.
+template <normalizer N, class Facts>
+[[gnu::always_inline]] constexpr decltype(auto) normalizer_of_row(N const& n, Facts const& at) {
+    if constexpr (row_dependent_normalizer<N>) return n.for_row(at);
+    else return (n);
+}
+
+template <normalizer N, class T = double>
+using row_normalizer = std::remove_cvref_t<decltype(normalizer_of_row(std::declval<N const&>(), row_facts_archetype<T>{}))>;
 
 /// An aggregator: how weights and values meet, one key after the other: step(sum so far, weight, value).
+///
+/// `linear` says that a pair with weight 0 changes nothing; otherwise only pairs that take part are met, the sum begins
+/// with `start`, and a row where no pair takes part gives 0. A positive factor on all weights is one on the result.
 template <class A>
 concept aggregator = stage_of<A, role::aggregator> && requires(A const& a) {
     { a.step(0.0, 0.0, 0.0) } -> std::convertible_to<double>;
 };
+
+template <class A>
+concept linear_aggregator = aggregator<A> && requires { requires A::linear; };
+
+/// What an aggregator begins with.
+template <aggregator A, class T>
+inline constexpr T start_of = [] {
+    if constexpr (requires { A::start; }) return static_cast<T>(A::start);
+    else return T{0};
+}();
+
+/// What has been aggregated for a row, with the last factor of its weights.
+template <aggregator A, class T>
+constexpr T aggregated(T sum, T factor) {
+    if constexpr (linear_aggregator<A>) return sum * factor;
+    else return sum == start_of<A, T> ? T{0} : sum * factor;
+}
 
 /// A map of one row of features to another: as_is, a linear map, and what is composed of them.
 template <class M>
@@ -91,6 +145,26 @@ concept linear_map = row_map<M> && requires(M const& m) {
     m.matrix(0, 0);
     m.bias(0);
     { M::is_transposed } -> std::convertible_to<bool>;
+};
+
+/// A map of the features of one head at one position, in place: apply(row, place), row a feature_row.
+///
+/// Where part of it is the same for all heads of a position, it says how many numbers that takes, prepared(features),
+/// fills them, prepare(numbers, features, place), and finds them again as a third argument of apply.
+/// check(extents, argument), where there is one, throws shape_error for rows that do not fit.
+template <class M>
+concept prepared_head_map = requires(M const& m, feature_row_archetype<double> row, head_place at, double* numbers) {
+    typename M::head_map_tag;
+    { m.prepared(index_t{}) } -> std::convertible_to<index_t>;
+    m.prepare(numbers, index_t{}, at);
+    m.apply(row, at, numbers);
+    m.text();
+};
+template <class M>
+concept head_map = prepared_head_map<M> || requires(M const& m, feature_row_archetype<double> row, head_place at) {
+    typename M::head_map_tag;
+    m.apply(row, at);
+    m.text();
 };
 
 /// A projection: a row map for queries, keys and values, and the number of heads.

@@ -10,11 +10,11 @@ namespace fovea {
 template <int Query, int KeyValue = Query>
 struct heads_t {
     static_assert(Query > 0 && KeyValue > 0, "fovea: an attention has at least one head");
-    static_assert(Query % KeyValue == 0,
+    static_assert(KeyValue <= 0 || Query % (KeyValue > 0 ? KeyValue : 1) == 0,
                   "fovea: the query heads cannot share the key/value heads: their number is not a multiple");
     static constexpr int query = Query;
     static constexpr int key_value = KeyValue;
-    static constexpr int group = Query / KeyValue;
+    static constexpr int group = KeyValue > 0 ? Query / KeyValue : 1;
 };
 
 template <int Query, int KeyValue = Query>

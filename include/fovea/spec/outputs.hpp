@@ -3,25 +3,105 @@
 #pragma once
 
 #include <fovea/core/view.hpp>
+#include <fovea/spec/result_shapes.hpp>
+#include <fovea/spec/row.hpp>
+
+#include <string_view>
+#include <type_traits>
 
 namespace fovea {
+
+/// The row of pairs that the loops have just come to the end of.
+struct row_place {
+    index_t batch;
+    index_t head;
+    index_t query;
+};
+
+/// An output: bind(shapes) checks its target against the extents of a call and gives what the loops fill.
+///
+/// What is bound has the target, a view of as many axes as there can be, and those of these that it needs:
+///     begin()                  once, before the loops
+///     log_sum(place, x)        the log-sum-exp of a row
+///     scores(place, row)       the scores of a row as they enter the normalizer
+///     weights(place, row)      its weights as they leave it
+///     adds_over_queries        true where rows of one head write to the same elements
+/// or pass(attention), another attention to run, and rows(), the output that sees its rows.
+template <class O>
+concept extra_output = requires {
+    typename O::output_tag;
+    { O::name } -> std::convertible_to<std::string_view>;
+};
+
+template <class B>
+concept takes_log_sum = requires(B const& b) { b.log_sum(row_place{}, 0.0); };
+template <class B>
+concept takes_scores = requires(B const& b, row_archetype<double> row) { b.scores(row_place{}, row); };
+template <class B>
+concept takes_weights = requires(B const& b, row_archetype<double> row) { b.weights(row_place{}, row); };
+template <class B>
+concept takes_rows = takes_scores<B> || takes_weights<B>;
+template <class B>
+concept adds_over_queries = requires { requires B::adds_over_queries; };
+template <class B, class A>
+concept needs_own_pass = requires(B const& b, A const& a) {
+    b.pass(a);
+    b.rows();
+};
+
+/// A computed number in the type of a target.
+template <class T, class Real>
+constexpr T rounded_to(Real x) {
+    if constexpr (std::is_arithmetic_v<T>) return static_cast<T>(x);
+    else return static_cast<T>(static_cast<float>(x));
+}
+
+template <class T>
+struct bound_lse {
+    view<T, 3> target;
+    void log_sum(row_place const& at, auto x) const { target(at.batch, at.head, at.query) = rounded_to<T>(x); }
+};
+
+template <class T>
+struct bound_weights {
+    view<T, 4> target;
+
+    /// A key that is listed twice has the sum of its weights.
+    template <class Row>
+    void weights(row_place const& at, Row const& row) const {
+        index_t const keys = target.extent(3);
+        T* const to = target.place(at.batch, at.head, at.query, index_t{0});
+        for (index_t j = 0; j < keys; ++j) to[j] = T(0);
+        for (index_t i = 0; i < row.size(); ++i)
+            if (index_t const j = row.key(i); j < keys && row[i] != 0) to[j] = rounded_to<T>(to[j] + row[i]);
+    }
+};
 
 /// Where the log-sum-exp of each row goes: (batch, head, query); batch and head may be left out where they are one.
 template <class T, int Rank>
 struct lse_output {
     using output_tag = void;
+    static constexpr std::string_view name = "lse";
     view<T, Rank> target;
+    [[gnu::always_inline]] bound_lse<T> bind(operand_shapes const& shapes) const { return {rows_of_call("lse is", target, shapes)}; }
+
+    /// The same for one sequence of a ragged batch.
+    lse_output of_sequence(auto const& at) const {
+        auto rows = target;
+        rows.data += at.first_query;
+        rows.extents[Rank - 1] = at.queries;
+        return {rows};
+    }
 };
 
 /// Where the weights go: (batch, head, query, key); batch and head may be left out where they are one.
 template <class T, int Rank>
 struct weights_output {
     using output_tag = void;
+    static constexpr std::string_view name = "weights";
     view<T, Rank> target;
+    bound_weights<T> bind(operand_shapes const& shapes) const { return {pairs_of_call("weights are", target, shapes)}; }
 };
-
-template <class O>
-concept extra_output = requires { typename O::output_tag; };
 
 /// lse: asks for the log-sum-exp of the scores of each query; -inf for a query that sees no key.
 template <class T, int Rank>

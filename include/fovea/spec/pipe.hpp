@@ -31,6 +31,7 @@ constexpr bool fits() {
     constexpr role added = Stage::stage_role;
     if (added == role::finish) return last == static_cast<int>(role::aggregator);
     if (added == role::rescoring) return last == static_cast<int>(role::score);
+    if (added == role::reweighting) return last == static_cast<int>(role::normalizer);
     if (added == role::mask) return last <= static_cast<int>(role::mask);
     return last < static_cast<int>(added);
 }
@@ -46,10 +47,10 @@ constexpr bool check_normalizer() {
     static_assert(!has_fold || has_merge,
                   "fovea: this normalizer has fold but no merge: a streaming normalizer needs both, to combine two "
                   "halves of a row");
-    static_assert(normalizer<Normalize> || (has_fold && !has_merge),
+    static_assert(!has_state || has_fold || normalizer<Normalize>, "fovea: this normalizer has state but no fold");
+    static_assert(normalizer<Normalize> || (has_fold && !has_merge) || (has_state && !has_fold),
                   "fovea: this is not a normalizer: give it weight(score), or state with fold, merge and finish, or "
                   "normalize(row)");
-    static_assert(!has_state || has_fold || normalizer<Normalize>, "fovea: this normalizer has state but no fold");
     return normalizer<Normalize>;
 }
 
@@ -71,7 +72,9 @@ constexpr bool check_order() {
                   "fovea: this attention already has a normalizer; another cannot be added after it");
     static_assert(!second_aggregator,
                   "fovea: this attention already has an aggregator; another cannot be added after it");
-    constexpr int rank = added == role::rescoring ? static_cast<int>(role::score) : static_cast<int>(added);
+    constexpr int rank = added == role::rescoring     ? static_cast<int>(role::score)
+                         : added == role::reweighting ? static_cast<int>(role::normalizer)
+                                                      : static_cast<int>(added);
     constexpr bool in_order = repeated || last <= rank || (added == role::finish);
     static_assert(in_order || added != role::projection,
                   "fovea: project(...) comes first: write it before the score function");
@@ -83,6 +86,12 @@ constexpr bool check_order() {
                   "fovea: this is a mask: write it after the score function and before the normalizer");
     static_assert(in_order || added != role::normalizer,
                   "fovea: this is a normalizer: write it before the aggregator");
+    static_assert(in_order || added != role::reweighting,
+                  "fovea: reweight changes the weights: write it after the normalizer and before the aggregator");
+    constexpr bool nothing_to_reweight =
+        added == role::reweighting && last < static_cast<int>(role::normalizer);
+    static_assert(!nothing_to_reweight,
+                  "fovea: there are no weights to change yet: write a normalizer such as softmax before reweight");
     constexpr bool nothing_to_rescore = added == role::rescoring && last < static_cast<int>(role::score);
     static_assert(!nothing_to_rescore, "fovea: there is no score to rescore yet: write a score function before it");
     constexpr bool nothing_to_finish = added == role::finish && last < static_cast<int>(role::aggregator);
@@ -107,6 +116,8 @@ constexpr auto place(attention<P, C, M, N, A> const& a, S const& s) {
                 a.project, a.score, {a.mask, s}, a.normalize, a.aggregate};
     } else if constexpr (S::stage_role == role::normalizer) {
         return attention<P, C, M, S, A>{a.project, a.score, a.mask, s, a.aggregate};
+    } else if constexpr (S::stage_role == role::reweighting) {
+        return attention<P, C, M, reweighted<N, S>, A>{a.project, a.score, a.mask, {a.normalize, s}, a.aggregate};
     } else if constexpr (S::stage_role == role::aggregator) {
         return attention<P, C, M, N, S>{a.project, a.score, a.mask, a.normalize, s};
     } else {
@@ -141,17 +152,40 @@ constexpr auto operator|(Left const& left, Right const& right) {
     }
 }
 
+// What has been reported once is not reported again.
 template <class Right>
 constexpr ill_formed operator|(ill_formed, Right const&) {
     return {};
 }
+template <pipeable Left>
+constexpr ill_formed operator|(Left const&, ill_formed) {
+    return {};
+}
+template <class Left, class Right>
+    requires(is_ill_formed<Left> || is_ill_formed<Right>)
+constexpr ill_formed operator&&(Left const&, Right const&) {
+    return {};
+}
+template <class Left, class Right>
+    requires(is_ill_formed<Left> || is_ill_formed<Right>)
+constexpr ill_formed operator||(Left const&, Right const&) {
+    return {};
+}
+constexpr ill_formed operator!(ill_formed) { return {}; }
 
-/// a | mask && mask: the compiler reads (a | mask) && mask.
-template <attention_spec Left, attention_stage Right>
+/// a | mask && mask | b: the compiler reads (a | mask) && (mask | b).
+template <class Left, class Right>
+    requires((attention_spec<Left> || attention_spec<Right>) && !is_ill_formed<Left> && !is_ill_formed<Right>)
 constexpr ill_formed operator&&(Left const&, Right const&) {
     static_assert(never<Left>,
                   "fovea: `|` binds tighter than `&&`: put parentheses around the mask, or pipe the masks one after "
                   "the other");
+    return {};
+}
+template <class Left, class Right>
+    requires((attention_spec<Left> || attention_spec<Right>) && !is_ill_formed<Left> && !is_ill_formed<Right>)
+constexpr ill_formed operator||(Left const&, Right const&) {
+    static_assert(never<Left>, "fovea: `|` binds tighter than `||`: put parentheses around the mask");
     return {};
 }
 

@@ -2,7 +2,9 @@
 // The extents of query, key and value once they are projected and cut into heads, with every check on the way.
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/spec/concepts.hpp>
+#include <fovea/spec/headwise.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <string>
@@ -43,6 +45,7 @@ constexpr bool has_bias(M const& map) {
 template <row_map M>
 void check_row_map(M const& map, index_t features, char const* argument) {
     if constexpr (linear_map<M>) {
+        detail::require_sound(map.matrix, "the matrix for ", argument);
         if (features != inputs_of(map))
             throw shape_error(std::string(argument) + " has " + std::to_string(features)
                               + " features, the matrix it is multiplied by takes " + std::to_string(inputs_of(map)));
@@ -52,12 +55,20 @@ void check_row_map(M const& map, index_t features, char const* argument) {
     }
 }
 
-/// The extents of a source after a row map, cut into heads.
+/// The extents of a source after a row map, cut into heads; heads that the source brings along stay.
 template <row_map M>
-extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads, char const* argument) {
-    check_row_map(map, source[3], argument);
-    extents_t<4> const row{source[0], source[1], source[2], map.features(source[3])};
-    return split_heads(view<char const, 4>(nullptr, row), heads, argument).extents;
+FOVEA_INLINE extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads, char const* argument) {
+    auto const& below = row_map_below(map);
+    check_row_map(below, source[3], argument);
+    extents_t<4> extents = source;
+    if (linear_map<map_below<M>> || heads != 1) {
+        extents_t<4> const row{source[0], source[1], source[2], below.features(source[3])};
+        extents = split_heads(view<char const, 4>(nullptr, row), heads, argument).extents;
+    }
+    for_each_head_map(map, [&](auto const& each) {
+        if constexpr (requires { each.check(extents, argument); }) each.check(extents, argument);
+    });
+    return extents;
 }
 
 /// projected_shapes: the extents of query, key and value as the score sees them.
@@ -65,7 +76,7 @@ extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t
 /// A specification without a projection takes them as they are.
 /// Errors: shape_error when a matrix, its bias or the number of heads does not fit, or the operands one another.
 template <attention_spec A>
-operand_shapes projected_shapes(A const& a, extents_t<4> const& query, extents_t<4> const& key,
+FOVEA_INLINE operand_shapes projected_shapes(A const& a, extents_t<4> const& query, extents_t<4> const& key,
                                 extents_t<4> const& value) {
     operand_shapes shapes{query, key, value};
     if constexpr (projection<decltype(a.project)>) {

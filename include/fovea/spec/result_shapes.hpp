@@ -2,6 +2,7 @@
 // The extents of what a call writes, read from the finishes, with every check on the way.
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/spec/feature_tables.hpp>
 #include <fovea/spec/finish.hpp>
 #include <fovea/spec/projected_shapes.hpp>
@@ -52,42 +53,44 @@ extents_t<4> result_shape(A const& a, operand_shapes const& operands, extents_t<
     extents_t<4> shape{operands.batches(), operands.heads(), operands.queries(), operands.features()};
     for_each_finish(a.aggregate,
                     [&](auto const& finish) { shape = detail::finished_extents(finish, shape, query_source); });
-    return projection<decltype(a.project)> ? detail::side_by_side(shape) : shape;
+    bool const made_heads = projection<decltype(a.project)> && query_source[1] == 1;
+    return made_heads ? detail::side_by_side(shape) : shape;
 }
 
 /// (batch, head, query) as asked for: a missing axis is the one of batch and head that has extent one.
 ///
-/// Errors: shape_error when the target does not fit the call.
+/// Errors: shape_error when the target does not fit the call; `subject` begins it: "lse is".
 template <class T, int Rank>
-view<T, 3> lse_rows(view<T, Rank> const& target, operand_shapes const& operands) {
+FOVEA_INLINE view<T, 3> rows_of_call(char const* subject, view<T, Rank> const& target, operand_shapes const& operands) {
     static_assert(Rank >= 1 && Rank <= 3,
-                  "fovea: lse is (query), (batch, query), (head, query) or (batch, head, query)");
+                  "fovea: an output of one number for each query is (query), (batch, query), (head, query) or (batch, "
+                  "head, query)");
     auto rows = with_leading_axes<3>(target);
     if constexpr (Rank == 2)
         if (operands.heads() == 1)
             rows = {target.data, {target.extent(0), 1, target.extent(1)}, {target.stride(0), 0, 1}};
     extents_t<3> const needed{operands.batches(), operands.heads(), operands.queries()};
     if (rows.extents != needed)
-        throw shape_error("lse is " + to_text(target.extents) + ", (batch, head, query) of the call is "
+        throw shape_error(std::string(subject) + " " + to_text(target.extents) + ", (batch, head, query) of the call is "
                           + to_text(needed));
     return rows;
 }
 
 /// (batch, head, query, key) as asked for: a missing axis is the one of batch and head that has extent one.
 ///
-/// Errors: shape_error when the target does not fit the call.
+/// Errors: shape_error when the target does not fit the call; `subject` begins it: "weights are".
 template <class T, int Rank>
-view<T, 4> weights_pairs(view<T, Rank> const& target, operand_shapes const& operands) {
-    static_assert(
-        Rank >= 2 && Rank <= 4,
-        "fovea: weights are (query, key), (batch, query, key), (head, query, key) or (batch, head, query, key)");
+FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& target, operand_shapes const& operands) {
+    static_assert(Rank >= 2 && Rank <= 4,
+                  "fovea: an output of one number for each pair is (query, key), (batch, query, key), (head, query, key) "
+                  "or (batch, head, query, key)");
     auto pairs = with_leading_axes<4>(target);
     if constexpr (Rank == 3)
         if (operands.heads() == 1) pairs = as_heads(target);
     extents_t<4> const needed{operands.batches(), operands.heads(), operands.queries(), operands.keys()};
     if (pairs.extents != needed)
-        throw shape_error("weights are " + to_text(target.extents) + ", (batch, head, query, key) of the call is "
-                          + to_text(needed));
+        throw shape_error(std::string(subject) + " " + to_text(target.extents)
+                          + ", (batch, head, query, key) of the call is " + to_text(needed));
     return pairs;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fovea/core/index.hpp>
 
+#include <array>
 #include <concepts>
 #include <limits>
 
@@ -12,27 +13,45 @@ namespace fovea {
 template <class T>
 inline constexpr T excluded = -std::numeric_limits<T>::infinity();
 
+/// Where a normalizer may keep the few scores of a row that matter to it; a whole number of vectors of any width.
+template <class T>
+struct row_room {
+    static constexpr index_t size = 256;
+    alignas(64) T scores[size];
+};
+
 /// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
 ///
-///     row.max()            the greatest score; excluded when no pair takes part
-///     row.any_above(s)     whether a score is greater than s: cheaper than asking for the greatest
-///     row.first_max()      that score and the position of the first key that has it
-///     row.map(f)           each score s becomes the weight f(s), of an excluded pair 0
-///     row.map_and_sum(f)   the same, and the sum of the new weights
-///     row.size(), row[i]   single scores, for algorithms over whole rows; row.key(i) their keys
+///     row.max()              the greatest score; excluded when no pair takes part
+///     row.any_above(s)       whether a score is greater than s: cheaper than asking for the greatest
+///     row.first_max()        that score and the position of the first key that has it
+///     row.map(f)             each score s becomes the weight f(s), of an excluded pair 0
+///     row.map_and_sum(f)     the same, and the sum of the new weights
+///     row.sum(f)             the sum of f(s) over the scores, which stay; excluded ones add nothing
+///     row.sums(f)            several sums in one pass: f gives an array
+///     row.max_of(f)          the greatest f(s) of the scores, which stay; excluded when no pair takes part
+///     row.at_least(s, room)  the scores that are not less than s, as a row without keys; the row itself where they
+///                            may be more than the room holds
+///     row.rescale(x)         every weight times x
+///     row.size(), row[i]     single scores, for algorithms over whole rows; row.key(i) their keys
 ///
 /// f is generic: it takes a number or a batch of them.
 template <class R>
-concept score_row = requires(R row, index_t i) {
+concept score_row = requires(R row, index_t i, row_room<typename R::value_type> room) {
     typename R::value_type;
     { row.max() } -> std::convertible_to<typename R::value_type>;
     { row.size() } -> std::convertible_to<index_t>;
     { row.key(i) } -> std::convertible_to<index_t>;
     { row.any_above(typename R::value_type{}) } -> std::convertible_to<bool>;
     row[i];
+    row.rescale(typename R::value_type{});
     row.first_max();
     row.map([](auto s) { return s; });
     row.map_and_sum([](auto s) { return s; });
+    row.sum([](auto s) { return s; });
+    row.sums([](auto s) { return std::array<decltype(s), 2>{s, s}; });
+    row.max_of([](auto s) { return s; });
+    { row.at_least(typename R::value_type{}, room) } -> std::same_as<R>;
 };
 
 /// A score and the position of the key that has it.
@@ -52,6 +71,11 @@ struct row_archetype {
     located<T> first_max() const { return {}; }
     void map(auto f) const { static_cast<void>(f(T{})); }
     T map_and_sum(auto f) const { return static_cast<T>(f(T{})); }
+    void rescale(T) const {}
+    T sum(auto f) const { return static_cast<T>(f(T{})); }
+    auto sums(auto f) const { return f(T{}); }
+    row_archetype at_least(T, row_room<T>&) const { return *this; }
+    T max_of(auto f) const { return static_cast<T>(f(T{})); }
     index_t size() const { return 0; }
     T& operator[](index_t i) const { return scores[i]; }
     index_t key(index_t i) const { return i; }

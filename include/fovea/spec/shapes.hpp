@@ -2,6 +2,7 @@
 // Views brought to one rank, and what the operands of a call need of one another.
 #pragma once
 
+#include <fovea/core/paged.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/spec/attention.hpp>
@@ -20,8 +21,20 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
     if constexpr (Rank == 2) return {v.data, {1, 1, v.extent(0), v.extent(1)}, {0, 0, v.stride(0), 1}};
     else if constexpr (Rank == 3)
         return {v.data, {v.extent(0), 1, v.extent(1), v.extent(2)}, {v.stride(0), 0, v.stride(1), 1}};
-    else return v;
+    else if constexpr (Rank == 4) return v;
+    else return {};
 }
+
+/// What stands for keys or values as (batch, head, position, feature).
+template <row_source R>
+constexpr auto as_rows(R const& rows) {
+    if constexpr (is_paged<R>) return rows;
+    else return as_heads(as_view(rows));
+}
+
+/// The elements of views and pages.
+template <class R>
+using element_of_rows = std::remove_cvref_t<decltype(*std::declval<R const&>().place(0, 0, 0, 0))>;
 
 /// (batch, 1, position, heads * feature) as (batch, head, position, feature): the same elements.
 template <class T>
@@ -41,6 +54,30 @@ inline void require_equal(index_t has, index_t needs, char const* argument, char
     if (has != needs)
         throw shape_error(std::string(argument) + " has " + std::to_string(has) + " " + what + ", " + other + " has " +
                           std::to_string(needs));
+}
+
+/// Errors: shape_error for extents below zero, for elements without a place, and for sizes that memory cannot have. `name` and
+/// `owner` begin the sentence.
+template <class T, int Rank>
+void require_sound(view<T, Rank> const& v, char const* name, char const* owner = "") {
+    auto const subject = [&] { return std::string(name) + owner; };
+    index_t reach = sizeof(T);
+    bool too_far = false, empty = false;
+    for (int axis = 0; axis < Rank; ++axis) {
+        if (v.extent(axis) < 0)
+            throw shape_error(subject() + " has extent " + std::to_string(v.extent(axis)) + " along axis "
+                              + std::to_string(axis) + ": it must be 0 or more");
+        empty = empty || v.extent(axis) == 0;
+        index_t side = 0;
+        too_far = too_far || __builtin_mul_overflow(v.extent(axis) - 1, v.stride(axis), &side)
+               || __builtin_mul_overflow(side, static_cast<index_t>(sizeof(T)), &side)
+               || __builtin_add_overflow(reach, side < 0 ? -side : side, &reach);
+    }
+    if (empty) return;
+    if (too_far)
+        throw shape_error(subject() + " is " + to_text(v.extents) + " with strides " + to_text(v.strides)
+                          + ": no memory reaches so far");
+    if (v.data == nullptr) throw shape_error(subject() + " is " + to_text(v.extents) + " and its data is a null pointer");
 }
 
 /// True where some sum compares query and key feature by feature.

@@ -18,8 +18,8 @@ namespace conformance {
 template <int Rank>
 fovea::extents_t<Rank> extents(tensor const& t) {
     if (t.shape.size() > Rank)
-        throw malformed(t.file.string() + ": has shape " + to_string(t.shape) + ", at most " + std::to_string(Rank) +
-                        " axes were expected");
+        throw malformed(t.file.string() + ": has shape " + to_string(t.shape) + ", at most " + std::to_string(Rank)
+                        + " axes were expected");
     fovea::extents_t<Rank> sizes;
     sizes.fill(1);
     std::copy_backward(t.shape.begin(), t.shape.end(), sizes.end());

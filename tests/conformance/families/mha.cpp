@@ -6,6 +6,7 @@
 
 #include "engines.hpp"
 #include "load.hpp"
+#include "projected.hpp"
 #include "runner.hpp"
 
 #include <fovea/fovea.hpp>
@@ -124,39 +125,34 @@ table<T, 4> load_mask(tensor const& mask, fovea::extents_t<4> const& pairs) {
     return result;
 }
 
-/// Calls `use` with the score and the mask that a case describes.
-template <class T, class Use>
-void with_mask(test_case const& subject, fovea::extents_t<4> const& pairs, auto const& scored, Use const& use) {
-    auto const pair = [](auto const& masked) { return fovea::param(masked.view())(batch, head, q_idx, kv_idx); };
-    auto const kind = [&](char const* name) {
-        return !subject.has(name) ? 'n' : subject[name].dtype == dtype::boolean ? 'b' : 'f';
-    };
-    auto const attention = kind("attn_mask"), padding = kind("key_padding_mask");
-    if (attention == 'n' && padding == 'n') {
-        use(scored);
-    } else if (attention == 'b' && padding == 'n') {
-        auto const left_out = load_mask<bool>(subject["attn_mask"], pairs);
-        use(scored | fovea::where(!pair(left_out)));
-    } else if (attention == 'n' && padding == 'b') {
-        auto const left_out = load_mask<bool>(subject["key_padding_mask"], pairs);
-        use(scored | fovea::where(!pair(left_out)));
-    } else if (attention == 'f' && padding == 'n') {
-        auto const added = load_mask<T>(subject["attn_mask"], pairs);
-        use(scored | fovea::rescore(score + pair(added)));
-    } else if (attention == 'f' && padding == 'f') {
-        auto const added = load_mask<T>(subject["attn_mask"], pairs);
-        auto const added_to_keys = load_mask<T>(subject["key_padding_mask"], pairs);
-        use(scored | fovea::rescore(score + pair(added)) | fovea::rescore(score + pair(added_to_keys)));
-    } else {
-        throw malformed(subject.name() + ": these two masks together are not expressed");
+/// What the masks of one kind say together, as tables over all pairs; empty where there is no such mask.
+template <class T>
+table<T, 4> load_masks(test_case const& subject, fovea::extents_t<4> const& pairs) {
+    table<T, 4> joined;
+    for (auto const* name : {"attn_mask", "key_padding_mask"}) {
+        if (!subject.has(name) || (subject[name].dtype == dtype::boolean) != std::is_same_v<T, bool>) continue;
+        auto next = load_mask<T>(subject[name], pairs);
+        auto const count = static_cast<std::size_t>(pairs[0] * pairs[1] * pairs[2] * pairs[3]);
+        if (joined.elements)
+            for (std::size_t i = 0; i < count; ++i)
+                next.elements[i] = static_cast<T>(next.elements[i] + joined.elements[i]);  // or, for masks of bool
+        joined = std::move(next);
     }
+    return joined;
 }
 
-/// Calls `use` with the number of heads as a constant.
-template <int... Counts>
-void with_heads(std::int64_t count, auto const& use) {
-    bool const found = ((count == Counts && (use(fovea::heads<Counts>), true)) || ...);
-    if (!found) throw malformed(std::to_string(count) + " heads are not among those that are compiled");
+/// Calls `use` with the score and the masks of a case.
+template <class T, class Use>
+void with_mask(test_case const& subject, fovea::extents_t<4> const& pairs, auto const& scored, Use const& use) {
+    auto const pair = [](auto const& masks) { return fovea::param(masks.view())(batch, head, q_idx, kv_idx); };
+    auto const left_out = load_masks<bool>(subject, pairs);
+    auto const added = load_masks<T>(subject, pairs);
+    auto const visible = fovea::where(!pair(left_out));
+    auto const biased = fovea::rescore(score + pair(added));
+    if (left_out.elements && added.elements) use(scored | biased | visible);
+    else if (left_out.elements) use(scored | visible);
+    else if (added.elements) use(scored | biased);
+    else use(scored);
 }
 
 template <class Engine>
@@ -179,18 +175,28 @@ void run_with(test_case const& subject, checks& all) {
 
     auto const head_count = subject.attribute<std::int64_t>("num_heads");
     fovea::extents_t<4> const pairs{query.batches(), head_count, query.positions(), key.positions()};
-    auto result = query;
+    rows<T> result{fovea::tensor<T, 3>(query.stored.extents), query.sequence_first};
     fovea::tensor<T, 4> probabilities(pairs);
 
-    with_heads<1, 2, 3, 4, 5, 8>(head_count, [&](auto const& heads) {
-        auto const projected =
-            fovea::project(query_map.map(), key_map.map(), value_map.map(), heads) | fovea::scaled_dot;
-        with_mask<T>(subject, pairs, projected, [&](auto const& masked) {
+    auto const attend = [&](auto const& scored, auto const& q_rows, auto const& k_rows, auto const& v_rows) {
+        with_mask<T>(subject, pairs, scored, [&](auto const& masked) {
             auto const attention = masked | fovea::softmax | fovea::weighted_sum | fovea::output(output_map.map());
-            Engine::attend(attention, query.view(), std::as_const(key).view(), std::as_const(value).view(),
-                           result.view(), fovea::weights(probabilities.view()));
+            Engine::attend(attention, q_rows, k_rows, v_rows, result.view(), fovea::weights(probabilities.view()));
         });
-    });
+    };
+    auto const keys = std::as_const(key).view(), values = std::as_const(value).view();
+    with_heads<1, 2, 4, 8>(
+        head_count,
+        [&](auto const& heads) {
+            attend(fovea::project(query_map.map(), key_map.map(), value_map.map(), heads) | fovea::scaled_dot,
+                   query.view(), keys, values);
+        },
+        [&] {
+            auto const q_rows = projected<Engine>(query_map.map(), query.view());
+            auto const k_rows = projected<Engine>(key_map.map(), keys),
+                       v_rows = projected<Engine>(value_map.map(), values);
+            attend(fovea::scaled_dot, split(q_rows, head_count), split(k_rows, head_count), split(v_rows, head_count));
+        });
 
     auto const& query_shape = subject["query"].shape;
     all.compare(Engine::name, Engine::computes, "out", result.stored.elements, query_shape);

@@ -27,14 +27,19 @@ void with_mask(test_case const& subject, auto const& scored, Use const& use) {
         if (causal == "top_left") use(scored | fovea::causal);
         else if (causal == "bottom_right") use(scored | fovea::causal_at_end);
         else use(scored);
-    } else if (causal != "none") {
-        throw malformed(subject.name() + ": causal beside a mask is not expressed");
-    } else if (subject["mask"].dtype == dtype::boolean) {
+        return;
+    }
+    auto const use_beside = [&](auto const& masked) {
+        auto const offset = causal == "bottom_right" ? pairs[3] - pairs[2] : 0;
+        if (causal == "none") use(masked);
+        else use(masked | fovea::causal_from(offset));
+    };
+    if (subject["mask"].dtype == dtype::boolean) {
         auto const mask = broadcast<bool, 4>(subject["mask"], pairs);
-        use(scored | fovea::where(fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+        use_beside(scored | fovea::where(fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
     } else {
         auto const mask = broadcast<T, 4>(subject["mask"], pairs);
-        use(scored | fovea::rescore(score + fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+        use_beside(scored | fovea::rescore(score + fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
     }
 }
 
@@ -59,8 +64,7 @@ void run_with(test_case const& subject, checks& all) {
         if (subject.has("weights"))
             Engine::attend(attention, query.view(), key.view(), values.view(), result.view(),
                            fovea::weights(probabilities.view()));
-        else
-            Engine::attend(attention, query.view(), key.view(), values.view(), result.view());
+        else Engine::attend(attention, query.view(), key.view(), values.view(), result.view());
     });
     all.compare(Engine::name, Engine::computes, "out", result);
     if (subject.has("weights")) all.compare(Engine::name, Engine::computes, "weights", probabilities);

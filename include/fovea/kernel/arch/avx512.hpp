@@ -44,7 +44,19 @@ struct lanes_of<T, arch::avx512> : generic_lanes<T, arch::avx512> {
         if constexpr (single) _mm512_mask_storeu_ps(to, first(n), a.value.data);
         else _mm512_mask_storeu_pd(to, first(n), a.value.data);
     }
+    /// Pairs of rows are interleaved by one element, then by two; the quarters that come out stand in four by four
+    /// order, which two rounds of exchanging quarters put right.
+    FOVEA_INLINE static void transpose(vector (&rows)[count]) {
+        if constexpr (single) transpose_singles(rows);
+        else transpose_doubles(rows);
+    }
     static constexpr bool scale_saturates = true;
+    /// a - floor(a); 0 for infinities.
+    FOVEA_INLINE static vector fraction(vector const& a) {
+        if constexpr (single) return {_mm512_reduce_ps(a.value.data, _MM_FROUND_TO_NEG_INF)};
+        else return {_mm512_reduce_pd(a.value.data, _MM_FROUND_TO_NEG_INF)};
+    }
+    /// a * 2^floor(n).
     FOVEA_INLINE static vector scale(vector const& a, vector const& n) {
         if constexpr (single) return {_mm512_scalef_ps(a.value.data, n.value.data)};
         else return {_mm512_scalef_pd(a.value.data, n.value.data)};
@@ -56,6 +68,48 @@ struct lanes_of<T, arch::avx512> : generic_lanes<T, arch::avx512> {
             return fma(estimate, fma(-a, estimate, vector(T{1})), estimate);
         } else {
             return vector(T{1}) / a;
+        }
+    }
+
+private:
+    FOVEA_INLINE static void transpose_singles(vector (&rows)[count]) {
+        __m512 pairs[16], fours[16];
+        for (int i = 0; i < 16; i += 2) {
+            pairs[i] = _mm512_unpacklo_ps(rows[i].value.data, rows[i + 1].value.data);
+            pairs[i + 1] = _mm512_unpackhi_ps(rows[i].value.data, rows[i + 1].value.data);
+        }
+        auto const wide = [](__m512 x) FOVEA_LAMBDA { return _mm512_castps_pd(x); };
+        for (int i = 0; i < 16; i += 4)
+            for (int j = 0; j < 2; ++j) {
+                fours[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(wide(pairs[i + j]), wide(pairs[i + j + 2])));
+                fours[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(wide(pairs[i + j]), wide(pairs[i + j + 2])));
+            }
+        for (int j = 0; j < 4; ++j) {  // column j of each quarter, from the rows 0-3, 4-7, 8-11, 12-15
+            __m512 const a = _mm512_shuffle_f32x4(fours[j], fours[j + 4], 0x88);
+            __m512 const b = _mm512_shuffle_f32x4(fours[j + 8], fours[j + 12], 0x88);
+            __m512 const c = _mm512_shuffle_f32x4(fours[j], fours[j + 4], 0xdd);
+            __m512 const d = _mm512_shuffle_f32x4(fours[j + 8], fours[j + 12], 0xdd);
+            rows[j] = vector(_mm512_shuffle_f32x4(a, b, 0x88));
+            rows[j + 4] = vector(_mm512_shuffle_f32x4(c, d, 0x88));
+            rows[j + 8] = vector(_mm512_shuffle_f32x4(a, b, 0xdd));
+            rows[j + 12] = vector(_mm512_shuffle_f32x4(c, d, 0xdd));
+        }
+    }
+    FOVEA_INLINE static void transpose_doubles(vector (&rows)[count]) {
+        __m512d pairs[8];
+        for (int i = 0; i < 8; i += 2) {
+            pairs[i] = _mm512_unpacklo_pd(rows[i].value.data, rows[i + 1].value.data);
+            pairs[i + 1] = _mm512_unpackhi_pd(rows[i].value.data, rows[i + 1].value.data);
+        }
+        for (int j = 0; j < 2; ++j) {
+            __m512d const a = _mm512_shuffle_f64x2(pairs[j], pairs[j + 2], 0x88);
+            __m512d const b = _mm512_shuffle_f64x2(pairs[j + 4], pairs[j + 6], 0x88);
+            __m512d const c = _mm512_shuffle_f64x2(pairs[j], pairs[j + 2], 0xdd);
+            __m512d const d = _mm512_shuffle_f64x2(pairs[j + 4], pairs[j + 6], 0xdd);
+            rows[j] = vector(_mm512_shuffle_f64x2(a, b, 0x88));
+            rows[j + 2] = vector(_mm512_shuffle_f64x2(c, d, 0x88));
+            rows[j + 4] = vector(_mm512_shuffle_f64x2(a, b, 0xdd));
+            rows[j + 6] = vector(_mm512_shuffle_f64x2(c, d, 0xdd));
         }
     }
 };

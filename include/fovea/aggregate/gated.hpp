@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/recurrence.hpp>
+#include <fovea/spec/step_table.hpp>
+
+namespace fovea {
+
+/// gated: a running state that forgets: before a key is added, the state is multiplied by exp(decay).
+///
+///     S = diag(exp(decay_j)) S + k_j v_j^T
+///
+/// The decay is a logarithm, 0 keeps and -inf forgets all. It is a number, (head), (batch, head, position), or
+/// (batch, head, position, feature of k) for a rate per row of S; axes of extent one stand for all.
+/// Written behind running_state, with causal. Cost: one multiplication more for each number of the state.
+/// Errors: shape_error when the view does not fit the keys.
+/// Source: Sun et al. 2023 (retention, one number per head); Yang et al. 2024 (gated linear attention).
+template <class T>
+struct gated_t {
+    using state_update_tag = void;
+    static constexpr std::string_view name = "gated";
+    step_table<T> decay;
+};
+
+template <step_numbers Decay>
+constexpr auto gated(Decay&& decay) {
+    static_assert(std::is_arithmetic_v<std::remove_cvref_t<Decay>> || is_view<std::remove_cvref_t<Decay>>
+                      || std::is_lvalue_reference_v<Decay>,
+                  "fovea: gated keeps a view, and this container is a temporary that ends with the statement");
+    auto const table = detail::as_step_table(decay);
+    return gated_t<std::remove_cvref_t<decltype(table.number)>>{table};
+}
+
+}  // namespace fovea

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/scalar.hpp>
+#include <fovea/spec/pipe.hpp>
+
+#include <limits>
+
+namespace fovea {
+
+/// max_pool: feature by feature the greatest weighted value of the keys that take part.
+///
+///     out_ic = max_j w_ij v_jc
+///
+/// Behind `unnormalized` with scores of one it is the plain maximum. Streams: one number for each
+/// feature is carried. A query that sees no key gets zeros.
+/// Cost: a multiplication and a comparison for each feature and pair. Source: Qi et al. 2017 (PointNet), section 4.2.
+struct max_pool_t : stage<role::aggregator> {
+    static constexpr std::string_view name = "max_pool";
+    static constexpr double start = -std::numeric_limits<double>::infinity();
+
+    /// The greatest so far and one more key.
+    template <class V, class W>
+    [[gnu::always_inline]] static constexpr V step(V const& so_far, W const& weight, V const& value) {
+        using scalar::max;
+        return max(so_far, V(weight * value));
+    }
+};
+inline constexpr max_pool_t max_pool{};
+
+}  // namespace fovea

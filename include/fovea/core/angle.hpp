@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/config.hpp>
+#include <fovea/core/index.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace fovea {
+
+/// The cosine and the sine of one angle.
+struct direction {
+    double cosine, sine;
+};
+
+/// direction_of: the direction of an angle in radians, within 3e-9: for results in float.
+///
+/// Angles below 1e6 in size; larger ones lose digits. Free of branches and of calls, so that loops of it are vectors.
+FOVEA_INLINE direction direction_of(double angle) {
+    constexpr double magic = 6755399441055744;              // 1.5 * 2^52: adding it rounds to integers
+    constexpr double quarter = 0x1.921fb544p+0;             // pi/2, its first 33 bits
+    constexpr double quarter_rest = 0x1.0b4611a626331p-34;  // and what follows
+    double const shifted = angle * 0x1.45f306dc9c883p-1 + magic;
+    double const quarters = shifted - magic;
+    auto const turned = std::bit_cast<std::int64_t>(shifted);
+    double const x = (angle - quarters * quarter) - quarters * quarter_rest, square = x * x;
+    double const sine =
+        x * (1 + square * (-1. / 6 + square * (1. / 120 + square * (-1. / 5040 + square * (1. / 362880)))));
+    double const cosine =
+        1
+        + square
+              * (-1. / 2
+                 + square * (1. / 24 + square * (-1. / 720 + square * (1. / 40320 + square * (-1. / 3628800)))));
+    bool const swapped = (turned & 1) != 0;
+    double const along = swapped ? sine : cosine, across = swapped ? cosine : sine;
+    return {((turned + 1) & 2) != 0 ? -along : along, (turned & 2) != 0 ? -across : across};
+}
+
+/// The cosines and sines of `count` angles, as exact as T is; `Run` of them are there to be read.
+template <index_t Run, class Exact, class T>
+FOVEA_INLINE void write_directions(Exact const (&angles)[Run], index_t count, T* cosines, T* sines) {
+    bool plain = sizeof(T) == sizeof(float);
+    for (Exact const angle : angles) plain = plain && angle < 1e6 && angle > -1e6;
+    if (plain) {
+        direction all[Run];
+        for (index_t i = 0; i < Run; ++i) all[i] = direction_of(static_cast<double>(angles[i]));
+        for (index_t i = 0; i < count; ++i) {
+            cosines[i] = static_cast<T>(all[i].cosine);
+            sines[i] = static_cast<T>(all[i].sine);
+        }
+    } else {
+        for (index_t i = 0; i < count; ++i) {
+            cosines[i] = static_cast<T>(std::cos(angles[i]));
+            sines[i] = static_cast<T>(std::sin(angles[i]));
+        }
+    }
+}
+
+}  // namespace fovea

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+namespace fovea {
+
+/// float16: IEEE binary16, for storage: 5 bits of exponent, 10 of fraction. Arithmetic happens in float.
+///
+/// From a number: rounded to nearest, ties to even; beyond 65504 infinite; a NaN stays one. To float: exact.
+struct float16 {
+    std::uint16_t bits = 0;
+
+    float16() = default;
+    template <class Number>
+        requires std::is_arithmetic_v<Number>
+    constexpr explicit float16(Number x) : bits(rounded(static_cast<float>(x))) {}
+    static constexpr float16 from_bits(std::uint16_t bits) {
+        float16 x;
+        x.bits = bits;
+        return x;
+    }
+
+    /// The exponent is moved by multiplying with a power of two, which also makes subnormals normal.
+    constexpr operator float() const {
+        auto const sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
+        auto const magnitude = static_cast<std::uint32_t>(bits & 0x7fffU) << 13;
+        auto const size = magnitude >= 0x0f800000U  // infinite or NaN
+                              ? std::bit_cast<float>(magnitude | 0x7f800000U)
+                              : std::bit_cast<float>(magnitude) * 0x1p112f;
+        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) | sign);
+    }
+
+private:
+    static constexpr std::uint16_t rounded(float x) {
+        auto const whole = std::bit_cast<std::uint32_t>(x);
+        auto const sign = whole >> 16 & 0x8000U;
+        auto const magnitude = whole & 0x7fffffffU;
+        std::uint32_t half = 0;
+        if (magnitude > 0x7f800000U) half = 0x7e00U;        // NaN
+        else if (magnitude >= 0x477ff000U) half = 0x7c00U;  // rounds beyond the greatest finite number
+        else if (magnitude < 0x38800000U)                   // subnormal: adding 0.5 rounds at the right place
+            half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000U;
+        else half = (magnitude - 0x38000000U + 0x0fffU + (magnitude >> 13 & 1U)) >> 13;
+        return static_cast<std::uint16_t>(sign | half);
+    }
+};
+
+}  // namespace fovea

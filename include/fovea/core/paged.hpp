@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/as_view.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace fovea {
+
+/// paged_rows: keys or values that lie in pages of some positions each, as caches of servers do; owns nothing.
+///
+/// pages: (page, head, slot, feature); table: (batch, n), the n-th page of each sequence. Position p of a sequence is
+/// slot p % slots of its page p / slots. An entry below 0 stands for a page that is not there yet: what would lie in it
+/// must be masked, as key_lengths does.
+template <class T>
+struct paged_rows {
+    view<T const, 4> pages;
+    view<std::int32_t const, 2> table;
+    extents_t<4> extents;  // (batch, head, position, feature), as a view of the rows would have them
+
+    constexpr paged_rows(view<T const, 4> const& p, view<std::int32_t const, 2> const& t)
+        : pages(p), table(t), extents{t.extent(0), p.extent(1), t.extent(1) * p.extent(2), p.extent(3)} {}
+
+    constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
+    constexpr T const* place(index_t batch, index_t head, index_t position, index_t feature) const {
+        index_t const slots = pages.extent(2);
+        auto const page = std::max<index_t>(table(batch, position / slots), 0);
+        return pages.place(page, head, position % slots, feature);
+    }
+    constexpr T const& operator()(index_t batch, index_t head, index_t position, index_t feature) const {
+        return *place(batch, head, position, feature);
+    }
+
+    /// Errors: shape_error for a page that is not among the pages.
+    void check(char const* argument) const {
+        for (index_t b = 0; b < table.extent(0); ++b)
+            for (index_t n = 0; n < table.extent(1); ++n)
+                if (table(b, n) >= pages.extent(0))
+                    throw shape_error(std::string(argument) + " has " + std::to_string(pages.extent(0))
+                                      + " pages, its table asks for page " + std::to_string(table(b, n)) + " at ("
+                                      + std::to_string(b) + ", " + std::to_string(n) + ")");
+        if (pages.extent(0) == 0 && table.size() > 0 && pages.extent(2) > 0)
+            throw shape_error(std::string(argument) + " has no pages, its table has " + std::to_string(table.size())
+                              + " entries");
+    }
+};
+
+template <class R>
+inline constexpr bool is_paged = false;
+template <class T>
+inline constexpr bool is_paged<paged_rows<T>> = true;
+
+/// paged: keys or values in pages, for a call: attend(spec, query, paged(keys, table), paged(values, table), result).
+///
+/// Errors: shape_error for a table that asks for a page that is not there, before anything is written.
+/// Source: Kwon et al. 2023 (PagedAttention), section 4.
+template <viewable Pages, viewable Table>
+constexpr auto paged(Pages const& pages, Table const& table) {
+    auto const p = as_view(pages);
+    using element = std::remove_const_t<std::remove_pointer_t<decltype(p.data)>>;
+    return paged_rows<element>(p, as_view(table));
+}
+
+/// What may stand for keys or values: a view, what gives one, or pages.
+template <class R>
+concept row_source = viewable<R> || is_paged<std::remove_cvref_t<R>>;
+
+}  // namespace fovea

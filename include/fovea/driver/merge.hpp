@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Partial results over disjoint keys, joined into the result over all of them.
+#pragma once
+
+#include <fovea/core/as_view.hpp>
+#include <fovea/driver/executor.hpp>
+#include <fovea/driver/operands.hpp>
+#include <fovea/kernel/lookup.hpp>
+#include <fovea/spec/apart.hpp>
+#include <fovea/spec/check_call.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <tuple>
+
+namespace fovea {
+
+namespace driver {
+
+/// One partial result: (batch, head, query, feature), and the log-sum-exp of its rows: (batch, head, query).
+template <class T, class L>
+struct part {
+    using element = T;
+    view<T, 4> result;
+    view<L, 3> lse;
+};
+
+/// One row of the merged result. What a part without keys holds in its row is not looked at.
+template <class T, class Arch, class... Parts, class Out, class Lse>
+void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, index_t b, index_t h, index_t n) {
+    using vector = kernel::pack<T, Arch>;
+    using lanes = kernel::lanes_of<T, Arch>;
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    std::array<T, sizeof...(Parts)> factors;
+    auto const for_each = [&](auto const& f) {
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (f(std::get<I>(parts), factors[I]), ...);
+        }(std::index_sequence_for<Parts...>{});
+    };
+    T greatest = none, sum = 0;
+    for_each([&](auto const& from, T& factor) {
+        factor = static_cast<T>(from.lse(b, h, n));
+        if (!(factor <= greatest)) greatest = factor;
+    });
+    for_each([&](auto const&, T& factor) {
+        factor = factor == none ? T(0) : std::exp(factor - greatest);
+        sum += factor;
+    });
+    Out* const row = to.result.place(b, h, n, index_t{0});
+    index_t const features = to.result.extent(3);
+    for (index_t c = 0; c < features; c += vector::lanes) {
+        vector total(T{0});
+        for_each([&](auto const& from, T factor) {
+            if (factor == 0) return;
+            auto const x = kernel::load_as<T, Arch>(from.result.place(b, h, n, c), features - c);
+            total = fma(x, vector(factor / sum), total);
+        });
+        if constexpr (std::is_same_v<Out, T>) {
+            lanes::store(total, row + c, features - c);
+        } else {
+            auto const elements = lanes::stored(total);
+            for (index_t i = 0; i < std::min(features - c, vector::lanes); ++i)
+                row[c + i] = rounded_to<Out>(elements[static_cast<std::size_t>(i)]);
+        }
+    }
+    if (to.lse.data) to.lse(b, h, n) = rounded_to<Lse>(sum == 0 ? none : greatest + std::log(sum));
+}
+
+/// (result, lse, result, lse, ..., result, lse), the last pair the one that is written; its lse may be left out.
+template <class Arch, class Executor, class... Views, std::size_t... I>
+void merge(Executor const& executor, std::tuple<Views...> const& views, std::index_sequence<I...>) {
+    constexpr std::size_t parts = sizeof...(I);
+    constexpr bool has_lse = sizeof...(Views) == 2 * parts + 2;
+    auto const out = as_heads(std::get<2 * parts>(views));
+    using out_element = std::remove_pointer_t<decltype(out.data)>;
+    static_assert(!std::is_const_v<out_element>, "fovea: the result is a view of const elements and cannot be written");
+    operand_shapes shapes;
+    shapes.query = shapes.key = shapes.value = out.extents;
+    auto const to = [&] {
+        if constexpr (has_lse) {
+            auto const lse = rows_of_call("lse is", std::get<2 * parts + 1>(views), shapes);
+            using element = std::remove_pointer_t<decltype(lse.data)>;
+            static_assert(!std::is_const_v<element>, "fovea: lse is a view of const elements and cannot be written");
+            return part<out_element, element>{out, lse};
+        } else {
+            return part<out_element, float>{out, {}};
+        }
+    }();
+    auto const all = std::tuple([&] {
+        auto const result = as_heads(std::get<2 * I>(views));
+        if (result.extents != out.extents)
+            throw shape_error("part " + std::to_string(I + 1) + " is " + to_text(result.extents) + ", the result is "
+                              + to_text(out.extents));
+        auto const named = [](char const* before, char const* behind) {
+            std::array<char, 40> text{};
+            std::snprintf(text.data(), text.size(), "%spart %d%s", before, static_cast<int>(I + 1), behind);
+            return text;
+        };
+        auto const lse = rows_of_call(named("lse of ", " is").data(), std::get<2 * I + 1>(views), shapes);
+        detail::require_same_or_apart(to.result, "result", result, named("", "").data());
+        detail::require_same_or_apart(to.result, "result", lse, named("lse of ", "").data());
+        detail::require_same_or_apart(to.lse, "lse", result, named("", "").data());
+        detail::require_same_or_apart(to.lse, "lse", lse, named("lse of ", "").data());
+        return part<std::remove_pointer_t<decltype(result.data)>, std::remove_pointer_t<decltype(lse.data)>>{result,
+                                                                                                             lse};
+    }()...);
+    detail::require_distinct_elements(to.result, "result");
+    detail::require_distinct_elements(to.lse, "lse");
+    detail::require_apart(to.lse, "lse", to.result, "result");
+    using T =
+        compute_type<out_element, typename std::tuple_element_t<I, std::remove_const_t<decltype(all)>>::element...>;
+    constexpr bool writable =
+        !std::is_const_v<out_element> && !std::is_const_v<std::remove_pointer_t<decltype(to.lse.data)>>;
+    if constexpr (writable)
+        executor.run(out.extent(0) * out.extent(1), [&](index_t task, index_t) {
+            for (index_t n = 0; n < out.extent(2); ++n)
+                merge_row<T, Arch>(all, to, task / out.extent(1), task % out.extent(1), n);
+        });
+}
+
+}  // namespace driver
+
+/// merge: joins results over disjoint keys into the result over all of them.
+///
+///     merge(out_1, lse_1, out_2, lse_2, ..., out, lse)        merge(threads(4), out_1, lse_1, ..., out, lse)
+///
+///     out = sum_p out_p exp(lse_p) / sum_p exp(lse_p),   lse = log sum_p exp(lse_p)
+///
+/// Results are (batch, head, query, feature), log-sum-exps (batch, head, query), with leading axes left out as for
+/// attend; the last lse may be left out. The result may be one of the parts. Cost: each part is read once.
+/// A part that saw no key (lse -inf) is not read; where none did, out is 0 and lse -inf.
+/// Errors: shape_error when a part does not fit the result, or overlaps it without being it.
+template <executor Executor, viewable... Views>
+void merge(Executor const& executor, Views&&... views) {
+    static_assert(sizeof...(Views) >= 3,
+                  "fovea: merge takes parts, each a result and its lse, and then what is written");
+    driver::merge<arch::best>(executor, std::tuple(as_view(views)...),
+                              std::make_index_sequence<(sizeof...(Views) - 1) / 2>{});
+}
+template <viewable First, viewable... Views>
+void merge(First&& first, Views&&... views) {
+    merge(serial, first, views...);
+}
+
+}  // namespace fovea

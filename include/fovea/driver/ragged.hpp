@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The entry points for sequences that lie one behind the other.
+#pragma once
+
+#include <fovea/driver/attend.hpp>
+#include <fovea/spec/ragged.hpp>
+
+namespace fovea {
+
+/// attend_on<Arch>: attend below on a given architecture, executor and workspace.
+///
+/// Each sequence is a call of its own: side by side where there are enough of them, otherwise one after the other with
+/// all workers on each.
+template <class Arch, executor Executor, class Index, attention_spec A, viewable Query, viewable Key, viewable Value,
+          viewable Result, extra_output... Extra>
+void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a, Query const& query,
+               Key const& key, Value const& value, Result&& result, Extra const&... extra) {
+    auto const q = as_heads(as_view(query));
+    auto const k = as_heads(as_view(key));
+    auto const v = as_heads(as_view(value));
+    auto const out = as_heads(as_view(result));
+    if (!detail::check_ragged(all, a, q, k, v, out, extra...)) return;
+    if constexpr (detail::is_well_formed_call<A, std::remove_pointer_t<decltype(out.data)>, Extra...>()) {
+        auto const run = [&](auto const& workers, workspace& memory, index_t i) {
+            auto const at = all[i];
+            attend_on<Arch>(
+                workers, memory, of_sequence(a, at), detail::rows_of_sequence(q, at.first_query, at.queries),
+                detail::rows_of_sequence(k, at.first_key, at.keys), detail::rows_of_sequence(v, at.first_key, at.keys),
+                detail::rows_of_sequence(out, at.first_query, at.queries), detail::output_of_sequence(extra, at)...);
+        };
+        if (executor.workers() > 1 && all.sequences() >= executor.workers()) {
+            scratch.prepare_parts(executor.workers());
+            executor.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.part(worker), i); });
+        } else {
+            for (index_t i = 0; i < all.sequences(); ++i) run(executor, scratch, i);
+        }
+    }
+}
+
+template <class Arch, executor Executor, class Index, attention_spec A, viewable Source, viewable Result,
+          extra_output... Extra>
+void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a, Source const& x,
+               Result&& result, Extra const&... extra) {
+    attend_on<Arch>(executor, scratch, all, a, x, x, x, result, extra...);
+}
+
+/// attend: the attention of a specification within each sequence of a ragged batch; see ragged.
+template <class Index, attention_spec A, class... Arguments>
+void attend(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
+    workspace scratch;
+    attend_on<arch::best>(serial, scratch, all, a, arguments...);
+}
+template <executor Executor, class Index, attention_spec A, class... Arguments>
+void attend(Executor const& executor, ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
+    workspace scratch;
+    attend_on<arch::best>(executor, scratch, all, a, arguments...);
+}
+template <class Index, attention_spec A, class... Arguments>
+void attend(workspace& scratch, ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
+    attend_on<arch::best>(serial, scratch, all, a, arguments...);
+}
+template <executor Executor, class Index, attention_spec A, class... Arguments>
+void attend(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+            Arguments&&... arguments) {
+    attend_on<arch::best>(executor, scratch, all, a, arguments...);
+}
+
+}  // namespace fovea

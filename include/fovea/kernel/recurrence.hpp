@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A running state from step to step: a panel of its columns passes through registers row by row, so that it is read
+// and written once for all that happens to it.
+#pragma once
+
+#include <fovea/kernel/contract.hpp>
+#include <fovea/kernel/lanes.hpp>
+
+namespace fovea::kernel {
+
+/// A few steps, as they lie in scratch memory.
+template <class T>
+struct state_steps {
+    T const* keys;     // (steps, features)
+    T const* gates;    // (steps, features); not read where there are none
+    T const* values;   // (steps, width)
+    T const* queries;  // (steps, heads, features)
+    T* results;        // (steps, heads, width)
+    index_t features;
+    index_t heads;  // queries that read after each step
+};
+
+/// advance: at each step the state is gated, key and value are added, and queries read what is there then.
+///
+///     state = gate state + key value^T,   result = state^T query
+template <int Steps, int Reads, bool Gated, int Vectors, class T, class Arch>
+[[gnu::noinline]] void advance(T* FOVEA_RESTRICT state,  // (features, Vectors * lanes)
+                               state_steps<T> const& at) {
+    using vector = pack<T, Arch>;
+    constexpr index_t width = Vectors * vector::lanes;
+    vector value[Steps][Vectors], sum[Steps * Reads + 1][Vectors];
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+        unrolled<Steps>([&](auto t)
+                            FOVEA_LAMBDA { value[t][v] = vector::load(at.values + t * width + v * vector::lanes); });
+        unrolled<Steps * Reads>([&](auto i) FOVEA_LAMBDA { sum[i][v] = vector(T{0}); });
+    });
+    for (index_t f = 0; f < at.features; ++f) {
+        T* const row = state + f * width;
+        vector s[Vectors];
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = vector::load(row + v * vector::lanes); });
+        unrolled<Steps>([&](auto t) FOVEA_LAMBDA {
+            vector const key(at.keys[t * at.features + f]);
+            if constexpr (Gated) {
+                vector const gate(at.gates[t * at.features + f]);
+                unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = s[v] * gate; });
+            }
+            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = fma(key, value[t][v], s[v]); });
+            unrolled<Reads>([&](auto r) FOVEA_LAMBDA {
+                vector const query(at.queries[(t * at.heads + r) * at.features + f]);
+                unrolled<Vectors>(
+                    [&](auto v) FOVEA_LAMBDA { sum[t * Reads + r][v] = fma(query, s[v], sum[t * Reads + r][v]); });
+            });
+        });
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v].store(row + v * vector::lanes); });
+    }
+    unrolled<Steps>([&](auto t) FOVEA_LAMBDA {
+        unrolled<Reads>([&](auto r) FOVEA_LAMBDA {
+            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+                sum[t * Reads + r][v].store(at.results + (t * at.heads + r) * width + v * vector::lanes);
+            });
+        });
+    });
+}
+
+/// read_state: what queries read from a state that stays: results[r] = state^T queries[r].
+template <int Reads, int Vectors, class T, class Arch>
+[[gnu::noinline]] void read_state(T const* FOVEA_RESTRICT state,    // (features, Vectors * lanes)
+                                  T const* FOVEA_RESTRICT queries,  // (Reads, features)
+                                  index_t features,
+                                  T* FOVEA_RESTRICT results) {  // (Reads, Vectors * lanes)
+    using vector = pack<T, Arch>;
+    constexpr index_t width = Vectors * vector::lanes;
+    vector sum[Reads][Vectors];
+    unrolled<Reads>([&](auto r)
+                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
+    for (index_t f = 0; f < features; ++f) {
+        vector s[Vectors];
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = vector::load(state + f * width + v * vector::lanes); });
+        unrolled<Reads>([&](auto r) FOVEA_LAMBDA {
+            vector const query(queries[r * features + f]);
+            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = fma(query, s[v], sum[r][v]); });
+        });
+    }
+    unrolled<Reads>([&](auto r) FOVEA_LAMBDA {
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v].store(results + r * width + v * vector::lanes); });
+    });
+}
+
+/// ask: the state is gated, and gives what it has for a key: given = state^T key.
+template <bool Gated, int Vectors, class T, class Arch>
+[[gnu::noinline]] void ask(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
+                           T const* FOVEA_RESTRICT key,   // (features)
+                           T const* FOVEA_RESTRICT gate,  // (features)
+                           index_t features,
+                           T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
+    using vector = pack<T, Arch>;
+    constexpr index_t width = Vectors * vector::lanes;
+    vector answer[Vectors];
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { answer[v] = vector(T{0}); });
+    for (index_t f = 0; f < features; ++f) {
+        T* const row = state + f * width;
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+            auto s = vector::load(row + v * vector::lanes);
+            if constexpr (Gated) {
+                s = s * vector(gate[f]);
+                s.store(row + v * vector::lanes);
+            }
+            answer[v] = fma(vector(key[f]), s, answer[v]);
+        });
+    }
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { answer[v].store(given + v * vector::lanes); });
+}
+
+/// correct: a value becomes what the state lacks of it: rate (value - given).
+template <int Vectors, class T, class Arch>
+void correct(T const* given, T rate, T* value) {
+    using vector = pack<T, Arch>;
+    for (index_t c = 0; c < Vectors * vector::lanes; c += vector::lanes)
+        (vector(rate) * (vector::load(value + c) - vector::load(given + c))).store(value + c);
+}
+
+/// advance_and_ask: one step, and on the same way over the state the gate of the next step and what the state gives
+/// for its key: given = state^T next key.
+template <int Reads, bool Gated, int Vectors, class T, class Arch>
+[[gnu::noinline]] void advance_and_ask(T* FOVEA_RESTRICT state,    // (features, Vectors * lanes)
+                                       state_steps<T> const& at,   // two steps
+                                       T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
+    using vector = pack<T, Arch>;
+    constexpr index_t width = Vectors * vector::lanes;
+    vector value[Vectors], answer[Vectors], sum[Reads + 1][Vectors];
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+        value[v] = vector::load(at.values + v * vector::lanes);
+        answer[v] = vector(T{0});
+        unrolled<Reads>([&](auto r) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); });
+    });
+    for (index_t f = 0; f < at.features; ++f) {
+        T* const row = state + f * width;
+        vector const key(at.keys[f]), next(at.keys[at.features + f]);
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+            auto s = fma(key, value[v], vector::load(row + v * vector::lanes));
+            unrolled<Reads>(
+                [&](auto r) FOVEA_LAMBDA { sum[r][v] = fma(vector(at.queries[r * at.features + f]), s, sum[r][v]); });
+            if constexpr (Gated) s = s * vector(at.gates[at.features + f]);
+            answer[v] = fma(next, s, answer[v]);
+            s.store(row + v * vector::lanes);
+        });
+    }
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+        answer[v].store(given + v * vector::lanes);
+        unrolled<Reads>([&](auto r) FOVEA_LAMBDA { sum[r][v].store(at.results + r * width + v * vector::lanes); });
+    });
+}
+
+/// The product of two rows of numbers.
+template <class T, class Arch>
+T product_of(T const* a, T const* b, index_t n) {
+    using vector = pack<T, Arch>;
+    using lanes = lanes_of<T, Arch>;
+    vector total(T{0});
+    for (index_t i = 0; i < n; i += vector::lanes)
+        total = fma(lanes::load(a + i, n - i), lanes::load(b + i, n - i), total);
+    return lanes::sum(total);
+}
+
+}  // namespace fovea::kernel

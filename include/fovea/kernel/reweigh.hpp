@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/row.hpp>
+
+#include <algorithm>
+
+namespace fovea::kernel {
+
+/// The keys of one vector of a row, from its column on.
+template <class T, class Arch>
+FOVEA_INLINE positions<T, Arch> lane_keys(consecutive_keys const& keys, index_t column) {
+    return {keys.first + column};
+}
+template <class T, class Arch>
+FOVEA_INLINE index_pack<T, Arch> lane_keys(listed_keys const& keys, index_t column) {
+    using lanes = index_pack<T, Arch>;
+    if constexpr (std::is_same_v<integer_like<T>, std::int32_t>) {
+        return lanes::load(keys.list + column);
+    } else {
+        alignas(64) typename lanes::array_type wide;
+        std::copy_n(keys.list + column, wide.size(), wide.begin());
+        return lanes::load(wide.data());
+    }
+}
+
+/// One vector of final weights and the indices of its pairs.
+template <class T, class Arch, class Keys>
+struct weight_environment : index_environment<T, Arch, Keys> {
+    pack<T, Arch> weight;
+
+    using index_environment<T, Arch, Keys>::operator();
+    FOVEA_INLINE auto operator()(weight_t) const { return weight; }
+};
+
+/// reweigh: every weight of a row becomes an expression of itself and its indices. What only scales keeps zeros, whatever
+/// the factor of a pair is that takes no part.
+template <bool Scales, class T, class Arch, class Expression, class Normalize, class Keys>
+void reweigh(Expression const& expression, row_facts const& facts, packed_row<T, Arch, Normalize, Keys> const& row) {
+    using vector = pack<T, Arch>;
+    for (index_t column = 0; column < row.size(); column += vector::lanes) {
+        auto const keys = lane_keys<T, Arch>(row.keys, column);
+        T* const at = row.scores + column;
+        weight_environment<T, Arch, std::remove_const_t<decltype(keys)>> const here{{facts, keys, column}, vector::load(at)};
+        auto weight = as_pack<T, Arch>(evaluate(expression, here));
+        if constexpr (Scales) weight = select(here.weight == vector(T{0}), here.weight, weight);
+        weight.store(at);
+    }
+}
+
+}  // namespace fovea::kernel

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/mask/where.hpp>
+
+namespace fovea {
+
+/// dilated_window: a query sees every step-th key of a window around its own position.
+///
+///     |q_idx - kv_idx| <= reach  &&  (q_idx - kv_idx) % step == 0
+///
+/// Cost: the tiles of the band; within it every tile is mixed unless step is 1. Errors: none; a step below 1 is 1.
+/// Source: Beltagy, Peters and Cohan 2020, section 3.1.
+constexpr auto dilated_window(index_t reach, index_t step) {
+    using namespace placeholders;
+    index_t const stride = step < 1 ? 1 : step;
+    return where(q_idx - kv_idx <= reach && kv_idx - q_idx <= reach && (q_idx - kv_idx) % stride == 0);
+}
+
+}  // namespace fovea

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/mask/where.hpp>
+
+namespace fovea {
+
+/// document: sequences packed one behind the other; a query sees the keys of its own document.
+///
+///     ids[q_idx] == ids[kv_idx]
+///     document(ids) | causal    document(query_ids, key_ids)
+///
+/// ids holds an integer for each position. Cost: tiles of two documents are never visited, tiles within one are not
+/// masked: the table is read by its least and greatest element over the tile. Keeps views: the tables must outlive it.
+/// Errors: shape_error where a table has fewer elements than there are positions.
+template <class QueryIds, class KeyIds>
+constexpr auto document(QueryIds& query_ids, KeyIds& key_ids) {
+    using namespace placeholders;
+    return where(param(query_ids)[q_idx] == param(key_ids)[kv_idx]);
+}
+template <class Ids>
+constexpr auto document(Ids& ids) {
+    return document(ids, ids);
+}
+
+}  // namespace fovea

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/mask/where.hpp>
+
+#include <cstddef>
+
+namespace fovea {
+
+namespace detail {
+/// Within `size` places around a place that keeps away from both ends, so that every query has as many neighbours.
+template <class Query, class Key>
+constexpr auto is_near(Query const& of_query, Key const& of_key, index_t size, index_t extent) {
+    index_t const left = size / 2, right = (size - 1) / 2;
+    auto const center = max(min(of_query, extent - 1 - right), left);
+    return of_key >= center - left && of_key <= center + right;
+}
+}  // namespace detail
+
+/// neighborhood: positions lie on a line, a plane or in a volume; a query sees a window of places around its own.
+///
+///     neighborhood({size}, {length})    neighborhood({rows, columns}, {height, width})    three of each
+///
+/// Windows keep their size at the borders by moving inwards; along an axis, size / 2 places lie before the query's own.
+/// Positions run row by row, the last axis fastest. Cost: the tiles that hold neighbours; along the slowest axis they
+/// are a band. Sizes beyond an extent see all of it. Source: Hassani et al. 2023, section 3.1.
+template <std::size_t Axes>
+constexpr auto neighborhood(index_t const (&size)[Axes], index_t const (&extent)[Axes]) {
+    static_assert(Axes >= 1 && Axes <= 3, "fovea: a neighborhood lies on a line, a plane or in a volume");
+    using namespace placeholders;
+    if constexpr (Axes == 1) {
+        return where(detail::is_near(q_idx, kv_idx, size[0], extent[0]));
+    } else if constexpr (Axes == 2) {
+        return where(detail::is_near(q_idx / extent[1], kv_idx / extent[1], size[0], extent[0]) &&
+                     detail::is_near(q_idx % extent[1], kv_idx % extent[1], size[1], extent[1]));
+    } else {
+        index_t const plane = extent[1] * extent[2];
+        return where(detail::is_near(q_idx / plane, kv_idx / plane, size[0], extent[0]) &&
+                     detail::is_near(q_idx % plane / extent[2], kv_idx % plane / extent[2], size[1], extent[1]) &&
+                     detail::is_near(q_idx % extent[2], kv_idx % extent[2], size[2], extent[2]));
+    }
+}
+
+}  // namespace fovea

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/tensor.hpp>
+#include <fovea/mask/where.hpp>
+
+#include <cstdint>
+#include <iterator>
+
+namespace fovea {
+
+/// tree: queries are the nodes of a tree that continues a prefix, as drafts of speculative decoding do; a node sees the
+/// prefix, itself and its ancestors.
+///
+///     kv_idx < prefix  ||  ancestors(q_idx, kv_idx - prefix)
+///
+/// `prefix` is a number or an expression of batch; `ancestors` is (node, node), not 0 where the second is the first
+/// or one of its ancestors; tree_ancestors(parents) makes it. Keys are the prefix and then the nodes.
+/// Cost: tiles of the prefix are not masked, those of the nodes are. Source: Miao et al. 2024, section 4.2.
+template <operand Prefix, class Ancestors>
+constexpr auto tree(Prefix const& prefix, Ancestors& ancestors) {
+    using namespace placeholders;
+    auto const table = param(ancestors);
+    auto const node = kv_idx - as_expression(prefix);
+    auto const inside = max(min(node, table.table.extent(1) - 1), 0);
+    return where(kv_idx < as_expression(prefix) || (node < table.table.extent(1) && table(q_idx, inside) != 0));
+}
+
+/// The table of a tree whose parents stand before their children; a root has parent -1.
+template <class Parents>
+tensor<std::uint8_t, 2> tree_ancestors(Parents const& parents) {
+    auto const count = static_cast<index_t>(std::size(parents));
+    tensor<std::uint8_t, 2> table({count, count});
+    for (index_t i = 0; i < count; ++i) {
+        table(i, i) = 1;
+        auto const parent = static_cast<index_t>(parents[static_cast<std::size_t>(i)]);
+        for (index_t j = 0; j < i && parent >= 0; ++j)
+            if (table(parent, j)) table(i, j) = 1;
+    }
+    return table;
+}
+
+}  // namespace fovea

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/normalize/weigh.hpp>
+
+#include <utility>
+
+namespace fovea {
+
+/// averaged: expressions of the scores, divided by the number of keys that the query sees.
+///
+///     w_j = f(s_j) / n,   n the number of keys that the query sees
+///     averaged(relu(score))
+///
+/// Streaming: the number of keys is carried. f uses `score` alone. A query that sees no key gets zeros.
+/// Source: Wortsman et al. 2023, section 3, with n in place of the length.
+template <class E>
+struct averaged_t : stage<role::normalizer> {
+    weigh_t<E> f{};
+
+    constexpr averaged_t() = default;
+    constexpr explicit averaged_t(E const& e) : f(e) {}
+
+    template <class T>
+    struct state {
+        T keys = 0;
+    };
+
+    template <class T, class Row>
+    constexpr T fold(state<T>& s, Row const& row) const {
+        s.keys += row.sum([](auto const& s_j)
+                              __attribute__((always_inline)) { return std::remove_cvref_t<decltype(s_j)>(T(1)); });
+        row.map([this](auto s_j) __attribute__((always_inline)) { return f.weight(s_j); });
+        return T(1);
+    }
+    template <class T>
+    constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) const {
+        s.keys += other.keys;
+        return {T(1), T(1)};
+    }
+    template <class T>
+    constexpr T finish(state<T> const& s) const {
+        return s.keys == 0 ? T(0) : T(1) / s.keys;
+    }
+    std::string text() const { return "averaged(" + print(f.body) + ")"; }
+};
+
+template <fovea::expression E>
+constexpr auto averaged(E const& e) {
+    return averaged_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e);
+}
+
+}  // namespace fovea

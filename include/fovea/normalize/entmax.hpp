@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/operations.hpp>
+#include <fovea/spec/pipe.hpp>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace fovea {
+
+/// entmax: softmax for alpha near 1, entmax15 for 1.5, sparsemax for 2; the greater alpha, the fewer keys have weight.
+///
+///     w_j = max((alpha - 1) s_j - tau, 0)^(1 / (alpha - 1))   with tau such that sum_j w_j = 1
+///
+/// Needs all scores of a row. tau is found by Newton's iteration between bounds, by halving where it would leave them,
+/// and the weights are divided by what they sum to. What lies above the lower bound is set aside as soon as it is few.
+/// Ties share. A query that sees no key gets zeros.
+/// Errors: std::invalid_argument unless alpha is above 1.
+/// Source: Blondel, Martins and Niculae 2019; Peters, Niculae and Martins 2019, algorithm 1.
+struct entmax_t : stage<role::normalizer> {
+    double alpha = 1.5;
+
+    constexpr explicit entmax_t(double a) : alpha(a) {
+        if (!(a > 1))
+            throw std::invalid_argument("entmax: alpha is " + std::to_string(a) + ", it must be greater than 1");
+    }
+    std::string text() const { return "entmax(" + std::to_string(alpha) + ")"; }
+
+    template <class Row>
+    void normalize(Row const& row) const {
+        using T = typename Row::value_type;
+        T const greatest = row.max();
+        T const scale = static_cast<T>(alpha - 1), power = static_cast<T>(1 / (alpha - 1));
+        T low = T(-1), high = T(0), tau = low, sum = 0;  // tau of (alpha - 1) s less its greatest
+        row_room<T> room;
+        Row few = row;
+        bool all = true;
+        // A weight, its slope, and whether it is one: all 0 at and below tau. A score that is not a number stays one.
+        auto const weight = [=](auto const& s_j, T at) __attribute__((always_inline)) {
+            using V = std::remove_cvref_t<decltype(s_j)>;
+            V const base = (s_j - greatest) * scale - at;
+            auto const outside = operations::less_equal::apply(base, T(0));
+            V const logarithm = operations::log::apply(operations::select::apply(outside, V(T(1)), base));
+            V const w = operations::select::apply(outside, V(T(0)), V(operations::exp::apply(logarithm * power)));
+            return std::array<V, 3>{w, operations::select::apply(outside, V(T(0)), V(w / base)),
+                                    operations::select::apply(outside, V(T(0)), V(T(1)))};
+        };
+        while (true) {
+            auto const at_tau =
+                few.sums([&](auto const& s_j) __attribute__((always_inline)) { return weight(s_j, tau); });
+            sum = at_tau[0];
+            T const newton = tau + (sum - std::pow(sum, T(1) - scale)) / at_tau[1];  // on sum^scale, nearly straight
+            bool const settled = std::abs(newton - tau) <= 4 * std::numeric_limits<T>::epsilon() * std::abs(tau);
+            if (settled && std::abs(sum - T(1)) < T(1e-3)) break;  // steep sums are narrowed down by halving
+            (sum > T(1) ? low : high) = tau;
+            if (all && tau == low && at_tau[2] <= T(room.size)) {
+                few = row.at_least(greatest + low * power, room);
+                all = false;
+            }
+            T const next = newton > low && newton < high ? newton : (low + high) / 2;
+            if (!(next > low && next < high)) break;
+            tau = next;
+        }
+        T const share = T(1) / sum;
+        row.map([&](auto s_j) __attribute__((always_inline)) { return weight(s_j, tau)[0] * share; });
+    }
+};
+
+constexpr entmax_t entmax(double alpha) { return entmax_t(alpha); }
+
+}  // namespace fovea

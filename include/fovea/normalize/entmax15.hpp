@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/operations.hpp>
+#include <fovea/spec/pipe.hpp>
+
+#include <array>
+#include <cmath>
+#include <type_traits>
+
+namespace fovea {
+
+/// entmax15: between softmax and sparsemax; weights far below the greatest are exactly 0.
+///
+///     w_j = max(s_j / 2 - tau, 0)^2   with tau such that sum_j w_j = 1
+///
+/// Needs all scores of a row. tau is found by Newton's iteration from below on the root of the sum: that is convex in
+/// tau, so every step stays below the solution, and nearly straight, so steps are few. What lies above tau is set aside
+/// as soon as it is few. Ties share. A query that sees no key gets zeros.
+/// Source: Peters, Niculae and Martins 2019, section 3 and appendix B.2.
+struct entmax15_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "entmax15";
+    static constexpr bool sums_to_one = true;
+    static constexpr bool shift_invariant = true;
+
+    template <class Row>
+    static void normalize(Row const& row) {
+        using T = typename Row::value_type;
+        T const greatest = row.max();
+        T tau = T(-1);  // of half the scores less the greatest
+        row_room<T> room;
+        Row few = row;
+        bool all = true;
+        auto const excess = [&tau, greatest](auto const& s_j) __attribute__((always_inline)) {
+            return operations::max::apply(T(0), (s_j - greatest) * T(0.5) - tau);
+        };
+        for (bool rising = true; rising;) {
+            auto const above = few.sums([&](auto const& s_j) __attribute__((always_inline)) {
+                using V = std::remove_cvref_t<decltype(s_j)>;
+                V const x = excess(s_j);
+                auto const inside = operations::greater::apply(x, T(0));
+                return std::array<V, 3>{x, operations::square::apply(x),
+                                        operations::select::apply(inside, V(T(1)), V(T(0)))};
+            });
+            T const next = tau + (above[1] - std::sqrt(above[1])) / above[0];
+            rising = next > tau;
+            if (rising) tau = next;
+            if (all && above[2] <= T(room.size)) {
+                few = row.at_least(greatest + 2 * tau, room);
+                all = false;
+            }
+        }
+        row.map([&](auto s_j) __attribute__((always_inline)) { return operations::square::apply(excess(s_j)); });
+    }
+};
+inline constexpr entmax15_t entmax15{};
+
+}  // namespace fovea

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/normalize/weigh.hpp>
+
+#include <utility>
+
+namespace fovea {
+
+/// normalized: expressions of the scores, divided by their sum.
+///
+///     w_j = f(s_j) / (sum_k f(s_k) + eps)
+///     normalized(square(relu(score)), 1e-6)    normalized(exp(score))
+///
+/// Streaming: the sum is carried, f(s) is met with the values as it is. f uses `score` alone and should not be
+/// negative. A row whose divisor is 0, one that sees no key among them, gets zeros.
+template <class E>
+struct normalized_t : stage<role::normalizer> {
+    weigh_t<E> f{};
+    double eps = 0;
+
+    constexpr normalized_t() = default;
+    constexpr normalized_t(E const& e, double added) : f(e), eps(added) {}
+
+    template <class T>
+    struct state {
+        T sum = 0;
+    };
+
+    template <class T, class Row>
+    constexpr T fold(state<T>& s, Row const& row) const {
+        s.sum += row.map_and_sum([this](auto s_j) __attribute__((always_inline)) { return f.weight(s_j); });
+        return T(1);
+    }
+    template <class T>
+    constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) const {
+        s.sum += other.sum;
+        return {T(1), T(1)};
+    }
+    template <class T>
+    constexpr T finish(state<T> const& s) const {
+        T const divisor = s.sum + static_cast<T>(eps);
+        return divisor == 0 ? T(0) : T(1) / divisor;
+    }
+    std::string text() const {
+        auto const number = eps == 0 ? std::string() : ", " + print(literal<double>{eps});
+        return "normalized(" + print(f.body) + number + ")";
+    }
+};
+
+template <fovea::expression E>
+constexpr auto normalized(E const& e, double eps = 0) {
+    return normalized_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e, eps);
+}
+
+}  // namespace fovea

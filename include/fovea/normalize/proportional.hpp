@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/pipe.hpp>
+
+#include <utility>
+
+namespace fovea {
+
+/// proportional: the scores divided by their sum.
+///
+///     w_j = s_j / sum_k s_k
+///
+/// For scores that are positive by themselves, such as feature_map(elu(q) + 1). Streaming: the sum is carried.
+/// A row whose scores add up to 0, one that sees no key among them, gets zeros.
+/// Source: Katharopoulos et al. 2020, equation 3.
+struct proportional_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "proportional";
+    static constexpr bool weights_are_scores_over_sum = true;
+
+    template <class T>
+    struct state {
+        T sum = 0;
+    };
+
+    template <class T, class Row>
+    static constexpr T fold(state<T>& s, Row const& row) {
+        s.sum += row.map_and_sum([](auto score) __attribute__((always_inline)) { return score; });
+        return T(1);
+    }
+    template <class T>
+    static constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) {
+        s.sum += other.sum;
+        return {T(1), T(1)};
+    }
+    template <class T>
+    static constexpr T finish(state<T> const& s) {
+        return s.sum == 0 ? T(0) : T(1) / s.sum;
+    }
+};
+inline constexpr proportional_t proportional{};
+
+}  // namespace fovea

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/normalize/softmax_with_sink.hpp>
+
+namespace fovea {
+
+/// softmax_plus_one: softmax that may attend to nothing.
+///
+///     w_j = exp(s_j) / (1 + sum_k exp(s_k))
+///
+/// softmax_with_sink(0): where all scores are far below 0, all weights are near 0.
+/// Source: Miller 2023, "Attention is off by one".
+inline constexpr auto softmax_plus_one = softmax_with_sink(0);
+
+}  // namespace fovea

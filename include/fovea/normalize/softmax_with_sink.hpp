@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/print.hpp>
+#include <fovea/normalize/softmax.hpp>
+
+#include <cmath>
+#include <utility>
+
+namespace fovea {
+
+namespace detail {
+/// The softmax of one row beside a key without a value, whose score is a number.
+template <class Number>
+struct softmax_beside : softmax_t {
+    Number sink{};
+
+    template <class T>
+    constexpr T finish(state<T> const& s) const {
+        auto const rest = sink_and_rest(s);
+        return rest.first == 0 ? T(0) : T(1) / rest.first * rest.second;
+    }
+    template <class T>
+    T log_sum(state<T> const& s) const {
+        if (s.sum == 0) return excluded<T>;
+        T const with = static_cast<T>(sink), without = softmax_t::log_sum(s);
+        T const most = with > without ? with : without;
+        return most + std::log(std::exp(with - most) + std::exp(without - most));
+    }
+
+private:
+    /// The sum with the sink, and what weights are to be multiplied with beside it; a sink far above all scores is its
+    /// own maximum, so that nothing overflows.
+    template <class T>
+    constexpr std::pair<T, T> sink_and_rest(state<T> const& s) const {
+        if (s.sum == 0) return {T(0), T(0)};
+        T const above = static_cast<T>(sink) - s.max;
+        if (above <= T(0)) return {s.sum + std::exp(above), T(1)};
+        T const scale = std::exp(-above);
+        return {s.sum * scale + T(1), scale};
+    }
+};
+}  // namespace detail
+
+/// softmax_with_sink: softmax beside one more key that takes weight and gives nothing.
+///
+///     w_j = exp(s_j) / (exp(sink) + sum_k exp(s_k))
+///     softmax_with_sink(param(sinks)[head])    softmax_with_sink(0)
+///
+/// The sink is an expression of head, batch, q_idx and lengths, a learned number for each head as a rule. Weights sum
+/// to less than one. Streaming, as softmax is; the sink is added at the end of a row. The log-sum-exp includes it. A
+/// query that sees no key gets zeros. Source: Xiao et al. 2024, section 3.3; Miller 2023 (sink 0).
+template <class E>
+struct softmax_with_sink_t : stage<role::normalizer> {
+    [[no_unique_address]] E sink{};
+
+    constexpr softmax_with_sink_t() = default;
+    constexpr explicit softmax_with_sink_t(E const& e) : sink(e) {}
+
+    template <class Facts>
+    constexpr auto for_row(Facts const& at) const {
+        return detail::softmax_beside<std::remove_cvref_t<decltype(at(sink))>>{{}, at(sink)};
+    }
+    std::string text() const { return "softmax_with_sink(" + print(sink) + ")"; }
+};
+
+template <operand E>
+constexpr auto softmax_with_sink(E const& e) {
+    using expression = expression_of<E>;
+    constexpr bool of_row = !uses<expression, kv_idx_t, score_t, q_t, k_t, edge_t>;
+    static_assert(of_row, "fovea: a sink is one number for each row: it may use head, batch, q_idx and lengths");
+    if constexpr (of_row) return softmax_with_sink_t<expression>(as_expression(e));
+    else return ill_formed{};
+}
+
+}  // namespace fovea

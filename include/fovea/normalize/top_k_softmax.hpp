@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/operations.hpp>
+#include <fovea/spec/pipe.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace fovea {
+
+/// top_k_softmax: softmax over the k greatest scores of each query; all other keys have weight 0.
+///
+///     w_j = exp(s_j) / sum_{k in top} exp(s_k) for the k keys with the greatest scores, else 0
+///
+/// Needs all scores of a row: the kth greatest is searched between the least and the greatest, by halves, about ten
+/// passes over the row. Ties go to the lowest positions. With fewer keys than k it is softmax; a query that sees no key
+/// gets zeros.
+/// Source: Gupta et al. 2021, section 2.
+struct top_k_softmax_t : stage<role::normalizer> {
+    index_t k = 1;
+
+    constexpr explicit top_k_softmax_t(index_t count) : k(count) {}
+    std::string text() const { return "top_k_softmax(" + std::to_string(k) + ")"; }
+
+    template <class Row>
+    void normalize(Row const& row) const {
+        using T = typename Row::value_type;
+        T const greatest = row.max();
+        if (greatest == excluded<T> || k <= 0) return row.map([](auto s_j) { return s_j - s_j; });
+        T const limit = least_kept(row, greatest);
+        T const sum = row.map_and_sum([=](auto s_j) __attribute__((always_inline)) {
+            using V = std::remove_cvref_t<decltype(s_j)>;
+            V const weight = operations::exp::apply(s_j - greatest);
+            return operations::select::apply(operations::less::apply(s_j, limit), V(T(0)), weight);
+        });
+        row.rescale(T(1) / sum);
+    }
+
+private:
+    /// The kth greatest score, the least one where there are fewer; equal ones beyond k are excluded from the row.
+    template <class Row, class T>
+    T least_kept(Row const& row, T greatest) const {
+        T low = -row.max_of([](auto const& s_j) __attribute__((always_inline)) { return -s_j; });
+        if (count_from(row, low) <= k) return low;
+        T limit = greatest;  // above the kth greatest as long as too few are kept; low is below it
+        index_t kept = count_from(row, limit);
+        while (kept < k) {
+            limit = greatest_below(row, limit);
+            kept = count_from(row, limit);
+            T const middle = low / 2 + limit / 2;
+            if (kept >= k || !(middle > low)) continue;
+            index_t const reached = count_from(row, middle);
+            if (reached > k) {
+                low = middle;
+            } else {
+                limit = middle;
+                kept = reached;
+            }
+        }
+        if (kept > k) exclude_highest(row, limit, kept - k);
+        return limit;
+    }
+    /// How many scores are not less than one.
+    template <class Row, class T>
+    static index_t count_from(Row const& row, T score) {
+        return static_cast<index_t>(row.sum([score](auto const& s_j) __attribute__((always_inline)) {
+            using V = std::remove_cvref_t<decltype(s_j)>;
+            return operations::select::apply(operations::less::apply(s_j, score), V(T(0)), V(T(1)));
+        }));
+    }
+    template <class Row, class T>
+    static T greatest_below(Row const& row, T score) {
+        return row.max_of([score](auto const& s_j) __attribute__((always_inline)) {
+            using V = std::remove_cvref_t<decltype(s_j)>;
+            return operations::select::apply(operations::less::apply(s_j, score), s_j, V(excluded<T>));
+        });
+    }
+    /// Of the keys with a score, the n highest take no part: those above a key that is searched by halves.
+    template <class Row, class T>
+    static void exclude_highest(Row const& row, T score, index_t n) {
+        auto const above = [&](index_t key) {
+            index_t count = 0;
+            for (index_t i = 0; i < row.size(); ++i) count += row[i] == score && row.key(i) > key;
+            return count;
+        };
+        index_t low = -1, high = -1;  // more than n are above low, no more than n above high
+        for (index_t i = 0; i < row.size(); ++i)
+            if (row[i] == score && row.key(i) > high) high = row.key(i);
+        while (high - low > 1) {
+            index_t const middle = low + (high - low) / 2;
+            (above(middle) > n ? low : high) = middle;
+        }
+        index_t listed_again = n - above(high);
+        for (index_t i = row.size() - 1; i >= 0; --i)
+            if (row[i] == score && (row.key(i) > high || (row.key(i) == high && listed_again-- > 0)))
+                row[i] = excluded<T>;
+    }
+};
+
+constexpr top_k_softmax_t top_k_softmax(index_t k) { return top_k_softmax_t(k); }
+
+}  // namespace fovea

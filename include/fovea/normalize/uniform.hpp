@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/pipe.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace fovea {
+
+/// uniform: all keys that a query sees have the same weight; with weighted_sum, the mean of their values.
+///
+///     w_j = 1 / n,   n the number of keys that the query sees
+///
+/// Streaming: the number of keys is carried. Scores decide only which pairs take part: one of -inf does not.
+/// A query that sees no key gets zeros.
+struct uniform_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "uniform";
+    static constexpr bool sums_to_one = true;
+
+    template <class T>
+    struct state {
+        T keys = 0;
+    };
+
+    template <class T, class Row>
+    static constexpr T fold(state<T>& s, Row const& row) {
+        s.keys += row.map_and_sum([](auto s_j) { return std::remove_cvref_t<decltype(s_j)>(T(1)); });
+        return T(1);
+    }
+
+    template <class T>
+    static constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) {
+        s.keys += other.keys;
+        return {T(1), T(1)};
+    }
+
+    template <class T>
+    static constexpr T finish(state<T> const& s) {
+        return s.keys == 0 ? T(0) : T(1) / s.keys;
+    }
+};
+inline constexpr uniform_t uniform{};
+
+}  // namespace fovea

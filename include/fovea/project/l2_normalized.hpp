@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/headwise.hpp>
+
+#include <cmath>
+#include <string>
+
+namespace fovea {
+
+/// l2_normalized: each head's features at each position, divided by their length.
+///
+///     y_c = x_c / max(sqrt(sum_c x_c^2), eps)        eps = 1e-12, or l2_normalized(eps)
+///
+/// For queries and keys, behind a row map: project(Wq | l2_normalized, Wk | l2_normalized, Wv, heads<8>).
+/// A row of zeros stays one. Cost: two passes over a row that is in the cache.
+/// Source: Henry et al. 2020 (query-key normalization).
+struct l2_normalized_t {
+    using head_map_tag = void;
+    double eps = 1e-12;
+
+    constexpr l2_normalized_t operator()(double least) const { return {least}; }
+
+    template <class Row>
+    void apply(Row const& row, head_place const&) const {
+        using T = typename Row::value_type;
+        T const length = std::sqrt(row.sum([](auto x) __attribute__((always_inline)) { return x * x; }));
+        T const least = static_cast<T>(eps);
+        T const factor = 1 / (length < least ? least : length);
+        row.map([factor](auto x) __attribute__((always_inline)) { return x * factor; });
+    }
+    static std::string text() { return "l2_normalized"; }
+};
+inline constexpr l2_normalized_t l2_normalized{};
+
+}  // namespace fovea

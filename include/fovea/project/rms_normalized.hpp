@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/as_view.hpp>
+#include <fovea/spec/headwise.hpp>
+
+#include <cmath>
+#include <string>
+
+namespace fovea {
+
+/// rms_normalized: each head's features at each position, divided by their root mean square, times a gain.
+///
+///     y_c = g_c x_c / sqrt(sum_c x_c^2 / d + eps)        eps = 1e-6
+///
+/// rms_normalized, rms_normalized(gain), rms_normalized(gain, eps), rms_normalized(eps); the gain is (feature), the
+/// same for all heads, or (head, feature). For queries and keys, behind a row map and before rotary.
+/// A row of zeros stays one. Cost: two passes over a row that is in the cache.
+/// Errors: shape_error when the gain does not fit the heads.
+/// Source: Zhang and Sennrich 2019, equation 4; on queries and keys, Dehghani et al. 2023, section 2.
+template <class T = float>
+struct rms_normalized_t {
+    using head_map_tag = void;
+    view<T const, 2> gain{};  // (head, feature), (1, feature)
+    double eps = 1e-6;
+
+    constexpr rms_normalized_t operator()(double e) const { return {gain, e}; }
+    template <viewable Gain>
+    constexpr auto operator()(Gain& g, double e = 1e-6) const {
+        auto const v = as_view(g);
+        return rms_normalized_t<typename std::remove_cvref_t<decltype(v)>::value_type>{with_leading_axes<2>(v), e};
+    }
+
+    template <class Row>
+    void apply(Row const& row, head_place const& at) const {
+        using value = typename Row::value_type;
+        value const squares = row.sum([](auto x) __attribute__((always_inline)) { return x * x; });
+        value const factor = 1 / std::sqrt(squares / static_cast<value>(row.size()) + static_cast<value>(eps));
+        if (gain.data == nullptr) row.map([factor](auto x) __attribute__((always_inline)) { return x * factor; });
+        else
+            row.map([factor](auto x, auto g) __attribute__((always_inline)) { return x * factor * g; },
+                    gain.place(gain.extent(0) == 1 ? index_t{0} : at.head, index_t{0}));
+    }
+
+    /// `rows` is (batch, head, position, feature).
+    void check(extents_t<4> const& rows, char const* argument) const {
+        if (gain.data != nullptr && (gain.extent(1) != rows[3] || (gain.extent(0) != 1 && gain.extent(0) != rows[1])))
+            throw shape_error("rms_normalized on " + std::string(argument) + ": the gain is " + to_text(gain.extents)
+                              + ", (head, feature) is (" + std::to_string(rows[1]) + ", " + std::to_string(rows[3])
+                              + ")");
+    }
+    std::string text() const { return gain.data == nullptr ? "rms_normalized" : "rms_normalized(gain)"; }
+};
+inline constexpr rms_normalized_t<> rms_normalized{};
+
+}  // namespace fovea

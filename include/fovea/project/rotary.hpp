@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/angle.hpp>
+#include <fovea/core/as_view.hpp>
+#include <fovea/spec/headwise.hpp>
+#include <fovea/spec/row_positions.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+
+namespace fovea {
+
+/// rotary: turns pairs of features by an angle that grows with the position, so that dot sees distances only.
+///
+///     (x, y) -> (x cos a - y sin a, y cos a + x sin a),   a = p / base^(2 i / r),   i = 0 ... r/2 - 1
+///
+/// Pairs are (i, i + r/2), or (2 i, 2 i + 1) with .interleaved(); r is the number of features of a head, or
+/// .features(r), and the others stay. p counts from 0, from .from(n), or is .positions(table); .base(500000),
+/// .interpolated(s): p / s; .ntk_scaled(s): base s^(r/(r-2)); .frequencies(table): the angles of p = 1.
+/// Cost: angles, in double, once per position for all heads; four multiplications per pair.
+/// Errors: shape_error when r is odd or above the features of a head, or a table does not fit.
+/// Source: Su et al. 2021, equation 34; Chen et al. 2023 for interpolated.
+template <class Frequency = float, class Index = index_t>
+struct rotary_t {
+    using head_map_tag = void;
+    index_t turned = 0;  // 0: all features
+    double theta = 10000, stretch = 1, ntk = 1;
+    bool neighbors = false;
+    view<Frequency const, 1> given{};  // (r / 2)
+    row_positions<Index> place{};
+
+    constexpr rotary_t interleaved() const { return {turned, theta, stretch, ntk, true, given, place}; }
+    constexpr rotary_t features(index_t n) const { return {n, theta, stretch, ntk, neighbors, given, place}; }
+    constexpr rotary_t base(double b) const { return {turned, b, stretch, ntk, neighbors, given, place}; }
+    constexpr rotary_t interpolated(double s) const { return {turned, theta, s, ntk, neighbors, given, place}; }
+    constexpr rotary_t ntk_scaled(double s) const { return {turned, theta, stretch, s, neighbors, given, place}; }
+    constexpr rotary_t from(index_t n) const { return at(row_positions<Index>{n, place.first_of, place.table}); }
+
+    /// A position to begin with for each element of the batch: (batch).
+    template <viewable Table>
+    constexpr auto from(Table& table) const {
+        auto changed = place.template in<element_of<Table>>();
+        changed.first_of = as_view(table);
+        return at(changed);
+    }
+    /// A position for each row, to which is added what from() says: (position) or (batch, position).
+    template <viewable Table>
+    constexpr auto positions(Table& table) const {
+        auto changed = place.template in<element_of<Table>>();
+        changed.table = with_leading_axes<2>(as_view(table));
+        return at(changed);
+    }
+    template <viewable Table>
+    constexpr rotary_t<typename decltype(as_view(std::declval<Table&>()))::value_type, Index> frequencies(
+        Table& t) const {
+        return {turned, theta, stretch, ntk, neighbors, as_view(t), place};
+    }
+
+    constexpr index_t size(index_t of_head) const { return turned == 0 ? of_head : turned; }
+    constexpr index_t prepared(index_t of_head) const { return size(of_head); }  // cosines, then sines
+
+    template <class T>
+    [[gnu::always_inline]] void prepare(T* numbers, index_t of_head, head_place const& row) const {
+        using exact = std::conditional_t<(sizeof(T) > sizeof(double)), T, double>;
+        constexpr index_t run = 32;
+        auto const n = static_cast<exact>(size(of_head));
+        exact const grown = ntk == 1 ? exact(1) : std::pow(exact(ntk), n / (n - 2));
+        exact const ratio = std::exp(-2 / n * std::log(theta * grown)),
+                    p = static_cast<exact>(place(row)) / exact(stretch);
+        exact power = 1, angles[run] = {};
+        for (index_t first = 0, half = size(of_head) / 2; first < half; first += run) {
+            index_t const count = std::min(run, half - first);
+            for (index_t i = 0; i < count; ++i, power *= ratio)
+                angles[i] = p * (given.data ? static_cast<exact>(given(first + i)) : power);
+            write_directions(angles, count, numbers + first, numbers + half + first);
+        }
+    }
+
+    template <class Row, class T>
+    void apply(Row const& row, head_place const&, T const* numbers) const {
+        auto const turn = [](auto x, auto y, auto cosine, auto sine) __attribute__((always_inline)) {
+            return std::pair(x * cosine - y * sine, y * cosine + x * sine);
+        };
+        index_t const half = size(row.size()) / 2;
+        if (neighbors) row.map_neighbors(half, turn, numbers, numbers + half);
+        else row.map_halves(half, turn, numbers, numbers + half);
+    }
+
+    /// `rows` is (batch, head, position, feature).
+    [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* argument) const {
+        auto const n = size(rows[3]);
+        auto const subject = [&] { return "rotary on " + std::string(argument) + ": "; };
+        if (n % 2 != 0 || n <= 0 || n > rows[3])
+            throw shape_error(subject() + std::to_string(n) + " features cannot be turned in pairs, a head has "
+                              + std::to_string(rows[3]));
+        if (given.data && given.extent(0) != n / 2)
+            throw shape_error(subject() + "there are " + std::to_string(given.extent(0)) + " frequencies for "
+                              + std::to_string(n / 2) + " pairs");
+        place.check(rows, "rotary", argument);
+    }
+    std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }
+
+private:
+    template <class Table>
+    using element_of = typename decltype(as_view(std::declval<Table&>()))::value_type;
+
+    template <class I>
+    constexpr rotary_t<Frequency, I> at(row_positions<I> const& p) const {
+        return {turned, theta, stretch, ntk, neighbors, given, p};
+    }
+};
+inline constexpr rotary_t<> rotary{};
+
+}  // namespace fovea

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/outputs.hpp>
+
+#include <concepts>
+
+namespace fovea {
+
+template <std::integral T>
+struct bound_best_key {
+    view<T, 3> target;
+
+    template <class Row>
+    void scores(row_place const& at, Row const& row) const {
+        target(at.batch, at.head, at.query) = static_cast<T>(row.first_max().key);
+    }
+};
+
+template <std::integral T, int Rank>
+struct best_key_output {
+    using output_tag = void;
+    static constexpr std::string_view name = "best_key";
+    view<T, Rank> target;
+    bound_best_key<T> bind(operand_shapes const& shapes) const { return {rows_of_call("best_key is", target, shapes)}; }
+};
+
+/// best_key: asks for the position of the key with the greatest score of each query.
+///
+///     b_i = the first j with s_ij = max_k s_ik;  -1 for a query that sees no key
+///
+/// Targets hold integers and are (batch, head, query); batch and head may be left out where they are one.
+/// Ties go to the lowest position. Cost: one more look at each score, and those of a few queries over all keys are kept.
+template <std::integral T, int Rank>
+constexpr best_key_output<T, Rank> best_key(view<T, Rank> target) {
+    return {target};
+}
+template <class Owner>
+    requires requires(Owner& o) { o.view(); }
+constexpr auto best_key(Owner& owner) {
+    return best_key(owner.view());
+}
+
+}  // namespace fovea

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/outputs.hpp>
+
+#include <string>
+
+namespace fovea {
+
+template <class T>
+struct bound_column_sums {
+    view<T, 3> target;
+    static constexpr bool adds_over_queries = true;
+
+    void begin() const {
+        for (index_t b = 0; b < target.extent(0); ++b)
+            for (index_t h = 0; h < target.extent(1); ++h)
+                for (index_t j = 0; j < target.extent(2); ++j) target(b, h, j) = T(0);
+    }
+    template <class Row>
+    void weights(row_place const& at, Row const& row) const {
+        T* const to = target.place(at.batch, at.head, index_t{0});
+        for (index_t i = 0; i < row.size(); ++i)
+            if (row[i] != 0) to[row.key(i)] = rounded_to<T>(to[row.key(i)] + row[i]);
+    }
+};
+
+template <class T, int Rank>
+struct column_sums_output {
+    using output_tag = void;
+    static constexpr std::string_view name = "column_sums";
+    view<T, Rank> target;
+
+    bound_column_sums<T> bind(operand_shapes const& shapes) const {
+        static_assert(Rank >= 1 && Rank <= 3, "fovea: column_sums is (key), (head, key) or (batch, head, key)");
+        auto const sums = with_leading_axes<3>(target);
+        extents_t<3> const needed{shapes.batches(), shapes.heads(), shapes.keys()};
+        if (sums.extents != needed)
+            throw shape_error("column_sums is " + to_text(target.extents) + ", (batch, head, key) of the call is "
+                              + to_text(needed));
+        return {sums};
+    }
+};
+
+/// column_sums: asks for the weight that each key receives from all queries together.
+///
+///     c_j = sum_i w_ij
+///
+/// What eviction of a cache goes by. Targets are (batch, head, key); batch and head may be left out where they are one.
+/// Cost: one more addition for each pair; queries of a head are worked on one after the other, so that the sums are the
+/// same for any number of threads. Source: Zhang et al. 2023 (H2O).
+template <class T, int Rank>
+constexpr column_sums_output<T, Rank> column_sums(view<T, Rank> target) {
+    return {target};
+}
+template <class Owner>
+    requires requires(Owner& o) { o.view(); }
+constexpr auto column_sums(Owner& owner) {
+    return column_sums(owner.view());
+}
+
+}  // namespace fovea

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/outputs.hpp>
+
+#include <cmath>
+
+namespace fovea {
+
+template <class T>
+struct bound_entropy {
+    view<T, 3> target;
+
+    template <class Row>
+    void weights(row_place const& at, Row const& row) const {
+        typename Row::value_type sum = 0;
+        for (index_t i = 0; i < row.size(); ++i)
+            if (row[i] > 0) sum -= row[i] * std::log(row[i]);
+        target(at.batch, at.head, at.query) = rounded_to<T>(sum);
+    }
+};
+
+template <class T, int Rank>
+struct entropy_output {
+    using output_tag = void;
+    static constexpr std::string_view name = "entropy";
+    view<T, Rank> target;
+    bound_entropy<T> bind(operand_shapes const& shapes) const { return {rows_of_call("entropy is", target, shapes)}; }
+};
+
+/// entropy: asks how spread out the weights of each query are, in nats.
+///
+///     H_i = -sum_j w_ij log w_ij
+///
+/// From 0, one key has all the weight, to log(keys), all have the same. Targets are (batch, head, query); batch and head
+/// may be left out where they are one. A query that sees no key has 0; weights that are not positive add nothing.
+/// Cost: a logarithm for each pair, and the scores of a few queries over all keys are kept.
+/// Source: Shannon 1948, section 6.
+template <class T, int Rank>
+constexpr entropy_output<T, Rank> entropy(view<T, Rank> target) {
+    return {target};
+}
+template <class Owner>
+    requires requires(Owner& o) { o.view(); }
+constexpr auto entropy(Owner& owner) {
+    return entropy(owner.view());
+}
+
+}  // namespace fovea

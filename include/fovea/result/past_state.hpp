@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/recurrence.hpp>
+
+namespace fovea {
+
+template <class T>
+struct bound_past_state {
+    using past_state_tag = void;
+    view<T const, 4> target;
+};
+
+template <class T, int Rank>
+struct past_state_input {
+    using output_tag = void;
+    static constexpr std::string_view name = "past_state";
+    view<T const, Rank> target;
+    [[gnu::always_inline]] bound_past_state<T> bind(operand_shapes const& shapes) const {
+        return {state_of_call(target, shapes)};
+    }
+
+    /// The state of one sequence of a ragged batch.
+    past_state_input of_sequence(auto const& at) const {
+        static_assert(Rank == 4, "fovea: states of a ragged batch are (sequence, head, feature, feature)");
+        if constexpr (Rank == 4) return {state_of_sequence(target, at.number, at.sequences, name)};
+        else return *this;
+    }
+};
+
+/// past_state: the running state that a call begins with; without it, zeros.
+///
+///     attend(spec, q, k, v, result, past_state(s), present_state(s))        in place, chunk after chunk
+///
+/// (batch, key head, feature of k, feature of v), with batch and head left out where they are one; with proportional a
+/// last column holds the sum of the keys. Errors: shape_error when it does not fit, or overlaps what is written
+/// without being present_state itself.
+template <class T, int Rank>
+constexpr past_state_input<std::remove_const_t<T>, Rank> past_state(view<T, Rank> state) {
+    return {state};
+}
+template <class Owner>
+    requires requires(Owner const& o) { o.view(); }
+constexpr auto past_state(Owner const& owner) {
+    return past_state(owner.view());
+}
+
+}  // namespace fovea

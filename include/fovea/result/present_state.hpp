@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/recurrence.hpp>
+
+namespace fovea {
+
+template <class T>
+struct bound_present_state {
+    using present_state_tag = void;
+    view<T, 4> target;
+};
+
+template <class T, int Rank>
+struct present_state_output {
+    using output_tag = void;
+    static constexpr std::string_view name = "present_state";
+    view<T, Rank> target;
+    [[gnu::always_inline]] bound_present_state<T> bind(operand_shapes const& shapes) const {
+        return {state_of_call(target, shapes)};
+    }
+
+    /// The state of one sequence of a ragged batch.
+    present_state_output of_sequence(auto const& at) const {
+        static_assert(Rank == 4, "fovea: states of a ragged batch are (sequence, head, feature, feature)");
+        if constexpr (Rank == 4) return {state_of_sequence(target, at.number, at.sequences, name)};
+        else return *this;
+    }
+};
+
+/// present_state: asks for the running state behind the last key, for the call that goes on from there.
+///
+/// (batch, key head, feature of k, feature of v), with batch and head left out where they are one; with proportional a
+/// last column holds the sum of the keys. It may be the past_state of the same call.
+/// Errors: shape_error when it does not fit, or overlaps an operand or the result.
+template <class T, int Rank>
+constexpr present_state_output<T, Rank> present_state(view<T, Rank> target) {
+    return {target};
+}
+template <class Owner>
+    requires requires(Owner& o) { o.view(); }
+constexpr auto present_state(Owner& owner) {
+    return present_state(owner.view());
+}
+
+}  // namespace fovea

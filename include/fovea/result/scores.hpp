@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/outputs.hpp>
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea {
+
+/// The score after a stage: as it was compared, after all rescorings, or also masked, as the normalizer reads it.
+enum class score_stage { raw, rescored, masked };
+
+namespace detail {
+/// The scores are what is wanted: nothing is normalized.
+struct kept_scores_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "scores";
+    static constexpr void normalize(auto const&) {}
+};
+
+/// The score that a comparison made, without the rescorings behind it.
+template <class Score>
+constexpr auto compared(Score const& score) {
+    return score;
+}
+template <class Score, class Rescore>
+constexpr auto compared(rescored<Score, Rescore> const& score) {
+    return compared(score.first);
+}
+}  // namespace detail
+
+template <class T>
+struct bound_scores {
+    view<T, 4> target;
+
+    /// A pair that takes no part is -inf.
+    template <class Row>
+    void scores(row_place const& at, Row const& row) const {
+        T* const to = target.place(at.batch, at.head, at.query, index_t{0});
+        for (index_t j = 0; j < target.extent(3); ++j) to[j] = rounded_to<T>(excluded<float>);
+        for (index_t i = 0; i < row.size(); ++i)
+            if (index_t const j = row.key(i); row[i] != excluded<typename Row::value_type>) to[j] = rounded_to<T>(row[i]);
+    }
+};
+
+/// Where scores go that no mask has touched: they are computed by themselves.
+template <class T, score_stage Stage>
+struct bound_unmasked_scores {
+    view<T, 4> target;
+
+    /// The attention whose scores are asked for.
+    template <attention_spec A>
+    auto pass(A const& a) const {
+        auto const score = [&] {
+            if constexpr (Stage == score_stage::raw) return detail::compared(a.score);
+            else return a.score;
+        }();
+        return attention<unprojected_t, std::remove_const_t<decltype(score)>, everything_t, detail::kept_scores_t,
+                         decltype(core_of(a.aggregate))>{{}, score, {}, {}, core_of(a.aggregate)};
+    }
+    bound_scores<T> rows() const { return {target}; }
+};
+
+template <class T, int Rank, score_stage Stage>
+struct scores_output {
+    using output_tag = void;
+    static constexpr std::string_view name = "scores";
+    view<T, Rank> target;
+    auto bind(operand_shapes const& shapes) const {
+        auto const pairs = pairs_of_call("scores are", target, shapes);
+        if constexpr (Stage == score_stage::masked) return bound_scores<T>{pairs};
+        else return bound_unmasked_scores<T, Stage>{pairs};
+    }
+};
+
+/// scores: asks for the scores of each query over all keys after a stage: raw, rescored or masked.
+///
+///     attend(spec, q, k, v, out, scores(view))                            as the normalizer reads them
+///     attend(spec, q, k, v, out, scores<score_stage::raw>(view))          as they were compared
+///
+/// Targets are (batch, head, query, key); batch and head may be left out where they are one. Masked, a pair that takes
+/// no part is -inf. Cost: masked, the scores of a few queries over all keys are kept; raw and rescored, also those of
+/// masked pairs, so a second pass over queries and keys.
+template <score_stage Stage = score_stage::masked, class T, int Rank>
+constexpr scores_output<T, Rank, Stage> scores(view<T, Rank> target) {
+    return {target};
+}
+template <score_stage Stage = score_stage::masked, class Owner>
+    requires requires(Owner& o) { o.view(); }
+constexpr auto scores(Owner& owner) {
+    return scores<Stage>(owner.view());
+}
+
+}  // namespace fovea

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/score/rescore.hpp>
+
+#include <cmath>
+#include <vector>
+#include <utility>
+
+namespace fovea {
+
+/// How slopes are chosen where the number of heads is no power of two.
+enum class alibi_slopes_of {
+    mixed,      // those of the power of two below, then every other one of the power of two above, as published
+    geometric,  // 2^(-8 (h + 1) / heads) for every number of heads
+};
+
+/// The slope of each head: 2^(-8 (h + 1) / heads) where heads is a power of two.
+inline std::vector<float> alibi_slopes(index_t heads, alibi_slopes_of convention = alibi_slopes_of::mixed) {
+    auto const power = [](double exponent) { return static_cast<float>(std::exp2(exponent)); };
+    index_t below = 1;
+    while (2 * below <= heads) below *= 2;
+    if (convention == alibi_slopes_of::geometric) below = heads;
+    std::vector<float> slopes;
+    for (index_t h = 0; h < below && h < heads; ++h) slopes.push_back(power(-8.0 * static_cast<double>(h + 1) / static_cast<double>(below)));
+    for (index_t h = 0; below + h < heads; ++h)
+        slopes.push_back(power(-4.0 * static_cast<double>(2 * h + 1) / static_cast<double>(below)));
+    return slopes;
+}
+
+/// alibi: the farther a key lies before its query, the less it counts, each head with a slope of its own.
+///
+///     s' = s + slope_h (kv_idx - q_idx)
+///     alibi(slopes)    with slopes = alibi_slopes(heads)
+///
+/// slopes is (head). Cost: one multiply-add for each pair. Keys behind the query gain, so a causal mask belongs to it.
+/// Softmax does not change where all scores of a row do, so it makes no difference where queries begin.
+/// Errors: shape_error where there are fewer slopes than heads. Source: Press, Smith and Lewis 2022, section 3.
+template <class Slopes>
+constexpr auto alibi(Slopes&& slopes) {
+    using namespace placeholders;
+    return rescore(score + param(std::forward<Slopes>(slopes))[head] * (kv_idx - q_idx));
+}
+
+}  // namespace fovea

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/diagnose.hpp>
+#include <fovea/expr/substitute.hpp>
+#include <fovea/score/compare.hpp>
+
+namespace fovea {
+
+/// feature_map: the inner product of query and key after a function of each feature.
+///
+///     s_ij = sum_c f(q_ic) g(k_jc)        feature_map(elu(q) + 1): f and g the same; feature_map(of q, of k)
+///
+/// Being a product, it can run over a state in place of all keys: feature_map(...) | proportional | running_state.
+/// Query and key have the same number of features.
+/// Cost: the function once per row; then that of dot. Source: Katharopoulos et al. 2020, equations 5 and 7.
+template <fovea::expression OfQuery, fovea::expression OfKey>
+constexpr auto feature_map(OfQuery const& of_query, OfKey const& of_key) {
+    constexpr bool maps_query = uses<OfQuery, q_t> && !uses<OfQuery, k_t>;
+    constexpr bool maps_key = uses<OfKey, k_t> && !uses<OfKey, q_t>;
+    static_assert(maps_query, "fovea: the first map of feature_map is an expression of q");
+    static_assert(maps_key, "fovea: the second map of feature_map is an expression of k");
+    if constexpr (maps_query && maps_key) return compare(sum(of_query * of_key));
+    else return ill_formed{};
+}
+
+template <fovea::expression Map>
+constexpr auto feature_map(Map const& of_query) {
+    using namespace placeholders;
+    return feature_map(of_query, substitute(of_query, q, k));
+}
+
+}  // namespace fovea

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/score/rescore.hpp>
+
+namespace fovea {
+
+/// gumbel: noise on the scores, so that the best key is one drawn with its softmax weight.
+///
+///     s'_ij = s_ij + g_ij,   g_ij = -log(-log(u_ij)),   u_ij uniform between 0 and 1
+///     scaled_dot | gumbel(seed) | hardmax | weighted_sum                    sampled hard attention
+///     scaled_dot | gumbel(seed) | temperature(0.5) | softmax | weighted_sum  gumbel-softmax
+///
+/// u is a function of seed, batch, head, query and key: the same for any tiling and any number of threads, and for the
+/// backward pass. Cost: 20 rounds of integer arithmetic and two logarithms for each pair.
+/// Sources: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 for u.
+constexpr auto gumbel(index_t seed) { return rescore(placeholders::score - log(-log(random(seed)))); }
+
+}  // namespace fovea

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/score/rescore.hpp>
+
+#include <utility>
+
+namespace fovea {
+
+/// relative_bias: a learned number for each distance of key and query, for each head.
+///
+///     s' = s + table[head, clamp(kv_idx - q_idx, -reach, reach) + reach]
+///
+/// table is (head, 2 reach + 1); distances beyond the reach share its ends. Cost: one number read for each pair.
+/// Errors: shape_error where the table has fewer heads than the call.
+/// Source: Shaw, Uszkoreit and Vaswani 2018, equation 5, with a number in place of a vector.
+template <class Table>
+constexpr auto relative_bias(Table&& table) {
+    using namespace placeholders;
+    auto const all = param(std::forward<Table>(table));
+    index_t const reach = (all.table.extent(1) - 1) / 2;
+    return rescore(score + all(head, min(max(kv_idx - q_idx, -reach), reach) + reach));
+}
+
+}  // namespace fovea

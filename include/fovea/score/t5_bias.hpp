@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/score/rescore.hpp>
+
+#include <cmath>
+#include <vector>
+#include <utility>
+
+namespace fovea {
+
+/// The buckets of distances: bucket[d] of a distance d below `length`, exact up to half of them, then by logarithm.
+inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_t length) {
+    std::vector<int> bucket;
+    auto const exact = buckets / 2;
+    for (index_t d = 0; d < length; ++d) {
+        if (d < exact) {
+            bucket.push_back(static_cast<int>(d));
+            continue;
+        }
+        double const share = std::log(static_cast<double>(d) / static_cast<double>(exact)) /
+                             std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
+        auto const logarithmic = exact + static_cast<index_t>(share * static_cast<double>(buckets - exact));
+        bucket.push_back(static_cast<int>(logarithmic < buckets ? logarithmic : buckets - 1));
+    }
+    return bucket;
+}
+
+/// t5_bias: a learned number for each bucket of distances and each head; buckets widen with distance.
+///
+///     s' = s + table[bucket(kv_idx - q_idx), head]
+///
+/// table is (bucket, head). Both directions: keys behind the query use the second half of the buckets. Causal: keys
+/// before it use all, and those behind it the first. `of_distance` is t5_buckets for one direction, as long as the call.
+/// Cost: two numbers read for each pair. Errors: shape_error where a table is smaller than the call.
+/// Source: Raffel et al. 2020, section 2.1.
+template <class Table, class Buckets>
+constexpr auto t5_bias(Table&& table, Buckets&& of_distance, bool both_directions = true) {
+    using namespace placeholders;
+    auto const all = param(std::forward<Table>(table));
+    index_t const half = both_directions ? all.table.extent(0) / 2 : 0;
+    auto const distance = both_directions ? index_t{1} : index_t{0};
+    auto const far = max(q_idx - kv_idx, distance * (kv_idx - q_idx));
+    auto const behind = select(kv_idx > q_idx, half, index_t{0});
+    return rescore(score + all(param(std::forward<Buckets>(of_distance))[far] + behind, head));
+}
+
+}  // namespace fovea

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What can be wrong with a running state at run time.
+#pragma once
+
+#include <fovea/core/config.hpp>
+#include <fovea/spec/apart.hpp>
+#include <fovea/spec/recurrence.hpp>
+
+#include <string>
+
+namespace fovea {
+
+/// (batch, head, feature of the key, feature of the value) of a state; the sum of the keys is one column more.
+template <attention_spec A>
+constexpr extents_t<4> state_extents(A const&, operand_shapes const& shapes) {
+    return {shapes.batches(), shapes.key_heads(), shapes.key[3], shapes.features() + (divides_by_sum<A> ? 1 : 0)};
+}
+
+/// Errors: shape_error when a state that is given or asked for does not fit.
+template <attention_spec A, class Bound, class Out>
+FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, Bound const& bound, view<Out, 4> const& result) {
+    auto const needed = state_extents(a, shapes);
+    char const* const name = gives_past_state<Bound> ? "past_state" : "present_state";
+    if (bound.target.extents != needed)
+        throw shape_error(std::string(name) + " is " + to_text(bound.target.extents)
+                          + ", (batch, head, feature of key, feature of value)"
+                          + (divides_by_sum<A> ? " and the sum of the keys" : "") + " is " + to_text(needed));
+    if constexpr (gives_past_state<Bound>) detail::require_apart(result, "result", bound.target, name);
+}
+
+/// Errors: shape_error when a gate or a rate does not fit, or queries and keys do not go side by side.
+template <attention_spec A, class... Bound>
+FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes, Bound const&... bound) {
+    if constexpr (is_recurrent<A>) {
+        auto const aggregate = core_of(a.aggregate);
+        if (is_causal_attention<A> && shapes.queries() != shapes.keys())
+            throw shape_error("a running state goes along queries and keys together: query has "
+                              + std::to_string(shapes.queries()) + " positions, key has "
+                              + std::to_string(shapes.keys()));
+        if constexpr (decltype(aggregate)::gated) aggregate.gate.decay.check(shapes.key, true, "gated");
+        if constexpr (decltype(aggregate)::corrected) aggregate.correction.rate.check(shapes.key, false, "delta");
+        [[maybe_unused]] auto const against = [&](auto const& present) {
+            if constexpr (takes_present_state<std::remove_cvref_t<decltype(present)>>)
+                (
+                    [&](auto const& past) {
+                        if constexpr (gives_past_state<std::remove_cvref_t<decltype(past)>>)
+                            detail::require_same_or_apart(present.target, "present_state", past.target, "past_state");
+                    }(bound),
+                    ...);
+        };
+        (against(bound), ...);
+    }
+}
+
+}  // namespace fovea

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A row map followed by maps of each head: linear(Wq) | rms_normalized | rotary.
+#pragma once
+
+#include <fovea/spec/concepts.hpp>
+
+namespace fovea {
+
+/// headwise: a row map, and what happens to the features of each head behind it.
+template <row_map First, head_map Second>
+struct headwise {
+    using row_map_tag = void;
+    using headwise_tag = void;
+    [[no_unique_address]] First first{};
+    [[no_unique_address]] Second second{};
+
+    constexpr headwise() = default;
+    constexpr headwise(First const& a, Second const& b) : first(a), second(b) {}
+    constexpr index_t features(index_t in) const { return first.features(in); }
+    std::string text() const { return first.text() + " | " + second.text(); }
+};
+
+template <class M>
+concept headwise_map = row_map<M> && requires { typename M::headwise_tag; };
+
+template <row_map First, head_map Second>
+constexpr headwise<First, Second> operator|(First const& first, Second const& second) {
+    return {first, second};
+}
+
+/// The row map under all maps of heads.
+template <row_map M>
+constexpr auto const& row_map_below(M const& map) {
+    if constexpr (headwise_map<M>) return row_map_below(map.first);
+    else return map;
+}
+template <class M>
+using map_below = std::remove_cvref_t<decltype(row_map_below(std::declval<M const&>()))>;
+
+/// Calls f with each map of heads, in the order in which they were written.
+template <row_map M, class F>
+constexpr void for_each_head_map(M const& map, F const& f) {
+    if constexpr (headwise_map<M>) {
+        for_each_head_map(map.first, f);
+        f(map.second);
+    }
+}
+
+}  // namespace fovea

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sequences of different lengths, one behind the other in one array.
+#pragma once
+
+#include <fovea/core/config.hpp>
+#include <fovea/core/as_view.hpp>
+#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/of_sequence.hpp>
+
+#include <concepts>
+#include <ranges>
+#include <string>
+
+namespace fovea {
+
+/// Where the sequences of a ragged batch begin and end: one offset more than there are sequences.
+template <class Index>
+struct ragged_t {
+    view<Index const, 1> query_offsets;
+    view<Index const, 1> key_offsets;
+
+    index_t sequences() const { return query_offsets.extent(0) - 1; }
+    sequence_place operator[](index_t i) const {
+        auto const at = [i](view<Index const, 1> const& offsets, index_t n) {
+            return static_cast<index_t>(offsets(i + n));
+        };
+        return {i,
+                sequences(),
+                at(query_offsets, 0),
+                at(query_offsets, 1) - at(query_offsets, 0),
+                at(key_offsets, 0),
+                at(key_offsets, 1) - at(key_offsets, 0)};
+    }
+
+    /// Errors: shape_error when the offsets do not go from 0 to the number of packed positions.
+    void check(index_t queries, index_t keys) const {
+        if (query_offsets.extent(0) != key_offsets.extent(0))
+            throw shape_error("ragged: there are " + std::to_string(query_offsets.extent(0)) + " query offsets and "
+                              + std::to_string(key_offsets.extent(0)) + " key offsets");
+        check(query_offsets, queries, "query");
+        check(key_offsets, keys, "key");
+    }
+
+private:
+    static void check(view<Index const, 1> const& offsets, index_t positions, char const* name) {
+        auto const say = [&](std::string const& what) {
+            throw shape_error("ragged: the " + std::string(name) + " offsets " + what);
+        };
+        index_t const n = offsets.extent(0);
+        if (n == 0 || offsets(index_t{0}) != 0) say("do not begin with 0");
+        for (index_t i = 1; i < n; ++i)
+            if (offsets(i) < offsets(i - 1))
+                say("fall from " + std::to_string(offsets(i - 1)) + " to " + std::to_string(offsets(i)));
+        if (static_cast<index_t>(offsets(n - 1)) != positions)
+            say("end at " + std::to_string(offsets(n - 1)) + ", " + name + " has " + std::to_string(positions)
+                + " positions");
+    }
+};
+
+namespace detail {
+template <class Range, class Lvalue>
+constexpr auto offsets_of(Lvalue& offsets) {
+    using range = std::remove_cvref_t<Range>;
+    static_assert(
+        std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range> || is_view<range>,
+        "fovea: ragged keeps a view of the offsets, and this container is a temporary that ends with the statement");
+    if constexpr (viewable<range>) {
+        auto const v = as_view(offsets);
+        return view<typename decltype(v)::value_type const, 1>(v);
+    } else {
+        using index = std::ranges::range_value_t<range>;
+        return view<index const, 1>(std::ranges::data(offsets), {static_cast<index_t>(std::ranges::size(offsets))});
+    }
+}
+}  // namespace detail
+
+/// ragged: the operands of a call hold sequences of different lengths, one behind the other.
+///
+///     attend(ragged(offsets), spec, x, result)        attend(ragged(query_offsets, key_offsets), spec, q, k, v,
+///     result)
+///
+/// Sequence i has the positions offsets[i] ... offsets[i + 1] - 1; queries see keys of their own sequence only.
+/// Positions count from 0 in each sequence, lengths are its own, and `batch` is its number. Views are (position,
+/// feature) or have a batch of one. Keeps views of the offsets. Cost: that of one call for each sequence; sequences run
+/// in parallel where there are as many as threads. Errors: shape_error when offsets do not go from 0 to the number of
+/// positions, before anything is written.
+template <class Queries, class Keys>
+constexpr auto ragged(Queries&& query_offsets, Keys&& key_offsets) {
+    auto const queries = detail::offsets_of<Queries>(query_offsets);
+    auto const keys = detail::offsets_of<Keys>(key_offsets);
+    using index = typename decltype(queries)::value_type;
+    constexpr bool of_one_type = std::is_same_v<index, typename decltype(keys)::value_type> && std::integral<index>;
+    static_assert(of_one_type, "fovea: the offsets of ragged are integers of one type");
+    if constexpr (of_one_type) return ragged_t<index>{queries, keys};
+    else return ragged_t<index_t>{};
+}
+template <class Offsets>
+constexpr auto ragged(Offsets&& offsets) {
+    return fovea::ragged(std::forward<Offsets>(offsets), std::forward<Offsets>(offsets));
+}
+
+namespace detail {
+/// The positions of one sequence.
+template <class T>
+view<T, 4> rows_of_sequence(view<T, 4> const& all, index_t first, index_t count) {
+    return {
+        all.place(index_t{0}, index_t{0}, first, index_t{0}), {1, all.extent(1), count, all.extent(3)}, all.strides};
+}
+
+/// An output for one sequence.
+template <class Asked>
+auto output_of_sequence(Asked const& asked, sequence_place const& at) {
+    constexpr bool can = requires { asked.of_sequence(at); };
+    static_assert(
+        can,
+        "fovea: beside the result, ragged has lse, past_state and present_state; ask for others sequence by sequence");
+    if constexpr (can) return asked.of_sequence(at);
+    else return asked;
+}
+
+/// Everything that can be wrong with a ragged call, before anything is written.
+template <class Index, attention_spec A, class Q, class K, class V, class Out, class... Extra>
+FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4> const& q, view<K, 4> const& k, view<V, 4> const& v,
+                  view<Out, 4> const& out, Extra const&... extra) {
+    static_assert(!enumerating_mask<decltype(a.mask)>,
+                  "fovea: a mask that lists keys knows one sequence: it cannot be ragged");
+    if constexpr (!is_well_formed_call<A, Out, Extra...>()) {
+        return false;
+    } else {
+        all.check(q.extent(2), k.extent(2));
+        for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
+                                          std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
+            if (extent != 1)
+                throw shape_error(std::string(name) + " has " + std::to_string(extent)
+                                  + " batch elements; sequences of a ragged call lie one behind the other, in one");
+        if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "positions", "key");
+        if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "positions", "query");
+        require_apart_from_operands(out, "result", q, k, v);
+        for (index_t i = 0; i < all.sequences(); ++i) {
+            auto const at = all[i];
+            check_call(of_sequence(a, at), rows_of_sequence(q, at.first_query, at.queries),
+                       rows_of_sequence(k, at.first_key, at.keys), rows_of_sequence(v, at.first_key, at.keys),
+                       rows_of_sequence(out, at.first_query, at.queries), output_of_sequence(extra, at)...);
+        }
+        return true;
+    }
+}
+}  // namespace detail
+
+}  // namespace fovea

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Attention with a running state: instead of all keys, a query meets the sum of their products with their values.
+#pragma once
+
+#include <fovea/expr/separate.hpp>
+#include <fovea/spec/outputs.hpp>
+#include <fovea/spec/pipe.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace fovea {
+
+struct no_gate_t {
+    static constexpr std::string_view name = "";
+};
+struct no_correction_t {
+    static constexpr std::string_view name = "";
+};
+
+/// recurrence: an aggregator that keeps S, (feature of the key, feature of the value), from key to key.
+///
+///     S *= exp(gate.decay);   u = v, or with a correction rate (v - S^T k);   S += k u^T;   out = S^T q
+template <class Gate = no_gate_t, class Correction = no_correction_t>
+struct recurrence : stage<role::aggregator> {
+    using recurrence_tag = void;
+    static constexpr bool gated = !std::is_same_v<Gate, no_gate_t>;
+    static constexpr bool corrected = !std::is_same_v<Correction, no_correction_t>;
+    [[no_unique_address]] Gate gate{};
+    [[no_unique_address]] Correction correction{};
+
+    constexpr recurrence() = default;
+    constexpr recurrence(Gate const& g, Correction const& c) : gate(g), correction(c) {}
+    std::string text() const {
+        std::string line = "running_state";
+        if (gated) line += " | " + std::string(Gate::name);
+        if (corrected) line += " | " + std::string(Correction::name);
+        return line;
+    }
+};
+
+template <class A>
+concept recurrent_aggregator = stage_of<A, role::aggregator> && requires { typename A::recurrence_tag; };
+
+/// True for an attention that keeps a running state.
+template <attention_spec A>
+inline constexpr bool is_recurrent = recurrent_aggregator<decltype(core_of(std::declval<A const&>().aggregate))>;
+
+/// What changes how a state runs: decay() makes it a gate, rate() a correction; each a step_table.
+template <class U>
+concept gate_update = requires(U const& u) {
+    typename U::state_update_tag;
+    u.decay.row(0, 0, 0);
+};
+template <class U>
+concept correction_update = requires(U const& u) {
+    typename U::state_update_tag;
+    u.rate.row(0, 0, 0);
+};
+template <class U>
+concept state_update = gate_update<U> || correction_update<U>;
+
+template <attention_spec A, state_update Update>
+constexpr auto operator|(A const& a, Update const& update) {
+    using before = std::remove_cvref_t<decltype(a.aggregate)>;
+    auto const with = [&](auto const& aggregate) {
+        using P = std::remove_cvref_t<decltype(a.project)>;
+        using S = std::remove_cvref_t<decltype(a.score)>;
+        using M = std::remove_cvref_t<decltype(a.mask)>;
+        using N = std::remove_cvref_t<decltype(a.normalize)>;
+        return attention<P, S, M, N, std::remove_cvref_t<decltype(aggregate)>>{a.project, a.score, a.mask, a.normalize,
+                                                                               aggregate};
+    };
+    if constexpr (!recurrent_aggregator<before>) {
+        static_assert(never<A>, "fovea: there is no running state to change here: write running_state right before it");
+        return ill_formed{};
+    } else if constexpr ((gate_update<Update> && before::gated) || (correction_update<Update> && before::corrected)) {
+        static_assert(never<A>, "fovea: this running state already has such a rule; another cannot be added after it");
+        return ill_formed{};
+    } else if constexpr (gate_update<Update>) {
+        return with(
+            recurrence<Update, std::remove_cvref_t<decltype(a.aggregate.correction)>>{update, a.aggregate.correction});
+    } else {
+        return with(recurrence<std::remove_cvref_t<decltype(a.aggregate.gate)>, Update>{a.aggregate.gate, update});
+    }
+}
+
+/// A normalizer whose weights are the scores, or the scores divided by their sum.
+template <class N>
+concept score_keeping_normalizer = normalizer<N> && requires { requires N::weights_are_scores; };
+template <class N>
+concept sum_dividing_normalizer = normalizer<N> && requires { requires N::weights_are_scores_over_sum; };
+
+/// Whether a query sees the keys up to its own position.
+template <class Predicate>
+inline constexpr bool is_causal_predicate =
+    std::is_same_v<Predicate, std::remove_cvref_t<decltype(placeholders::kv_idx <= placeholders::q_idx)>>
+    || std::is_same_v<Predicate, std::remove_cvref_t<decltype(placeholders::q_idx >= placeholders::kv_idx)>>;
+
+template <attention_spec A>
+inline constexpr bool is_causal_attention = is_causal_predicate<decltype(std::declval<A const&>().mask.predicate())>;
+template <attention_spec A>
+inline constexpr bool divides_by_sum =
+    sum_dividing_normalizer<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
+
+/// A state that a call begins with, and one that it leaves behind: target is (batch, head, feature, feature).
+template <class B>
+concept gives_past_state = requires(B const& b) {
+    typename B::past_state_tag;
+    b.target;
+};
+template <class B>
+concept takes_present_state = requires(B const& b) {
+    typename B::present_state_tag;
+    b.target;
+};
+template <class B>
+concept concerns_state = gives_past_state<B> || takes_present_state<B>;
+
+namespace detail {
+/// The sentences for an attention with a running state.
+template <class A>
+constexpr bool is_sound_recurrence() {
+    if constexpr (!is_recurrent<A>) return true;
+    else {
+        using score = decltype(std::declval<A const&>().score.expression());
+        using normalize = std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>;
+        using mask = std::remove_cvref_t<decltype(std::declval<A const&>().mask)>;
+        using aggregate = decltype(core_of(std::declval<A const&>().aggregate));
+        constexpr bool product = is_scaled_product<score>();
+        constexpr bool known_mask = is_empty_slot<mask> || is_causal_attention<A>;
+        constexpr bool known_weights = score_keeping_normalizer<normalize> || divides_by_sum<A>;
+        constexpr bool in_order = is_causal_attention<A> || !known_mask || (!aggregate::gated && !aggregate::corrected);
+        constexpr bool correctable = !aggregate::corrected || !divides_by_sum<A>;
+        static_assert(
+            product,
+            "fovea: a running state needs a score that is a sum of products of the query and the key, such as "
+            "dot, scaled_dot or feature_map(...)");
+        static_assert(
+            known_mask,
+            "fovea: with a running state a query sees all keys or, with causal, those up to its own position: "
+            "for other masks write weighted_sum");
+        static_assert(known_weights,
+                      "fovea: a running state knows sums of scores only: the normalizer before it is unnormalized or "
+                      "proportional");
+        static_assert(in_order, "fovea: gated and delta run from position to position: write causal after the score");
+        static_assert(correctable,
+                      "fovea: delta corrects what the state gives for a key: the normalizer before it is unnormalized");
+        return product && known_mask && known_weights && in_order && correctable;
+    }
+}
+
+/// The sentences for what is asked for beside the result.
+template <class A, class Bound>
+constexpr bool is_sound_beside_state() {
+    constexpr bool has_state = is_recurrent<A>;
+    static_assert(has_state || !concerns_state<Bound>,
+                  "fovea: past_state and present_state belong to an attention with running_state");
+    static_assert(
+        !has_state || concerns_state<Bound>,
+        "fovea: a running state makes no rows of weights: beside the result it has past_state and present_state");
+    return has_state == concerns_state<Bound>;
+}
+}  // namespace detail
+
+/// (batch, head, feature, feature) as given: a missing axis is the one of batch and head that has extent one.
+template <class T, int Rank>
+view<T, 4> state_of_call(view<T, Rank> const& target, operand_shapes const& shapes) {
+    static_assert(Rank >= 2 && Rank <= 4,
+                  "fovea: a state is (batch, head, feature of the key, feature of the value), with batch and head left "
+                  "out where they are one");
+    if constexpr (Rank == 3)
+        if (shapes.key_heads() == 1) return as_heads(target);
+    return with_leading_axes<4>(target);
+}
+
+/// One of the states of a ragged batch: (sequence, head, feature, feature).
+///
+/// Errors: shape_error when there is another number of states than of sequences.
+template <class T>
+view<T, 4> state_of_sequence(view<T, 4> const& all, index_t number, index_t sequences, std::string_view name) {
+    if (all.extent(0) != sequences)
+        throw shape_error(std::string(name) + " has " + std::to_string(all.extent(0)) + " states for "
+                          + std::to_string(sequences) + " sequences");
+    return {all.place(number, index_t{0}, index_t{0}, index_t{0}),
+            {1, all.extent(1), all.extent(2), all.extent(3)},
+            all.strides};
+}
+
+}  // namespace fovea

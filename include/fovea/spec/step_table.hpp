@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/as_view.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace fovea {
+
+/// step_table: a number for each step of a recurrence: one for all, or a view of them.
+///
+/// Views are (head), (batch, head, position) or (batch, head, position, feature), of the heads of the keys; an axis of
+/// extent one stands for all.
+template <class T>
+struct step_table {
+    T number{};
+    view<T const, 4> table{};
+
+    constexpr step_table() = default;
+    constexpr explicit step_table(T x) : number(x) {}
+    template <class Element, int Rank>
+    constexpr explicit step_table(view<Element, Rank> const& v) : table(as_steps(v)) {
+        for (std::size_t axis = 0; axis < 3; ++axis)
+            if (table.extents[axis] == 1) table.strides[axis] = 0;
+    }
+
+    constexpr index_t features() const { return table.data ? table.extent(3) : 1; }
+    constexpr T const* row(index_t batch, index_t head, index_t position) const {
+        return table.data ? table.place(batch, head, position, index_t{0}) : &number;
+    }
+
+    /// The steps first ... first + count - 1, where there is a number for each.
+    constexpr step_table part(index_t first, index_t count) const {
+        step_table result = *this;
+        if (table.extent(2) > 1) {
+            result.table.data = table.place(index_t{0}, index_t{0}, first, index_t{0});
+            result.table.extents[2] = count;
+        }
+        return result;
+    }
+
+    /// Errors: shape_error when the view does not fit keys of (batch, head, position, feature).
+    void check(extents_t<4> const& key, bool by_feature, char const* name) const {
+        if (!table.data) return;
+        for (std::size_t axis = 0; axis < 4; ++axis) {
+            auto const has = table.extents[axis];
+            bool const fits = has == 1 || (has == key[axis] && (axis < 3 || by_feature));
+            if (!fits)
+                throw shape_error(std::string(name) + " is " + to_text(table.extents)
+                                  + ", (batch, head, position, feature) of the keys is " + to_text(key)
+                                  + (by_feature ? "" : ", and it has one number for each step"));
+        }
+    }
+
+private:
+    template <class Element, int Rank>
+    static constexpr view<T const, 4> as_steps(view<Element, Rank> const& v) {
+        static_assert(Rank == 1 || Rank == 3 || Rank == 4,
+                      "fovea: a gate or a rate is (head), (batch, head, position) or (batch, head, position, feature)");
+        if constexpr (Rank == 1) return {v.data, {1, v.extent(0), 1, 1}, {0, 1, 0, 1}};
+        else if constexpr (Rank == 3)
+            return {v.data, {v.extent(0), v.extent(1), v.extent(2), 1}, {v.stride(0), v.stride(1), 1, 1}};
+        else if constexpr (Rank == 4) return v;
+        else return {};
+    }
+};
+
+namespace detail {
+template <class X>
+constexpr auto as_step_table(X& x) {
+    if constexpr (std::is_arithmetic_v<std::remove_cv_t<X>>)
+        return step_table<std::conditional_t<std::is_floating_point_v<X>, std::remove_cv_t<X>, double>>(x);
+    else return step_table<typename decltype(as_view(x))::value_type>(as_view(x));
+}
+}  // namespace detail
+
+/// What may be given for a step table: a number or something with a view that outlives the call.
+template <class X>
+concept step_numbers = std::is_arithmetic_v<std::remove_cvref_t<X>> || viewable<X>;
+
+}  // namespace fovea

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tables that would be read beside their elements, found before anything is written.
+//
+// The intervals of an index over all pairs of a call mostly show that it stays inside. Where they do not, boxes of
+// pairs are halved until an index is inside, no pair of the box reads the table, or one pair that does is found
+// outside. A pair does not read what the mask, a select, && or || keep from it, as in the definition of the library.
+#pragma once
+
+#include <fovea/core/graph.hpp>
+#include <fovea/expr/bound.hpp>
+#include <fovea/spec/attention.hpp>
+#include <fovea/spec/finish.hpp>
+#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <array>
+#include <string>
+
+namespace fovea {
+
+namespace detail {
+/// A box of pairs, and of edges where keys are listed.
+struct read_box : box {
+    interval<index_t> edge{0};
+};
+
+struct read_environment : bound_environment {
+    interval<index_t> edges;
+    explicit constexpr read_environment(read_box const& b) : bound_environment{b}, edges(b.edge) {}
+    using bound_environment::operator();
+    constexpr auto operator()(edge_t) const { return edges; }
+};
+
+/// Who reads a table: every pair.
+struct every_reader {
+    static constexpr bool is_known = true;
+    template <class Placeholder>
+    static constexpr bool depends_on = false;
+    constexpr truth operator()(read_box const&) const { return truth{true}; }
+};
+
+/// Of some readers those for which a condition holds, or fails. Conditions on features or scores are not known.
+template <class Readers, class E>
+struct readers_where {
+    Readers const& before;
+    E const& condition;
+    bool holds;
+
+    static constexpr bool is_known = Readers::is_known && !has_sum<E> && !uses<E, q_t, k_t, score_t, weight_t, out_t>;
+    template <class Placeholder>
+    static constexpr bool depends_on = Readers::template depends_on<Placeholder> || uses<E, Placeholder>;
+
+    truth operator()(read_box const& b) const {
+        auto const first = before(b);
+        if constexpr (!is_known) return first && truth{};
+        else {
+            if (first.never()) return first;
+            truth const second(evaluate(condition, read_environment(b)));
+            return first && (holds ? second : !second);
+        }
+    }
+};
+
+/// Halves boxes until one index of one table is decided; gives up after `left` boxes, which costs less than a call.
+template <class Index, class Readers>
+struct read_search {
+    Index const& index;
+    index_t extent;
+    Readers const& readers;
+    index_t left = 1 << 16;
+    read_box found{};  // a single pair
+    index_t read_at = 0;
+
+    interval<index_t> at(read_box const& b) const { return evaluate(index, read_environment(b)); }
+    bool is_inside(read_box const& b) const {
+        auto const range = at(b);
+        return range.lo >= 0 && range.hi < extent;
+    }
+
+    /// True where some pair of the box certainly reads outside; that pair is then in `found`.
+    bool reads_outside(read_box const& b) {
+        auto const range = at(b);
+        if ((range.lo >= 0 && range.hi < extent) || --left < 0) return false;
+        auto const reading = readers(b);
+        if (reading.never()) return false;
+        bool const outside = range.hi < 0 || range.lo >= extent;
+        if (outside && reading.always()) {
+            found = b;
+            for (auto* side : sides(found)) side->hi = side->lo;
+            auto const corner = at(found);
+            read_at = corner.lo < 0 ? corner.lo : corner.hi;
+            return true;
+        }
+        auto lower = b, upper = b;
+        int const widest = outside ? widest_side<false>(b) : widest_side<true>(b);
+        if (widest < 0) return false;
+        auto* const low = sides(lower)[static_cast<std::size_t>(widest)];
+        auto* const high = sides(upper)[static_cast<std::size_t>(widest)];
+        low->hi = low->lo + (low->hi - low->lo) / 2;
+        high->lo = low->hi + 1;
+        return reads_outside(upper) || reads_outside(lower);
+    }
+
+private:
+    static std::array<interval<index_t>*, 4> sides(read_box& b) { return {&b.batch, &b.head, &b.q_idx, &b.kv_idx}; }
+
+    /// The widest side that the index depends on, or the readers do; -1 where all of these are points.
+    template <bool OfIndex>
+    static int widest_side(read_box b) {
+        bool const counts[] = {depends<OfIndex, batch_t>(), depends<OfIndex, head_t>(), depends<OfIndex, q_idx_t>(),
+                               depends<OfIndex, kv_idx_t>()};
+        int widest = -1;
+        index_t most = 0;
+        for (int i = 0; i < 4; ++i) {
+            auto const* side = sides(b)[static_cast<std::size_t>(i)];
+            if (counts[i] && side->hi - side->lo > most) most = side->hi - side->lo, widest = i;
+        }
+        return widest;
+    }
+    template <bool OfIndex, class Placeholder>
+    static constexpr bool depends() {
+        if constexpr (OfIndex) return uses<Index, Placeholder>;
+        else return Readers::template depends_on<Placeholder>;
+    }
+};
+
+/// The pairs of a call: all of a box, or those that a list of keys names.
+struct read_pairs {
+    read_box all;
+    graph_view const* listed = nullptr;
+
+    template <class Search>
+    bool any_outside(Search& search) const {
+        if (!listed) return search.reads_outside(all);
+        auto whole = all;
+        whole.edge = {0, listed->edges() - 1};
+        if (listed->edges() == 0 || search.is_inside(whole)) return false;
+        search.left += listed->edges();
+        auto b = whole;
+        for (index_t i = 0; i < listed->queries(); ++i) {
+            b.q_idx = i;
+            b.edge = listed->offsets[static_cast<std::size_t>(i)];
+            for (auto const key : listed->of(i)) {
+                b.kv_idx = key;
+                if (search.reads_outside(b)) return true;
+                b.edge = b.edge.lo + 1;
+            }
+        }
+        return false;
+    }
+};
+
+template <class E>
+inline constexpr bool reads_a_table = false;
+template <class T, int Rank>
+inline constexpr bool reads_a_table<parameter<T, Rank>> = true;
+template <class Operation, class... Children>
+inline constexpr bool reads_a_table<node<Operation, Children...>> = (reads_a_table<Children> || ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool reads_a_table<node<at_operation, parameter<T, Rank>, Indices...>> = true;
+
+template <class T, int Rank, class Index, class Readers>
+void check_index(view<T const, Rank> const& table, int axis, Index const& index, Readers const& readers,
+                 read_pairs const& pairs) {
+    if constexpr (Readers::is_known) {
+        read_search<Index, Readers> search{index, table.extent(axis), readers};
+        if (!pairs.any_outside(search)) return;
+        auto const& b = search.found;
+        throw shape_error("a table of extents " + to_text(table.extents) + " is read at "
+                          + std::to_string(search.read_at) + " along axis " + std::to_string(axis) + ", which has "
+                          + std::to_string(table.extent(axis)) + " elements: batch " + std::to_string(b.batch.lo)
+                          + ", head " + std::to_string(b.head.lo) + ", q_idx " + std::to_string(b.q_idx.lo)
+                          + ", kv_idx " + std::to_string(b.kv_idx.lo));
+    }
+}
+
+template <class E, class Readers>
+void check_reads(E const& e, Readers const& readers, read_pairs const& pairs) {
+    if constexpr (is_parameter<E>) {
+        require_sound(e.table, "a table");
+    } else if constexpr (!reads_a_table<E>) {
+        return;
+    } else if constexpr (is_node_of<at_operation, E>) {
+        with_children(e, [&](auto const& table, auto const&... indices) {
+            require_sound(table.table, "a table");
+            (check_reads(indices, readers, pairs), ...);
+            int axis = 0;
+            (check_index(table.table, axis++, indices, readers, pairs), ...);
+        });
+    } else if constexpr (is_node_of<operations::logical_and, E> || is_node_of<operations::logical_or, E>) {
+        using first = std::remove_cvref_t<decltype(get<0>(e))>;
+        check_reads(get<0>(e), readers, pairs);
+        check_reads(get<1>(e),
+                    readers_where<Readers, first>{readers, get<0>(e), is_node_of<operations::logical_and, E>}, pairs);
+    } else if constexpr (is_node_of<operations::select, E>) {
+        using condition = std::remove_cvref_t<decltype(get<0>(e))>;
+        check_reads(get<0>(e), readers, pairs);
+        check_reads(get<1>(e), readers_where<Readers, condition>{readers, get<0>(e), true}, pairs);
+        check_reads(get<2>(e), readers_where<Readers, condition>{readers, get<0>(e), false}, pairs);
+    } else {
+        with_children(e, [&](auto const&... children) { (check_reads(children, readers, pairs), ...); });
+    }
+}
+
+/// What a normalizer asks of its rows is read once for each row.
+struct reads_of_rows {
+    read_pairs const& rows;
+    double operator()(auto const& e) const {
+        check_reads(e, every_reader{}, rows);
+        return 1;
+    }
+};
+}  // namespace detail
+
+/// check_tables: no pair that takes part may read a table of the specification beside its elements.
+///
+/// Cost: one interval for each index of a table; where that is too wide, intervals over boxes of pairs. What 65536
+/// boxes do not decide is not reported; the engine then reads the element nearest to the index.
+/// Errors: shape_error naming the table's extents, the index, its axis and the pair.
+template <attention_spec A>
+void check_tables(A const& a, operand_shapes const& shapes) {
+    using namespace detail;
+    auto const score = a.score.expression();
+    auto const visible = a.mask.predicate();
+    auto const weight = reweighting_of(a.normalize);
+    read_pairs pairs{{{{0, shapes.batches() - 1},
+                       {0, shapes.heads() - 1},
+                       {0, shapes.queries() - 1},
+                       {0, shapes.keys() - 1},
+                       shapes.queries(),
+                       shapes.keys(),
+                       shapes.compared()},
+                      {}}};
+    if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0) return;
+    for_each_finish(a.aggregate, [&](auto const& finish) {
+        auto rows = pairs;
+        rows.all.head = rows.all.kv_idx = index_t{0};
+        if constexpr (pointwise_finish<std::remove_cvref_t<decltype(finish)>>) {
+            auto const expression = finish.expression();
+            check_reads(expression, every_reader{}, rows);
+        }
+    });
+    auto const normalizer = normalizer_of(a.normalize);
+    if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>) {
+        auto rows = pairs;
+        rows.all.kv_idx = index_t{0};
+        static_cast<void>(normalizer.for_row(reads_of_rows{rows}));
+    }
+    if (shapes.keys() == 0) return;
+    [[maybe_unused]] graph_view listed;
+    if constexpr (enumerating_mask<decltype(a.mask)>) {
+        listed = a.mask.neighbor_list();
+        pairs.listed = &listed;
+    }
+    every_reader const all;
+    readers_where<every_reader, std::remove_const_t<decltype(visible)>> const seeing{all, visible, true};
+    check_reads(visible, all, pairs);
+    check_reads(score, seeing, pairs);
+    check_reads(weight, seeing, pairs);
+}
+
+}  // namespace fovea

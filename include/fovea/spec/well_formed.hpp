@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the compiler can tell of a call: one sentence for each mistake, and true where there is none.
+#pragma once
+
+#include <fovea/core/as_view.hpp>
+#include <fovea/core/diagnose.hpp>
+#include <fovea/spec/feature_tables.hpp>
+#include <fovea/spec/finish.hpp>
+#include <fovea/spec/outputs.hpp>
+#include <fovea/spec/pipe.hpp>
+#include <fovea/spec/recurrence.hpp>
+#include <fovea/spec/shapes.hpp>
+
+namespace fovea {
+
+/// A normalizer that can say what stands for the log-sum-exp of a row.
+template <class N>
+concept log_sum_normalizer =
+    normalizer<N> && requires(row_normalizer<N> const& n, typename row_normalizer<N>::template state<double> s) {
+        { n.log_sum(s) } -> std::convertible_to<double>;
+    };
+
+namespace detail {
+/// The sentences for a specification that lacks a part.
+template <class Project, class Score, class Mask, class Normalize, class Aggregate>
+constexpr bool is_complete(attention<Project, Score, Mask, Normalize, Aggregate> const*) {
+    constexpr bool has_score = !is_empty_slot<Score>;
+    constexpr bool has_normalizer = !is_empty_slot<Normalize>;
+    constexpr bool has_aggregator = !is_empty_slot<Aggregate>;
+    static_assert(has_score, "fovea: this attention has no score function: begin it with one, such as scaled_dot");
+    static_assert(
+        has_normalizer,
+        "fovea: this attention has no normalizer: write `| softmax`, or `| unnormalized` if the scores are the "
+        "weights");
+    static_assert(has_aggregator, "fovea: this attention has no aggregator: write `| weighted_sum` at its end");
+    return has_score && has_normalizer && has_aggregator;
+}
+
+/// Whether the tables of an expression are read with as many indices as they need, and with integers.
+template <class E, bool InSum>
+constexpr bool has_sound_tables();
+
+template <class E>
+inline constexpr bool has_sound_indices = true;
+template <class T, int Rank, class... Indices>
+inline constexpr bool has_sound_indices<node<at_operation, parameter<T, Rank>, Indices...>> = [] {
+    constexpr bool whole = (is_whole_number<Indices> && ...);
+    static_assert(whole, "fovea: the index of a table must be an integer expression");
+    return whole && (has_sound_tables<Indices, false>() && ...);
+}();
+
+template <class E, bool InSum>
+constexpr bool has_sound_children() {
+    if constexpr (is_node_of<operations::modulo, E>) {
+        constexpr bool whole = is_whole_number<E>;
+        static_assert(whole, "fovea: % needs integers");
+        if (!whole) return false;
+    }
+    return []<class Operation, class... Children>(node<Operation, Children...> const*) {
+        constexpr bool in_sum = InSum || std::is_same_v<Operation, operations::sum>;
+        return (has_sound_tables<Children, in_sum>() && ...);
+    }(static_cast<E const*>(nullptr));
+}
+
+template <class E, bool InSum>
+constexpr bool has_sound_tables() {
+    constexpr int free = free_axes_of<E>;
+    static_assert(InSum || free == 0, "fovea: a table outside sum() needs an index for each of its axes");
+    static_assert(!InSum || free <= 1, "fovea: a table has at most one axis without an index, the one of the features");
+    if constexpr (free > (InSum ? 1 : 0)) return false;
+    else if constexpr (is_node_of<at_operation, E>) return has_sound_indices<E>;
+    else if constexpr (is_node<E>) return has_sound_children<E, InSum>();
+    else return true;
+}
+
+/// The sentences for a finish; a map of the result reads its tables feature by feature, as a sum does.
+template <class Finish>
+constexpr bool is_sound_finish() {
+    static_assert(is_known_finish<Finish>,
+                  "fovea: this is not a finish: give it linear(), expression(), averages_heads, concatenates_heads or "
+                  "adds_source");
+    if constexpr (pointwise_finish<Finish>)
+        return has_sound_tables<decltype(std::declval<Finish const&>().expression()), true>();
+    else return is_known_finish<Finish>;
+}
+template <class Aggregate>
+constexpr bool has_sound_finishes(Aggregate const*) {
+    return true;
+}
+template <class First, class Second>
+constexpr bool has_sound_finishes(finished<First, Second> const*) {
+    return has_sound_finishes(static_cast<First const*>(nullptr)) && is_sound_finish<Second>();
+}
+
+/// The sentences for the expressions of a specification.
+template <class A>
+constexpr bool has_sound_expressions() {
+    using score = decltype(std::declval<A const&>().score.expression());
+    using mask = decltype(std::declval<A const&>().mask.predicate());
+    using weight = decltype(reweighting_of(std::declval<A const&>().normalize));
+    constexpr bool features_in_sums = !uses_outside_sum<score, q_t, k_t>;
+    static_assert(features_in_sums, "fovea: q and k have features: in a score they stand inside sum()");
+    if constexpr (!features_in_sums) return false;
+    else if constexpr (!has_sound_tables<score, false>()) return false;
+    else if constexpr (!has_sound_tables<mask, false>()) return false;
+    else if constexpr (!has_sound_tables<weight, false>()) return false;
+    else return has_sound_finishes(static_cast<decltype(A::aggregate) const*>(nullptr));
+}
+
+/// The sentences for an output that is asked for.
+template <class A, class Asked>
+constexpr bool is_sound_output() {
+    using bound = decltype(std::declval<Asked const&>().bind(operand_shapes{}));
+    using normalize = decltype(normalizer_of(std::declval<A const&>().normalize));
+    constexpr bool has_log_sum = !takes_log_sum<bound> || log_sum_normalizer<normalize>;
+    constexpr bool writable =
+        gives_past_state<bound> || !std::is_const_v<std::remove_pointer_t<decltype(bound::target.data)>>;
+    static_assert(has_log_sum, "fovea: lse was asked for, but this normalizer has no log_sum(state)");
+    static_assert(writable, "fovea: an output that is asked for is a view of const elements and cannot be written");
+    return has_log_sum && writable && is_sound_beside_state<A, bound>();
+}
+
+/// All of these for one call.
+template <class A, class Result, class... Extra>
+constexpr bool is_well_formed_call() {
+    constexpr bool writable = !std::is_const_v<Result>;
+    static_assert(writable, "fovea: the result is a view of const elements and cannot be written");
+    if constexpr (!writable) return false;
+    else if constexpr (!is_complete(static_cast<A const*>(nullptr))) return false;
+    else if constexpr (!has_sound_expressions<A>()) return false;
+    else if constexpr (!is_sound_recurrence<A>()) return false;
+    else return (is_sound_output<A, Extra>() && ...);
+}
+
+/// The sentence for query and key whose types already say that they have different features.
+template <class A, class Query, class Key>
+constexpr bool has_comparable_features() {
+    using score = decltype(std::declval<A const&>().score);
+    constexpr index_t of_query = static_features<std::remove_cvref_t<Query>>;
+    constexpr index_t of_key = static_features<std::remove_cvref_t<Key>>;
+    constexpr bool known = of_query >= 0 && of_key >= 0 && !projection<decltype(A::project)>;
+    if constexpr (known && of_query != of_key && score_function<score>) {
+        constexpr bool compares = compares_features<decltype(std::declval<score const&>().expression())>;
+        static_assert(!compares,
+                      "fovea: the score compares query and key feature by feature, and their types have different "
+                      "numbers of features");
+        return !compares;
+    }
+    return true;
+}
+}  // namespace detail
+
+}  // namespace fovea

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Attention with a mask that is given by a formula; rescored.cpp adds the formulas that change the score.
+
+#include "flex.hpp"
+#include "runner.hpp"
+
+namespace conformance {
+namespace {
+
+using namespace fovea::placeholders;
+
+template <class Engine>
+void run_with(test_case const& subject, checks& all) {
+    flex_call<Engine> call(subject);
+    with_mask(subject, call.pairs,
+              [&](auto const& mask, auto) { call.attend(masked(fovea::scaled_by(call.scale), mask)); });
+    call.compare(subject, all);
+}
+
+outcome run(test_case const& subject) {
+    checks all(subject);
+    if (subject.contains("/score_mod/name")) {
+        run_rescored(subject, all);
+    } else {
+        if (subject["q"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
+        run_with<float64_engine>(subject, all);
+        run_with<reference_engine>(subject, all);
+    }
+    return all.finish();
+}
+
+registration const registered{"flex", run};
+
+}  // namespace
+}  // namespace conformance

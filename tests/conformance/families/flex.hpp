@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the two files of the flex family share: operands, results and their comparison.
+#pragma once
+
+#include "engines.hpp"
+#include "load.hpp"
+#include "masks.hpp"
+#include "outcome.hpp"
+
+namespace conformance {
+
+template <class Engine>
+struct flex_call {
+    using value = typename Engine::value;
+    fovea::tensor<value, 4> query, key, values, result;
+    fovea::tensor<value, 3> log_sums;
+    fovea::extents_t<4> pairs;
+    value scale;
+
+    explicit flex_call(test_case const& subject)
+        : query(load<value, 4>(subject["q"])),
+          key(load<value, 4>(subject["k"])),
+          values(load<value, 4>(subject["v"])),
+          result({query.extent(0), query.extent(1), query.extent(2), values.extent(3)}),
+          log_sums({query.extent(0), query.extent(1), query.extent(2)}),
+          pairs{query.extent(0), query.extent(1), query.extent(2), key.extent(2)},
+          scale(static_cast<value>(subject.attribute<double>("scale"))) {}
+
+    /// `scored` is a score with its mask.
+    void attend(auto const& scored) {
+        Engine::attend(scored | fovea::softmax | fovea::weighted_sum, query.view(), key.view(), values.view(),
+                       result.view(), fovea::lse(log_sums.view()));
+    }
+    /// The same where the scores have no log-sum-exp.
+    void attend_without_sums(auto const& weighed) {
+        Engine::attend(weighed | fovea::weighted_sum, query.view(), key.view(), values.view(), result.view());
+    }
+    void compare(test_case const& subject, checks& all) const {
+        all.compare(Engine::name, Engine::computes, "out", result);
+        if (subject.has("lse")) all.compare(Engine::name, Engine::computes, "lse", log_sums);
+    }
+};
+
+/// Which masks are composed with a score: each takes time to compile. Any other is asked for every pair first.
+enum class composed { none, causal, common };
+
+/// use(mask) with the mask of a case.
+template <composed Masks = composed::causal, class Use>
+void with_composed_mask(test_case const& subject, fovea::extents_t<4> const& pairs, Use const& use) {
+    with_mask(subject, pairs, [&]<class Mask, class Often>(Mask const& mask, Often) {
+        constexpr bool is_composed = std::is_same_v<Mask, no_mask>
+                                  || (Masks != composed::none && std::is_same_v<Mask, fovea::causal_t>)
+                                  || (Masks == composed::common && std::is_same_v<Often, common>);
+        if constexpr (is_composed) {
+            use(mask);
+        } else {
+            verdicts const answers(mask, pairs);
+            use(answers.mask());
+        }
+    });
+}
+
+/// `scored` with the mask of a case.
+template <composed Masks, class Engine>
+void attend_with_mask(test_case const& subject, flex_call<Engine>& call, auto const& scored) {
+    with_composed_mask<Masks>(subject, call.pairs, [&](auto const& mask) { call.attend(masked(scored, mask)); });
+}
+
+/// A number that the change of the score has.
+inline double score_parameter(test_case const& subject, std::string const& key) {
+    return subject.at<double>("/score_mod/params/" + key);
+}
+
+/// Runs a case whose score is changed, in every engine; a score that is read from tables of the case.
+void run_rescored(test_case const& subject, checks& all);
+void run_rescored_by_tables(test_case const& subject, std::string const& name, checks& all);
+
+}  // namespace conformance

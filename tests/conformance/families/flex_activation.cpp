@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Weights that are a function of the score alone: out = f(scale * q.k) v.
+
+#include "flex.hpp"
+#include "runner.hpp"
+
+namespace conformance {
+namespace {
+
+using namespace fovea::placeholders;
+
+template <class Engine>
+void run_with(test_case const& subject, checks& all) {
+    flex_call<Engine> call(subject);
+    auto const name = subject.at<std::string>("/score_mod/name");
+    auto const attend = [&](auto const& normalizer) {
+        with_composed_mask(subject, call.pairs, [&](auto const& mask) {
+            call.attend_without_sums(masked(fovea::scaled_by(call.scale), mask) | normalizer);
+        });
+    };
+    if (name == "relu") attend(fovea::weigh(relu(score)));
+    else if (name == "squared_relu") attend(fovea::weigh(square(relu(score))));
+    else if (name == "sigmoid") attend(fovea::weigh(sigmoid(score)));
+    else if (name == "gelu") attend(fovea::weigh(gelu(score)));
+    else throw malformed("there is no function of the score named " + name);
+    call.compare(subject, all);
+}
+
+outcome run(test_case const& subject) {
+    checks all(subject);
+    if (subject["q"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
+    run_with<float64_engine>(subject, all);
+    run_with<reference_engine>(subject, all);
+    return all.finish();
+}
+
+registration const registered{"flex_activation", run};
+
+}  // namespace
+}  // namespace conformance

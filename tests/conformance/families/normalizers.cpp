@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Normalizers over given rows of scores, whose score function is a table that is looked up, and within an attention.
+
+#include "engines.hpp"
+#include "load.hpp"
+#include "runner.hpp"
+
+#include <fovea/fovea.hpp>
+
+#include <string>
+
+namespace conformance {
+namespace {
+
+using namespace fovea::placeholders;
+
+/// use(scored | ... | normalizer) for the normalizer of a case.
+template <class T>
+void with_normalizer(test_case const& subject, auto const& scored, auto const& use) {
+    auto const number = [&](std::string const& key) { return static_cast<T>(subject.attribute<double>(key)); };
+    auto const name = subject.attribute<std::string>("normalizer");
+    if (name == "softmax" || name == "softmax_temperature") use(scored | fovea::softmax);
+    else if (name == "softmax_plus_one") use(scored | fovea::softmax_with_sink(number("sink")));
+    else if (name == "sparsemax") use(scored | fovea::sparsemax);
+    else if (name == "entmax15") use(scored | fovea::entmax15);
+    else if (name == "entmax") use(scored | fovea::entmax(subject.attribute<double>("alpha")));
+    else if (name == "hard") use(scored | fovea::hardmax);
+    else if (name == "sigmoid") use(scored | fovea::weigh(sigmoid(score + number("bias"))));
+    else if (name == "relu") use(scored | fovea::weigh(relu(score)));
+    else if (name == "relu_over_keys") use(scored | fovea::weigh(relu(score)) | fovea::reweight(weight / kv_len));
+    else if (name == "squared_relu") use(scored | fovea::weigh(square(relu(score))));
+    else if (name == "squared_relu_normalized")
+        use(scored | fovea::normalized(square(relu(score)), subject.attribute<double>("eps")));
+    else throw malformed("there is no normalizer named " + name);
+}
+
+/// What scores are divided by.
+template <class T>
+T temperature_of(test_case const& subject) {
+    return static_cast<T>(subject.attribute<double>("temperature", 1));
+}
+
+template <class Engine>
+struct normalizer_call {
+    using T = typename Engine::value;
+    test_case const& subject;
+    fovea::tensor<T, 4> query, key, value, result, weights;
+
+    void attend(auto const& scored) {
+        with_normalizer<T>(subject, scored, [&](auto const& weighed) {
+            Engine::attend(weighed | fovea::weighted_sum, query, key, value, result.view(),
+                           fovea::weights(weights.view()));
+        });
+    }
+};
+
+/// Rows of scores as they are; a table of a mask says where there is one.
+template <class Engine>
+void normalize_rows(test_case const& subject, checks& all) {
+    using T = typename Engine::value;
+    auto const scores = load<T, 2>(subject["scores"]);
+    fovea::tensor<T, 4> const queries({1, 1, scores.extent(0), 1}), keys({1, 1, scores.extent(1), 1});
+    normalizer_call<Engine> call{subject, queries, keys,
+                                 keys,    queries, fovea::tensor<T, 4>({1, 1, scores.extent(0), scores.extent(1)})};
+    auto const looked_up =
+        fovea::compare(fovea::param(scores)(q_idx, kv_idx)) | fovea::temperature(temperature_of<T>(subject));
+    if (subject.has("mask")) {
+        auto const mask = broadcast<bool, 2>(subject["mask"], scores.extents);
+        call.attend(looked_up | fovea::mask_tensor(mask.view()));
+    } else {
+        call.attend(looked_up);
+    }
+    all.compare(Engine::name, Engine::computes, "weights", call.weights.elements, subject["weights"].shape);
+}
+
+template <class Engine>
+void attend(test_case const& subject, checks& all) {
+    using T = typename Engine::value;
+    auto const query = load<T, 4>(subject["q"]), key = load<T, 4>(subject["k"]), value = load<T, 4>(subject["v"]);
+    fovea::extents_t<4> const pairs{query.extent(0), query.extent(1), query.extent(2), key.extent(2)};
+    normalizer_call<Engine> call{subject,
+                                 query,
+                                 key,
+                                 value,
+                                 fovea::tensor<T, 4>({pairs[0], pairs[1], pairs[2], value.extent(3)}),
+                                 fovea::tensor<T, 4>(pairs)};
+    auto const scored = fovea::scaled_by(static_cast<T>(subject.attribute<double>("scale")))
+                      | fovea::temperature(temperature_of<T>(subject));
+    if (subject.has("mask")) {
+        auto const mask = broadcast<bool, 4>(subject["mask"], extents<4>(subject["mask"]));
+        call.attend(scored | fovea::mask_tensor(mask.view()));
+    } else {
+        call.attend(scored);
+    }
+    all.compare(Engine::name, Engine::computes, "out", call.result);
+    if (subject.has("weights")) all.compare(Engine::name, Engine::computes, "weights", call.weights);
+}
+
+template <class Engine>
+void run_with(test_case const& subject, checks& all) {
+    if (subject.operation() == "normalize_rows") normalize_rows<Engine>(subject, all);
+    else attend<Engine>(subject, all);
+}
+
+outcome run(test_case const& subject) {
+    checks all(subject);
+    if (subject[subject.has("scores") ? "scores" : "q"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
+    run_with<float64_engine>(subject, all);
+    run_with<reference_engine>(subject, all);
+    return all.finish();
+}
+
+registration const registered{"normalizers", run};
+
+}  // namespace
+}  // namespace conformance

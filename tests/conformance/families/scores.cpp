@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Other score functions than the dot product, each in the form its source has it: as named words, or as an expression
+// inside compare.
+
+#include "engines.hpp"
+#include "load.hpp"
+#include "projected.hpp"
+#include "runner.hpp"
+
+#include <fovea/fovea.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace conformance {
+namespace {
+
+using namespace fovea::placeholders;
+using fovea::index_t;
+
+template <class T>
+auto matrix(fovea::tensor<T, 2> const& stored) {  // (out, in), the way the cases have it
+    return fovea::linear(fovea::transposed(stored));
+}
+template <class T>
+auto matrix(fovea::tensor<T, 2> const& stored, std::vector<T> const& bias) {
+    return fovea::linear(fovea::transposed(stored),
+                         fovea::view<T const, 1>(bias.data(), {static_cast<index_t>(bias.size())}));
+}
+/// The columns first ... first + count of a matrix stored as (out, in).
+template <class T>
+auto columns(fovea::tensor<T, 2> const& stored, index_t first, index_t count) {
+    return fovea::linear(fovea::transposed(
+        fovea::view<T const, 2>(stored.data() + first, {stored.extent(0), count}, {stored.extent(1), 1})));
+}
+
+/// Operands of a case as (batch, position, feature), and what comes out.
+template <class Engine>
+struct score_call {
+    using T = typename Engine::value;
+    test_case const& subject;
+    checks& all;
+    fovea::tensor<T, 3> query, key, value, result;
+    fovea::tensor<T, 4> probabilities;
+
+    score_call(test_case const& c, checks& to)
+        : subject(c),
+          all(to),
+          query(load<T, 3>(c["query"])),
+          key(load<T, 3>(c[c.has("key")      ? "key"
+                           : c.has("memory") ? "memory"
+                                             : "value"])),
+          value(load<T, 3>(c[c.has("value") ? "value" : "memory"])),
+          result({query.extent(0), query.extent(1), value.extent(2)}),
+          probabilities({query.extent(0), 1, query.extent(1), key.extent(1)}) {}
+
+    T number(std::string const& name, T otherwise = 1) const {
+        return subject.has(name) ? subject[name].template as<T>().at(0) : otherwise;
+    }
+    std::vector<T> numbers(std::string const& name) const { return subject[name].template as<T>(); }
+    fovea::tensor<T, 2> weights_of(std::string const& name) const { return load<T, 2>(subject[name]); }
+
+    /// The attention as it is, over `keys`.
+    void attend_over(auto const& attention, auto const& keys) {
+        Engine::attend(attention, query, keys, value, result.view(), fovea::weights(probabilities.view()));
+        all.compare(Engine::name, Engine::computes, "out", result);
+        all.compare(Engine::name, Engine::computes, "weights", probabilities.elements,
+                    {query.extent(0), query.extent(1), key.extent(1)});
+    }
+
+    /// A score with the keys that the case lets a query see; `finish` pipes what stands behind.
+    void attend(auto const& scored, auto const& finish) {
+        auto const lengths = subject.has("key_len") ? "key_len" : "src_len";
+        if (subject.has(lengths)) {
+            auto const counts = subject[lengths].template as<std::int64_t>();
+            attend_over(finish(scored | fovea::key_lengths(counts)), key);
+        } else {
+            attend_over(finish(scored), key);
+        }
+    }
+    void attend(auto const& scored) {
+        attend(scored, [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; });
+    }
+};
+
+template <class Engine>
+void run_additive(score_call<Engine>& call) {
+    auto const v = call.numbers("v");
+    auto const of_query = call.weights_of("w_q"), of_key = call.weights_of("w_k");
+    auto const bias = call.subject.has("b") ? call.numbers("b") : decltype(v)(v.size());
+    call.attend(fovea::project(matrix(of_query, bias), matrix(of_key), fovea::as_is) | fovea::additive(v));
+}
+
+template <class Engine>
+void run_concat(score_call<Engine>& call) {
+    auto const v = call.numbers("v");
+    auto const both = call.weights_of("w");
+    auto const first = call.query.extent(2);
+    call.attend(fovea::project(columns(both, 0, first), columns(both, first, call.key.extent(2)), fovea::as_is)
+                | fovea::concat(v));
+}
+
+template <class Engine>
+void run_bilinear(score_call<Engine>& call) {
+    auto const w = call.weights_of("w");
+    call.attend(fovea::general(w));
+}
+
+template <class Engine>
+void run_cosine(score_call<Engine>& call) {
+    call.attend(fovea::cosine | fovea::rescore(fovea::param(call.number("beta")) * score));
+}
+
+template <class Engine>
+void run_gaussian(score_call<Engine>& call) {
+    auto const sigma = call.number("sigma");
+    call.attend(fovea::gaussian(sigma));
+}
+
+/// The key of position s is row s of the matrix, in every element of the batch.
+template <class Engine>
+void run_location(score_call<Engine>& call) {
+    using T = typename Engine::value;
+    auto const rows = call.weights_of("w_a");
+    fovea::view<T const, 3> const keys(rows.data(), {call.value.extent(0), call.value.extent(1), rows.extent(1)},
+                                       {0, rows.extent(1), 1});
+    call.attend_over(fovea::dot | fovea::softmax | fovea::weighted_sum, keys);
+}
+
+/// The place that a query looks at, then a Gaussian around it over the weights.
+template <class Engine>
+void run_local(score_call<Engine>& call) {
+    using T = typename Engine::value;
+    auto const w = call.weights_of("w_p");
+    auto const v = call.numbers("v_p");
+    auto const batches = call.query.extent(0), queries = call.query.extent(1);
+    fovea::tensor<T, 3> const one({batches, 1, 1}, T(1));
+    fovea::tensor<T, 3> places({batches, queries, 1});
+    auto const where_to_look =
+        fovea::compare(static_cast<T>(call.key.extent(1)) * sigmoid(sum(fovea::param(v) * tanh(q))));
+    Engine::attend(fovea::project(matrix(w), fovea::as_is, fovea::as_is) | where_to_look | fovea::unnormalized
+                       | fovea::weighted_sum,
+                   call.query, one, one, places.view());
+
+    auto const sigma = static_cast<T>(call.subject.template attribute<double>("window_sigma"));
+    auto const distance = kv_idx - fovea::param(places)(batch, q_idx, 0);
+    auto const window = fovea::reweight(weight * exp(-square(distance) / (2 * sigma * sigma)));
+    call.attend(fovea::dot, [&](auto const& masked) { return masked | fovea::softmax | window | fovea::weighted_sum; });
+}
+
+template <class Engine>
+void run_keras(score_call<Engine>& call) {
+    using T = typename Engine::value;
+    auto const& subject = call.subject;
+    auto const marks = [&](std::string const& name, index_t positions) {
+        std::vector<T> result(static_cast<std::size_t>(call.query.extent(0) * positions), T(1));
+        if (!subject.has(name)) return result;
+        auto const stored = subject[name].template as<std::uint8_t>();
+        result.assign(stored.begin(), stored.end());
+        return result;
+    };
+    auto const of_key = marks("value_mask", call.key.extent(1)), of_query = marks("query_mask", call.query.extent(1));
+    fovea::view<T const, 2> const seen(of_key.data(), {call.query.extent(0), call.key.extent(1)});
+    fovea::view<T const, 2> const kept(of_query.data(), {call.query.extent(0), call.query.extent(1)});
+    auto const reach = subject.template attribute<std::string>("causal") == "top_left" ? 0 : call.key.extent(1);
+    auto const visible = fovea::where(kv_idx <= q_idx + reach && fovea::param(seen)(batch, kv_idx) != 0);
+    auto const attend = [&](auto const& scored) {
+        call.attend_over(scored | visible | fovea::softmax | fovea::weighted_sum
+                             | fovea::map(out * fovea::param(kept)(batch, q_idx)),
+                         call.key);
+    };
+    auto const mode = subject.template attribute<std::string>("score_mode");
+    if (mode == "additive") {
+        auto const scale = subject.has("scale") ? call.numbers("scale")
+                                                : std::vector<T>(static_cast<std::size_t>(call.query.extent(2)), T(1));
+        attend(fovea::additive(scale));
+    } else if (mode == "concat") {
+        auto const scale = call.number("scale"), factor = call.number("concat_score_weight");
+        attend(fovea::compare(factor * sum(tanh(scale * (q + k)))));
+    } else if (mode == "dot") {
+        attend(fovea::scaled_by(call.number("scale")));
+    } else {
+        throw malformed(subject.name() + ": there is no score_mode " + mode);
+    }
+}
+
+/// The context beside the query through one matrix: out = linear_out([context, q]), as the sum of two products.
+template <class Engine>
+void run_onmt(score_call<Engine>& call) {
+    using T = typename Engine::value;
+    auto const& subject = call.subject;
+    auto const type = subject.template attribute<std::string>("attn_type");
+    auto const joint = call.weights_of("linear_out_weight");
+    auto const context = call.value.extent(2), features = call.query.extent(2);
+    auto beside = projected<Engine>(columns(joint, context, features), call.query);
+    if (subject.has("linear_out_bias")) {
+        auto const bias = call.numbers("linear_out_bias");
+        for (index_t i = 0; i < beside.size(); ++i)
+            beside.elements[static_cast<std::size_t>(i)] += bias[static_cast<std::size_t>(i % joint.extent(0))];
+    }
+    auto const of_context = columns(joint, 0, context);
+    auto const whole = out + fovea::param(beside)(batch, q_idx);
+    call.result = fovea::tensor<T, 3>({call.query.extent(0), call.query.extent(1), joint.extent(0)});
+
+    auto const attend = [&](auto const& scored, auto const& last) {
+        auto const function = subject.template attribute<std::string>("attn_func");
+        auto const behind = [&](auto const& normalizer) {
+            return [&](auto const& masked) {
+                return masked | normalizer | fovea::weighted_sum | fovea::output(of_context) | last;
+            };
+        };
+        if (function == "softmax") call.attend(scored, behind(fovea::softmax));
+        else if (function == "sparsemax") call.attend(scored, behind(fovea::sparsemax));
+        else throw malformed(subject.name() + ": there is no attn_func " + function);
+    };
+    if (type == "mlp") {
+        auto const of_query = call.weights_of("linear_query_weight"), of_key = call.weights_of("linear_context_weight");
+        auto const bias = call.numbers("linear_query_bias"), v = call.numbers("v_weight");
+        attend(fovea::project(matrix(of_query, bias), matrix(of_key), fovea::as_is) | fovea::additive(v),
+               fovea::map(whole));
+    } else if (type == "general") {
+        auto const of_query = call.weights_of("linear_in_weight");
+        attend(fovea::project(matrix(of_query), fovea::as_is, fovea::as_is) | fovea::dot, fovea::map(tanh(whole)));
+    } else {
+        attend(fovea::dot, fovea::map(tanh(whole)));
+    }
+}
+
+template <class Engine>
+void run_with(test_case const& subject, checks& all) {
+    score_call<Engine> call(subject, all);
+    auto const& name = subject.operation();
+    if (name == "additive_attention") run_additive(call);
+    else if (name == "concat_attention") run_concat(call);
+    else if (name == "bilinear_attention") run_bilinear(call);
+    else if (name == "cosine_attention") run_cosine(call);
+    else if (name == "gaussian_kernel_attention") run_gaussian(call);
+    else if (name == "location_attention") run_location(call);
+    else if (name == "local_predictive_attention") run_local(call);
+    else if (name == "keras_Attention" || name == "keras_AdditiveAttention") run_keras(call);
+    else if (name.starts_with("global_attention_")) run_onmt(call);
+    else throw malformed("there is no score function named " + name);
+}
+
+outcome run(test_case const& subject) {
+    checks all(subject);
+    if (subject["query"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
+    run_with<float64_engine>(subject, all);
+    run_with<reference_engine>(subject, all);
+    return all.finish();
+}
+
+registration const registered{"scores", run};
+
+}  // namespace
+}  // namespace conformance

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: the first map of feature_map is an expression of q
+#include <fovea/aggregate/delta.hpp>
+#include <fovea/aggregate/gated.hpp>
+#include <fovea/aggregate/running_state.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/mask/causal.hpp>
+#include <fovea/normalize/proportional.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/normalize/unnormalized.hpp>
+#include <fovea/reference/attend.hpp>
+#include <fovea/score/dot.hpp>
+#include <fovea/score/feature_map.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    reference::attend(feature_map(relu(k), relu(k)) | causal | unnormalized | running_state, x, result);
+#else
+    reference::attend(feature_map(relu(q), relu(k)) | causal | unnormalized | running_state, x, result);
+#endif
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: q and k have features: in a score they stand inside sum()
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/reference/attend.hpp>
+#include <fovea/score/compare.hpp>
+#include <fovea/score/scaled_dot.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    reference::attend(compare(q * k) | softmax | weighted_sum, x, result);
+#else
+    reference::attend(compare(sum(q * k)) | softmax | weighted_sum, x, result);
+#endif
+}

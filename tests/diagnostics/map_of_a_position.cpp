@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: map may use out, batch, q_idx, q_len and tables only
+#include <fovea/aggregate/map.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/reference/attend.hpp>
+#include <fovea/score/scaled_dot.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | softmax | weighted_sum | map(out * kv_idx), x, result);
+#else
+    reference::attend(scaled_dot | softmax | weighted_sum | map(out * q_idx), x, result);
+#endif
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: merge takes parts, each a result and its lse, and then what is written
+#include <fovea/driver/merge.hpp>
+
+using namespace fovea;
+
+void call(view<float, 2> part, view<float, 1> sums, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    merge(part, result);
+#else
+    merge(part, sums, result);
+#endif
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: with a running state a query sees all keys or, with causal, those up to its own position: for other
+// masks write weighted_sum
+#include <fovea/aggregate/delta.hpp>
+#include <fovea/aggregate/gated.hpp>
+#include <fovea/aggregate/running_state.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/mask/causal.hpp>
+#include <fovea/mask/sliding_window.hpp>
+#include <fovea/normalize/proportional.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/normalize/unnormalized.hpp>
+#include <fovea/reference/attend.hpp>
+#include <fovea/score/dot.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    reference::attend(dot | sliding_window(8, 0) | unnormalized | running_state, x, result);
+#else
+    reference::attend(dot | sliding_window(8, 0) | unnormalized | weighted_sum, x, result);
+#endif
+}

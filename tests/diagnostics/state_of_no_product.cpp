@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: a running state needs a score that is a sum of products of the query and the key, such as dot,
+// scaled_dot or feature_map(...)
+#include <fovea/aggregate/delta.hpp>
+#include <fovea/aggregate/gated.hpp>
+#include <fovea/aggregate/running_state.hpp>
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/mask/causal.hpp>
+#include <fovea/normalize/proportional.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/normalize/unnormalized.hpp>
+#include <fovea/reference/attend.hpp>
+#include <fovea/score/cosine.hpp>
+#include <fovea/score/dot.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    reference::attend(cosine | causal | unnormalized | running_state, x, result);
+#else
+    reference::attend(dot | causal | unnormalized | running_state, x, result);
+#endif
+}

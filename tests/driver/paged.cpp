@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keys and values in pages: the same as if they lay one behind the other.
+#include <fovea/core/paged.hpp>
+#include <fovea/fovea.hpp>
+#include <fovea/testing/random.hpp>
+#include <fovea/testing/tolerance.hpp>
+
+#include "catch.hpp"
+
+#include <cstdint>
+#include <limits>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+/// Sequences of some length in pages of five positions that lie in any order, and the same rows one behind the other.
+struct cache {
+    static constexpr index_t slots = 5, heads = 2, features = 9, batches = 2, table_pages = 7;
+    testing::dice random{3};
+    tensor<float, 4> pages = testing::random_tensor<float, 4>(random, {20, heads, slots, features});
+    tensor<std::int32_t, 2> table{{batches, table_pages}};
+    std::vector<int> lengths{33, 12};
+    tensor<float, 4> rows{{batches, heads, table_pages * slots, features}};
+
+    explicit cache(int seed) : random(static_cast<unsigned>(seed)) {
+        for (index_t b = 0; b < batches; ++b)
+            for (index_t n = 0; n < table_pages; ++n) {
+                bool const used = n * slots < lengths[static_cast<std::size_t>(b)];
+                table(b, n) = used ? static_cast<std::int32_t>((7 * n + 10 * b) % 20) : -1;
+                for (index_t h = 0; h < heads && used; ++h)
+                    for (index_t s = 0; s < slots; ++s)
+                        for (index_t c = 0; c < features; ++c)
+                            rows(b, h, n * slots + s, c) = pages(table(b, n), h, s, c);
+            }
+    }
+};
+
+}  // namespace
+
+TEST_CASE("pages are read as if they lay one behind the other", "[driver]") {
+    cache const keys(1), values(2);
+    testing::dice random(4);
+    auto const query = testing::random_tensor<float, 4>(random, {2, 6, 3, cache::features});
+    auto const attention =
+        scaled_dot | where(kv_idx < param(keys.lengths)[batch]) | causal_at_end | softmax | weighted_sum;
+    tensor<float, 4> got({2, 6, 3, cache::features}), expected(got.extents), defined(got.extents);
+    attend(threads(2), attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), got);
+    attend(attention, query, keys.rows, values.rows, expected);
+    CHECK(got.elements == expected.elements);
+    reference::attend(attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), defined);
+    testing::check_close<float, float>("result", defined.elements, got.elements, {2e-6, 1e-5});
+}
+
+TEST_CASE("pages that are not there are never looked at", "[driver]") {
+    cache const keys(1);
+    cache values(2);
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    testing::dice random(4);
+    auto const query = testing::random_tensor<float, 4>(random, {2, 2, 1, cache::features});
+    auto const attention = scaled_dot | where(kv_idx < param(keys.lengths)[batch]) | softmax | weighted_sum;
+    tensor<float, 4> before({2, 2, 1, cache::features}), after(before.extents);
+    attend(attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), before);
+    for (index_t h = 0; h < cache::heads; ++h)  // behind the last position of both sequences
+        for (index_t c = 0; c < cache::features; ++c) {
+            values.pages(values.table(0, 6), h, 4, c) = nan;
+            values.pages(values.table(1, 2), h, 4, c) = nan;
+        }
+    attend(attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), after);
+    testing::check_close<float, float>("result", before.elements, after.elements, {1e-6, 1e-5});
+}
+
+TEST_CASE("a table that asks for a page that is not there is refused", "[driver]") {
+    cache keys(1), values(2);
+    tensor<float, 4> const query({2, 2, 1, cache::features}, 1);
+    tensor<float, 4> result({2, 2, 1, cache::features}, 7);
+    keys.table(1, 2) = 20;
+    CHECK_THROWS_WITH(attend(scaled_dot | softmax | weighted_sum, query, paged(keys.pages, keys.table),
+                             paged(values.pages, values.table), result),
+                      "key has 20 pages, its table asks for page 20 at (1, 2)");
+    CHECK(result.elements.front() == 7);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/mask/document.hpp>
+#include <fovea/testing/mask_laws.hpp>
+
+#include "catch.hpp"
+
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+TEST_CASE("document shows a query the keys of its own document", "[mask]") {
+    std::vector<int> const ids{0, 0, 0, 1, 1, 2, 2, 2, 2, 7}, others{1, 0, 1, 0, 2};
+    testing::check_mask_laws(document(ids), testing::lengths{10, 10, 1, 1});
+    testing::check_mask_laws(document(others, ids), testing::lengths{5, 10, 2, 2});
+}
+
+TEST_CASE("tiles of two documents are settled by the table alone", "[mask]") {
+    //! [example]
+    std::vector<int> ids(64, 0);  // two documents of 32 tokens
+    for (std::size_t i = 32; i < 64; ++i) ids[i] = 1;
+    auto const mask = document(ids);
+    //! [example]
+    CHECK(bound(mask.predicate(), box{0, 0, {0, 31}, {32, 63}, 64, 64}).never());
+    CHECK(bound(mask.predicate(), box{0, 0, {32, 63}, {32, 63}, 64, 64}).always());
+    CHECK(bound(mask.predicate(), box{0, 0, {0, 63}, {0, 31}, 64, 64}) == truth{});
+}

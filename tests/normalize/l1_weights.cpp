@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/mask/causal.hpp>
+#include <fovea/normalize/l1_weights.hpp>
+#include <fovea/score/dot.hpp>
+#include <fovea/score/scaled_dot.hpp>
+#include <fovea/testing/against_reference.hpp>
+#include <fovea/testing/normalizer_laws.hpp>
+
+#include "catch.hpp"
+#include "normalize/rows.hpp"
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+TEST_CASE("l1_weights keeps the laws of a normalizer", "[normalize]") { testing::check_normalizer_laws(l1_weights); }
+
+TEST_CASE("the sizes of weights sum to one", "[normalize]") {
+    CHECK(weights_of(l1_weights, {1.0, -3.0, excluded<double>, 4.0}) == std::vector<double>{0.125, -0.375, 0, 0.5});
+    CHECK(weights_of(l1_weights, {0.0, 0.0}) == std::vector<double>{0, 0});
+}
+
+TEST_CASE("l1_weights, fused", "[normalize]") {
+    testing::compare_with_reference<float>(fused, scaled_dot | causal | l1_weights | weighted_sum);
+}
+
+TEST_CASE("weights keep the sign of their scores", "[normalize]") {
+    //! [example]
+    tensor<float, 2> query({1, 1}, 1), key({2, 1}), value({2, 1}, 1), result({1, 1}), signs({1, 2});
+    key.elements = {3, -1};
+    attend(dot | l1_weights | weighted_sum, query, key, value, result, weights(signs));
+    // signs is {0.75, -0.25}
+    //! [example]
+    CHECK(signs.elements == std::vector<float>{0.75f, -0.25f});
+}
