@@ -13,7 +13,7 @@ struct work {
     double flops = 0;  // 2 (d_qk + d_v) per visible pair and head
     double bytes = 0;  // of keys and values, where reading them is the limit
     double terms = 0;  // elements under the sum of a pairwise score
-    double edges = 0;  // of a graph, times heads
+    double edges = 0;  // of a graph
     int threads = 1;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/bfloat16.hpp>
+#include <fovea/core/float16.hpp>
 #include <fovea/core/index.hpp>
 
 #include <string>
@@ -24,8 +26,19 @@ struct shape {
     index_t key_length() const { return keys ? keys : length; }
 };
 
+/// The type that operands are stored in.
 template <class T>
-constexpr char const* type_name = std::is_same_v<T, double> ? "f64" : "f32";
+constexpr char const* type_name = "f32";
+template <>
+inline constexpr char const* type_name<double> = "f64";
+template <>
+inline constexpr char const* type_name<fovea::bfloat16> = "bf16";
+template <>
+inline constexpr char const* type_name<fovea::float16> = "f16";
+
+/// The type that arithmetic is done in.
+template <class T>
+using computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 /// "f32/h:8/n:2048/d:64", in the order of the members.
 template <class T>
@@ -38,8 +51,8 @@ std::string to_text(shape const& s) {
     add("kv", s.kv_heads, s.kv_heads > 0);
     add("n", s.length, true);
     add("k", s.keys, s.keys > 0);
-    add("d", s.size, true);
     add("e", s.edges, s.edges > 0);
+    add("d", s.size, true);
     add("threads", s.threads, s.threads > 1);
     return text;
 }

@@ -17,6 +17,7 @@ bench::family const rows([] {
     causal({.heads = 8, .length = 2048, .size = 64});
     causal({.heads = 8, .length = 1024, .size = 64});
     causal({.heads = 8, .length = 2048, .size = 128});
+    causal({.heads = 8, .length = 1024, .size = 128});
     causal({.heads = 32, .kv_heads = 8, .length = 1024, .size = 128});
     causal({.heads = 8, .length = 2048, .size = 64, .threads = 2});
 });

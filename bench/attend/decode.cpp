@@ -6,15 +6,19 @@ namespace {
 
 using bench::shape;
 
+template <class T>
 void decode(shape const& s) {
     bench::add_pair_rows(
-        bench::variant<float, decltype(bench::plain)>{.family = "decode", .spec = bench::plain, .reads = true}, s,
+        bench::variant<T, decltype(bench::plain)>{.family = "decode", .spec = bench::plain, .reads = true}, s,
         s.length * s.keys);
 }
 
 bench::family const rows([] {
-    decode({.heads = 32, .kv_heads = 8, .length = 1, .keys = 16384, .size = 128});
-    decode({.heads = 32, .kv_heads = 8, .length = 1, .keys = 16384, .size = 128, .threads = 2});
+    for (bench::index_t const queries : {1, 8}) {
+        decode<float>({.heads = 32, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128});
+        decode<fovea::bfloat16>({.heads = 32, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128});
+    }
+    decode<float>({.heads = 32, .kv_heads = 8, .length = 1, .keys = 16384, .size = 128, .threads = 2});
 });
 
 }  // namespace

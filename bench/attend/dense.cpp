@@ -16,6 +16,10 @@ bench::family const rows([] {
     dense<float>({.heads = 8, .length = 2048, .size = 128});
     dense<float>({.heads = 8, .length = 512, .size = 64});
     dense<float>({.heads = 8, .length = 128, .size = 64});
+    for (bench::index_t const size : {16, 40, 80, 256}) dense<float>({.heads = 8, .length = 2048, .size = size});
+    dense<fovea::bfloat16>({.heads = 8, .length = 2048, .size = 64});
+    dense<fovea::bfloat16>({.heads = 8, .length = 2048, .size = 128});
+    dense<fovea::float16>({.heads = 8, .length = 2048, .size = 64});
     dense<double>({.heads = 8, .length = 2048, .size = 64});
     dense<double>({.heads = 8, .length = 512, .size = 64});
     dense<float>({.heads = 8, .length = 2048, .size = 64, .threads = 2});

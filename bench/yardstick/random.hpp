@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <random>
+#include <type_traits>
 
 namespace yardstick {
 
@@ -13,9 +14,10 @@ template <class T, int Rank>
 fovea::tensor<T, Rank> random_tensor(fovea::extents_t<Rank> const& extents, std::uint64_t seed, double scale = 1) {
     fovea::tensor<T, Rank> result(extents);
     std::mt19937_64 bits(seed);
-    auto const reach = static_cast<T>(1.7320508075688772 * scale);
-    std::uniform_real_distribution<T> value(-reach, reach);
-    for (T& element : result) element = value(bits);
+    using real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    auto const reach = static_cast<real>(1.7320508075688772 * scale);
+    std::uniform_real_distribution<real> value(-reach, reach);
+    for (T& element : result) element = static_cast<T>(value(bits));
     return result;
 }
 
