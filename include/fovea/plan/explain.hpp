@@ -8,6 +8,7 @@
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/reweighting.hpp>
 #include <fovea/plan/tile.hpp>
+#include <fovea/spec/attention.hpp>
 
 #include <algorithm>
 #include <string>
@@ -38,7 +39,8 @@ template <class Normalize>
 std::string explain_normalizer(Normalize const& n) {
     using how = normalizing<std::remove_cvref_t<decltype(normalizer_of(n))>, double>;
     std::string const name = describe(n);
-    if constexpr (is_reweighted<Normalize> && !scales_weight<decltype(reweighting_of(n))>) return name + ", whole rows: weights are changed once they are final";
+    if constexpr (is_reweighted<Normalize> && !scales_weight<decltype(reweighting_of(n))>)
+        return name + ", whole rows: weights are changed once they are final";
     else if constexpr (how::selects) return name + ", one key for each query: values are read only for the keys that win";
     else if constexpr (how::streams) return name + ", streaming: folded tile by tile";
     else if constexpr (how::elementwise) return name + ", elementwise: nothing is carried";
