@@ -89,6 +89,7 @@
 #include <fovea/score/gumbel.hpp>
 #include <fovea/score/key_only.hpp>
 #include <fovea/score/l1_distance.hpp>
+#include <fovea/score/location.hpp>
 #include <fovea/score/relative_bias.hpp>
 #include <fovea/score/relative_keys.hpp>
 #include <fovea/score/rescore.hpp>

@@ -76,6 +76,10 @@ void check_transpose() {
     for (index_t i = 0; i < pack::lanes; ++i)
         for (index_t j = 0; j < pack::lanes; ++j)
             CHECK(lanes::stored(rows[i])[static_cast<std::size_t>(j)] == static_cast<T>(100 * j + i));
+    for (index_t i = 0; i < pack::lanes; ++i) rows[i] = select(pack::iota() == pack(i), pack(0), pack(i + 1));
+    auto const sums = lanes::stored(lanes::sum_each(rows));
+    for (index_t i = 0; i < pack::lanes; ++i)
+        CHECK(sums[static_cast<std::size_t>(i)] == static_cast<T>((i + 1) * (pack::lanes - 1)));
 }
 
 /// Tables at positions, whatever their elements are: the same as one after the other.

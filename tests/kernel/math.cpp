@@ -32,6 +32,10 @@ constexpr auto tanh_of = [](auto const& x) {
     using std::tanh;
     return tanh(x);
 };
+constexpr auto erf_of = [](auto const& x) {
+    using std::erf;
+    return erf(x);
+};
 constexpr auto log_of = [](auto const& x) {
     using std::log;
     return log(x);
@@ -165,6 +169,16 @@ TEMPLATE_LIST_TEST_CASE("exp2 neither overflows early nor lets go late", "[kerne
     CHECK(of<float, TestType>(exp2_of, -130.f) <= limits<float>::min());
     CHECK(of<double, TestType>(exp2_of, 1024.1) == limits<double>::infinity());
     CHECK(of<double, TestType>(exp2_of, -1080.0) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("erf is within 3 ulp", "[kernel]", lane_widths) {
+    CHECK(worst_of_floats<TestType>(erf_of) <= 3);
+    CHECK(worst_of_doubles<TestType>(erf_of, -6, 6) <= 3);
+    constexpr float inf = limits<float>::infinity();
+    CHECK(of<float, TestType>(erf_of, inf) == 1);
+    CHECK(of<float, TestType>(erf_of, -inf) == -1);
+    CHECK(std::isnan(of<float, TestType>(erf_of, limits<float>::quiet_NaN())));
+    CHECK(std::signbit(of<float, TestType>(erf_of, -0.0f)));
 }
 
 TEMPLATE_LIST_TEST_CASE("tanh is within 5 ulp", "[kernel]", lane_widths) {

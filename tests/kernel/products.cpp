@@ -3,6 +3,7 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/contract.hpp>
+#include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/pairwise.hpp>
 #include <fovea/testing/random.hpp>
 
@@ -33,7 +34,7 @@ void check_contract(index_t features) {
     guarded<T> queries(features * Rows), keys(features * width), scores(Rows * width, T{99});
     fill(random, queries);
     fill(random, keys);
-    kernel::contract<Rows, Vectors, T, Arch>(queries.data(), keys.data(), features, scores.data(), width);
+    kernel::contract<Rows, Vectors, T, Arch>(queries.data(), keys.data(), width, features, scores.data(), width);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t c = 0; c < width; ++c) {
@@ -41,6 +42,34 @@ void check_contract(index_t features) {
             for (index_t f = 0; f < features; ++f)
                 sum += static_cast<double>(queries[f * Rows + r]) * static_cast<double>(keys[f * width + c]);
             worst = std::max(worst, std::abs(sum - static_cast<double>(scores[r * width + c])));
+        }
+    CHECK(worst <= allowed<T>);
+}
+
+/// Keys in place, a row every features + 3 elements.
+template <class T, class Arch, int Rows, class Element>
+void check_contract_rows(index_t features, index_t count) {
+    constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
+    index_t const width = round_up(features, lanes), stride = features + 3, room = round_up(count, lanes);
+    testing::dice random(2);
+    guarded<T> queries(width * Rows, T{0}), scores(Rows * room, T{99});
+    guarded<Element> keys(count == 0 ? 0 : (count - 1) * stride + features);
+    for (auto& x : keys) x = static_cast<Element>(random.real(-1, 1));
+    auto const query = [&](index_t r, index_t f) -> T& {
+        return queries[f / lanes * lanes * Rows + r * lanes + f % lanes];
+    };
+    for (index_t r = 0; r < Rows; ++r)
+        for (index_t f = 0; f < features; ++f) query(r, f) = static_cast<T>(random.real(-1, 1));
+    kernel::upcoming const next(features, stride);
+    kernel::strided_keys<T, Arch, Element> const from{keys.data(), stride, next};
+    kernel::contract_rows<Rows, T, Arch>(queries.data(), from, count, features, scores.data(), room);
+    double worst = 0;
+    for (index_t r = 0; r < Rows; ++r)
+        for (index_t k = 0; k < room; ++k) {
+            double sum = 0;
+            for (index_t f = 0; f < features && k < count; ++f)
+                sum += static_cast<double>(query(r, f)) * static_cast<double>(static_cast<T>(keys[k * stride + f]));
+            if (k < count) worst = std::max(worst, std::abs(sum - static_cast<double>(scores[r * room + k])));
         }
     CHECK(worst <= allowed<T>);
 }
@@ -104,6 +133,16 @@ TEMPLATE_LIST_TEST_CASE("contract multiplies a tile of queries with a panel of k
         check_contract<float, TestType, 6, 2>(features);
         check_contract<double, TestType, 4, 2>(features);
     }
+}
+
+TEMPLATE_LIST_TEST_CASE("contract_rows multiplies queries with keys in place", "[kernel]", lane_widths) {
+    for (index_t features : {0, 1, 7, 24, 64, 83})
+        for (index_t count : {0, 1, 5, 32, 35}) {
+            check_contract_rows<float, TestType, 1, float>(features, count);
+            check_contract_rows<float, TestType, 4, bfloat16>(features, count);
+            check_contract_rows<float, TestType, 6, std::int8_t>(features, count);
+            check_contract_rows<double, TestType, 2, double>(features, count);
+        }
 }
 
 TEMPLATE_LIST_TEST_CASE("accumulate adds values with their weights", "[kernel]", lane_widths) {

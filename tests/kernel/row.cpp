@@ -55,6 +55,17 @@ void check_row(index_t packs) {
     }
     CHECK(kept <= 0);
 
+    CHECK(all.reached_by(0) == excluded<T>);
+    for (index_t k = 1; k <= row::width + 1; ++k) {
+        T const reached = all.reached_by(k);
+        CHECK((reached == excluded<T> || std::count_if(scores.begin(), scores.end(), [&](T s) { return s >= reached; }) >= k));
+        if (k == 1) CHECK(reached == all.max());
+    }
+    guarded<T> limited(scores.size());
+    std::copy(scores.begin(), scores.end(), limited.begin());
+    row{limited.data(), packs}.map_from(T{1}, [](auto s) { return s * T{2}; });
+    for (index_t i = 0; i < scores.size(); ++i) CHECK(limited[i] == (scores[i] >= T{1} ? scores[i] * 2 : T{0}));
+
     T sum = 0;
     guarded<T> expected(scores.size());
     for (index_t i = 0; i < scores.size(); ++i)

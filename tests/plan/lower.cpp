@@ -80,7 +80,7 @@ TEST_CASE("graph attention separates into a number per query and one per key", "
 
 TEST_CASE("what does not separate is summed for each pair, in factors of one side", "[plan]") {
     using bahdanau = decltype(additive(table()));
-    STATIC_REQUIRE(parts_in<bahdanau> == counts{.pairs = 1});
+    STATIC_REQUIRE(parts_in<bahdanau> == counts{.pairs = 1, .rows = 1});  // what all keys share stands apart
     using gatv2 = decltype(gatv2_score(head_table()));
     STATIC_REQUIRE(parts_in<gatv2> == counts{.pairs = 1});
     using distance = decltype(compare(sum(abs(q - k))));
@@ -89,6 +89,18 @@ TEST_CASE("what does not separate is summed for each pair, in factors of one sid
     STATIC_REQUIRE(plan::query_factors_of<decltype(parts_of<distance>::pairs)> == 1);
     STATIC_REQUIRE(plan::key_factors_of<decltype(parts_of<distance>::pairs)> == 1);
     STATIC_REQUIRE(plan::key_factors_of<decltype(parts_of<bahdanau>::pairs)> == 1);
+    STATIC_REQUIRE(plan::query_factors_of<decltype(parts_of<bahdanau>::pairs)> == 2);
+}
+
+TEST_CASE("a scaled tanh of a sum is a number of the row and a quotient of factors", "[plan]") {
+    using times_two = decltype(compare(sum(-(tanh(k + q) * param(table())) / param(table())[head])));
+    STATIC_REQUIRE(parts_in<times_two> == counts{.pairs = 1, .rows = 1});
+    using alone = decltype(compare(sum(tanh(q + k))));
+    STATIC_REQUIRE(parts_in<alone> == counts{.pairs = 1, .rows = 1});
+    using of_key = decltype(compare(sum(k * tanh(q + k))));
+    STATIC_REQUIRE(parts_in<of_key> == counts{.pairs = 1});
+    using squared = decltype(compare(sum(square(tanh(q + k)))));
+    STATIC_REQUIRE(parts_in<squared> == counts{.pairs = 1});
 }
 
 TEST_CASE("tanh of a sum becomes exponentials of each side", "[plan]") {

@@ -21,6 +21,12 @@ TEST_CASE("a row gives what a normalizer asks for", "[reference]") {
     row_room<float> room;
     auto const few = row.at_least(5, room);
     CHECK(std::vector<float>(few.scores.begin(), few.scores.end()) == std::vector<float>{5, 5});
+    CHECK(row.reached_by(2) == 5);
+    CHECK(row.reached_by(3) == 2);
+    CHECK(row.reached_by(5) == excluded<float>);
+    auto limited = scores;
+    reference::row<float>{limited, keys}.map_from(3, [](auto s) { return s + 1; });
+    CHECK(limited == std::vector<float>{0, 0, 6, 6});
     CHECK(row.map_and_sum([](auto s) { return s + 1; }) == 15);
     CHECK(scores == std::vector<float>{3, 0, 6, 6});  // an excluded pair has weight 0
 }

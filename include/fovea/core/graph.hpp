@@ -4,6 +4,7 @@
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -14,7 +15,7 @@ namespace fovea {
 
 /// graph_view: for each query the keys it sees, as compressed sparse rows; owns nothing.
 struct graph_view {
-    std::span<index_t const> offsets;  // (queries + 1)
+    std::span<index_t const> offsets;    // (queries + 1)
     std::span<std::int32_t const> keys;  // (edges)
 
     constexpr index_t queries() const { return offsets.empty() ? 0 : static_cast<index_t>(offsets.size()) - 1; }
@@ -28,20 +29,34 @@ struct graph_view {
     /// Errors: graph_error when the rows do not fit `query_count` queries and `key_count` keys.
     void check(index_t query_count, index_t key_count) const {
         if (queries() != query_count)
-            throw graph_error("graph: it has rows for " + std::to_string(queries()) + " queries, the attention has " +
-                              std::to_string(query_count));
+            throw graph_error("graph: it has rows for " + std::to_string(queries()) + " queries, the attention has "
+                              + std::to_string(query_count));
         if (query_count > 0 && (offsets.front() != 0 || offsets.back() != edges()))
-            throw graph_error("graph: offsets run from " + std::to_string(offsets.front()) + " to " +
-                              std::to_string(offsets.back()) + ", they must run from 0 to the number of edges, " +
-                              std::to_string(edges()));
+            throw graph_error("graph: offsets run from " + std::to_string(offsets.front()) + " to "
+                              + std::to_string(offsets.back()) + ", they must run from 0 to the number of edges, "
+                              + std::to_string(edges()));
+        if (is_valid(key_count)) return;
         for (std::size_t i = 1; i < offsets.size(); ++i)
             if (offsets[i] < offsets[i - 1])
-                throw graph_error("graph: offset " + std::to_string(i) + " is " + std::to_string(offsets[i]) +
-                                  ", less than the one before it, " + std::to_string(offsets[i - 1]));
+                throw graph_error("graph: offset " + std::to_string(i) + " is " + std::to_string(offsets[i])
+                                  + ", less than the one before it, " + std::to_string(offsets[i - 1]));
         for (std::size_t e = 0; e < keys.size(); ++e)
             if (keys[e] < 0 || keys[e] >= key_count)
-                throw graph_error("graph: edge " + std::to_string(e) + " leads to key " + std::to_string(keys[e]) +
-                                  ", there are " + std::to_string(key_count) + " keys");
+                throw graph_error("graph: edge " + std::to_string(e) + " leads to key " + std::to_string(keys[e])
+                                  + ", there are " + std::to_string(key_count) + " keys");
+    }
+
+private:
+    /// Whether offsets ascend and keys are in range: without a branch for each, since it is asked in every call.
+    constexpr bool is_valid(index_t key_count) const {
+        bool valid = true;
+        for (std::size_t i = 1; i < offsets.size(); ++i) valid &= offsets[i] >= offsets[i - 1];
+        std::int32_t least = 0, greatest = -1;
+        for (auto const key : keys) {
+            least = std::min(least, key);
+            greatest = std::max(greatest, key);
+        }
+        return valid && least >= 0 && greatest < key_count;
     }
 };
 
@@ -56,15 +71,16 @@ public:
 
     /// Errors: graph_error for an edge between nodes that cannot be.
     graph(index_t queries, std::span<edge const> edges) {
-        if (queries < 0) throw graph_error("graph: it has " + std::to_string(queries) + " queries, it must have 0 or more");
+        if (queries < 0)
+            throw graph_error("graph: it has " + std::to_string(queries) + " queries, it must have 0 or more");
         offsets_.resize(static_cast<std::size_t>(queries) + 1);
         for (auto const& e : edges) {
             if (e.to < 0 || e.to >= queries)
-                throw graph_error("graph: an edge ends at query " + std::to_string(e.to) + ", there are " +
-                                  std::to_string(queries) + " queries");
+                throw graph_error("graph: an edge ends at query " + std::to_string(e.to) + ", there are "
+                                  + std::to_string(queries) + " queries");
             if (e.from < 0 || e.from > std::numeric_limits<std::int32_t>::max())
-                throw graph_error("graph: an edge begins at key " + std::to_string(e.from) +
-                                  ", keys are from 0 to " + std::to_string(std::numeric_limits<std::int32_t>::max()));
+                throw graph_error("graph: an edge begins at key " + std::to_string(e.from) + ", keys are from 0 to "
+                                  + std::to_string(std::numeric_limits<std::int32_t>::max()));
             ++offsets_[static_cast<std::size_t>(e.to) + 1];
         }
         for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <fovea/driver/executor.hpp>
+#include <fovea/driver/key_parts.hpp>
 #include <fovea/driver/row_tile.hpp>
+#include <fovea/driver/value_sums.hpp>
+#include <fovea/driver/visible_runs.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/reweigh.hpp>
 #include <fovea/plan/normalizing.hpp>
 
@@ -19,21 +21,29 @@ template <class T, class Arch, class Recipe, class Operands>
 class dense_loop {
     using parts = decltype(Recipe::score.parts);
     using tile = plan::tile<T, Arch>;
-    using packed = packed_keys<T, Arch, parts, Operands>;
-    using rows_type = row_tile<T, Arch, parts, Operands>;
+    using aggregator_type = std::remove_const_t<decltype(Recipe::aggregate)>;
+    static constexpr bool adds = linear_aggregator<aggregator_type>;
+    /// Weights are rounded to bfloat16 where values and results are stored so, and products of it are fast.
+    static constexpr bool rounds_weights =
+        adds && kernel::multiplies_stored<T, Arch, element_of_rows<decltype(Operands::value)>,
+                                          std::remove_cvref_t<decltype(*Operands::result.data)>>;
+    using packed = packed_keys<T, Arch, parts, Operands, rounds_weights>;
+    using rows_type = row_tile<T, Arch, parts, Operands, rounds_weights>;
+    using pack_run = driver::pack_run<tile>;
+    using visible = visible_runs<std::remove_const_t<decltype(Recipe::predicate)>, rows_type, Operands>;
     using normalizing = plan::normalizing<std::remove_const_t<decltype(Recipe::normalize)>, T>;
     using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
     using state = typename normalizing::state;
     static constexpr index_t planes = std::max<index_t>(packed::products + packed::pairs, 1);
     static constexpr index_t tiles_per_block = tile::block_rows / tile::rows;
-    using aggregator_type = std::remove_const_t<decltype(Recipe::aggregate)>;
-    static constexpr bool adds = linear_aggregator<aggregator_type>;
     static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
     static constexpr bool strips = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows ||
                                    (normalizing::selects && !selects);
+    static constexpr bool splits_keys = !strips && adds && !selects;
 
 public:
-    dense_loop(Recipe const& recipe, Operands const& operands) : recipe_(recipe), operands_(operands) {}
+    dense_loop(Recipe const& recipe, Operands const& operands)
+        : recipe_(recipe), operands_(operands), visible_(recipe.predicate, operands) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
@@ -42,17 +52,50 @@ public:
         index_t const wanted = executor.workers() == 1 || Operands::adds_up ? 1 : 8 * executor.workers();
         index_t const parts_per_head = std::clamp<index_t>((wanted + heads - 1) / std::max<index_t>(heads, 1), 1,
                                                            std::max<index_t>(row_blocks, 1));
+        key_parts const key_ranges(keys_in_blocks(), splits_keys && row_blocks == 1);
+        if constexpr (splits_keys)
+            if (key_ranges.count() > 1) return run_key_parts(executor, scratch, heads, key_ranges);
         executor.run(heads * parts_per_head, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
             index_t const head = task / parts_per_head;
             index_t const part = parts_per_head - 1 - task % parts_per_head;  // under a causal mask the last rows are longest
             run_head(memory, head / operands_.key_heads(), head % operands_.key_heads(), part * row_blocks / parts_per_head,
-                     (part + 1) * row_blocks / parts_per_head);
+                     (part + 1) * row_blocks / parts_per_head, {0, keys_in_blocks()});
         });
     }
 
 private:
+    /// Some blocks of keys. Where they are not all, what the rows come to is left in a place of its own.
+    struct key_range {
+        index_t first, last;
+        T* sums = nullptr;
+        state* states = nullptr;
+    };
+
+    /// Few rows: each part of the keys by itself, and then all parts together.
+    template <class Executor>
+    void run_key_parts(Executor const& executor, workspace& scratch, index_t heads, key_parts const& ranges) const {
+        index_t const rows = round_up(operands_.rows(), tile::rows), width = packed::value_width(operands_);
+        partial_rows<T, Arch, normalizing> const partial(scratch.shared(), heads, ranges.count(), rows, width);
+        executor.run(heads * ranges.count(), [&](index_t task, index_t worker) {
+            auto& memory = scratch.worker(worker);
+            memory.clear();
+            index_t const head = task / ranges.count(), part = task % ranges.count();
+            run_head(memory, head / operands_.key_heads(), head % operands_.key_heads(), 0, 1,
+                     {ranges.first(part), ranges.last(part), partial.sums(head, part), partial.states(head, part)});
+        });
+        executor.run(heads, [&](index_t head, index_t) {
+            index_t const group = operands_.group(), first_head = head % operands_.key_heads() * group;
+            for (index_t r = 0; r < operands_.rows(); ++r) {
+                kernel::row_facts const row{head / operands_.key_heads(), first_head + r % group,  r / group,
+                                            operands_.queries(),          operands_.keys(),       operands_.features()};
+                partial.join(normalizer(row), head, r);
+                finish_row(row, partial.states(head, 0)[r], partial.sums(head, 0) + r * width, false);
+            }
+        });
+    }
+
     /// The rows of one block and all that is carried for them from one block of keys to the next.
     struct row_block {
         rows_type* tiles;  // (tiles)
@@ -62,151 +105,144 @@ private:
         T* scores;         // (planes, rows, stride)
         bool* visible;     // (rows, stride) which pairs take part, where values are not finite
         index_t stride;
+        row_place next;    // (batch, key head, row) of what follows
+        key_range range;
     };
 
-    void run_head(arena& memory, index_t batch, index_t key_head, index_t first_block, index_t last_block) const {
-        packed keys(operands_, recipe_.score.parts, memory, last_block - first_block > 1);
+    void run_head(arena& memory, index_t batch, index_t key_head, index_t first_block, index_t last_block,
+                  key_range const& range) const {
+        packed keys(operands_, recipe_.score.parts, memory,
+                    strips ? keys_in_blocks() : visible_.blocks_at_once(batch, key_head, first_block, last_block));
         keys.begin(batch, key_head);
         row_block block;
         block.stride = (strips ? std::max<index_t>(keys.blocks(), 1) * tile::block_keys : tile::block_keys) + tile::lanes;
-        block.tiles = memory.take<rows_type>(tiles_per_block);
-        block.sums = memory.take<T>(tile::block_rows * keys.value_width());
-        block.states = memory.take<state>(tile::block_rows);
+        index_t const tiles = std::min(tiles_per_block, (operands_.rows() + tile::rows - 1) / tile::rows);
+        block.tiles = memory.take<rows_type>(tiles);
+        block.range = range;
+        block.sums = range.sums ? range.sums : memory.take<T>(tiles * tile::rows * keys.value_width());
+        block.states = range.states ? range.states : memory.take<state>(tiles * tile::rows);
         block.scores = memory.take<T>(planes * tile::rows * block.stride);
         block.visible = memory.take<bool>(tile::rows * block.stride);
-        for (index_t t = 0; t < tiles_per_block; ++t) {
+        for (index_t t = 0; t < tiles; ++t) {
             auto* const place = new (block.tiles + t) rows_type;
-            place->products = memory.take<T>(rows_type::room(operands_.features()));
+            place->products.take(memory, operands_.features());
             place->queries = memory.take<T>(rows_type::query_room(operands_.features()));
         }
         for (index_t b = first_block; b < last_block; ++b) {
-            begin_rows(block, batch, key_head, b * tile::block_rows, keys.value_width());
+            begin_rows(block, batch, key_head, b * tile::block_rows, keys);
             if constexpr (strips) run_strips(memory, block, keys);
             else run_blocks(memory, block, keys);
         }
     }
 
-    void begin_rows(row_block& block, index_t batch, index_t key_head, index_t first, index_t value_width) const {
+    index_t keys_in_blocks() const { return (operands_.keys() + tile::block_keys - 1) / tile::block_keys; }
+
+    /// The lines of some rows are brought nearer, to be read or to be written.
+    template <bool Written, class Rows>
+    FOVEA_INLINE void ask_for(Rows const& rows, index_t features, row_place const& at, index_t count) const {
+        index_t const group = operands_.group(), last = std::min(at.query + count, operands_.rows());
+        auto const line = 64 / static_cast<index_t>(sizeof(*rows.place(0, 0, 0, 0)));
+        for (index_t r = at.query; r < last; ++r) {
+            index_t const position = group == 1 ? r : r / group;
+            auto const* const row = rows.place(at.batch, at.head * group + r - position * group, position, 0);
+            for (index_t c = 0; c < features; c += line) __builtin_prefetch(row + c, Written, 2);
+        }
+    }
+
+    /// While a tile is worked on, the results it will write come nearer, and the queries of the same tile of the next block.
+    FOVEA_INLINE void ask_beside(row_block const& block, index_t t) const {
+        auto const& rows = block.tiles[t];
+        row_place now{rows.facts[0].batch, rows.facts[0].head / operands_.group(), rows.first_row}, next = block.next;
+        next.query += t * tile::rows;
+        ask_for<true>(operands_.result, operands_.value_features(), now, tile::rows);
+        if (next.batch < operands_.batches()) ask_for<false>(operands_.query, operands_.features(), next, tile::rows);
+    }
+
+    /// Where the rows begin that are likely to follow those of a block: (batch, key head, row).
+    row_place after(index_t batch, index_t key_head, index_t row) const {
+        if (row < operands_.rows()) return {batch, key_head, row};
+        if (key_head + 1 < operands_.key_heads()) return {batch, key_head + 1, 0};
+        return {batch + 1, 0, 0};
+    }
+
+    void begin_rows(row_block& block, index_t batch, index_t key_head, index_t first, packed const& keys) const {
         index_t const last = std::min(first + tile::block_rows, operands_.rows());
         block.count = 0;
+        block.next = after(batch, key_head, last);
         for (index_t r = first; r < last; r += tile::rows)
             block.tiles[block.count++].prepare(operands_, recipe_.score.parts, batch, key_head, r,
-                                               std::min<index_t>(tile::rows, last - r));
-        std::fill_n(block.sums, tile::block_rows * value_width, start_of<aggregator_type, T>);
-        std::uninitialized_fill_n(block.states, tile::block_rows, state{});
+                                               std::min<index_t>(tile::rows, last - r), keys.in_place());
+        std::fill_n(block.sums, block.count * tile::rows * keys.value_width(), start_of<aggregator_type, T>);
+        std::uninitialized_fill_n(block.states, block.count * tile::rows, state{});
     }
 
     decltype(auto) normalizer(kernel::row_facts const& row) const {
         return normalizer_of_row(recipe_.normalize, facts_of_row<T, Arch>{row});
     }
 
-    // --- which pairs ---
-
-    truth coverage(rows_type const& rows, index_t first_key, index_t last_key) const {
-        return bound(recipe_.predicate, rows.span(operands_, first_key, last_key));
-    }
-
-    truth coverage(row_block const& block, index_t first_key, index_t last_key) const {
-        auto where = block.tiles[0].span(operands_, first_key, last_key);
-        auto const& last = block.tiles[block.count - 1];
-        where.q_idx.hi = last.facts[last.rows - 1].q_idx;
-        where.head = {where.head.lo / operands_.group() * operands_.group(),
-                      where.head.lo / operands_.group() * operands_.group() + operands_.group() - 1};
-        return bound(recipe_.predicate, where);
-    }
-
-    /// Calls f(first panel, last panel, mixed flags) for each run of panels of a block that are not empty for a tile.
-    template <class F>
-    void for_runs(rows_type const& rows, packed const& keys, index_t k, truth seen, F f) const {
-        index_t const first = keys.first(k), last = keys.last(k);
-        index_t const panels = (last - first + tile::panel - 1) / tile::panel;
-        bool mixed[tile::panels] = {};
-        bool const whole = (last - first) % tile::panel == 0;
-        mixed[panels - 1] = !whole;
-        if (!seen.always()) seen = coverage(rows, first, last);
-        if (seen.never()) return;
-        if (seen.always()) return f(index_t{0}, panels, mixed);
-        bool empty[tile::panels] = {};
-        for (index_t p = 0; p < panels; ++p) {
-            index_t const from = first + p * tile::panel;
-            auto const part = coverage(rows, from, std::min(from + tile::panel, last));
-            empty[p] = part.never();
-            mixed[p] = mixed[p] || !part.always();
-        }
-        for (index_t p = 0; p < panels;) {
-            index_t const begin = p;
-            while (p < panels && !empty[p]) ++p;
-            if (p > begin) f(begin, p, mixed);
-            else ++p;
-        }
-    }
-
-    static void count(arena& memory, index_t first, index_t last, bool const* mixed) {
-        for (index_t p = first; p < last; ++p) ++(mixed[p] ? memory.tiles.mixed : memory.tiles.full);
+    static void count(arena& memory, pack_run run, bool const* mixed) {
+        for (index_t p = run.first_panel(); p < run.last_panel(); ++p) ++(mixed[p] ? memory.tiles.mixed : memory.tiles.full);
     }
 
     // --- streaming: one tile of keys at a time ---
 
     void run_blocks(arena& memory, row_block& block, packed& keys) const {
-        for (index_t k = 0; k < keys.blocks(); ++k) {
-            auto const seen = coverage(block, keys.first(k), keys.last(k));
+        auto const& last = block.tiles[block.count - 1];
+        auto const where = rows_type::span(operands_, last.facts[0].batch, last.facts[0].head / operands_.group(),
+                                           block.tiles[0].first_row, last.first_row + last.rows);
+        bool first = true;
+        for (index_t k = block.range.first; k < block.range.last; ++k) {
+            auto const seen = visible_.coverage(where, keys.first(k), keys.last(k));
             if (seen.never()) continue;
             keys.prepare(k);
-            for (index_t t = 0; t < block.count; ++t)
-                for_runs(block.tiles[t], keys, k, seen, [&](index_t first, index_t last, bool const* mixed) {
-                    count(memory, first, last, mixed);
-                    block.tiles[t].score(recipe_.score, recipe_.predicate, keys, k, first, last, mixed, block.scores,
+            for (index_t t = 0; t < block.count; ++t) {
+                if (first) ask_beside(block, t);
+                visible_.for_runs(block.tiles[t], keys.first(k), keys.last(k), seen, [&](pack_run run, bool const* mixed) {
+                    count(memory, run, mixed);
+                    block.tiles[t].score(recipe_.score, recipe_.predicate, keys, k, run, mixed, block.scores,
                                          block.stride, tile::rows * block.stride);
-                    step(block, t, keys, k, first, last, has_excluded(first, last, mixed));
+                    step(block, t, keys, k, run, has_excluded(run, mixed));
                 });
+            }
+            first = false;
         }
-        for (index_t t = 0; t < block.count; ++t) finish_tile(block, t, keys);
+        for (index_t t = 0; t < block.count && !block.range.sums; ++t) finish_tile(block, t, keys);
     }
 
-    static bool has_excluded(index_t first, index_t last, bool const* mixed) {
+    static bool has_excluded(pack_run run, bool const* mixed) {
         return !plan::is_bare_product<decltype(Recipe::score.pointwise)> ||
-               std::any_of(mixed + first, mixed + last, [](bool m) { return m; });
+               std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
     }
 
     /// One tile: fold its scores into the states of its rows, then meet its weights with the values.
-    void step(row_block& block, index_t t, packed& keys, index_t k, index_t first, index_t last, bool excluding) const {
+    void step(row_block& block, index_t t, packed& keys, index_t k, pack_run run, bool excluding) const {
         auto const& rows = block.tiles[t];
-        index_t const column = first * tile::panel;
-        index_t const count = std::min(last * tile::panel, keys.last(k) - keys.first(k)) - column;
+        index_t const column = run.first * tile::lanes;
+        index_t const count = std::min(run.last * tile::lanes, keys.last(k) - keys.first(k)) - column;
         bool const careful = excluding && !selects && (!adds || !keys.finite(k));
         if (careful) note_visible(block, rows.rows, column, count);
         T rescale[tile::rows] = {};
         for (index_t r = 0; r < rows.rows; ++r) {
-            row_type const row{block.scores + r * block.stride + column, (last - first) * tile::vectors,
-                               {keys.first(k) + column}};
+            row_type const row{block.scores + r * block.stride + column, run.last - run.first, {keys.first(k) + column}};
             rescale[r] = normalizing::fold(normalizer(rows.facts[r]), block.states[t * tile::rows + r], row);
             if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
         }
         if constexpr (!selects) {
             T* const sums = block.sums + t * tile::rows * keys.value_width();
             if constexpr (!adds) forget_unweighted(sums, rows.rows, keys.value_width(), rescale);
-            T const* const values = keys.values(k) + column * keys.value_stride();
-            if (careful) accumulate_visible(block, rows.rows, column, count, values, keys, sums, rescale);
-            else accumulate(block.scores + column, block.stride, rows, count, values, keys, sums, rescale);
+            meet_values(block, rows, careful, column, keys, k, column, count, sums, rescale);
         }
     }
 
-    void accumulate(T const* weights, index_t stride, rows_type const& rows, index_t count, T const* values,
-                    packed const& keys, T* sums, T const* rescale) const {
-        with_rows<tile>(rows.step, [&](auto n) {
-            index_t c = 0;
-            index_t const width = keys.value_width();
-            constexpr int wide = tile::value_vectors(n());
-            for (; c + wide * tile::lanes <= width; c += wide * tile::lanes)
-                kernel::accumulate<n(), wide, T, Arch>(recipe_.aggregate, weights, stride, count, values + c,
-                                                       keys.value_stride(), sums + c, width, rescale);
-            for (; c + tile::panel <= width; c += tile::panel)
-                kernel::accumulate<n(), tile::vectors, T, Arch>(recipe_.aggregate, weights, stride, count, values + c,
-                                                                keys.value_stride(), sums + c, width, rescale);
-            for (; c < width; c += tile::lanes)
-                kernel::accumulate<n(), 1, T, Arch>(recipe_.aggregate, weights, stride, count, values + c,
-                                                    keys.value_stride(), sums + c, width, rescale);
-        });
+    /// The weights from a column on meet the values of a block from one of its keys on.
+    void meet_values(row_block const& block, rows_type const& rows, bool careful, index_t column, packed const& keys,
+                     index_t k, index_t key, index_t count, T* sums, T const* rescale) const {
+        value_sums<T, Arch, packed, aggregator_type> const all(keys, recipe_.aggregate, sums);
+        weight_tile<T> const weights{block.scores + column, block.stride, rows.rows, rows.step, k, key, count};
+        if (careful) return all.add_visible(weights, block.visible + column, rescale);
+        if constexpr (normalizing::whole_row && adds)
+            if (all.add_present(weights)) return;
+        all.add(weights, rescale);
     }
 
     /// Where all before has weight 0 beside what comes, a sum that is no sum begins anew.
@@ -226,33 +262,20 @@ private:
                 block.visible[i] = block.scores[i] != excluded<T>;
     }
 
-    void accumulate_visible(row_block const& block, index_t rows, index_t column, index_t count, T const* values,
-                            packed const& keys, T* sums, T const* rescale) const {
-        for (index_t r = 0; r < rows; ++r) {
-            T* const sum = sums + r * keys.value_width();
-            for (index_t c = 0; c < keys.value_width(); ++c) sum[c] *= rescale[r];
-            for (index_t j = 0; j < count; ++j) {
-                index_t const pair = r * block.stride + column + j;
-                if (!block.visible[pair]) continue;
-                for (index_t c = 0; c < keys.value_width(); ++c)
-                    sum[c] = recipe_.aggregate.step(sum[c], block.scores[pair], values[j * keys.value_stride() + c]);
-            }
-        }
-    }
-
     // --- strips: all scores of a few rows ---
 
     void run_strips(arena& memory, row_block& block, packed& keys) const {
         for (index_t t = 0; t < block.count; ++t) {
             auto const& rows = block.tiles[t];
+            ask_beside(block, t);
             index_t const width = keys.blocks() * tile::block_keys;
             for (index_t r = 0; r < rows.rows; ++r)
                 std::fill_n(block.scores + r * block.stride, width, excluded<T>);
             for (index_t k = 0; k < keys.blocks(); ++k)
-                for_runs(rows, keys, k, truth{}, [&](index_t first, index_t last, bool const* mixed) {
-                    count(memory, first, last, mixed);
+                visible_.for_runs(rows, keys.first(k), keys.last(k), truth{}, [&](pack_run run, bool const* mixed) {
+                    count(memory, run, mixed);
                     keys.prepare(k);
-                    rows.score(recipe_.score, recipe_.predicate, keys, k, first, last, mixed,
+                    rows.score(recipe_.score, recipe_.predicate, keys, k, run, mixed,
                                block.scores + k * tile::block_keys, block.stride, tile::rows * block.stride);
                 });
             finish_strip(block, t, keys, width);
@@ -279,9 +302,8 @@ private:
         T* const sums = block.sums + t * tile::rows * keys.value_width();
         for (index_t k = 0; k < keys.blocks() && !selects; ++k) {
             keys.prepare(k);
-            index_t const column = k * tile::block_keys, n = keys.last(k) - column;
-            if (careful) accumulate_visible(block, rows.rows, column, n, keys.values(k), keys, sums, one);
-            else accumulate(block.scores + column, block.stride, rows, n, keys.values(k), keys, sums, one);
+            index_t const column = k * tile::block_keys;
+            meet_values(block, rows, careful, column, keys, k, 0, keys.last(k) - column, sums, one);
         }
         finish_tile(block, t, keys, true);
     }
@@ -289,28 +311,34 @@ private:
     // --- results ---
 
     void finish_tile(row_block& block, index_t t, packed const& keys, bool normalized = false) const {
-        using out = std::remove_cvref_t<decltype(operands_.result(0, 0, 0, 0))>;
         auto const& rows = block.tiles[t];
-        for (index_t r = 0; r < rows.rows; ++r) {
-            auto const& row = rows.facts[r];
-            auto const& s = block.states[t * tile::rows + r];
-            T const* const sum = block.sums + (t * tile::rows + r) * keys.value_width();
-            auto* const to = operands_.result.place(row.batch, row.head, row.q_idx, 0);
-            index_t const n = operands_.value_features();
-            if constexpr (selects) {
-                index_t const key = normalizer(row).selected(s);
-                auto const* from = key < 0 ? nullptr : operands_.value.place(row.batch, row.head / operands_.group(), key, 0);
-                for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
-            } else {
-                T const factor = normalized ? T{1} : normalizing::finish(normalizer(row), s);
+        for (index_t r = 0; r < rows.rows; ++r)
+            finish_row(rows.facts[r], block.states[t * tile::rows + r],
+                       block.sums + (t * tile::rows + r) * keys.value_width(), normalized);
+    }
+
+    void finish_row(kernel::row_facts const& row, state const& s, T const* sum, bool normalized) const {
+        using out = std::remove_cvref_t<decltype(operands_.result(0, 0, 0, 0))>;
+        auto* const to = operands_.result.place(row.batch, row.head, row.q_idx, 0);
+        index_t const n = operands_.value_features();
+        if constexpr (selects) {
+            index_t const key = normalizer(row).selected(s);
+            auto const* from = key < 0 ? nullptr : operands_.value.place(row.batch, row.head / operands_.group(), key, 0);
+            for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
+        } else {
+            T const factor = normalized ? T{1} : normalizing::finish(normalizer(row), s);
+            if constexpr (adds)
+                for (index_t c = 0; c < n; c += tile::lanes)
+                    kernel::store_as<T, Arch>(kernel::pack<T, Arch>::load(sum + c) * factor, to + c, n - c);
+            else
                 for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(aggregated<aggregator_type>(sum[c], factor));
-            }
-            show_log_sum(operands_.outputs, row, normalizing::log_sum(normalizer(row), s));
         }
+        show_log_sum(operands_.outputs, row, normalizing::log_sum(normalizer(row), s));
     }
 
     Recipe const& recipe_;
     Operands const& operands_;
+    visible visible_;
 };
 
 }  // namespace fovea::driver

@@ -109,7 +109,7 @@ private:
         if constexpr (Map::is_transposed) {
             kernel::transpose_features<T, Arch>(
                 k_t{}, [&](index_t c) FOVEA_LAMBDA { return map_.matrix.place(first + c, i); },
-                [](index_t) FOVEA_LAMBDA { return 0; }, [](index_t) FOVEA_LAMBDA { return T{1}; }, columns, tile::panel,
+                [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{}, columns, tile::panel,
                 columns, count, to, tile::panel);
         } else {
             for (index_t n = 0; n < count; ++n) {

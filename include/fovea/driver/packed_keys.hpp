@@ -3,6 +3,7 @@
 
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/prepare.hpp>
 #include <fovea/plan/tile.hpp>
 
@@ -10,11 +11,22 @@
 
 namespace fovea::driver {
 
-/// The keys and values of one head, block by block in the layout of the register tiles.
+/// Values at equal distances.
+template <class Value>
+struct value_rows {
+    Value const* first;
+    index_t stride;
+};
+
+/// The keys and values of one head, block by block in the layout of the register tiles, or where they lie.
 ///
 /// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
-/// once and all share the room of one; otherwise every block is kept for the rows that follow.
-template <class T, class Arch, class Parts, class Operands>
+/// once and all share the room of one; otherwise every block is kept for the rows that follow. Where all rows fit one
+/// tile, products are computed and values are read in place.
+///
+/// bfloat16 that an architecture multiplies as it is stored is packed as words, two features, or two values, to a lane;
+/// values only where weights are rounded to match.
+template <class T, class Arch, class Parts, class Operands, bool RoundsWeights = false>
 class packed_keys {
 public:
     using tile = plan::tile<T, Arch>;
@@ -24,22 +36,38 @@ public:
     static constexpr index_t key_terms = plan::count_of<decltype(Parts::keys)>;
     static constexpr bool per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
-    /// True where values may be read where they are: a view of elements that need no conversion.
-    static constexpr bool direct = std::is_same_v<decltype(Operands::value), view<T const, 4>>;
+    /// True where values may be read where they are: in a view, not in pages.
+    static constexpr bool has_value_rows = !is_paged<decltype(Operands::value)>;
+    using value_type = element_of_rows<decltype(Operands::value)>;
+    static constexpr bool converts_values = !std::is_same_v<value_type, T>;
+    /// True for a product of operands as they are stored, in words.
+    template <class Product>
+    static constexpr bool multiplies_words =
+        kernel::multiplies_stored<T, Arch, std::remove_cvref_t<decltype(*Operands::query.data)>,
+                                  element_of_rows<decltype(Operands::key)>> &&
+        std::is_same_v<std::remove_cvref_t<decltype(Product::of_query)>, q_t> &&
+        std::is_same_v<std::remove_cvref_t<decltype(Product::of_key)>, k_t>;
+    template <class Product>
+    using products_of = std::conditional_t<multiplies_words<Product>, kernel::word_products, kernel::number_products>;
+    static constexpr bool rounds_weights = RoundsWeights;
+    static constexpr index_t keys_per_row = RoundsWeights ? 2 : 1;  // of packed values
 
-    packed_keys(Operands const& operands, Parts const& parts, arena& memory, bool keep)
+    /// Room for `slots` blocks at a time.
+    packed_keys(Operands const& operands, Parts const& parts, arena& memory, index_t slots)
         : operands_(operands), parts_(parts) {
         features_ = operands.key_features();
-        value_width_ = round_up(std::max<index_t>(operands.value_features(), 1), lanes);
-        direct_values_ = direct && operands.value_features() == value_width_;
+        value_width_ = value_width(operands);
+        in_place_ = operands.rows() <= tile::rows;
+        direct_values_ = has_value_rows && (in_place_ || !converts_values) &&
+                         operands.value_features() % (keys_per_row * lanes) == 0 && operands.value_features() > 0;
         blocks_ = (operands.keys() + tile::block_keys - 1) / tile::block_keys;
-        slots_ = keep ? std::max<index_t>(blocks_, 1) : 1;
+        slots_ = std::clamp<index_t>(slots, 1, std::max<index_t>(blocks_, 1));
         holds_ = memory.template take<index_t>(slots_);
         factorable_ = memory.template take<bool>(slots_);
         finite_ = memory.template take<signed char>(blocks_);
         keys_ = memory.template take<T>(slots_ * planes * tile::block_keys * features_);
         terms_ = memory.template take<T>(slots_ * term_slots() * tile::block_keys);
-        if (!direct_values_) values_ = memory.template take<T>(slots_ * tile::block_keys * value_width_);
+        if (!direct_values_) values_ = memory.template take<T>(slots_ * tile::block_keys / keys_per_row * value_width_);
     }
 
     /// Begins with another head: nothing is packed yet.
@@ -53,6 +81,15 @@ public:
     index_t blocks() const { return blocks_; }
     index_t group() const { return operands_.group(); }
     index_t value_width() const { return value_width_; }
+    static index_t value_width(Operands const& operands) {
+        return round_up(std::max<index_t>(operands.value_features(), 1), lanes);
+    }
+    index_t value_features() const { return operands_.value_features(); }
+
+    /// One value as it is stored.
+    value_type const* value(index_t block, index_t key) const {
+        return operands_.value.place(batch_, head_, first(block) + key, 0);
+    }
 
     /// Keys of a block in the layout of one plane: (panels, features, panel).
     T const* keys(index_t block, index_t plane) const {
@@ -64,17 +101,42 @@ public:
     }
     static constexpr index_t term_stride() { return tile::block_keys; }
 
-    /// Values of a block: (keys, value_stride).
-    T const* values(index_t block) const {
-        if (!direct_values_) return values_ + slot(block) * tile::block_keys * value_width_;
-        if constexpr (direct)
-            return operands_.value.place(batch_, head_, block * tile::block_keys, 0);
-        else return nullptr;
+    /// Calls f(values) with the values of a block from one of its keys on.
+    template <class F>
+    void with_values(index_t block, index_t key, F const& f) const {
+        if (!direct_values_)
+            return f(value_rows<T>{packed_values(block) + key / keys_per_row * value_width_, value_width_});
+        if constexpr (has_value_rows)
+            f(value_rows<value_type>{operands_.value.place(batch_, head_, first(block) + key, 0), operands_.value.stride(2)});
     }
-    index_t value_stride() const {
-        if constexpr (direct)
-            if (direct_values_) return operands_.value.stride(2);
-        return value_width_;
+
+    /// What is packed after the block that was packed last, where each is read once: keys, and then values.
+    kernel::coming_lines& coming() const { return coming_keys_.done() ? coming_values_ : coming_keys_; }
+
+    /// True where products are computed with keys in place.
+    bool in_place() const { return in_place_; }
+
+    /// Calls f(keys) with the keys of a block from one of its keys on, through a body, for kernel::contract_rows.
+    template <class Product, class Body, class F>
+    void with_keys(Body const& body, index_t block, index_t key, F const& f) const {
+        index_t const from = first(block) + key;
+        using element = element_of_rows<decltype(Operands::key)>;
+        constexpr auto bytes = static_cast<index_t>(sizeof(element));
+        index_t stride = 0;
+        if constexpr (!is_paged<decltype(Operands::key)>) stride = operands_.key.stride(2);
+        kernel::upcoming const next(features_ * bytes, stride * bytes);
+        if constexpr (multiplies_words<Product> && !is_paged<decltype(Operands::key)>) {
+            f(kernel::strided_words<Arch>{operands_.key.place(batch_, head_, from, 0), stride, next});
+        } else if constexpr (std::is_same_v<Body, k_t> && !is_paged<decltype(Operands::key)>) {
+            f(kernel::strided_keys<T, Arch, element>{operands_.key.place(batch_, head_, from, 0), stride, next});
+        } else {
+            auto const row = facts(0);
+            auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, from + i, 0); };
+            auto const base = [&](index_t i) FOVEA_LAMBDA {
+                return kernel::index_environment<T, Arch, index_t>{row, from + i};
+            };
+            f(kernel::evaluated_keys<T, Arch, Body, decltype(place), decltype(base)>{body, place, base, next});
+        }
     }
 
     /// True where all values of the block are finite: then 0 times a value is 0.
@@ -98,11 +160,18 @@ public:
     void prepare(index_t block) {
         if (holds_[slot(block)] == block) return;
         holds_[slot(block)] = block;
+        if (!in_place_ && slots_ == 1 && block + 1 < blocks_) {
+            coming_keys_ = lines(operands_.key, block + 1);
+            coming_values_ = lines(operands_.value, block + 1);
+        }
         index_t plane = 0;
-        plan::for_each_part(parts_.products, [&](auto const& p) { pack_plane(block, plane++, p.of_key); });
+        plan::for_each_part(parts_.products, [&](auto const& p) {
+            if (!in_place_) pack_plane<multiplies_words<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
+            ++plane;
+        });
         factorable_[slot(block)] = true;
         plan::for_each_part(parts_.pairs, [&](auto const& pair) {
-            plan::for_each_part(pair.factors.keys, [&](auto const& factor) { pack_plane(block, plane++, factor); });
+            plan::for_each_part(pair.factors.keys, [&](auto const& factor) { pack_plane<false>(block, plane++, factor); });
             if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials) check_factors(block);
         });
         if constexpr (key_terms > 0) {
@@ -120,24 +189,53 @@ public:
     }
 
 private:
-    index_t slot(index_t block) const { return slots_ == 1 ? 0 : block; }
+    template <class Rows>
+    kernel::coming_lines lines(Rows const& rows, index_t block) const {
+        if constexpr (is_paged<Rows>) return {};
+        else {
+            auto const bytes = static_cast<index_t>(sizeof(*rows.data));
+            return {rows.place(batch_, head_, first(block), 0), last(block) - first(block), rows.extent(3) * bytes,
+                    rows.stride(2) * bytes};
+        }
+    }
+
+    T* packed_values(index_t block) const {
+        return values_ + slot(block) * tile::block_keys / keys_per_row * value_width_;
+    }
+
+    index_t slot(index_t block) const { return slots_ == blocks_ ? block : block % slots_; }
     index_t term_slots() const { return key_terms * (per_head ? operands_.group() : 1); }
 
     kernel::row_facts facts(index_t group_head) const {
         return {batch_, head_ * operands_.group() + group_head, 0, operands_.queries(), operands_.keys(), operands_.features()};
     }
 
-    template <class Body>
-    void pack_plane(index_t block, index_t plane, Body const& body) {
+    template <bool Words, class Body>
+    void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body) {
         T* const to = keys_ + (slot(block) * planes + plane) * tile::block_keys * features_;
         auto const row = facts(0);
-        for (index_t key = first(block); key < last(block); key += tile::panel)
-            kernel::transpose_features<T, Arch>(
-                body, [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, key + i, 0); },
-                [&](index_t i) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, key + i}; },
-                [](index_t) FOVEA_LAMBDA { return T{1}; }, std::min(last(block) - key, tile::panel), tile::panel,
-                operands_.keys() - key, features_,
-                to + (key - first(block)) * features_, tile::panel);
+        for (index_t key = first(block); key < last(block); key += tile::panel) {
+            if (direct_values_) ask_for_values(key, std::min(key + tile::panel, last(block)));
+            auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, key + i, 0); };
+            index_t const count = std::min(last(block) - key, tile::panel);
+            if constexpr (Words) {
+                kernel::transpose_words<Arch>(place, count, tile::panel, operands_.keys() - key, features_,
+                                              to + (key - first(block)) * kernel::words_of(features_), tile::panel);
+            } else {
+                kernel::transpose_features<T, Arch>(
+                    body, place,
+                    [&](index_t i) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, key + i}; },
+                    kernel::unscaled{}, count, tile::panel, operands_.keys() - key, features_,
+                    to + (key - first(block)) * features_, tile::panel);
+            }
+        }
+    }
+
+    FOVEA_INLINE void ask_for_values(index_t from, index_t to) const {
+        constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+        for (index_t key = from; key < to; ++key)
+            for (index_t c = 0; c < operands_.value_features(); c += line)
+                __builtin_prefetch(operands_.value.place(batch_, head_, key, c), 0, 2);
     }
 
     /// Looks at the factors of all pairwise terms; the zeros behind the last key do not count.
@@ -172,20 +270,25 @@ private:
     }
 
     void pack_values(index_t block) {
-        T* const to = values_ + slot(block) * tile::block_keys * value_width_;
+        T* const to = packed_values(block);
         index_t const n = operands_.value_features();
-        for (index_t k = first(block); k < last(block); ++k) {
+        for (index_t k = first(block); k < last(block); k += keys_per_row) {
             auto const* from = operands_.value.place(batch_, head_, k, 0);
-            T* const row = to + (k - first(block)) * value_width_;
-            for (index_t c = 0; c < n; ++c) row[c] = static_cast<T>(from[c]);
-            std::fill(row + n, row + value_width_, T{0});
+            T* const row = to + (k - first(block)) / keys_per_row * value_width_;
+            if constexpr (RoundsWeights)
+                kernel::interleave_rows<Arch>(from, k + 1 < last(block) ? operands_.value.place(batch_, head_, k + 1, 0) : nullptr,
+                                              n, row);
+            else
+                for (index_t c = 0; c < n; c += lanes) kernel::load_as<T, Arch>(from + c, n - c).store(row + c);
+            std::fill(row + round_up(n, lanes), row + value_width_, T{0});
         }
     }
 
     Operands const& operands_;
     Parts const& parts_;
     index_t batch_ = 0, head_ = 0, features_ = 0, value_width_ = 0, blocks_ = 0, slots_ = 0;
-    bool direct_values_ = false;
+    bool in_place_ = false, direct_values_ = false;
+    mutable kernel::coming_lines coming_keys_, coming_values_;
     index_t* holds_ = nullptr;      // (slots) the block that a slot holds
     bool* factorable_ = nullptr;     // (slots)
     signed char* finite_ = nullptr;  // (blocks) -1 unknown, 0 no, 1 yes

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/packed_keys.hpp>
+#include <fovea/driver/tile_products.hpp>
 #include <fovea/expr/bound.hpp>
-#include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/pairwise.hpp>
 #include <fovea/kernel/transform.hpp>
 
@@ -12,20 +11,13 @@
 
 namespace fovea::driver {
 
-/// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
-template <class Tile, std::size_t I = 0, class F>
-void with_rows(index_t rows, F&& f) {
-    if constexpr (I + 1 == std::size(Tile::row_steps)) f(std::integral_constant<int, Tile::row_steps[I]>{});
-    else if (rows <= Tile::row_steps[I]) f(std::integral_constant<int, Tile::row_steps[I]>{});
-    else with_rows<Tile, I + 1>(rows, f);
-}
-
 /// Up to `tile::rows` queries of one key/value head, ready to be compared: query heads that share keys are rows
 /// of one tile, so keys are read once per group.
-template <class T, class Arch, class Parts, class Operands>
+template <class T, class Arch, class Parts, class Operands, bool RoundsWeights = false>
 struct row_tile {
     using tile = plan::tile<T, Arch>;
-    using packed = packed_keys<T, Arch, Parts, Operands>;
+    using packed = packed_keys<T, Arch, Parts, Operands, RoundsWeights>;
+    using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
     static constexpr index_t query_factors = plan::query_factors_of<decltype(Parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(Parts::rows)>;
 
@@ -33,62 +25,58 @@ struct row_tile {
     index_t rows = 0;
     int step = tile::rows;                       // rows of the register tile
     kernel::row_facts facts[tile::rows];
+    query_element const* sources[tile::rows];    // where the features of each row begin
     T terms[static_cast<std::size_t>(tile::rows * std::max<index_t>(row_terms, 1))];
-    T* products = nullptr;                       // (products, features, step)
+    tile_products<T, Arch, packed> products;
     T* queries = nullptr;                        // (query factors, rows, features), for pairwise terms
     bool factorable = true;                      // no exponential of a query left its range
 
-    static index_t room(index_t features) { return packed::products * features * tile::rows; }
     static index_t query_room(index_t features) { return query_factors * features * tile::rows; }
 
     void prepare(Operands const& operands, Parts const& parts, index_t batch, index_t key_head, index_t first,
-                 index_t count) {
+                 index_t count, bool in_place) {
         first_row = first;
         rows = count;
         with_rows<tile>(count, [&](auto n) { step = n; });
         factorable = true;
+        index_t const group = operands.group(), head = key_head * group;
+        index_t position = first / group, of_group = first - position * group;
         for (index_t r = 0; r < step; ++r) {
-            index_t const row = std::min(first + r, first + count - 1);
-            facts[r] = {batch, key_head * operands.group() + row % operands.group(), row / operands.group(),
-                        operands.queries(), operands.keys(), operands.features()};
-            if (r < count) prepare_row(operands, parts, r);
+            facts[r] = {batch, head + of_group, position, operands.queries(), operands.keys(), operands.features()};
+            sources[r] = operands.query.place(batch, head + of_group, position, 0);
+            if (r < count) prepare_row(parts, r);
+            if (r + 1 < count && ++of_group == group) of_group = 0, ++position;
         }
-        prepare_products(operands, parts);
+        products.prepare(parts, facts, sources, rows, step, in_place);
     }
 
-    /// What the rows and a range of keys span, for interval readings.
-    box span(Operands const& operands, index_t first_key, index_t last_key) const {
-        auto const& low = facts[0];
-        auto const& high = facts[rows - 1];
-        index_t const head = low.head / operands.group() * operands.group();
-        bool const one_head = operands.group() == 1 || rows == 1;
-        return {low.batch,
-                one_head ? interval<index_t>{low.head} : interval<index_t>{head, head + operands.group() - 1},
-                {low.q_idx, high.q_idx},
-                {first_key, last_key - 1},
-                low.q_len,
-                low.kv_len,
-                low.dim};
+    /// What rows span, for interval readings; all keys.
+    static box span(Operands const& operands, index_t batch, index_t key_head, index_t first, index_t last) {
+        index_t const group = operands.group(), head = key_head * group;
+        interval<index_t> const heads = last - first == 1 ? interval<index_t>{head + first % group}
+                                                          : interval<index_t>{head, head + group - 1};
+        return {batch,
+                heads,
+                {first / group, (last - 1) / group},
+                {0, operands.keys() - 1},
+                operands.queries(),
+                operands.keys(),
+                operands.features()};
+    }
+    box span(Operands const& operands) const {
+        return span(operands, facts[0].batch, facts[0].head / operands.group(), first_row, first_row + rows);
     }
 
-    /// Scores of the panels [first, last) of a block into `scores`: (planes, rows, stride); plane 0 is the result.
+    /// Scores of a run of packs of a block into `scores`: (planes, rows, stride); plane 0 is the result.
     /// mixed[p] tells for each panel whether the mask has to be applied.
     template <class Score, class Predicate>
-    void score(Score const& score, Predicate const& predicate, packed const& keys, index_t block, index_t first,
-               index_t last, bool const* mixed, T* scores, index_t stride, index_t plane_stride) const {
-        index_t const features = facts[0].dim;
-        for (index_t p = first; p < last; ++p) {
-            T* const panel = scores + p * tile::panel;
-            index_t plane = 0;
-            for (; plane < packed::products; ++plane)
-                with_rows<tile>(step, [&](auto n) {
-                    kernel::contract<n(), tile::vectors, T, Arch>(products + plane * features * step,
-                                                                  keys.keys(block, plane) + p * tile::panel * features,
-                                                                  features, panel + plane * plane_stride, stride);
-                });
-            index_t key_plane = plane, query_factor = 0;
+    void score(Score const& score, Predicate const& predicate, packed const& keys, index_t block, pack_run<tile> run,
+               bool const* mixed, T* scores, index_t stride, index_t plane_stride) const {
+        products.contract(score.parts, keys, block, run, scores, stride, plane_stride);
+        for (index_t p = run.first_panel(); p < run.last_panel() && packed::pairs > 0; ++p) {
+            index_t plane = packed::products, key_plane = plane, query_factor = 0;
             plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
-                T* const to = panel + plane++ * plane_stride;
+                T* const to = scores + p * tile::panel + plane++ * plane_stride;
                 if (factorable && keys.factorable(block))
                     compare_factored(pair.factors.body, keys, block, key_plane, query_factor, p, to, stride);
                 else compare_directly(pair.body, keys, block, p, to, stride);
@@ -96,28 +84,29 @@ struct row_tile {
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
             });
         }
-        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>> && std::none_of(mixed + first, mixed + last, std::identity{})) return;
+        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>> &&
+            std::none_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{}))
+            return;
         for (index_t r = 0; r < rows; ++r) {
             T const* const key_terms = packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
-            for (index_t p = first; p < last; ++p) {
-                index_t const column = p * tile::panel;
+            for (index_t p = run.first_panel(); p < run.last_panel(); ++p) {
+                index_t const first = std::max(p * tile::vectors, run.first);
+                index_t const packs = std::min((p + 1) * tile::vectors, run.last) - first;
+                index_t const column = first * tile::lanes;
                 kernel::row_parts<T> const at{scores + r * stride + column, plane_stride, packed::products, terms + r * row_terms,
                                               key_terms + column, packed::term_stride()};
                 index_t const key = keys.first(block) + column;
-                if (mixed[p])
-                    kernel::transform<true, T, Arch>(score.pointwise, predicate, facts[r], at, key, tile::vectors);
-                else
-                    kernel::transform<false, T, Arch>(score.pointwise, predicate, facts[r], at, key, tile::vectors);
+                if (mixed[p]) kernel::transform<true, T, Arch>(score.pointwise, predicate, facts[r], at, key, packs);
+                else kernel::transform<false, T, Arch>(score.pointwise, predicate, facts[r], at, key, packs);
             }
         }
     }
 
 private:
-    void prepare_row(Operands const& operands, Parts const& parts, index_t r) {
+    void prepare_row(Parts const& parts, index_t r) {
         auto const& row = facts[r];
-        auto const* features = operands.query.place(row.batch, row.head, row.q_idx, 0);
-        using element = std::remove_cvref_t<decltype(*features)>;
-        kernel::single_environment<T, Arch, element, element> const here{
+        auto const* features = sources[r];
+        kernel::single_environment<T, Arch, query_element, query_element> const here{
             {row, index_t{0}}, features, features, row.dim, row.dim};
         index_t term = 0;
         plan::for_each_part(parts.rows, [&](auto const& t) {
@@ -130,31 +119,8 @@ private:
                 kernel::index_environment<T, Arch, index_t> const& base = here;
                 kernel::scatter_features<T, Arch>(body, base, features, row.dim, T{1}, to, 1);
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    factorable = factorable && kernel::within_exponential_range(to, row.dim);
+                    factorable = factorable && kernel::stays_in_range(body, to, row.dim);
             });
-        });
-    }
-
-    /// The factors of the queries in matrix products, rows side by side: (features, step).
-    void prepare_products(Operands const& operands, Parts const& parts) {
-        index_t plane = 0;
-        plan::for_each_part(parts.products, [&](auto const& p) {
-            auto const row = [&](index_t r) FOVEA_LAMBDA {
-                return operands.query.place(facts[r].batch, facts[r].head, facts[r].q_idx, 0);
-            };
-            auto const base = [&](index_t r) FOVEA_LAMBDA {
-                return kernel::index_environment<T, Arch, index_t>{facts[r], 0};
-            };
-            T scales[tile::rows];
-            for (index_t r = 0; r < rows; ++r) {
-                using element = std::remove_cvref_t<decltype(*row(r))>;
-                kernel::single_environment<T, Arch, element, element> const here{
-                    base(r), row(r), row(r), facts[r].dim, facts[r].dim};
-                scales[r] = static_cast<T>(evaluate(p.scale, here));
-            }
-            kernel::transpose_features<T, Arch>(
-                p.of_query, row, base, [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, rows, step, rows, facts[0].dim,
-                products + plane++ * facts[0].dim * step, step);
         });
     }
 

@@ -22,6 +22,25 @@ struct box {
 };
 
 namespace detail {
+/// The least and the greatest of n elements; of floating-point numbers none that are not numbers, lo > hi where one is.
+template <class T>
+constexpr auto extremes(T const* from, index_t n, index_t stride) {
+    using number = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+    number lo = static_cast<number>(*from), hi = lo;
+    bool numbers = true;
+    auto const look = [&](T element) {
+        auto const value = static_cast<number>(element);
+        lo = value < lo ? value : lo;
+        hi = hi < value ? value : hi;
+        if constexpr (!std::is_integral_v<number>) numbers = numbers & (value == value);
+    };
+    if (stride == 1)  // written twice, since many elements at once are compared only where they lie side by side
+        for (index_t i = 0; i < n; ++i) look(from[i]);
+    else
+        for (index_t i = 0; i < n; ++i) look(from[i * stride]);
+    return numbers ? interval<number>{lo, hi} : interval<number>{number(1), number(0)};
+}
+
 /// What the elements of a table can be over ranges of its indices: looked at where there are few of them.
 template <class T, int Rank>
 auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<interval<index_t>, Rank>> at) {
@@ -40,11 +59,12 @@ auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<
     for (bool first = true, more = true; more;) {
         index_t offset = 0;
         for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis) offset += position[axis].lo * table.strides[axis];
-        for (index_t i = inner.lo; i <= inner.hi; ++i, first = false) {
-            auto const value = static_cast<number>(table.data[offset + i * table.stride(Rank - 1)]);
-            if (value != value) return interval<number>::everything();
-            range = first ? interval<number>{value} : interval<number>{std::min(range.lo, value), std::max(range.hi, value)};
-        }
+        auto const row = extremes(table.data + offset + inner.lo * table.stride(Rank - 1), inner.hi - inner.lo + 1,
+                                  table.stride(Rank - 1));
+        if (!(row.lo <= row.hi)) return interval<number>::everything();
+        interval<number> const seen{static_cast<number>(row.lo), static_cast<number>(row.hi)};
+        range = first ? seen : interval<number>{std::min(range.lo, seen.lo), std::max(range.hi, seen.hi)};
+        first = false;
         more = false;
         for (std::size_t axis = std::size_t{Rank} - 1; axis-- > 0 && !more;) {
             more = position[axis].lo < at[axis].hi;

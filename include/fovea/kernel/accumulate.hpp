@@ -2,7 +2,8 @@
 #pragma once
 
 #include <fovea/kernel/contract.hpp>
-#include <fovea/kernel/lanes.hpp>
+#include <fovea/kernel/storage.hpp>
+#include <fovea/kernel/upcoming.hpp>
 
 namespace fovea::kernel {
 
@@ -16,17 +17,22 @@ FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const&
 /// accumulate: values met with the weights of a tile of queries, in registers.
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
-template <int Rows, int Vectors, class T, class Arch, class Aggregate>
-[[gnu::noinline]] void accumulate(Aggregate const& aggregate,
+///
+/// Values may be of another type than T. Meanwhile asks for lines that come later; what is left of them is returned.
+template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value, class Coming = no_lines>
+[[gnu::noinline]] Coming accumulate(Aggregate const& aggregate,
                                   T const* FOVEA_RESTRICT weights,  // (Rows, keys)
                                   index_t weight_stride, index_t keys,
-                                  T const* FOVEA_RESTRICT values,   // (keys, Vectors * lanes)
+                                  Value const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
                                   index_t value_stride,
                                   T* FOVEA_RESTRICT sums,           // (Rows, Vectors * lanes)
                                   index_t sum_stride,
-                                  T const* FOVEA_RESTRICT rescale) {  // (Rows)
+                                  T const* FOVEA_RESTRICT rescale,  // (Rows)
+                                  Coming coming = {}) {
     using vector = pack<T, Arch>;
-    constexpr index_t ahead = 16;  // keys
+    constexpr bool asks = Rows <= Vectors;  // so few queries meet values as fast as memory gives them
+    constexpr auto value_bytes = static_cast<index_t>(sizeof(Value));
+    upcoming const next(Vectors * vector::lanes * value_bytes, value_stride * value_bytes);
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
         vector const factor(rescale[r]);
@@ -34,9 +40,9 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate>
     });
     for (index_t k = 0; k < keys; ++k, values += value_stride) {
         vector value[Vectors];
-        if constexpr (Rows < Vectors + Vectors)  // few rows: values come and go as fast as memory gives them
-            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { __builtin_prefetch(values + ahead * value_stride + v * vector::lanes); });
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { value[v] = vector::load(values + v * vector::lanes); });
+        coming.ask();
+        if constexpr (asks) ask<Vectors * vector::lanes>(next, values);
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { value[v] = held(storage<Value, T, Arch>::load(values + v * vector::lanes)); });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
             vector const weight(weights[r * weight_stride + k]);
             unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
@@ -44,6 +50,53 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate>
             });
         });
     }
+    unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v].store(sums + r * sum_stride + v * vector::lanes); });
+    });
+    return coming;
+}
+
+/// The same for values that are read as they are stored and for weights in words, two keys to a word.
+template <int Rows, int Vectors, class Arch>
+[[gnu::noinline]] void accumulate_words(float const* FOVEA_RESTRICT weights,  // (Rows, words of keys)
+                                        index_t weight_stride, index_t keys,
+                                        bfloat16 const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
+                                        index_t value_stride,
+                                        float* FOVEA_RESTRICT sums,  // (Rows, Vectors * lanes)
+                                        index_t sum_stride,
+                                        float const* FOVEA_RESTRICT rescale) {  // (Rows)
+    using vector = pack<float, Arch>;
+    using arithmetic = word_arithmetic<Arch>;
+    static_assert(Vectors % 2 == 0);
+    upcoming const next(Vectors * vector::lanes * 2, value_stride * 2);
+    vector sum[Rows][Vectors];  // all in registers
+    unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
+        vector const factor(rescale[r]);
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = factor * vector::load(sums + r * sum_stride + v * vector::lanes); });
+    });
+    auto const add = [&](index_t word, auto both) FOVEA_LAMBDA {
+        bfloat16 const* const low = values + 2 * word * value_stride;
+        bfloat16 const* const high = low + value_stride;
+        ask<Vectors * vector::lanes>(next, low);
+        if constexpr (both) ask<Vectors * vector::lanes>(next, high);
+        vector row[2][Vectors / 2], value[Vectors];  // one row is read before the other, in the order of memory
+        unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA { row[0][v] = held(arithmetic::load(low + 2 * v * vector::lanes)); });
+        unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA {
+            row[1][v] = both ? held(arithmetic::load(high + 2 * v * vector::lanes)) : vector(0.0f);
+        });
+        unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA {
+            vector words[2];
+            arithmetic::interleaved(row[0][v], row[1][v], words);
+            value[2 * v] = held(words[0]);
+            value[2 * v + 1] = held(words[1]);
+        });
+        unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
+            vector const weight(weights[r * weight_stride + word]);
+            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = arithmetic::add_products(weight, value[v], sum[r][v]); });
+        });
+    };
+    for (index_t word = 0; word < keys / 2; ++word) add(word, std::true_type{});
+    if (keys % 2 != 0) add(keys / 2, std::false_type{});
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v].store(sums + r * sum_stride + v * vector::lanes); });
     });

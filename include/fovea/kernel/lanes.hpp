@@ -10,6 +10,9 @@
 namespace fovea::kernel {
 
 template <class T, class Arch>
+struct lanes_of;
+
+template <class T, class Arch>
 struct generic_lanes {
     using vector = pack<T, Arch>;
     using bits = simd<T, Arch>;
@@ -51,6 +54,17 @@ struct generic_lanes {
         std::copy_n(elements.begin(), std::min(n, count), to);
     }
 
+    /// The lanes that are not less than a limit, one behind the other; a whole pack is overwritten. How many they are.
+    FOVEA_INLINE static index_t keep_from(T limit, vector const& a, T* to) {
+        if (!(a >= vector(limit)).any()) return 0;
+        index_t kept = 0;
+        for (T const element : stored(a)) {  // without a branch that depends on an element
+            to[kept] = element;
+            kept += element >= limit;
+        }
+        return kept;
+    }
+
     /// True where scale() rounds to 0 and inf by itself and takes the floor of n, and where there is fraction();
     /// elsewhere its result must be a normal number.
     static constexpr bool scale_saturates = false;
@@ -75,6 +89,14 @@ struct generic_lanes {
             for (std::size_t j = 0; j < n; ++j) elements[j * n + i] = row[j];
         }
         for (std::size_t i = 0; i < n; ++i) rows[i] = vector::load(elements.data() + i * n);
+    }
+
+    /// As many vectors as one has lanes become one: lane i is the sum of the lanes of vector i.
+    FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
+        lanes_of<T, Arch>::transpose(rows);
+        for (index_t step = count / 2; step > 0; step /= 2)
+            for (index_t i = 0; i < step; ++i) rows[i] = rows[i] + rows[i + step];
+        return rows[0];
     }
 
     /// The elements at the given offsets.

@@ -3,27 +3,15 @@
 #pragma once
 
 #include <fovea/core/view.hpp>
+#include <fovea/kernel/counter_random.hpp>
 #include <fovea/kernel/positions.hpp>
+#include <fovea/kernel/storage.hpp>
 
 #include <array>
 #include <concepts>
 #include <tuple>
 
 namespace fovea::kernel {
-
-/// The elements from[0], from[1], ... of any number type as a pack; n of them exist, the lanes behind are 0.
-template <class T, class Arch, class From>
-FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {
-    using vector = pack<T, Arch>;
-    if constexpr (std::is_same_v<From, T>) {
-        return n >= vector::lanes ? vector::load(from) : lanes_of<T, Arch>::load(from, n);
-    } else {
-        alignas(64) std::array<T, static_cast<std::size_t>(vector::lanes)> buffer{};
-        for (index_t i = 0; i < std::min(n, vector::lanes); ++i)
-            buffer[static_cast<std::size_t>(i)] = static_cast<T>(from[i]);
-        return vector::load(buffer.data());
-    }
-}
 
 /// Elements per lane in the kind their type calls for: reals, integers, or a mask.
 template <class T, class Arch, class Element, class Pick>

@@ -116,12 +116,29 @@ FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
     return select(x < vector(T{0}), -magnitude, magnitude);
 }
 
-/// erf(x), lane by lane as the standard library has it.
+namespace detail {
+/// erf(x) / x - 1 in x^2, on |x| <= 1: minimax, 1.3e-9 of erf(x).
+inline constexpr std::array<float, 7> erf_series{0.1283791657f,   -0.3761262582f,   0.1128358515f,  -0.02685381194f,
+                                                 0.005188327694f, -0.0008010193752f, 7.853861925e-5f};
+/// -log2(1 - erf(x)) on 1 <= x <= 4: minimax, 1.1e-9 of erf(x).
+inline constexpr std::array<float, 7> erfc_exponent{0.0004927375688f, 1.626045889f,    0.9206485424f,  0.1487514699f,
+                                                    -0.03150560396f,  0.004252556677f, -0.0002688868062f};
+}  // namespace detail
+
+/// erf(x), within 3 ulp in float; in double lane by lane as the standard library has it.
 template <class T, class Arch>
-inline pack<T, Arch> erf(pack<T, Arch> const& x) {
-    alignas(64) auto lane = lanes_of<T, Arch>::stored(x);
-    for (T& element : lane) element = std::erf(element);
-    return pack<T, Arch>::load(lane.data());
+FOVEA_INLINE pack<T, Arch> erf(pack<T, Arch> const& x) {
+    using vector = pack<T, Arch>;
+    if constexpr (sizeof(T) == 4) {
+        auto const size = min(vector(4.0f), abs(x));  // beyond it, what is left to 1 is rounded off
+        auto const near = fma(x, polynomial(x * x, detail::erf_series), x);
+        auto const far = vector(1.0f) - exp2(-polynomial(size, detail::erfc_exponent));
+        return select(size < vector(1.0f), near, select(x < vector(0.0f), -far, far));
+    } else {
+        alignas(64) auto lane = lanes_of<T, Arch>::stored(x);
+        for (T& element : lane) element = std::erf(element);
+        return vector::load(lane.data());
+    }
 }
 
 /// 1 / x, within 1 ulp.

@@ -89,6 +89,13 @@ struct pack {
     FOVEA_INLINE friend pack square(pack const& a) { return a * a; }
 };
 
+/// The same pack, which the compiler keeps in a register instead of reading it again where it is used.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> held(pack<T, Arch> a) {
+    simd<T, Arch>::hold(a.value);
+    return a;
+}
+
 template <class P>
 inline constexpr bool is_pack = false;
 template <class T, class Arch>

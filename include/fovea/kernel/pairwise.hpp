@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/contract.hpp>
+#include <fovea/kernel/environment.hpp>
 
 namespace fovea::kernel {
 
 /// Inside sum(), lane by key: the factors of one query and of a pack of keys at one feature.
 template <class T, class Arch, class Base>
 struct pair_feature_environment : Base {
-    T const* query;      // this row and feature of the first factor
+    T const* query;  // this row and feature of the first factor
     index_t query_stride;
-    T const* key;        // these keys and this feature of the first factor
+    T const* key;  // these keys and this feature of the first factor
     index_t key_stride;
     index_t feature;
 
@@ -28,7 +28,8 @@ struct pair_feature_environment : Base {
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
         if constexpr (sizeof...(Index) == Rank) return Base::lookup(table, at...);
-        else if constexpr ((std::integral<Index> && ...)) return static_cast<T>(look_up<T, Arch>(table, at..., feature));
+        else if constexpr ((std::integral<Index> && ...))
+            return static_cast<T>(look_up<T, Arch>(table, at..., feature));
         else return look_up<T, Arch>(table, at..., feature);
     }
 };
@@ -43,6 +44,27 @@ struct pair_factors {
     index_t features;
 };
 
+/// A sum and the value of a body; the last product of the body and the addition are one step.
+template <class T, class Arch, class Body, class Environment>
+FOVEA_INLINE pack<T, Arch> added(pack<T, Arch> const& sum, Body const& body, Environment const& here) {
+    if constexpr (is_node_of<operations::times, Body>)
+        return fma(as_pack<T, Arch>(evaluate(get<0>(body), here)), as_pack<T, Arch>(evaluate(get<1>(body), here)), sum);
+    else return sum + as_pack<T, Arch>(evaluate(body, here));
+}
+
+/// True where a factor of the query keeps clear of the ends of the range of T: exponentials, so that they and their
+/// sums with those of keys have reciprocals; what multiplies these, so that the products exist.
+template <class T, class Factor>
+bool stays_in_range(Factor const&, T const* from, index_t n) {
+    constexpr T most = sizeof(T) == 4 ? T(1e30) : T(1e250);
+    bool within = true;
+    for (index_t i = 0; i < n; ++i) {
+        if constexpr (is_node_of<operations::exp, Factor>) within &= from[i] >= 1 / most && from[i] <= most;
+        else within &= from[i] >= -most && from[i] <= most;
+    }
+    return within;
+}
+
 /// pairwise: a body that does not separate, summed over the features of a few queries and a panel of keys.
 ///
 ///     scores[r][c] = sum_f body(queries[r][f], keys[f][c])
@@ -54,14 +76,18 @@ template <int Rows, int Vectors, class T, class Arch, class Body, class Keys>
     constexpr index_t width = Vectors * vector::lanes;
     using base = index_environment<T, Arch, Keys>;
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
-    unrolled<Rows>([&](auto r) FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
+    unrolled<Rows>([&](auto r)
+                       FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
     for (index_t f = 0; f < from.features; ++f)
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
             unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
-                pair_feature_environment<T, Arch, base> const here{
-                    base{rows[r], first_key + v * vector::lanes}, from.queries + r * from.features + f, from.query_stride,
-                    from.keys + f * width + v * vector::lanes,    from.key_stride,                      f};
-                sum[r][v] = sum[r][v] + as_pack<T, Arch>(evaluate(body, here));
+                pair_feature_environment<T, Arch, base> const here{base{rows[r], first_key + v * vector::lanes},
+                                                                   from.queries + r * from.features + f,
+                                                                   from.query_stride,
+                                                                   from.keys + f * width + v * vector::lanes,
+                                                                   from.key_stride,
+                                                                   f};
+                sum[r][v] = added<T, Arch>(sum[r][v], body, here);
             });
         });
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {

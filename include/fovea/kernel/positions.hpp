@@ -2,7 +2,6 @@
 // The indices that expressions take in the fused loop: positions of consecutive keys, and integers per lane.
 #pragma once
 
-#include <fovea/core/counter_random.hpp>
 #include <fovea/kernel/math.hpp>
 
 #include <algorithm>
@@ -269,21 +268,6 @@ FOVEA_INLINE auto sqrt(I const& i) {
 template <lane_indices I>
 FOVEA_INLINE auto erf(I const& i) {
     return erf(i.to_real());
-}
-
-/// One random number per lane, whichever of the indices differ from lane to lane.
-template <class... Index>
-    requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...))
-auto uniform_of_pair(Index const&... at) {
-    using any = decltype((spread(at) + ...));  // integers per lane
-    alignas(64) auto lane = lanes_of<typename any::real::value_type, typename any::real::architecture>::stored(any(0).to_real());
-    auto const element = [](auto const& index, std::size_t i) {
-        if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>) return static_cast<index_t>(spread(index).array()[i]);
-        else return static_cast<index_t>(index);
-    };
-    for (std::size_t i = 0; i < lane.size(); ++i)
-        lane[i] = static_cast<typename any::real::value_type>(fovea::uniform_of_pair(element(at, i)...));
-    return any::real::load(lane.data());
 }
 
 /// select with a condition per lane: integers stay integers where both sides are, anything else is real.

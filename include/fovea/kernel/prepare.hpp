@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/words.hpp>
 
 namespace fovea::kernel {
 
@@ -23,40 +24,117 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
     }
 }
 
-/// Rows of features through a body, side by side: to[f * stride + i] = scale(i) * body(row i)[f] for i < count, and
-/// zeros up to `room`. `row(i)` is the pointer to a row, `base(i)` what names mean there. Rows are asked for ahead of
-/// their use as far as there are any, `present` in all.
+/// Rows that come later, in the order of memory, asked for a few lines at a time.
+template <class Element, index_t Count>
+struct later_rows {
+    Element const* rows[Count];
+    index_t bytes;  // of a row
+    index_t row = 0, byte = 0;
+
+    FOVEA_INLINE void ask(index_t lines) {
+        for (; lines > 0 && row < Count; --lines) {
+            __builtin_prefetch(reinterpret_cast<char const*>(rows[row]) + byte);
+            byte += 64;
+            if (byte < bytes) continue;
+            byte = 0;
+            ++row;
+        }
+    }
+};
+
+/// As many rows as a pack has lanes, side by side: to[c * stride + i] = column c of row i. `load(i, c, left)` are the
+/// columns from c on of row i as a pack, of which `left` are there; `ask` is called in between.
+template <class T, class Arch, class Load, class Ask>
+FOVEA_INLINE void transpose_rows(Load const& load, Ask const& ask, index_t columns, T* to, index_t stride) {
+    using vector = pack<T, Arch>;
+    auto const some = [&](index_t first, index_t left) FOVEA_LAMBDA {
+        vector block[vector::lanes];
+        for (index_t i = 0; i < vector::lanes; ++i) block[i] = load(i, first, left);
+        ask();
+        lanes_of<T, Arch>::transpose(block);
+        T* const column = to + first * stride;
+        if (left >= vector::lanes)
+            for (index_t c = 0; c < vector::lanes; ++c) block[c].store(column + c * stride);
+        else
+            for (index_t c = 0; c < left; ++c) block[c].store(column + c * stride);
+    };
+    index_t c = 0;
+    for (; c + vector::lanes <= columns; c += vector::lanes) some(c, vector::lanes);
+    if (c < columns) some(c, columns - c);
+}
+
+/// Calls f(first) for each pack of rows up to `room`. Where what comes behind a column is overwritten by the next pack of
+/// rows, the last rows are the first.
+template <index_t Lanes, class F>
+FOVEA_INLINE void for_packs_of_rows(index_t room, index_t stride, F const& f) {
+    if (stride % Lanes == 0)
+        for (index_t first = 0; first < room; first += Lanes) f(first);
+    else
+        for (index_t first = (room - 1) / Lanes * Lanes; first >= 0; first -= Lanes) f(first);
+}
+
+/// Scales of rows that are 1.
+struct unscaled {};
+
+/// Rows of features through a body, side by side: to[f * stride + i] = scale(i) * body(row i)[f] for i < count, and the
+/// last row again up to `room`, rounded up to whole packs; behind the last column there is room for a pack. `row(i)` is the
+/// pointer to a row, `base(i)` what names mean there. Rows are asked for ahead of their use as far as there are any,
+/// `present` in all.
 template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
 FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale, index_t count,
                                      index_t room, index_t present, index_t features, T* to, index_t stride) {
     using vector = pack<T, Arch>;
-    using lanes = lanes_of<T, Arch>;
     using element = std::remove_cvref_t<decltype(*row(0))>;
-    constexpr index_t ahead = vector::lanes;
-    for (index_t first = 0; first < room; first += vector::lanes) {
-        index_t const rows = std::min<index_t>(count - first, vector::lanes);
-        index_t const kept = std::min<index_t>(room - first, vector::lanes);
-        for (index_t f = 0; f < features; f += vector::lanes) {
-            vector block[vector::lanes];
-            for (index_t i = 0; i < vector::lanes; ++i) {
-                if (first + i + ahead < present) __builtin_prefetch(row(first + i + ahead) + f);
-                if (i >= rows) {
-                    block[i] = vector(T{0});
-                } else if constexpr (std::is_same_v<Body, q_t> || std::is_same_v<Body, k_t>) {
-                    block[i] = load_as<T, Arch>(row(first + i) + f, features - f) * vector(scale(first + i));
-                } else {
-                    feature_environment<T, Arch, element, element, std::remove_cvref_t<decltype(base(0))>> const here{
-                        base(first + i), row(first + i), row(first + i), f, features - f};
-                    block[i] = as_pack<T, Arch>(evaluate(body, here)) * vector(scale(first + i));
-                }
-            }
-            lanes::transpose(block);
-            for (index_t c = 0; c < std::min(features - f, vector::lanes); ++c) {
-                if (kept == vector::lanes) block[c].store(to + (f + c) * stride + first);
-                else lanes::store(block[c], to + (f + c) * stride + first, kept);
-            }
+    constexpr bool plain = std::is_same_v<Body, q_t> || std::is_same_v<Body, k_t>;
+    constexpr bool scales = !std::is_same_v<Scales, unscaled>;
+    constexpr index_t bytes = static_cast<index_t>(sizeof(element)), lines = vector::lanes * vector::lanes * bytes / 64;
+    for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
+        auto const source = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
+        element const* from[vector::lanes];
+        vector factor[scales ? vector::lanes : 1];
+        later_rows<element, vector::lanes> later{{}, features * bytes};
+        if (first + vector::lanes >= present) later.row = vector::lanes;
+        for (index_t i = 0; i < vector::lanes; ++i) {
+            from[i] = row(source(i));
+            if constexpr (scales) factor[i] = vector(scale(source(i)));
+            if (later.row == 0) later.rows[i] = row(std::min(first + i + 2 * vector::lanes, present - 1));
         }
-    }
+        auto const load = [&](index_t i, index_t f, index_t left) FOVEA_LAMBDA {
+            auto const value = [&]() FOVEA_LAMBDA {
+                if constexpr (plain) return load_as<T, Arch>(from[i] + f, left);
+                else {
+                    feature_environment<T, Arch, element, element, std::remove_cvref_t<decltype(base(0))>> const here{
+                        base(source(i)), from[i], from[i], f, left};
+                    return as_pack<T, Arch>(evaluate(body, here));
+                }
+            }();
+            if constexpr (scales) return value * factor[i];
+            else return value;
+        };
+        transpose_rows<T, Arch>(load, [&]() FOVEA_LAMBDA { later.ask(lines); }, features, to + first, stride);
+    });
+}
+
+/// Rows of words side by side, as transpose_features has it: to[w * stride + i] = words of row(i)[w].
+template <class Arch, class Rows>
+FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, index_t present, index_t features, float* to,
+                                  index_t stride) {
+    using vector = pack<float, Arch>;
+    constexpr index_t lines = vector::lanes * vector::lanes * 4 / 64;
+    for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
+        bfloat16 const* from[vector::lanes];
+        later_rows<bfloat16, vector::lanes> later{{}, features * 2};
+        if (first + vector::lanes >= present) later.row = vector::lanes;
+        for (index_t i = 0; i < vector::lanes; ++i) {
+            from[i] = row(std::min(first + i, count - 1));
+            if (later.row == 0) later.rows[i] = row(std::min(first + i + 2 * vector::lanes, present - 1));
+        }
+        auto const load = [&](index_t i, index_t w, index_t left) FOVEA_LAMBDA {
+            if (left >= vector::lanes) return word_arithmetic<Arch>::load(from[i] + 2 * w);
+            return word_arithmetic<Arch>::load(from[i] + 2 * w, features - 2 * w);
+        };
+        transpose_rows<float, Arch>(load, [&]() FOVEA_LAMBDA { later.ask(lines); }, words_of(features), to + first, stride);
+    });
 }
 
 /// True where n numbers and their products with others like them stay clear of the ends of the range of T:

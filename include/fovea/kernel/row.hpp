@@ -5,7 +5,9 @@
 #include <fovea/kernel/math.hpp>
 #include <fovea/spec/row.hpp>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <tuple>
 
 namespace fovea::kernel {
@@ -111,12 +113,8 @@ struct packed_row {
         static_assert(row_room<T>::size % width == 0);
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
-            if (!(vector::load(scores + p * width) >= vector(limit)).any()) continue;
-            if (count + width > room.size) return *this;
-            for (index_t i = p * width; i < (p + 1) * width; ++i) {  // without a branch that depends on a score
-                room.scores[count] = scores[i];
-                count += scores[i] >= limit;
-            }
+            count += lanes::keep_from(limit, vector::load(scores + p * width), room.scores + count);
+            if (count > room.size) return *this;
         }
         index_t const filled = (count + width - 1) / width;
         while (count < filled * width) room.scores[count++] = excluded<T>;
@@ -131,6 +129,27 @@ struct packed_row {
             greatest = greater(greatest, select(score == vector(excluded<T>), score, vector(f(score))));
         }
         return lanes::max(greatest);
+    }
+
+    /// The kth greatest of the greatest scores of the lanes, each of which is another key's.
+    T reached_by(index_t k) const {
+        if (k < 1 || k > width) return excluded<T>;
+        auto greatest = lanes::stored(lane_max());
+        std::nth_element(greatest.begin(), greatest.begin() + (k - 1), greatest.end(), std::greater<>{});
+        return greatest[static_cast<std::size_t>(k - 1)];
+    }
+
+    /// Where no score of a pack reaches the limit, f is not computed.
+    template <class F>
+    FOVEA_INLINE void map_from(T limit, F f) const {
+        T* const at = scores;
+        vector const none(T{0});
+        for (index_t p = 0; p < packs; ++p) {
+            auto const score = vector::load(at + p * width);
+            auto const stays_out = score < vector(limit) || score == vector(excluded<T>);
+            if ((!stays_out).any()) select(stays_out, none, vector(f(score))).store(at + p * width);
+            else none.store(at + p * width);
+        }
     }
 
 private:

@@ -19,6 +19,7 @@
 #pragma GCC diagnostic pop
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
@@ -30,8 +31,8 @@ using integer_like = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64
 
 template <class Arch>
 struct xsimd_arch;
-template <>
-struct xsimd_arch<arch::avx512> {
+template <std::derived_from<arch::avx512> Arch>
+struct xsimd_arch<Arch> {
     using type = xsimd::avx512bw;
 };
 template <>
@@ -59,9 +60,9 @@ struct simd {
     /// a * b + c in one instruction where there is one: for AVX-512 and AArch64, xsimd 8.1 multiplies and adds.
     FOVEA_INLINE static vector fma(vector const& a, vector const& b, vector const& c) {
 #if defined(__x86_64__)
-        if constexpr (std::is_same_v<Arch, arch::avx512> && sizeof(T) == 4)
+        if constexpr (std::derived_from<Arch, arch::avx512> && sizeof(T) == 4)
             return _mm512_fmadd_ps(a.data, b.data, c.data);
-        else if constexpr (std::is_same_v<Arch, arch::avx512>) return _mm512_fmadd_pd(a.data, b.data, c.data);
+        else if constexpr (std::derived_from<Arch, arch::avx512>) return _mm512_fmadd_pd(a.data, b.data, c.data);
         else
 #elif defined(__aarch64__)
         if constexpr (std::is_same_v<Arch, arch::neon> && sizeof(T) == 4) return vfmaq_f32(c.data, a.data, b.data);
@@ -84,6 +85,13 @@ struct simd {
     FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }
     FOVEA_INLINE static vector sqrt(vector const& a) { return xsimd::sqrt(a); }
     FOVEA_INLINE static bool any(mask const& m) { return xsimd::any(m); }
+    FOVEA_INLINE static void hold(vector& a) {
+#if defined(__x86_64__)
+        asm("" : "+v"(a.data));
+#elif defined(__aarch64__)
+        asm("" : "+w"(a.data));
+#endif
+    }
 
     /// The bits of a number as an integer, and back.
     FOVEA_INLINE static integers as_integers(vector const& a) {
@@ -147,6 +155,7 @@ struct simd<T, arch::emulated<Bytes, Registers>> {
             if (lane) return true;
         return false;
     }
+    static void hold(vector&) {}
     static integers as_integers(vector const& a) { return std::bit_cast<integers>(a); }
     static vector as_reals(integers const& a) { return std::bit_cast<vector>(a); }
     static mask as_mask(mask const& m) { return m; }

@@ -50,7 +50,8 @@ struct entmax15_t : stage<role::normalizer> {
                 all = false;
             }
         }
-        row.map([&](auto s_j) __attribute__((always_inline)) { return operations::square::apply(excess(s_j)); });
+        row.map_from(greatest + 2 * tau,
+                     [&](auto s_j) __attribute__((always_inline)) { return operations::square::apply(excess(s_j)); });
     }
 };
 inline constexpr entmax15_t entmax15{};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/expr/operations.hpp>
 #include <fovea/spec/pipe.hpp>
 
 #include <cmath>
@@ -22,24 +23,27 @@ namespace fovea {
 struct softmax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "softmax";
     static constexpr bool excluded_vanish = true;  // exp(-inf) is 0
+    static constexpr bool takes_lanes = true;
     static constexpr double slack = 8;             // exp(8) leaves room in float32 sums of 2^100 keys
 
     template <class T>
     struct state {
-        T max = excluded<T>;
-        T sum = 0;
+        T max = excluded<number_of<T>>;
+        T sum = T(0);
     };
 
     template <class T, class Row>
     static constexpr T fold(state<T>& s, Row const& row) {
-        T rescale = 1;
+        using operations::select;
+        using number = number_of<T>;
+        T rescale = T(1);
         if (row.any_above(s.max + T(slack))) {  // also for the first keys: any score is above -inf
             T const before = s.max;
-            s.max = row.max();
+            s.max = operations::max::apply(before, row.max());
             rescale = factor(before, s.max);
         }
-        T const scale = is_huge(s.max) ? T(1) : std::numbers::log2e_v<T>;
-        T const shift = s.max == excluded<T> ? T(0) : s.max * scale;
+        T const scale = select::apply(is_huge(s.max), T(1), T(std::numbers::log2e_v<number>));
+        T const shift = select::apply(s.max == T(excluded<number>), T(0), T(s.max * scale));
         T const added = row.map_and_sum([scale, shift](auto s_j) __attribute__((always_inline)) {
             using std::exp2;
             using std::fma;
@@ -60,28 +64,31 @@ struct softmax_t : stage<role::normalizer> {
 
     template <class T>
     static constexpr T finish(state<T> const& s) {
-        return s.sum == 0 ? T(0) : T(1) / s.sum;
+        return operations::select::apply(s.sum == T(0), T(0), T(T(1) / s.sum));
     }
 
     template <class T>
     static T log_sum(state<T> const& s) {
-        return s.sum == 0 ? excluded<T> : s.max + std::log(s.sum);
+        return operations::select::apply(s.sum == T(0), T(excluded<number_of<T>>), T(s.max + operations::log::apply(s.sum)));
     }
 
 private:
     /// Whether a score is so great that any other is equal to it or too far from it to matter, in whatever base: then
     /// 2 is the base, since what is rounded off the product with log2 e would exceed the range of exponents.
     template <class T>
-    static constexpr bool is_huge(T score) {
-        constexpr T limit = 64 / std::numeric_limits<T>::epsilon();  // above, neighbours are 64 apart
-        return score > limit || score < -limit;
+    static constexpr auto is_huge(T score) {
+        constexpr auto limit = 64 / std::numeric_limits<number_of<T>>::epsilon();  // above, neighbours are 64 apart
+        return score > T(limit) || score < T(-limit);
     }
     /// What weights relative to one maximum are worth relative to another; exponents are rounded as in fold.
     template <class T>
     static constexpr T factor(T from, T to) {
-        if (from == excluded<T>) return T(0);
-        if (is_huge(from) || is_huge(to)) return std::exp2(from - to);
-        return std::exp2(from * std::numbers::log2e_v<T> - to * std::numbers::log2e_v<T>);
+        using std::exp2;
+        using number = number_of<T>;
+        if (!any_lane(!(from == T(excluded<number>)))) return T(0);
+        T const scale = T(std::numbers::log2e_v<number>);
+        T const distance = operations::select::apply(is_huge(from) || is_huge(to), T(from - to), T(from * scale - to * scale));
+        return operations::select::apply(from == T(excluded<number>), T(0), T(exp2(distance)));
     }
 };
 inline constexpr softmax_t softmax{};

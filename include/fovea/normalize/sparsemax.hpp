@@ -47,8 +47,9 @@ struct sparsemax_t : stage<role::normalizer> {
                 all = false;
             }
         }
-        row.map([greatest, tau](auto s_j)
-                    __attribute__((always_inline)) { return operations::max::apply(T(0), (s_j - greatest) - tau); });
+        row.map_from(greatest + tau, [greatest, tau](auto s_j) __attribute__((always_inline)) {
+            return operations::max::apply(T(0), (s_j - greatest) - tau);
+        });
     }
 };
 inline constexpr sparsemax_t sparsemax{};

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace fovea {
 
@@ -13,9 +14,9 @@ namespace fovea {
 ///
 ///     w_j = exp(s_j) / sum_{k in top} exp(s_k) for the k keys with the greatest scores, else 0
 ///
-/// Needs all scores of a row: the kth greatest is searched between the least and the greatest, by halves, about ten
-/// passes over the row. Ties go to the lowest positions. With fewer keys than k it is softmax; a query that sees no key
-/// gets zeros.
+/// Needs all scores of a row: those that the kth greatest of a few maxima shows to be needless are set aside, and among
+/// the others the kth greatest is searched by halves. Ties go to the lowest positions. With fewer keys than k it is
+/// softmax; a query that sees no key gets zeros.
 /// Source: Gupta et al. 2021, section 2.
 struct top_k_softmax_t : stage<role::normalizer> {
     index_t k = 1;
@@ -28,21 +29,29 @@ struct top_k_softmax_t : stage<role::normalizer> {
         using T = typename Row::value_type;
         T const greatest = row.max();
         if (greatest == excluded<T> || k <= 0) return row.map([](auto s_j) { return s_j - s_j; });
-        T const limit = least_kept(row, greatest);
-        T const sum = row.map_and_sum([=](auto s_j) __attribute__((always_inline)) {
+        row_room<T> room;
+        Row few = row.at_least(row.reached_by(k), room);
+        auto const [limit, kept] = least_kept(few, greatest);
+        if (kept > k) {
+            exclude_highest(row, limit, kept - k);
+            few = row.at_least(limit, room);
+        }
+        auto const weight = [greatest](auto const& s_j) __attribute__((always_inline)) {
+            return operations::exp::apply(s_j - greatest);
+        };
+        T const share = T(1) / few.sum([least = limit, weight](auto const& s_j) __attribute__((always_inline)) {
             using V = std::remove_cvref_t<decltype(s_j)>;
-            V const weight = operations::exp::apply(s_j - greatest);
-            return operations::select::apply(operations::less::apply(s_j, limit), V(T(0)), weight);
+            return operations::select::apply(operations::less::apply(s_j, least), V(T(0)), V(weight(s_j)));
         });
-        row.rescale(T(1) / sum);
+        row.map_from(limit, [=](auto s_j) __attribute__((always_inline)) { return weight(s_j) * share; });
     }
 
 private:
-    /// The kth greatest score, the least one where there are fewer; equal ones beyond k are excluded from the row.
+    /// The kth greatest score, the least one where there are fewer, and how many reach it.
     template <class Row, class T>
-    T least_kept(Row const& row, T greatest) const {
+    std::pair<T, index_t> least_kept(Row const& row, T greatest) const {
         T low = -row.max_of([](auto const& s_j) __attribute__((always_inline)) { return -s_j; });
-        if (count_from(row, low) <= k) return low;
+        if (index_t const all = count_from(row, low); all <= k) return {low, all};
         T limit = greatest;  // above the kth greatest as long as too few are kept; low is below it
         index_t kept = count_from(row, limit);
         while (kept < k) {
@@ -58,8 +67,7 @@ private:
                 kept = reached;
             }
         }
-        if (kept > k) exclude_highest(row, limit, kept - k);
-        return limit;
+        return {limit, kept};
     }
     /// How many scores are not less than one.
     template <class Row, class T>

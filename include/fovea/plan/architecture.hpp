@@ -14,6 +14,11 @@ struct avx512 {
     static constexpr int registers = 32;
 };
 
+/// The same with products of pairs of bfloat16.
+struct avx512_bf16 : avx512 {
+    static constexpr std::string_view name = "avx512_bf16";
+};
+
 /// x86-64 with AVX2 and FMA: 32-byte vectors, 16 registers.
 struct avx2 {
     static constexpr std::string_view name = "avx2";
@@ -44,7 +49,11 @@ struct emulated {
 };
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#if defined(__AVX512BF16__)
+using best = avx512_bf16;
+#else
 using best = avx512;
+#endif
 #elif defined(__AVX2__) && defined(__FMA__)
 using best = avx2;
 #elif defined(__SSE2__)

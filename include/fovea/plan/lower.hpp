@@ -8,8 +8,8 @@
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/factor.hpp>
 
-#include <boost/hana/at.hpp>
 #include <boost/hana/append.hpp>
+#include <boost/hana/at.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/size.hpp>
 #include <boost/hana/tuple.hpp>
@@ -74,8 +74,7 @@ inline constexpr bool worth_hoisting = false;
 template <class Operation, class... Children>
 inline constexpr bool worth_hoisting<node<Operation, Children...>> = (worth_hoisting<Children> || ...);
 template <class T, int Rank, class... Indices>
-inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> =
-    std::is_floating_point_v<T>;
+inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> = std::is_floating_point_v<T>;
 template <class Body>
 inline constexpr bool worth_hoisting<node<operations::sum, Body>> = true;
 
@@ -84,13 +83,19 @@ inline constexpr bool is_row_term = of_query_side<E> && worth_hoisting<E> && !is
 template <class E>
 inline constexpr bool is_key_term = has_sum<E> && !uses<E, q_t, q_idx_t, edge_t, score_t> && !is_condition<E>;
 
+template <class E>
+inline constexpr bool is_sum_of_tanh = false;
+template <class Body>
+inline constexpr bool is_sum_of_tanh<node<operations::sum, Body>> = is_scaled_tanh<Body>;
+
 // --- collecting ---
 
 /// True where two parts of this type are the same part: nothing in them is known only at run time.
 template <class Part>
 inline constexpr bool always_equal = false;
 template <class Q, class K, class Scale>
-inline constexpr bool always_equal<product_term<Q, K, Scale>> = is_stateless<Q> && is_stateless<K> && is_stateless<Scale>;
+inline constexpr bool always_equal<product_term<Q, K, Scale>> =
+    is_stateless<Q> && is_stateless<K> && is_stateless<Scale>;
 template <class Body, class Factored>
 inline constexpr bool always_equal<pairwise_term<Body, Factored>> = is_stateless<Body>;
 template <class E>
@@ -141,6 +146,17 @@ constexpr auto lower(E const& e, Parts const& found = {}) {
         return detail::collect<part::row_term>(found, single_term<E>{e});
     } else if constexpr (detail::is_key_term<E>) {
         return detail::collect<part::key_term>(found, single_term<E>{e});
+    } else if constexpr (detail::is_sum_of_tanh<E>) {
+        auto const& body = get<0>(e);
+        auto const shared = sum(shared_part(body));
+        auto const a =
+            detail::collect<part::row_term>(found, single_term<std::remove_const_t<decltype(shared)>>{shared});
+        auto const rest = rest_of_pair(body);
+        auto const factors = factor_rest(body);
+        using term = pairwise_term<std::remove_const_t<decltype(rest)>, std::remove_const_t<decltype(factors)>>;
+        auto const b = detail::collect<part::pairwise>(a.parts, term{rest, factors});
+        auto const both = make_node<operations::plus>(a.pointwise, b.pointwise);
+        return lowered<std::remove_const_t<decltype(both)>, decltype(b.parts)>{both, b.parts};
     } else if constexpr (is_node_of<operations::sum, E>) {
         using body = std::remove_cvref_t<decltype(get<0>(e))>;
         auto const factors = factor(get<0>(e));
@@ -172,13 +188,11 @@ inline constexpr index_t count_of = static_cast<index_t>(decltype(hana::size(std
 
 /// The packed copies of the keys that the pairwise terms need: one for each factor of the key.
 template <class Pairs>
-inline constexpr index_t key_factors_of = hana::unpack(Pairs{}, [](auto const&... pair) {
-    return (index_t{0} + ... + count_of<decltype(pair.factors.keys)>);
-});
+inline constexpr index_t key_factors_of = hana::unpack(
+    Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + count_of<decltype(pair.factors.keys)>); });
 template <class Pairs>
-inline constexpr index_t query_factors_of = hana::unpack(Pairs{}, [](auto const&... pair) {
-    return (index_t{0} + ... + count_of<decltype(pair.factors.queries)>);
-});
+inline constexpr index_t query_factors_of = hana::unpack(
+    Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + count_of<decltype(pair.factors.queries)>); });
 
 /// True where one of the terms has a value for each query head, not only for each key.
 template <class Tuple>

@@ -5,6 +5,7 @@
 #include <fovea/spec/concepts.hpp>
 
 #include <type_traits>
+#include <utility>
 
 namespace fovea::plan {
 
@@ -28,6 +29,11 @@ struct normalizing {
     static constexpr bool streams = streaming_normalizer<of_row>;
     static constexpr bool elementwise = elementwise_normalizer<of_row> && !streams && !selects;
     static constexpr bool whole_row = !selects && !streams && !elementwise;
+    /// True where one call can take many rows, a row in each lane.
+    static constexpr bool takes_lanes = elementwise || [] {
+        if constexpr (streams && requires { of_row::takes_lanes; }) return of_row::takes_lanes;
+        else return false;
+    }();
 
     /// Scores become weights; the factor for what was accumulated before them.
     template <class Row>
@@ -44,6 +50,12 @@ struct normalizing {
             n.normalize(row);
             return T{1};
         }
+    }
+
+    /// Two states of one row become one; the factors for what was accumulated with each.
+    static std::pair<T, T> merge(of_row const& n, state& s, state const& other) {
+        if constexpr (streams) return n.merge(s, other);
+        else return {T{1}, T{1}};
     }
 
     static T finish(of_row const& n, state const& s) {

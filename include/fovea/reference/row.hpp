@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <vector>
 
 namespace fovea::reference {
 
@@ -82,6 +84,17 @@ struct row {
         for (T const s : scores)
             if (s != excluded<T>) greatest = std::max(greatest, static_cast<T>(f(s)));
         return greatest;
+    }
+
+    T reached_by(index_t k) const {
+        if (k < 1 || k > size()) return excluded<T>;
+        std::vector<T> sorted(scores.begin(), scores.end());
+        std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end(), std::greater<>{});
+        return sorted[static_cast<std::size_t>(k - 1)];
+    }
+
+    void map_from(T limit, auto f) const {
+        for (T& s : scores) s = s == excluded<T> || s < limit ? T(0) : static_cast<T>(f(s));
     }
 
     index_t size() const { return static_cast<index_t>(scores.size()); }

@@ -13,11 +13,32 @@ namespace fovea {
 template <class T>
 inline constexpr T excluded = -std::numeric_limits<T>::infinity();
 
+/// The numbers that a value consists of: itself, or those of its lanes.
+template <class T>
+struct numbers_of {
+    using type = T;
+};
+template <class T>
+    requires requires { typename T::value_type; }
+struct numbers_of<T> {
+    using type = typename T::value_type;
+};
+template <class T>
+using number_of = typename numbers_of<T>::type;
+
+/// Whether a comparison holds, in any lane if it has lanes.
+constexpr bool any_lane(bool comparison) { return comparison; }
+template <class Mask>
+    requires requires(Mask const& m) { m.any(); }
+constexpr bool any_lane(Mask const& comparison) {
+    return comparison.any();
+}
+
 /// Where a normalizer may keep the few scores of a row that matter to it; a whole number of vectors of any width.
 template <class T>
 struct row_room {
     static constexpr index_t size = 256;
-    alignas(64) T scores[size];
+    alignas(64) T scores[size + 16];  // a vector may be written behind the last score
 };
 
 /// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
@@ -32,10 +53,15 @@ struct row_room {
 ///     row.max_of(f)          the greatest f(s) of the scores, which stay; excluded when no pair takes part
 ///     row.at_least(s, room)  the scores that are not less than s, as a row without keys; the row itself where they
 ///                            may be more than the room holds
+///     row.reached_by(k)      a score that at least k keys reach, near the kth greatest; excluded where none is known
+///     row.map_from(s, f)     the scores that are not less than s become weights by f, all others 0
 ///     row.rescale(x)         every weight times x
 ///     row.size(), row[i]     single scores, for algorithms over whole rows; row.key(i) their keys
 ///
 /// f is generic: it takes a number or a batch of them.
+///
+/// A streaming normalizer with `takes_lanes` may be given many rows at once, a row in each lane: then value_type is a
+/// vector, and the row has max, any_above (of any row), map, map_and_sum and rescale.
 template <class R>
 concept score_row = requires(R row, index_t i, row_room<typename R::value_type> room) {
     typename R::value_type;
@@ -52,6 +78,8 @@ concept score_row = requires(R row, index_t i, row_room<typename R::value_type> 
     row.sums([](auto s) { return std::array<decltype(s), 2>{s, s}; });
     row.max_of([](auto s) { return s; });
     { row.at_least(typename R::value_type{}, room) } -> std::same_as<R>;
+    { row.reached_by(i) } -> std::convertible_to<typename R::value_type>;
+    row.map_from(typename R::value_type{}, [](auto s) { return s; });
 };
 
 /// A score and the position of the key that has it.
@@ -76,6 +104,8 @@ struct row_archetype {
     auto sums(auto f) const { return f(T{}); }
     row_archetype at_least(T, row_room<T>&) const { return *this; }
     T max_of(auto f) const { return static_cast<T>(f(T{})); }
+    T reached_by(index_t) const { return T{}; }
+    void map_from(T, auto f) const { static_cast<void>(f(T{})); }
     index_t size() const { return 0; }
     T& operator[](index_t i) const { return scores[i]; }
     index_t key(index_t i) const { return i; }

@@ -14,6 +14,20 @@ struct lanes_of<T, arch::avx2> : generic_lanes<T, arch::avx2> {
     using vector = pack<T, arch::avx2>;
     static constexpr index_t count = vector::lanes;
 
+    /// Two vectors become one at each step: sums of two, then of four neighbours, then of the halves.
+    FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
+        __m256 pairs[4], fours[2];
+        for (int i = 0; i < 4; ++i) {
+            auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;
+            pairs[i] = _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        }
+        for (int i = 0; i < 2; ++i)
+            fours[i] = _mm256_add_ps(_mm256_shuffle_ps(pairs[2 * i], pairs[2 * i + 1], 0x44),
+                                     _mm256_shuffle_ps(pairs[2 * i], pairs[2 * i + 1], 0xee));
+        return {_mm256_add_ps(_mm256_permute2f128_ps(fours[0], fours[1], 0x20),
+                              _mm256_permute2f128_ps(fours[0], fours[1], 0x31))};
+    }
+
     /// Pairs of rows are interleaved by one element, then by two, then halves are exchanged.
     FOVEA_INLINE static void transpose(vector (&rows)[count]) {
         __m256 pairs[8], fours[8];

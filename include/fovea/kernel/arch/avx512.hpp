@@ -4,13 +4,15 @@
 
 #include <fovea/kernel/lanes.hpp>
 
+#include <bit>
+
 #if defined(__x86_64__)
 
 namespace fovea::kernel {
 
-template <class T>
-struct lanes_of<T, arch::avx512> : generic_lanes<T, arch::avx512> {
-    using vector = pack<T, arch::avx512>;
+template <class T, std::derived_from<arch::avx512> Arch>
+struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
+    using vector = pack<T, Arch>;
     static constexpr bool single = sizeof(T) == 4;
     static constexpr index_t count = vector::lanes;
 
@@ -44,11 +46,27 @@ struct lanes_of<T, arch::avx512> : generic_lanes<T, arch::avx512> {
         if constexpr (single) _mm512_mask_storeu_ps(to, first(n), a.value.data);
         else _mm512_mask_storeu_pd(to, first(n), a.value.data);
     }
+    FOVEA_INLINE static index_t keep_from(T limit, vector const& a, T* to) {
+        if constexpr (single) {
+            auto const kept = _mm512_cmp_ps_mask(a.value.data, _mm512_set1_ps(limit), _CMP_GE_OQ);
+            _mm512_storeu_ps(to, _mm512_maskz_compress_ps(kept, a.value.data));
+            return std::popcount(static_cast<unsigned>(kept));
+        } else {
+            auto const kept = _mm512_cmp_pd_mask(a.value.data, _mm512_set1_pd(limit), _CMP_GE_OQ);
+            _mm512_storeu_pd(to, _mm512_maskz_compress_pd(kept, a.value.data));
+            return std::popcount(static_cast<unsigned>(kept));
+        }
+    }
     /// Pairs of rows are interleaved by one element, then by two; the quarters that come out stand in four by four
     /// order, which two rounds of exchanging quarters put right.
     FOVEA_INLINE static void transpose(vector (&rows)[count]) {
         if constexpr (single) transpose_singles(rows);
         else transpose_doubles(rows);
+    }
+    /// Two vectors become one at each step: sums of two, then of four neighbours, then of the quarters.
+    FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
+        if constexpr (single) return sum_each_single(rows);
+        else return generic_lanes<T, Arch>::sum_each(rows);
     }
     static constexpr bool scale_saturates = true;
     /// a - floor(a); 0 for infinities.
@@ -65,13 +83,29 @@ struct lanes_of<T, arch::avx512> : generic_lanes<T, arch::avx512> {
     FOVEA_INLINE static vector reciprocal(vector const& a) {
         if constexpr (single) {
             vector const estimate(_mm512_rcp14_ps(a.value.data));
-            return fma(estimate, fma(-a, estimate, vector(T{1})), estimate);
+            vector const error(_mm512_fnmadd_ps(a.value.data, estimate.value.data, vector(T{1}).value.data));
+            return fma(estimate, error, estimate);
         } else {
             return vector(T{1}) / a;
         }
     }
 
 private:
+    FOVEA_INLINE static vector sum_each_single(vector (&rows)[count]) {
+        __m512 pairs[8], fours[4];
+        for (int i = 0; i < 8; ++i) {
+            auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;
+            pairs[i] = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+        }
+        for (int i = 0; i < 4; ++i) {
+            auto const a = _mm512_castps_pd(pairs[2 * i]), b = _mm512_castps_pd(pairs[2 * i + 1]);
+            fours[i] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+        }
+        auto const quarters = [](__m512 a, __m512 b) FOVEA_LAMBDA {
+            return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+        };
+        return {quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3]))};
+    }
     FOVEA_INLINE static void transpose_singles(vector (&rows)[count]) {
         __m512 pairs[16], fours[16];
         for (int i = 0; i < 16; i += 2) {

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/driver/arena.hpp>
+#include <fovea/driver/coming_rows.hpp>
+#include <fovea/driver/operands.hpp>
+#include <fovea/kernel/lane_rows.hpp>
+#include <fovea/kernel/listed_values.hpp>
+#include <fovea/kernel/pairs.hpp>
+#include <fovea/kernel/reweigh.hpp>
+#include <fovea/plan/normalizing.hpp>
+
+#include <memory>
+#include <span>
+
+namespace fovea::driver {
+
+/// The key/value head of a query head, their quotient by the size of a group: by a product with its inverse, since a
+/// division would take longer than what is done with the result.
+class head_groups {
+public:
+    explicit head_groups(index_t size) : inverse_(((index_t{1} << 40) + size - 1) / size) {}
+    FOVEA_INLINE index_t operator()(index_t head) const { return (head * inverse_) >> 40; }
+
+private:
+    index_t inverse_;
+};
+
+/// The rows of one query, all heads side by side: from scores to the result.
+///
+/// Normalizers that take a row per lane are run on all heads at once, the others on one head after the other.
+template <class T, class Arch, class Recipe, class Operands>
+class listed_rows {
+    using normalizer_type = std::remove_const_t<decltype(Recipe::normalize)>;
+    using normalizing = plan::normalizing<normalizer_type, T>;
+    using state = typename normalizing::state;
+    using aggregator_type = std::remove_const_t<decltype(Recipe::aggregate)>;
+    using vector = kernel::pack<T, Arch>;
+    static constexpr index_t width = vector::lanes;
+    static constexpr bool selects = normalizing::selects && !Recipe::reweights && linear_aggregator<aggregator_type>;
+    static constexpr bool whole_rows = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
+                                    || (normalizing::selects && !selects);
+    static constexpr bool in_lanes =
+        normalizing::takes_lanes && !row_dependent_normalizer<normalizer_type> && !whole_rows && !Recipe::reweights;
+
+public:
+    listed_rows(Recipe const& recipe, Operands const& operands, kernel::head_lanes const& lanes, arena& memory,
+                index_t longest)
+        : recipe_(recipe), operands_(operands), lanes_(lanes) {
+        index_t const pairs = round_up(lanes.pairs(longest), width) + width, columns = operands.value_features();
+        bool const adjacent =
+            operands.group() == 1 && head_stride(operands.value) == columns && head_stride(operands.result) == columns;
+        together_ = adjacent ? lanes.heads : 1;
+        scores_ = memory.template take<T>(pairs);
+        before_ = memory.template take<T>(pairs);
+        row_ = memory.template take<T>(round_up(longest, width));
+        row_before_ = memory.template take<T>(round_up(longest, width));
+        keys_ = memory.template take<std::int32_t>(round_up(longest, width));
+        factors_ = memory.template take<T>(lanes.round(width) + width);
+        selected_ = memory.template take<index_t>(lanes.heads);
+        index_t const head_columns = round_up(together_ * columns, width);
+        auto* const head_of = memory.template take<kernel::integer_like<T>>(head_columns);
+        for (index_t c = 0; c < head_columns; ++c)
+            head_of[c] =
+                static_cast<kernel::integer_like<T>>(std::min(c / std::max<index_t>(columns, 1), together_ - 1));
+        head_of_ = head_of;
+    }
+
+    T* scores() const { return scores_; }  // (keys, head lanes), to be filled up to whole vectors
+
+    /// Normalizes the scores of a query and meets its weights with the values. `excluding`: a pair takes no part.
+    void finish(kernel::row_facts const& row, std::span<std::int32_t const> listed, bool excluding) const {
+        index_t const n = std::ssize(listed);
+        if (excluding) std::copy_n(scores_, lanes_.pairs(n), before_);
+        if constexpr (in_lanes) normalize_all(row, n);
+        else normalize_each(row, listed);
+        if constexpr (selects) copy_selected(row);
+        else if (excluding) meet_values<true>(row, listed);
+        else meet_values<false>(row, listed);
+    }
+
+private:
+    decltype(auto) normalizer(kernel::row_facts const& row) const {
+        return normalizer_of_row(recipe_.normalize, facts_of_row<T, Arch>{row});
+    }
+    static kernel::row_facts of_head(kernel::row_facts row, index_t head) {
+        row.head = head;
+        return row;
+    }
+
+    /// All heads at once, a row for each lane.
+    void normalize_all(kernel::row_facts const& row, index_t n) const {
+        using many = plan::normalizing<normalizer_type, vector>;
+        using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
+        index_t const round = lanes_.round(width),
+                      packs = lanes_.room < width ? (lanes_.pairs(n) + width - 1) / width : n;
+        for (index_t l = 0; l < round; l += width) {
+            typename many::state s;
+            static_cast<void>(many::fold(recipe_.normalize, s, rows{scores_ + l, packs, round, lanes_.room}));
+            vector(many::finish(recipe_.normalize, s)).store(factors_ + l);
+            if constexpr (requires { recipe_.normalize.log_sum(s); }
+                          && std::tuple_size_v<decltype(operands_.outputs)> > 0) {
+                auto const sums = kernel::lanes_of<T, Arch>::stored(many::log_sum(recipe_.normalize, s));
+                for (index_t h = l; h < std::min(l + width, lanes_.heads); ++h)
+                    show_log_sum(operands_.outputs, of_head(row, h), sums[static_cast<std::size_t>(h - l)]);
+            }
+        }
+    }
+
+    /// One head after the other, its scores side by side.
+    void normalize_each(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
+        index_t const n = std::ssize(listed), padded = round_up(n, width);
+        std::copy(listed.begin(), listed.end(), keys_);
+        std::fill(keys_ + n, keys_ + padded, n > 0 ? listed.back() : 0);
+        for (index_t h = 0; h < lanes_.heads; ++h) {
+            T* const scores = scores_ + h;
+            for (index_t e = 0; e < n; ++e) row_[e] = scores[lanes_.pairs(e)];
+            std::fill(row_ + n, row_ + padded, excluded<T>);
+            normalize_one(of_head(row, h), padded);
+            for (index_t e = 0; e < n; ++e) scores[lanes_.pairs(e)] = row_[e];
+        }
+    }
+
+    void normalize_one(kernel::row_facts const& row, index_t padded) const {
+        if constexpr (Recipe::reweights_rows) std::copy_n(row_, padded, row_before_);
+        state s{};
+        kernel::packed_row<T, Arch, typename normalizing::of_row, kernel::listed_keys> const weights{
+            row_, padded / width, {keys_}};
+        factors_[row.head] = T{1};
+        auto const& here = normalizer(row);
+        if constexpr (whole_rows) {
+            show_scores(operands_.outputs, row, weights);
+            normalizing::whole(here, s, weights);
+            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, row, weights);
+            for (index_t e = 0; e < padded && Recipe::reweights_rows; ++e)
+                if (row_before_[e] == excluded<T>) weights[e] = T{0};
+            show_weights(operands_.outputs, row, weights);
+        } else {
+            normalizing::fold(here, s, weights);
+            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, row, weights);
+            factors_[row.head] = normalizing::finish(here, s);
+        }
+        if constexpr (selects) selected_[row.head] = here.selected(s);
+        show_log_sum(operands_.outputs, row, normalizing::log_sum(here, s));
+    }
+
+    /// Weights met with values: all heads of a key in one row where they lie so, otherwise one head after the other.
+    template <bool Excluding>
+    void meet_values(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
+        index_t const columns = operands_.value_features();
+        for (index_t h = 0; h < lanes_.heads; h += together_) {
+            auto const value = [&](index_t e) FOVEA_LAMBDA {
+                return operands_.value.place(row.batch, key_head_(h), listed[static_cast<std::size_t>(e)], 0);
+            };
+            kernel::accumulate_listed<Excluding, T, Arch>(
+                recipe_.aggregate, {scores_ + h, before_ + h, factors_ + h, lanes_.room, std::ssize(listed)}, head_of_,
+                columns % width == 0, value, together_ * columns, operands_.result.place(row.batch, h, row.q_idx, 0));
+        }
+    }
+
+    void copy_selected(kernel::row_facts const& row) const {
+        using out = std::remove_cvref_t<decltype(operands_.result(0, 0, 0, 0))>;
+        for (index_t h = 0; h < lanes_.heads; ++h) {
+            out* const to = operands_.result.place(row.batch, h, row.q_idx, 0);
+            for (index_t c = 0; c < operands_.value_features(); ++c)
+                to[c] = selected_[h] < 0
+                          ? out{0}
+                          : static_cast<out>(*operands_.value.place(row.batch, key_head_(h), selected_[h], c));
+        }
+    }
+
+    Recipe const& recipe_;
+    Operands const& operands_;
+    kernel::head_lanes const& lanes_;
+    head_groups key_head_{operands_.group()};
+    index_t together_;                        // heads whose values, and results, are one row
+    T* scores_;                               // (keys, head lanes)
+    T* before_;                               // the same before they became weights
+    T* row_;                                  // (keys) of one head
+    T* row_before_;                           // (keys)
+    std::int32_t* keys_;                      // (keys), the last one repeated
+    T* factors_;                              // (round) of the weights of each head
+    index_t* selected_;                       // (heads)
+    kernel::integer_like<T> const* head_of_;  // (columns of a row) its head
+};
+
+}  // namespace fovea::driver

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products with keys where they lie: for so few queries that rearranging the keys would cost more than it saves.
+#pragma once
+
+#include <fovea/kernel/contract.hpp>
+#include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/upcoming.hpp>
+
+namespace fovea::kernel {
+
+/// Keys at equal distances, as they are.
+template <class T, class Arch, class Element>
+struct strided_keys {
+    using products = number_products;
+    Element const* first;
+    index_t stride;
+    upcoming next;
+
+    FOVEA_INLINE Element const* row(index_t i) const { return first + i * stride; }
+    FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t, index_t offset, index_t count) const {
+        return load_as<T, Arch>(row + offset, count);
+    }
+};
+
+/// Keys at equal distances, as words.
+template <class Arch>
+struct strided_words {
+    using products = word_products;
+    bfloat16 const* first;
+    index_t stride;
+    upcoming next;
+
+    FOVEA_INLINE bfloat16 const* row(index_t i) const { return first + i * stride; }
+    FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
+        return load_words<Arch>(row + offset, count);
+    }
+};
+
+/// Keys through a body; `place(i)` is the pointer to a row, `base(i)` what names mean there.
+template <class T, class Arch, class Body, class Places, class Bases>
+struct evaluated_keys {
+    using products = number_products;
+    Body const& body;
+    Places place;
+    Bases base;
+    upcoming next;
+
+    FOVEA_INLINE auto const* row(index_t i) const { return place(i); }
+    template <class Element>
+    FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t i, index_t offset, index_t count) const {
+        using vector = pack<T, Arch>;
+        feature_environment<T, Arch, Element, Element, std::remove_cvref_t<decltype(base(0))>> const here{
+            base(i), row, row, offset, count};
+        auto const value = as_pack<T, Arch>(evaluate(body, here));
+        if (count >= vector::lanes) return value;
+        return select(vector::iota() < vector(count), value, vector(T{0}));
+    }
+};
+
+/// contract_rows: products of a tile of queries with keys in place, features in lanes.
+///
+///     scores[r][k] = sum_f queries[r][f] * keys[k][f] for k < count, and some number up to the next whole vector
+///
+/// Keys that are words take queries as words, and what comes out is multiplied by a scale for each row.
+/// Two keys share each load of a query. Some features of the one are read, then of the other: memory is fastest where
+/// lines are asked for almost in order.
+template <int Rows, class T, class Arch, class Keys>
+[[gnu::noinline]] void contract_rows(T const* FOVEA_RESTRICT queries,  // (packs of features, Rows, lanes)
+                                     Keys const& keys, index_t count, index_t features,
+                                     T* FOVEA_RESTRICT scores,  // (Rows, count rounded up)
+                                     index_t row_stride, [[maybe_unused]] T const* scales = nullptr) {
+    using vector = pack<T, Arch>;
+    using products = typename Keys::products;
+    constexpr int lanes = static_cast<int>(vector::lanes);
+    constexpr int per_lane = products::scales ? 2 : 1, width = lanes * per_lane;  // features of a lane, of a pack
+    // Packs of one key, then of the other: as many as find room beside the sums.
+    constexpr int run = Arch::registers >= 32 ? (Rows <= 4 ? 8 : 4) : (Rows <= 2 ? 4 : 2);
+    for (index_t first = 0; first < count; first += lanes) {
+        vector sums[Rows][lanes];
+        for (int k = 0; k < lanes; k += 2) {
+            vector sum[2][Rows];
+            unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[0][r] = sum[1][r] = vector(T{0}); });
+            if (first + k < count) {
+                index_t const at[2] = {first + k, std::min(first + k + 1, count - 1)};
+                decltype(keys.row(0)) const row[2] = {keys.row(at[0]), keys.row(at[1])};
+                auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
+                    vector key[2][packs()];
+                    unrolled<2>([&](auto i) FOVEA_LAMBDA {
+                        ask<packs() * width>(keys.next, row[i] + f);
+                        unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
+                            key[i][p] = held(keys.features(row[i], at[i], f + p * width, left - p * width));
+                        });
+                    });
+                    unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
+                        unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
+                            auto const query =
+                                held(vector::load(queries + (f / per_lane + p * lanes) * Rows + r * lanes));
+                            unrolled<2>([&](auto i)
+                                            FOVEA_LAMBDA { sum[i][r] = products::add(key[i][p], query, sum[i][r]); });
+                        });
+                    });
+                };
+                index_t f = 0;
+                for (; f + run * width <= features; f += run * width)
+                    add(std::integral_constant<int, run>{}, f, run * width);
+                for (; f + run / 2 * width <= features; f += run / 2 * width)
+                    add(std::integral_constant<int, run / 2>{}, f, run / 2 * width);
+                for (; f < features; f += width) add(std::integral_constant<int, 1>{}, f, features - f);
+            }
+            unrolled<2>([&](auto i)
+                            FOVEA_LAMBDA { unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sums[r][k + i] = sum[i][r]; }); });
+        }
+        for (int r = 0; r < Rows; ++r) {
+            auto total = lanes_of<T, Arch>::sum_each(sums[r]);
+            if constexpr (products::scales) total = total * vector(scales[r]);
+            total.store(scores + r * row_stride + first);
+        }
+    }
+}
+
+}  // namespace fovea::kernel

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The random numbers of pairs, a vector of them at a time.
+#pragma once
+
+#include <fovea/core/counter_random.hpp>
+#include <fovea/kernel/positions.hpp>
+
+#include <concepts>
+#include <utility>
+
+namespace fovea::kernel {
+
+/// Integers per lane that are as wide as those of threefry and can be combined bit by bit.
+template <class T, class Arch>
+concept counts_in_lanes = sizeof(integer_like<T>) == 4 && requires(typename simd<T, Arch>::integers a) {
+    { (a ^ a) | (a & a) } -> std::convertible_to<typename simd<T, Arch>::integers>;
+};
+
+/// threefry with a counter and a key in each lane: the first of the two words.
+template <class T, class Arch>
+    requires counts_in_lanes<T, Arch>
+FOVEA_INLINE auto threefry(typename simd<T, Arch>::integers x, typename simd<T, Arch>::integers y,
+                           typename simd<T, Arch>::integers const& first,
+                           typename simd<T, Arch>::integers const& second) {
+    using bits = simd<T, Arch>;
+    using integers = typename bits::integers;
+    integers const keys[] = {first, second, integers(0x1BD11BDA) ^ first ^ second};
+    x = x + keys[0];
+    y = y + keys[1];
+    auto const round = [&](auto number) FOVEA_LAMBDA {
+        constexpr int rotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
+        constexpr int rotation = rotations[number % 8];
+        constexpr std::int32_t low = (std::int32_t{1} << rotation) - 1;
+        x = x + y;
+        y = (bits::template shift_left<rotation>(y) | (bits::template shift_right<32 - rotation>(y) & integers(low)))
+          ^ x;
+        if constexpr (constexpr int block = number / 4 + 1; number % 4 == 3) {
+            x = x + keys[block % 3];
+            y = y + (keys[(block + 1) % 3] + integers(block));
+        }
+    };
+    [&]<int... Round>(std::integer_sequence<int, Round...>)
+        FOVEA_LAMBDA { (round(std::integral_constant<int, Round>{}), ...); }(std::make_integer_sequence<int, 20>{});
+    return x;
+}
+
+/// One random number per lane, whichever of the indices differ from lane to lane.
+template <class... Index>
+    requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...))
+auto uniform_of_pair(Index const&... at) {
+    using any = decltype((spread(at) + ...));  // integers per lane
+    using real = typename any::real;
+    using T = typename real::value_type;
+    using bits = typename real::operations;
+    if constexpr (counts_in_lanes<T, typename real::architecture>) {
+        auto const lanes = [](auto const& index) {
+            if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>) return spread(index).value;
+            else return any(static_cast<std::int32_t>(static_cast<std::uint32_t>(index))).value;
+        };
+        auto const [seed, batch, head, query, key] = std::tuple(lanes(at)...);
+        auto const x =
+            threefry<T, typename real::architecture>(query, key, seed, bits::template shift_left<16>(batch) + head);
+        auto const upper = bits::template shift_right<9>(x) & typename bits::integers(0x7fffff);
+        return (any(upper).to_real() + real(T(0.5))) * real(T(0x1p-23));
+    } else {
+        alignas(64) auto lane = lanes_of<T, typename real::architecture>::stored(any(0).to_real());
+        auto const element = [](auto const& index, std::size_t i) {
+            if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>)
+                return static_cast<index_t>(spread(index).array()[i]);
+            else return static_cast<index_t>(index);
+        };
+        for (std::size_t i = 0; i < lane.size(); ++i)
+            lane[i] = static_cast<T>(fovea::uniform_of_pair(element(at, i)...));
+        return real::load(lane.data());
+    }
+}
+
+}  // namespace fovea::kernel

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Many rows of scores at once, a row for each lane: what normalizers see where the heads of a query lie side by side.
+#pragma once
+
+#include <fovea/kernel/groups.hpp>
+#include <fovea/spec/row.hpp>
+
+namespace fovea::kernel {
+
+/// Rows whose elements follow each other at a distance; where a vector holds several elements of each row, these are
+/// `period` lanes apart. Numbers of rows are vectors: the lanes of one row all have its number.
+template <class T, class Arch, class Normalize>
+struct lane_rows {
+    using vector = pack<T, Arch>;
+    using value_type = vector;
+    using groups = groups_of<T, Arch>;
+    static constexpr index_t width = vector::lanes;
+
+    T* scores;
+    index_t packs;   // vectors of these rows
+    index_t step;    // elements from one to the next
+    index_t period;  // lanes, a power of two
+
+    FOVEA_INLINE vector max() const {
+        return over_row(lane_max(), [](vector const& a, vector const& b) FOVEA_LAMBDA { return greater(a, b); });
+    }
+    FOVEA_INLINE bool any_above(vector const& limit) const { return (lane_max() > limit).any(); }
+
+    template <class F>
+    FOVEA_INLINE void map(F f) const {
+        for (index_t p = 0; p < packs; ++p) weight(f, scores + p * step);
+    }
+    template <class F>
+    FOVEA_INLINE vector map_and_sum(F f) const {
+        T* const from = scores;
+        vector even(T{0}), odd(T{0});
+        index_t p = 0;
+        for (; p + 2 <= packs; p += 2) {
+            even = even + weight(f, from + p * step);
+            odd = odd + weight(f, from + (p + 1) * step);
+        }
+        if (p < packs) even = even + weight(f, from + p * step);
+        return over_row(even + odd, [](vector const& a, vector const& b) FOVEA_LAMBDA { return a + b; });
+    }
+    FOVEA_INLINE void rescale(vector const& factor) const {
+        for (index_t p = 0; p < packs; ++p) (vector::load(scores + p * step) * factor).store(scores + p * step);
+    }
+
+private:
+    FOVEA_INLINE static vector greater(vector const& a, vector const& b) {
+        return {vector::operations::max(a.value, b.value)};
+    }
+    FOVEA_INLINE vector lane_max() const {
+        vector greatest(excluded<T>);
+        for (index_t p = 0; p < packs; ++p) greatest = greater(greatest, vector::load(scores + p * step));
+        return greatest;
+    }
+    /// Lanes of the same row meet, in an order that is the same for all of them.
+    template <class F>
+    FOVEA_INLINE vector over_row(vector all, F f) const {
+        for (index_t distance = width / 2; distance >= period; distance /= 2)
+            all = f(all, groups::rotated(all, distance));
+        return all;
+    }
+    template <class F>
+    FOVEA_INLINE vector weight(F const& f, T* at) const {
+        auto const score = vector::load(at);
+        vector w(f(score));
+        if constexpr (!requires { requires Normalize::excluded_vanish; })
+            w = select(score == vector(excluded<T>), vector(T{0}), w);
+        w.store(at);
+        return w;
+    }
+};
+
+}  // namespace fovea::kernel

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/kernel/accumulate.hpp>
+#include <fovea/kernel/groups.hpp>
+#include <fovea/kernel/storage.hpp>
+#include <fovea/spec/concepts.hpp>
+
+namespace fovea::kernel {
+
+/// Weights of listed keys: all heads of one key side by side, then those of the next.
+template <class T>
+struct listed_weights {
+    T const* weights;
+    T const* scores;   // what the weights were before: an excluded pair takes no part whatever its value
+    T const* factors;  // (heads) of the sums
+    index_t step;      // elements from key to key
+    index_t keys;
+};
+
+/// Values that lie one behind the other for some heads, met with the weights of these heads.
+///
+///     to[c] = factor(head of c) * sum_e weight(e, head of c) value(e)[c]
+///
+/// `head_of` holds the head of each column; `value(e)` is the first column of the eth key. One_head tells that no
+/// vector of columns belongs to several heads.
+template <bool Careful, bool One_head, int Vectors, class T, class Arch, class Aggregate, class Value, class Out>
+[[gnu::noinline]] void accumulate_listed(Aggregate const& aggregate, listed_weights<T> const& from,
+                                         integer_like<T> const* head_of, Value const& value, index_t column,
+                                         index_t columns, Out* to) {
+    using vector = pack<T, Arch>;
+    using integers = index_pack<T, Arch>;
+    using groups = groups_of<T, Arch>;
+    constexpr index_t width = vector::lanes;
+    index_t const head = head_of[column];
+    vector sum[Vectors];
+    integers lane[Vectors];
+    index_t heads[Vectors];
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+        sum[v] = vector(start_of<Aggregate, T>);
+        if constexpr (One_head) heads[v] = head_of[column + v * width];
+        else lane[v] = integers::load(head_of + column + v * width) - integers(head);
+    });
+    auto const spread = [&](T const* numbers, auto v) FOVEA_LAMBDA {  // a number of each head, to its columns
+        if constexpr (One_head) return vector(numbers[heads[v]]);
+        else return groups::permuted(vector::load(numbers + head), lane[v]);
+    };
+    for (index_t e = 0; e < from.keys; ++e) {
+        auto const* const row = value(e);
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+            auto const x = [&] {
+                if constexpr (Vectors == 1) return load_as<T, Arch>(row + column, columns - column);
+                else return load_as<T, Arch>(row + column + v * width, width);
+            }();
+            auto const next = aggregate_step(aggregate, sum[v], spread(from.weights + e * from.step, v), x);
+            if constexpr (Careful)
+                sum[v] = select(spread(from.scores + e * from.step, v) == vector(excluded<T>), sum[v], next);
+            else sum[v] = next;
+        });
+    }
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+        auto result = sum[v] * spread(from.factors, v);
+        if constexpr (!linear_aggregator<Aggregate>)
+            result = select(sum[v] == vector(start_of<Aggregate, T>), vector(T{0}), result);
+        store_as(result, to + column + v * width, columns - column - v * width);
+    });
+}
+
+/// The same for all columns, some vectors at a time.
+template <bool Careful, class T, class Arch, class Aggregate, class Value, class Out>
+FOVEA_INLINE void accumulate_listed(Aggregate const& aggregate, listed_weights<T> const& from,
+                                    integer_like<T> const* head_of, bool one_head, Value const& value, index_t columns,
+                                    Out* to) {
+    constexpr index_t width = pack<T, Arch>::lanes;
+    constexpr int wide = Careful ? 1 : Arch::registers / 8;
+    index_t c = 0;
+    if constexpr (!Careful)
+        for (; c + wide * width <= columns && head_of[c + wide * width - 1] - head_of[c] < width; c += wide * width) {
+            if (one_head)
+                accumulate_listed<Careful, true, wide, T, Arch>(aggregate, from, head_of, value, c, columns, to);
+            else accumulate_listed<Careful, false, wide, T, Arch>(aggregate, from, head_of, value, c, columns, to);
+        }
+    for (; c < columns; c += width)
+        accumulate_listed<Careful, false, 1, T, Arch>(aggregate, from, head_of, value, c, columns, to);
+}
+
+}  // namespace fovea::kernel

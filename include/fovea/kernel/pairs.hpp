@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lanes over pairs: all heads of one key side by side, then those of the next. What names mean there.
+#pragma once
+
+#include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/groups.hpp>
+
+namespace fovea::kernel {
+
+/// How many lanes the heads of one key take: a power of two, so that a lane's head is the same in every vector.
+struct head_lanes {
+    index_t heads;
+    index_t room = 1;  // lanes
+    int shift = 0;     // its logarithm
+
+    constexpr explicit head_lanes(index_t n) : heads(n) {
+        for (; room < n; room *= 2) ++shift;
+    }
+    constexpr index_t key(index_t pair) const { return pair >> shift; }
+    constexpr index_t head(index_t pair) const { return pair & (room - 1); }
+    constexpr index_t pairs(index_t keys) const { return keys << shift; }
+    /// Lanes after which both a vector and the heads begin anew.
+    constexpr index_t round(index_t vector_lanes) const { return std::max(room, vector_lanes); }
+};
+
+/// base + offset of each lane: exact for a base that no lane could hold, as edges have.
+template <class T, class Arch>
+struct near_positions {
+    using offsets = index_pack<T, Arch>;
+    using mask = lane_mask<T, Arch>;
+    index_t base;
+    offsets offset;
+
+    FOVEA_INLINE offsets spread() const { return offsets(base) + offset; }
+    FOVEA_INLINE pack<T, Arch> to_real() const { return pack<T, Arch>(base) + offset.to_real(); }
+    /// Lanes that are below a limit.
+    FOVEA_INLINE mask below(index_t limit) const {
+        return offset < offsets(std::clamp<index_t>(limit - base, -1, std::numeric_limits<std::int32_t>::max()));
+    }
+
+    FOVEA_INLINE friend near_positions operator+(near_positions const& a, std::integral auto b) {
+        return {a.base + static_cast<index_t>(b), a.offset};
+    }
+    FOVEA_INLINE friend near_positions operator+(std::integral auto b, near_positions const& a) { return a + b; }
+    FOVEA_INLINE friend near_positions operator-(near_positions const& a, std::integral auto b) {
+        return {a.base - static_cast<index_t>(b), a.offset};
+    }
+    FOVEA_INLINE friend offsets operator-(std::integral auto b, near_positions const& a) {
+        return offsets(static_cast<index_t>(b) - a.base) - a.offset;
+    }
+    FOVEA_INLINE friend offsets operator-(near_positions const& a) { return -a.spread(); }
+    FOVEA_INLINE friend mask operator<(near_positions const& a, std::integral auto b) {
+        return a.below(static_cast<index_t>(b));
+    }
+    FOVEA_INLINE friend mask operator<=(near_positions const& a, std::integral auto b) {
+        return a.below(static_cast<index_t>(b) + 1);
+    }
+    FOVEA_INLINE friend mask operator>(near_positions const& a, std::integral auto b) { return !(a <= b); }
+    FOVEA_INLINE friend mask operator>=(near_positions const& a, std::integral auto b) { return !(a < b); }
+    FOVEA_INLINE friend mask operator<(std::integral auto b, near_positions const& a) { return a > b; }
+    FOVEA_INLINE friend mask operator<=(std::integral auto b, near_positions const& a) { return a >= b; }
+    FOVEA_INLINE friend mask operator>(std::integral auto b, near_positions const& a) { return a < b; }
+    FOVEA_INLINE friend mask operator>=(std::integral auto b, near_positions const& a) { return a <= b; }
+};
+template <class T, class Arch>
+inline constexpr bool is_positions<near_positions<T, Arch>> = true;
+
+template <class T, class Arch>
+FOVEA_INLINE auto as_array(near_positions<T, Arch> const& index) {
+    std::array<index_t, static_cast<std::size_t>(pack<T, Arch>::lanes)> exact;
+    auto const offset = index.offset.array();
+    for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = index.base + static_cast<index_t>(offset[i]);
+    return exact;
+}
+
+/// The keys, and the heads, of the lanes from a pair on; `pair` is a multiple of the lanes of a vector.
+template <class T, class Arch>
+FOVEA_INLINE near_positions<T, Arch> keys_of_pairs(head_lanes const& lanes, index_t pair) {
+    return {lanes.key(pair), lanes_shifted<T, Arch>(lanes.shift)};
+}
+template <class T, class Arch>
+FOVEA_INLINE near_positions<T, Arch> heads_of_pairs(head_lanes const& lanes, index_t pair) {
+    return {lanes.head(pair), lanes_masked<T, Arch>(lanes.shift)};
+}
+
+/// Names that stand for the same number in all lanes.
+struct uniform_names {
+    row_facts const& row;
+
+    FOVEA_INLINE index_t operator()(batch_t) const { return row.batch; }
+    FOVEA_INLINE index_t operator()(q_len_t) const { return row.q_len; }
+    FOVEA_INLINE index_t operator()(kv_len_t) const { return row.kv_len; }
+    FOVEA_INLINE index_t operator()(dim_t) const { return row.dim; }
+};
+
+/// Pairs of one query with listed keys: what the parts of a lowered score are there.
+template <class T, class Arch, int Parts>
+struct pair_environment : uniform_names {
+    std::int32_t const* list;
+    index_t listed;
+    head_lanes const& lanes;
+    index_t pair;                         // of the first lane
+    pack<T, Arch> const (&parts)[Parts];  // products, pairwise terms, key terms
+    index_t products;
+    index_t pairwise;
+    T const* row_terms;  // of the first row term and these heads
+    index_t row_term_stride;
+
+    using uniform_names::operator();
+    FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
+    FOVEA_INLINE auto operator()(head_t) const { return heads_of_pairs<T, Arch>(lanes, pair); }
+    FOVEA_INLINE auto operator()(edge_t) const { return keys_of_pairs<T, Arch>(lanes, pair) + row.first_edge; }
+    FOVEA_INLINE auto operator()(kv_idx_t) const {
+        alignas(64) typename index_pack<T, Arch>::array_type keys;
+        index_t l = pair;
+        for (auto& key : keys) key = list[std::min(lanes.key(l++), listed - 1)];
+        return index_pack<T, Arch>::load(keys.data());
+    }
+
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::product, I>) const {
+        return parts[I];
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::pairwise, I>) const {
+        return parts[products + static_cast<index_t>(I)];
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::row_term, I>) const {
+        return pack<T, Arch>::load(row_terms + static_cast<index_t>(I) * row_term_stride);
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::key_term, I>) const {
+        return parts[products + pairwise + static_cast<index_t>(I)];
+    }
+
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
+        return look_up<T, Arch>(table, at...);
+    }
+};
+
+enum class side { query, key };
+
+/// Terms of one side: consecutive queries, or keys, and their heads. `sums(body)` is the sum over the features of each.
+template <side Side, class T, class Arch, class Sums>
+struct side_environment : uniform_names {
+    head_lanes const& lanes;
+    index_t pair;  // of the first lane
+    Sums const& sums;
+
+    using uniform_names::operator();
+    FOVEA_INLINE auto operator()(q_idx_t) const {
+        if constexpr (Side == side::query) return keys_of_pairs<T, Arch>(lanes, pair);
+        else return row.q_idx;
+    }
+    FOVEA_INLINE auto operator()(kv_idx_t) const
+        requires(Side == side::key)
+    {
+        return keys_of_pairs<T, Arch>(lanes, pair);
+    }
+    FOVEA_INLINE auto operator()(head_t) const { return heads_of_pairs<T, Arch>(lanes, pair); }
+
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
+        return look_up<T, Arch>(table, at...);
+    }
+    template <class Body>
+    FOVEA_INLINE auto sum(Body const& body) const {
+        return sums(body);
+    }
+};
+
+}  // namespace fovea::kernel

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elements of any number type as packs of the type that is computed in, and back; kernel/arch/ says how an
+// architecture widens and narrows many at once.
+#pragma once
+
+#include <fovea/core/bfloat16.hpp>
+#include <fovea/core/float16.hpp>
+#include <fovea/kernel/lanes.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+
+namespace fovea::kernel {
+
+/// A whole pack of elements read and written: here lane by lane. An override may also have load and store of the first
+/// n elements only.
+template <class Element, class T, class Arch>
+struct storage {
+    using vector = pack<T, Arch>;
+    static constexpr auto count = static_cast<std::size_t>(vector::lanes);
+
+    FOVEA_INLINE static vector load(Element const* from) {
+        alignas(64) std::array<T, count> lane;
+        for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<T>(from[i]);
+        return vector::load(lane.data());
+    }
+    FOVEA_INLINE static void store(vector const& a, Element* to) {
+        auto const lane = lanes_of<T, Arch>::stored(a);
+        for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<Element>(lane[i]);
+    }
+};
+
+template <class T, class Arch>
+struct storage<T, T, Arch> : lanes_of<T, Arch> {
+    using lanes_of<T, Arch>::load;
+    using lanes_of<T, Arch>::store;
+    FOVEA_INLINE static pack<T, Arch> load(T const* from) { return pack<T, Arch>::load(from); }
+    FOVEA_INLINE static void store(pack<T, Arch> const& a, T* to) { a.store(to); }
+};
+
+/// Integers of fewer bits as integers as wide as a float, and back, where an architecture has that:
+///
+///     widen(std::uint16_t const*), widen(std::int8_t const*)    to integers
+///     narrow(integers, std::uint16_t*)                          of integers from -2^15 to 2^15 - 1
+template <class Arch>
+struct widening;
+
+template <class Arch>
+concept widens = requires(std::uint16_t const* from) { widening<Arch>::widen(from); };
+
+/// The upper half of a float. Written, a NaN becomes quiet and keeps its upper bits.
+template <widens Arch>
+struct storage<bfloat16, float, Arch> {
+    using bits = simd<float, Arch>;
+    using integers = typename bits::integers;
+
+    FOVEA_INLINE static pack<float, Arch> load(bfloat16 const* from) {
+        return {bits::as_reals(bits::template shift_left<16>(widening<Arch>::widen(&from->bits)))};
+    }
+    FOVEA_INLINE static void store(pack<float, Arch> const& a, bfloat16* to) {
+        auto const whole = bits::as_integers(a.value);
+        auto const upper = bits::template shift_right<16>(whole);
+        auto const rounded = bits::template shift_right<16>(whole + integers(0x7fff) + (upper & integers(1)));
+        auto const quiet = upper | integers(0x40);
+        auto const chosen = bits::select(a.value == a.value, bits::as_reals(rounded), bits::as_reals(quiet));
+        widening<Arch>::narrow(bits::as_integers(chosen), &to->bits);
+    }
+};
+
+/// The exponent is moved by multiplying with a power of two, which also makes subnormals normal.
+template <widens Arch>
+struct storage<float16, float, Arch> {
+    using vector = pack<float, Arch>;
+    using bits = simd<float, Arch>;
+    using integers = typename bits::integers;
+
+    FOVEA_INLINE static vector load(float16 const* from) {
+        auto const half = widening<Arch>::widen(&from->bits);
+        auto const magnitude = bits::template shift_left<13>(half & integers(0x7fff));
+        auto const sign = bits::template shift_left<16>(half & integers(0x8000));
+        vector const finite(vector(bits::as_reals(magnitude)) * vector(0x1p112f));
+        vector const infinite(bits::as_reals(magnitude | integers(0x7f800000)));
+        auto const size = select(finite < vector(65536), finite, infinite);
+        return {bits::as_reals(bits::as_integers(size.value) | sign)};
+    }
+    FOVEA_INLINE static void store(vector const& a, float16* to) {
+        auto const lane = lanes_of<float, Arch>::stored(a);
+        for (std::size_t i = 0; i < lane.size(); ++i) to[i] = float16(lane[i]);
+    }
+};
+
+template <widens Arch>
+struct storage<std::int8_t, float, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(std::int8_t const* from) {
+        return {simd<float, Arch>::to_real(widening<Arch>::widen(from))};
+    }
+    FOVEA_INLINE static void store(pack<float, Arch> const& a, std::int8_t* to) {
+        auto const lane = lanes_of<float, Arch>::stored(a);
+        for (std::size_t i = 0; i < lane.size(); ++i) to[i] = static_cast<std::int8_t>(lane[i]);
+    }
+};
+
+/// The elements from[0], from[1], ... of any number type as a pack; n of them exist, the lanes behind are 0.
+template <class T, class Arch, class From>
+FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {
+    using element = storage<From, T, Arch>;
+    constexpr index_t lanes = pack<T, Arch>::lanes;
+    if (n >= lanes) return element::load(from);
+    if constexpr (requires { element::load(from, n); }) {
+        return element::load(from, n);
+    } else {
+        alignas(64) std::array<From, static_cast<std::size_t>(lanes)> elements{};
+        std::copy_n(from, n, elements.begin());
+        return element::load(elements.data());
+    }
+}
+
+/// Writes the first n lanes as elements of any number type, and nothing past them.
+template <class T, class Arch, class To>
+FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
+    using element = storage<To, T, Arch>;
+    constexpr index_t lanes = pack<T, Arch>::lanes;
+    if (n >= lanes) return element::store(a, to);
+    if constexpr (requires { element::store(a, to, n); }) {
+        element::store(a, to, n);
+    } else {
+        alignas(64) std::array<To, static_cast<std::size_t>(lanes)> elements;
+        element::store(a, elements.data());
+        std::copy_n(elements.begin(), n, to);
+    }
+}
+
+}  // namespace fovea::kernel
+
+#include <fovea/kernel/arch/avx2_storage.hpp>
+#include <fovea/kernel/arch/avx512_storage.hpp>
+#include <fovea/kernel/arch/neon_storage.hpp>
+#include <fovea/kernel/arch/sse2_storage.hpp>

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tanh of a sum from exponentials of each side: how far it is from tanh, and where it may be used.
+#include <fovea/kernel/pairwise.hpp>
+
+#include "catch.hpp"
+#include "support/architectures.hpp"
+#include "support/guarded.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+/// Points from -reach to reach, as numbers in memory: where an expression stands in place of one, compilers contract it
+/// differently wherever it is used.
+[[gnu::noinline]] std::vector<double> points(double reach, index_t count) {
+    std::vector<double> all;
+    for (index_t i = 0; i < count; ++i)
+        all.push_back(reach * (2.0 * static_cast<double>(i) / static_cast<double>(count - 1) - 1));
+    return all;
+}
+
+/// The greatest distance of c (tanh(a + b) - 1) from what the loop over pairs makes of the factors, relative to c. Both
+/// sides run from -reach to reach; the factors are those of the plan, rounded once.
+template <class T, class Arch>
+double worst_error(T c, double reach) {
+    constexpr index_t width = kernel::pack<T, Arch>::lanes;
+    auto const factors = plan::factor_rest(c * tanh(q + k));
+    guarded<T> queries(2), keys(width), scores(width);
+    kernel::row_facts const row;
+    double worst = 0;
+    auto const as = points(reach, 601), bs = points(reach, 600 / width * width + width);
+    for (double const a : as)
+        for (auto b = bs.begin(); b != bs.end(); b += width) {
+            queries[0] = static_cast<T>(-2 * static_cast<double>(c) * std::exp(-2 * a));
+            queries[1] = static_cast<T>(std::exp(-2 * a));
+            for (index_t l = 0; l < width; ++l) keys[l] = static_cast<T>(std::exp(2 * b[l]));
+            kernel::pair_factors<T> const from{queries.data(), 1, keys.data(), width, 1};
+            kernel::pairwise<1, 1, T, Arch>(factors.body, &row, kernel::positions<T, Arch>{0}, from, scores.data(),
+                                            width);
+            for (index_t l = 0; l < width; ++l) {
+                double const expected = static_cast<double>(c) * (std::tanh(a + b[l]) - 1);
+                worst = std::max(
+                    worst, std::abs(static_cast<double>(scores[l]) - expected) / std::abs(static_cast<double>(c)));
+            }
+        }
+    return worst;
+}
+
+template <class T>
+bool stays(T factor) {
+    auto const in_range = [&](auto const& expression) { return kernel::stays_in_range(expression, &factor, 1); };
+    return in_range(exp(-2 * q));
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("tanh of a sum is right to four units of its factor", "[kernel]", lane_widths) {
+    constexpr double unit = std::numeric_limits<float>::epsilon(), fine = std::numeric_limits<double>::epsilon();
+    for (double reach : {0.1, 2.0, 9.0, 34.0}) {
+        CHECK(worst_error<float, TestType>(1.f, reach) <= 4 * unit);
+        CHECK(worst_error<float, TestType>(-3e7f, reach) <= 4 * unit);
+        CHECK(worst_error<double, TestType>(0.3, reach) <= 8 * fine);
+    }
+}
+
+TEST_CASE("exponentials and what multiplies them stay clear of the ends of the range", "[kernel]") {
+    constexpr float inf = std::numeric_limits<float>::infinity();
+    CHECK(stays(1.f));
+    CHECK(stays(1e-29f));
+    CHECK_FALSE(stays(0.f));
+    CHECK_FALSE(stays(1e-31f));
+    CHECK_FALSE(stays(1e31f));
+    CHECK_FALSE(stays(inf));
+    CHECK_FALSE(stays(std::numeric_limits<float>::quiet_NaN()));
+    CHECK(stays(1e-31));
+    float const weights[] = {0.f, -1e29f, 3.f};
+    CHECK(kernel::stays_in_range(-2 * q, weights, 3));
+    float const great[] = {0.f, -1e31f};
+    CHECK_FALSE(kernel::stays_in_range(-2 * q, great, 2));
+}

@@ -1,0 +1,65 @@
+# Counts the instructions of PROGRAM's counted_call and compares them with the line "COMPILER NAME count" of STORED.
+# With STORE in the environment the line is written instead. A compiler called "any" stands for all.
+cmake_policy(VERSION 3.25)
+set(tolerance 3)  # percent: versions of one compiler differ by less, a lost vectorisation by far more
+
+function(skip reason)
+    message(NOTICE "skipped: ${reason}")
+endfunction()
+
+if(NOT VALGRIND)
+    skip("valgrind is not installed")
+    return()
+endif()
+
+file(STRINGS ${STORED} lines)
+foreach(line IN LISTS lines)
+    if(line MATCHES "^(${COMPILER}|any) ${NAME} ([0-9]+)$")
+        set(expected ${CMAKE_MATCH_2})
+        set(found ${line})
+    endif()
+endforeach()
+if(NOT DEFINED expected AND NOT DEFINED ENV{STORE})
+    skip("no counts are stored for ${COMPILER}")
+    return()
+endif()
+
+execute_process(
+    COMMAND ${VALGRIND} --tool=callgrind --toggle-collect=counted_call --callgrind-out-file=/dev/null ${PROGRAM}
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output
+)
+if(NOT result EQUAL 0 OR NOT output MATCHES "Collected : ([0-9]+)")
+    message(FATAL_ERROR "callgrind ended with ${result}:\n${output}")
+endif()
+set(count ${CMAKE_MATCH_1})
+
+if(DEFINED ENV{STORE})
+    set(line "${COMPILER} ${NAME} ${count}")
+    if(DEFINED found)
+        list(REMOVE_ITEM lines "${found}")
+    endif()
+    list(APPEND lines "${line}")
+    list(SORT lines)
+    list(JOIN lines "\n" text)
+    file(WRITE ${STORED} "${text}\n")
+    message(NOTICE "stored: ${line}")
+    return()
+endif()
+
+math(EXPR permille "(${count} - ${expected}) * 1000 / ${expected}")
+set(direction more)
+if(permille LESS 0)
+    set(direction fewer)
+    math(EXPR permille "-(${permille})")
+endif()
+math(EXPR whole "${permille} / 10")
+math(EXPR tenth "${permille} % 10")
+set(sentence "${NAME} takes ${whole}.${tenth} % ${direction} instructions than stored: ${count}, stored ${expected} (${COMPILER})")
+message(NOTICE "${sentence}")
+math(EXPR allowed "10 * ${tolerance}")
+if(permille GREATER allowed)
+    if(direction STREQUAL "fewer")
+        message(NOTICE "if that is meant to be so, store it: cmake --build build/release --target store_counts")
+    endif()
+    message(FATAL_ERROR "more than ${tolerance} % away from what is stored")
+endif()
