@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "bench/measure.hpp"
+#include "bench/family.hpp"
+#include "bench/peer/peer.hpp"
 #include "bench/table.hpp"
 
 #include <cstdio>
@@ -33,7 +34,10 @@ int main(int count, char** values) {
     int remaining = static_cast<int>(arguments.size());
     benchmark::Initialize(&remaining, arguments.data());
     if (benchmark::ReportUnrecognizedArguments(remaining, arguments.data())) return EXIT_FAILURE;
-    bench::table table;
+    bench::family::register_all();
+    std::vector<std::string> peers;
+    for (auto const& library : bench::peer::libraries<float>()) peers.push_back(library.name);
+    bench::table table(std::move(peers));
     bench::json json;
     benchmark::RunSpecifiedBenchmarks(&table, &json);
     benchmark::Shutdown();

@@ -19,7 +19,6 @@ struct shape {
     index_t length = 0;    // queries
     index_t keys = 0;      // 0: as many as queries
     index_t size = 0;      // features of a query, a key and a value
-    index_t edges = 0;
     int threads = 1;
 
     index_t key_heads() const { return kv_heads ? kv_heads : heads; }
@@ -51,7 +50,6 @@ std::string to_text(shape const& s) {
     add("kv", s.kv_heads, s.kv_heads > 0);
     add("n", s.length, true);
     add("k", s.keys, s.keys > 0);
-    add("e", s.edges, s.edges > 0);
     add("d", s.size, true);
     add("threads", s.threads, s.threads > 1);
     return text;

@@ -8,16 +8,15 @@
 namespace bench {
 namespace {
 
-/// "attend/dense/f32/h:8/n:2048/d:64" in its parts.
+/// "dense/f32/h:8/n:2048/d:64" in its parts.
 struct parts {
-    std::string who, family, type, sizes;
+    std::string family, type, sizes;
 
     explicit parts(std::string const& name) {
-        auto const first = name.find('/'), second = name.find('/', first + 1), third = name.find('/', second + 1);
-        who = name.substr(0, first);
-        family = name.substr(first + 1, second - first - 1);
-        type = name.substr(second + 1, third - second - 1);
-        sizes = name.substr(third + 1);
+        auto const first = name.find('/'), second = name.find('/', first + 1);
+        family = name.substr(0, first);
+        type = name.substr(first + 1, second - first - 1);
+        sizes = name.substr(second + 1);
         for (char& c : sizes)
             if (c == '/') c = ' ';
     }
@@ -42,9 +41,16 @@ std::string remarks(benchmark::UserCounters const& counters) {
     };
     add("of_bandwidth", 1, "%.2f of the bandwidth");
     add("terms_per_second", 1e9, "%.1f G terms/s");
-    add("edges_per_second", 1e6, "%.0f M edges/s");
-    add("over_plain", 1, "%.2f times plain");
+    add("edges_per_second", 1e6, "%.1f M edges/s");
+    add("over_plain", 1, "%.2f of plain");
+    add("over_hand", 1, "%.2f of by hand");
+    add("of_one_thread", 1, "%.2f times one thread");
     return text;
+}
+
+double counter(benchmark::BenchmarkReporter::Run const& run, char const* key) {
+    auto const found = run.counters.find(key);
+    return found == run.counters.end() ? 0.0 : static_cast<double>(found->second);
 }
 
 }  // namespace
@@ -53,35 +59,55 @@ bool table::ReportContext(Context const& context) {
     std::printf("machine   %d cores, %s\n", context.cpu_info.num_cpus, yardstick::architecture().c_str());
     std::printf("peak      %.0f GFLOP/s in f32, %.0f in f64, of one core\n", yardstick::fma_peak<float>() / 1e9,
                 yardstick::fma_peak<double>() / 1e9);
-    std::printf("memory    %.1f GB/s read by one core, %.1f by two\n\n", yardstick::read_bandwidth() / 1e9,
+    std::printf("memory    %.1f GB/s read by one core, %.1f by two\n", yardstick::read_bandwidth() / 1e9,
                 yardstick::read_bandwidth(2) / 1e9);
-    std::printf("%-8s %-10s %-4s %-40s %12s %9s %8s\n", "", "family", "type", "sizes", "time", "GFLOP/s", "of peak");
+    std::printf("peers     times the time of fovea; step by step, every score stored\n\n");
+    std::printf("%-12s %-5s %-28s %11s %8s %8s", "family", "type", "sizes", "time", "GFLOP/s", "of peak");
+    for (auto const& peer : peers_) std::printf(" %9s", peer.c_str());
+    std::puts("");
     return true;
 }
 
 void table::ReportRuns(std::vector<Run> const& runs) {
-    for (Run const& run : runs)
-        if (run.aggregate_name == "median" || (runs.size() == 1 && run.run_type == Run::RT_Iteration)) print(run);
+    for (Run const& run : runs) {
+        if (run.aggregate_name != "median" && (runs.size() > 1 || run.run_type != Run::RT_Iteration)) continue;
+        std::string const& name = run.run_name.function_name;
+        auto const slash = name.find('/');
+        std::string const who = name.substr(0, slash), what = name.substr(slash + 1);
+        if (!open_ || open_->what != what) {
+            Finalize();
+            open_ = line{what, {}, {}};
+        }
+        if (who == "attend") open_->attend = run;
+        else open_->milliseconds[who] = run.GetAdjustedRealTime();
+    }
 }
 
-void table::print(Run const& run) {
-    std::string const& name = run.run_name.function_name;
-    parts const row(name);
-    double const time = run.GetAdjustedRealTime();
-    milliseconds_[name] = time;
-    if (row.family != family_) std::puts("");
-    family_ = row.family;
+void table::Finalize() {
+    if (open_) print(*open_);
+    open_.reset();
+}
 
-    auto const counter = [&run](char const* key) {
-        auto const found = run.counters.find(key);
-        return found == run.counters.end() ? 0.0 : static_cast<double>(found->second);
-    };
-    std::string text = remarks(run.counters);
-    if (auto const fused = milliseconds_.find("attend" + name.substr(row.who.size()));
-        row.who == "unfused" && fused != milliseconds_.end())
-        text += "  " + format("%.1f times attend", time / fused->second);
-    std::printf("%-8s %-10s %-4s %-40s %12s %9.1f %8.2f%s\n", row.who.c_str(), row.family.c_str(), row.type.c_str(),
-                row.sizes.c_str(), duration(time).c_str(), counter("gflops"), counter("of_peak"), text.c_str());
+void table::print(line const& row) {
+    parts const name(row.what);
+    if (name.family != family_) std::puts("");
+    family_ = name.family;
+    std::printf("%-12s %-5s %-28s", name.family.c_str(), name.type.c_str(), name.sizes.c_str());
+    if (row.attend) {
+        std::printf(" %11s %8.1f %8.2f", duration(row.attend->GetAdjustedRealTime()).c_str(),
+                    counter(*row.attend, "gflops"), counter(*row.attend, "of_peak"));
+    } else {
+        std::printf(" %11s %8s %8s", "-", "-", "-");
+    }
+    for (auto const& peer : peers_) {
+        auto const found = row.milliseconds.find(peer);
+        std::string text = "-";
+        if (found != row.milliseconds.end())
+            text = row.attend ? format("%.1f x", found->second / row.attend->GetAdjustedRealTime())
+                              : duration(found->second);
+        std::printf(" %9s", text.c_str());
+    }
+    std::printf("%s\n", row.attend ? remarks(row.attend->counters).c_str() : "");
     std::fflush(stdout);
 }
 

@@ -21,7 +21,7 @@ void additive(shape const& s) {
         fovea::workspace scratch;
         bench::measure<float>(state, done, [&] { fovea::attend(scratch, spec, o.query, o.key, o.value, o.result); });
     });
-    bench::add<float>("unfused/additive", s, [=](benchmark::State& state) {
+    bench::add<float>("eigen/additive", s, [=](benchmark::State& state) {
         auto o = bench::operands_of<float>(s);
         auto const v = hidden();
         bench::measure<float>(state, done, [&] {

@@ -4,6 +4,7 @@
 
 namespace {
 
+using bench::index_t;
 using bench::shape;
 
 constexpr auto spec = fovea::scaled_dot | fovea::causal | fovea::softmax | fovea::weighted_sum;
@@ -14,10 +15,8 @@ void causal(shape const& s) {
 }
 
 bench::family const rows([] {
-    causal({.heads = 8, .length = 2048, .size = 64});
-    causal({.heads = 8, .length = 1024, .size = 64});
-    causal({.heads = 8, .length = 2048, .size = 128});
-    causal({.heads = 8, .length = 1024, .size = 128});
+    for (index_t const length : {256, 512, 1024, 2048, 4096}) causal({.heads = 8, .length = length, .size = 64});
+    for (index_t const length : {1024, 2048}) causal({.heads = 8, .length = length, .size = 128});
     causal({.heads = 32, .kv_heads = 8, .length = 1024, .size = 128});
     causal({.heads = 8, .length = 2048, .size = 64, .threads = 2});
 });

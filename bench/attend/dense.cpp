@@ -4,6 +4,7 @@
 
 namespace {
 
+using bench::index_t;
 using bench::shape;
 
 template <class T>
@@ -12,17 +13,15 @@ void dense(shape const& s) {
 }
 
 bench::family const rows([] {
-    dense<float>({.heads = 8, .length = 2048, .size = 64});
-    dense<float>({.heads = 8, .length = 2048, .size = 128});
-    dense<float>({.heads = 8, .length = 512, .size = 64});
-    dense<float>({.heads = 8, .length = 128, .size = 64});
-    for (bench::index_t const size : {16, 40, 80, 256}) dense<float>({.heads = 8, .length = 2048, .size = size});
+    for (index_t const length : {128, 256, 512, 1024, 2048, 4096})
+        dense<float>({.heads = 8, .length = length, .size = 64});
+    for (index_t const size : {16, 40, 80, 128, 256}) dense<float>({.heads = 8, .length = 2048, .size = size});
+    dense<float>({.heads = 8, .length = 2048, .size = 64, .threads = 2});
     dense<fovea::bfloat16>({.heads = 8, .length = 2048, .size = 64});
     dense<fovea::bfloat16>({.heads = 8, .length = 2048, .size = 128});
     dense<fovea::float16>({.heads = 8, .length = 2048, .size = 64});
     dense<double>({.heads = 8, .length = 2048, .size = 64});
     dense<double>({.heads = 8, .length = 512, .size = 64});
-    dense<float>({.heads = 8, .length = 2048, .size = 64, .threads = 2});
 });
 
 }  // namespace

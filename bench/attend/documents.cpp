@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Eight documents of unequal length packed one behind the other: a token sees its own document. Which tiles are empty is
-// read from the predicate alone.
+// Eight documents of unequal length packed one behind the other: a token sees its own document. Which tiles are empty
+// is read from the predicate alone.
 #include "bench/pair_rows.hpp"
 
 #include <array>
@@ -28,7 +28,7 @@ bench::family const rows([] {
     auto const same = fovea::param(document)[q_idx] == fovea::param(document)[kv_idx];
     auto const spec = fovea::scaled_dot | fovea::where(same) | fovea::softmax | fovea::weighted_sum;
     bench::add_pair_rows(
-        bench::variant<float, std::remove_const_t<decltype(spec)>>{.family = "documents", .spec = spec, .unfused = false},
+        bench::variant<float, std::remove_const_t<decltype(spec)>>{.family = "documents", .spec = spec, .peers = false},
         {.heads = 8, .length = 4096, .size = 64}, pairs);
 });
 

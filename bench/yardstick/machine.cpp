@@ -2,6 +2,7 @@
 #include "bench/yardstick/machine.hpp"
 
 #include "bench/yardstick/stopwatch.hpp"
+#include "bench/yardstick/vector.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -13,29 +14,8 @@
 #include <utility>
 #include <vector>
 
-#if defined(__AVX512F__)
-#define YARDSTICK_VECTOR_BYTES 64
-#define YARDSTICK_CHAINS 24  // of 32 registers; two pipes of latency four need eight
-#elif defined(__AVX__)
-#define YARDSTICK_VECTOR_BYTES 32
-#define YARDSTICK_CHAINS 12  // of 16 registers
-#elif defined(__aarch64__)
-#define YARDSTICK_VECTOR_BYTES 16
-#define YARDSTICK_CHAINS 24
-#else
-#define YARDSTICK_VECTOR_BYTES 16
-#define YARDSTICK_CHAINS 12
-#endif
-
 namespace yardstick {
 namespace {
-
-template <class T>
-struct vector_of {
-    typedef T type __attribute__((vector_size(YARDSTICK_VECTOR_BYTES)));
-};
-template <class T>
-using vector = typename vector_of<T>::type;
 
 /// Keeps a value alive and unknown to the optimiser.
 template <class T>
@@ -55,8 +35,7 @@ double fma_slice(std::index_sequence<Chain...>) {
     conceal(term);
     auto const multiplier = factor, addend = term;
     double const seconds = time_once([&] {
-        for (std::size_t round = 0; round < rounds; ++round)
-            ((chain[Chain] = chain[Chain] * multiplier + addend), ...);
+        for (std::size_t round = 0; round < rounds; ++round) ((chain[Chain] = chain[Chain] * multiplier + addend), ...);
     });
     conceal(chain);
     return flops / seconds;

@@ -43,7 +43,8 @@ template <class Call>
 class stopwatch {
 public:
     explicit stopwatch(Call call) : call_(std::move(call)) {
-        call_();  // the first call pays for page faults and cold code
+        double const first = time_once(call_);  // pays for page faults and cold code
+        if (first > 0.01) return;
         while (time_once([&] { repeat(); }) < 2e-4) calls_ *= 2;
     }
 
@@ -67,12 +68,12 @@ private:
     std::vector<double> samples_;
 };
 
-/// The median time of calls sampled for about `budget` seconds, at least three times each. The calls take
+/// The median time of calls sampled for about `budget` seconds, at least so many times each. The calls take
 /// turns, so that a disturbance of the machine meets all of them.
-template <class... Call>
+template <std::size_t AtLeast = 3, class... Call>
 std::vector<double> time_in_turn(double budget, Call... calls) {
     auto const run = [budget](auto&&... watch) {
-        while (((watch.spent() < budget || watch.samples() < 3) || ...)) (watch.sample(), ...);
+        while (((watch.spent() < budget || watch.samples() < AtLeast) || ...)) (watch.sample(), ...);
         return std::vector<double>{watch.seconds()...};
     };
     return run(stopwatch<Call>(std::move(calls))...);

@@ -1,50 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "bench/yardstick/eigen_maps.hpp"
-#include "bench/yardstick/unfused.hpp"
-
-#include <algorithm>
-#include <cmath>
+#include "bench/yardstick/unfused_dense.hpp"
 
 namespace unfused {
-namespace {
-
-/// Row i of the scores of one head becomes weights; keys that are not visible get 0.
-template <class T, class Row>
-void weigh(steps<T> const& between, Row row, index_t i, index_t head) {
-    index_t const keys = row.size();
-    index_t const first = between.window ? std::clamp<index_t>(i - between.window + 1, 0, keys) : 0;
-    index_t const last = between.causal ? std::min(i + 1, keys) : keys;
-    auto visible = row.segment(first, last - first);
-    if (!between.alibi_slopes.empty()) {
-        T const slope = between.alibi_slopes[static_cast<std::size_t>(head)];
-        visible.array() += slope * Eigen::Array<T, 1, Eigen::Dynamic>::LinSpaced(
-                                       visible.size(), static_cast<T>(first - i), static_cast<T>(last - 1 - i));
-    }
-    if (between.softcap != 0) visible = between.softcap * (visible.array() / between.softcap).tanh();
-    softmax(visible);
-    row.head(first).setZero();
-    row.tail(keys - last).setZero();
-}
-
-}  // namespace
 
 template <class T>
 fovea::tensor<T, 2> const& attend(fovea::view<T const, 4> query, fovea::view<T const, 4> key,
                                   fovea::view<T const, 4> value, fovea::view<T, 4> result, steps<T> const& between) {
-    static thread_local fovea::tensor<T, 2> stored;  // kept between calls, as a program in earnest would
-    index_t const queries = query.extent(2), keys = key.extent(2);
-    if (stored.extents != fovea::extents_t<2>{queries, keys}) stored = fovea::tensor<T, 2>({queries, keys});
-    Eigen::Map<matrix<T>> scores(stored.data(), queries, keys);
-
-    auto const scale = between.scale != 0 ? between.scale : 1 / std::sqrt(static_cast<T>(query.extent(3)));
-    auto const group = query.extent(1) / key.extent(1);
-    for (index_t batch = 0; batch < query.extent(0); ++batch)
-        for (index_t head = 0; head < query.extent(1); ++head) {
-            scores.noalias() = scale * head_of(query, batch, head) * head_of(key, batch, head / group).transpose();
-            for (index_t i = 0; i < queries; ++i) weigh(between, scores.row(i), i, head);
-            head_of(result, batch, head).noalias() = scores * head_of(value, batch, head / group);
-        }
-    return stored;
+    return attend_with<eigen_products, T>(query, key, value, result, between);
 }
 
 template <class T>
@@ -83,8 +45,7 @@ fovea::tensor<T, 4> unit_rows(fovea::view<T const, 4> rows) {
 }
 
 template fovea::tensor<float, 2> const& attend(fovea::view<float const, 4>, fovea::view<float const, 4>,
-                                               fovea::view<float const, 4>, fovea::view<float, 4>,
-                                               steps<float> const&);
+                                               fovea::view<float const, 4>, fovea::view<float, 4>, steps<float> const&);
 template fovea::tensor<double, 2> const& attend(fovea::view<double const, 4>, fovea::view<double const, 4>,
                                                 fovea::view<double const, 4>, fovea::view<double, 4>,
                                                 steps<double> const&);

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/fovea.hpp>
+
+using fovea::view;
+
+void run(view<float const, 1> v, view<float const, 4> query, view<float const, 4> key, view<float const, 4> value,
+         view<float, 4> result) {
+    fovea::attend(fovea::additive(v) | fovea::softmax | fovea::weighted_sum, query, key, value, result);
+}

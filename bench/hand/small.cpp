@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "bench/hand/arithmetic.hpp"
+#include "bench/hand/kernels.hpp"
+
+namespace bench::hand {
+namespace {
+constexpr index_t n = 16, packs = n / lanes;
+}
+
+/// Queries in lanes: maxima and sums over keys are then vertical, and everything but the transposed queries is read
+/// where it lies.
+void small(float const* query, float const* key, float const* value, float* result) {
+    for (index_t first = 0; first < n; first += lanes) {
+        vector q[packs][lanes];  // (features, queries)
+        for (index_t p = 0; p < packs; ++p) {
+            for (index_t i = 0; i < lanes; ++i) q[p][i] = load(query + (first + i) * n + p * lanes) * (0.25f * log2_e);
+            transpose(q[p]);
+        }
+        vector weight[n], highest = all(no_score);
+        for (index_t j = 0; j < n; ++j) {
+            vector even{}, odd{};
+            for (index_t f = 0; f < n; f += 2) {
+                even += q[f / lanes][f % lanes] * key[j * n + f];
+                odd += q[(f + 1) / lanes][(f + 1) % lanes] * key[j * n + f + 1];
+            }
+            weight[j] = even + odd;
+            highest = greater(highest, weight[j]);
+        }
+        vector sum{};
+        for (index_t j = 0; j < n; ++j) {
+            weight[j] = exp2(weight[j] - highest);
+            sum += weight[j];
+        }
+        vector const share = 1 / sum;
+        for (index_t p = 0; p < packs; ++p) {
+            vector out[lanes];  // (features, queries)
+            for (index_t c = 0; c < lanes; ++c) {
+                out[c] = vector{};
+                for (index_t j = 0; j < n; ++j) out[c] += weight[j] * value[j * n + p * lanes + c];
+                out[c] *= share;
+            }
+            transpose(out);
+            for (index_t i = 0; i < lanes; ++i) store(out[i], result + (first + i) * n + p * lanes);
+        }
+    }
+}
+
+}  // namespace bench::hand
