@@ -28,9 +28,9 @@ struct dtype_facts {
 };
 
 constexpr std::array dtypes{
-    dtype_facts{"f32", "<f4", dtype::f32, 4},   dtype_facts{"f64", "<f8", dtype::f64, 8},
-    dtype_facts{"f16", "<f2", dtype::f16, 2},   dtype_facts{"bf16", "<u2", dtype::bf16, 2},
-    dtype_facts{"i64", "<i8", dtype::i64, 8},   dtype_facts{"bool", "|b1", dtype::boolean, 1},
+    dtype_facts{"f32", "<f4", dtype::f32, 4}, dtype_facts{"f64", "<f8", dtype::f64, 8},
+    dtype_facts{"f16", "<f2", dtype::f16, 2}, dtype_facts{"bf16", "<u2", dtype::bf16, 2},
+    dtype_facts{"i64", "<i8", dtype::i64, 8}, dtype_facts{"bool", "|b1", dtype::boolean, 1},
 };
 
 constexpr std::array roles{
@@ -116,16 +116,15 @@ void read_npy(tensor& t) {
     auto const descr = header_value(t.file, header, "descr").substr(0, want.descr.size() + 2);
     if (descr.substr(0, 2) == "'>") reject(t.file, "is big-endian (" + std::string(descr) + ")");
     if (descr != in_quotes(want.descr))
-        reject(t.file, "holds elements " + std::string(descr) + ", case.json says " + std::string(want.name) + " (" +
-                           in_quotes(want.descr) + ")");
-    if (!header_value(t.file, header, "fortran_order").starts_with("False"))
-        reject(t.file, "is not in C order");
+        reject(t.file, "holds elements " + std::string(descr) + ", case.json says " + std::string(want.name) + " ("
+                           + in_quotes(want.descr) + ")");
+    if (!header_value(t.file, header, "fortran_order").starts_with("False")) reject(t.file, "is not in C order");
     if (auto const have = header_shape(t.file, header_value(t.file, header, "shape")); have != t.shape)
         reject(t.file, "has shape " + to_string(have) + ", case.json says " + to_string(t.shape));
 
     if (auto const have = bytes.size() - start; have != t.size() * want.size)
-        reject(t.file, "has " + std::to_string(have) + " bytes of data, its shape " + to_string(t.shape) + " needs " +
-                           std::to_string(t.size() * want.size));
+        reject(t.file, "has " + std::to_string(have) + " bytes of data, its shape " + to_string(t.shape) + " needs "
+                           + std::to_string(t.size() * want.size));
     bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(start));
 }
 
@@ -137,8 +136,8 @@ bool holds(json const& value) {
     else if constexpr (std::is_same_v<T, double>) return value.is_number();
     else if constexpr (std::is_same_v<T, std::string>) return value.is_string();
     else
-        return value.is_array() &&
-               std::all_of(value.begin(), value.end(), [](json const& v) { return holds<typename T::value_type>(v); });
+        return value.is_array()
+            && std::all_of(value.begin(), value.end(), [](json const& v) { return holds<typename T::value_type>(v); });
 }
 
 template <class T>
@@ -219,10 +218,14 @@ std::size_t tensor::size() const {
 template <>
 std::vector<float> tensor::as<float>() const {
     switch (dtype) {
-    case dtype::f32: return convert<std::uint32_t, float>(*this, [](auto b) { return std::bit_cast<float>(b); });
-    case dtype::f16: return convert<std::uint16_t, float>(*this, from_f16);
-    case dtype::bf16: return convert<std::uint16_t, float>(*this, from_bf16);
-    default: refuse(*this, "float");
+        case dtype::f32:
+            return convert<std::uint32_t, float>(*this, [](auto b) { return std::bit_cast<float>(b); });
+        case dtype::f16:
+            return convert<std::uint16_t, float>(*this, from_f16);
+        case dtype::bf16:
+            return convert<std::uint16_t, float>(*this, from_bf16);
+        default:
+            refuse(*this, "float");
     }
 }
 

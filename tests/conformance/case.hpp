@@ -77,7 +77,9 @@ public:
     bool contains(std::string const& pointer) const;
 
     template <class T>
-    T attribute(std::string const& key) const { return at<T>("/attributes/" + key); }
+    T attribute(std::string const& key) const {
+        return at<T>("/attributes/" + key);
+    }
 
     template <class T>
     T attribute(std::string const& key, T otherwise) const {

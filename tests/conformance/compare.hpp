@@ -81,11 +81,12 @@ template <class T>
 comparison compare(tensor const& expected, std::span<T const> got, shape const& got_shape, arithmetic computed) {
     constexpr auto never = std::numeric_limits<double>::infinity();
     if (got_shape != expected.shape)
-        return {false, never, expected.name + " has shape " + to_string(got_shape) + ", expected " +
-                                  to_string(expected.shape)};
+        return {false, never,
+                expected.name + " has shape " + to_string(got_shape) + ", expected " + to_string(expected.shape)};
     if (got.size() != expected.size())
-        return {false, never, expected.name + " has " + std::to_string(got.size()) + " elements, expected " +
-                                  std::to_string(expected.size())};
+        return {false, never,
+                expected.name + " has " + std::to_string(got.size()) + " elements, expected "
+                    + std::to_string(expected.size())};
 
     auto const allowed = allowance(expected, computed);
     auto const against = [&](auto const& values) {
@@ -110,9 +111,12 @@ comparison compare(tensor const& expected, std::span<T const> got, shape const& 
         return result;
     };
     switch (expected.dtype) {
-    case dtype::i64: return against(expected.as<std::int64_t>());
-    case dtype::boolean: return against(expected.as<std::uint8_t>());
-    default: return against(expected.as<double>());
+        case dtype::i64:
+            return against(expected.as<std::int64_t>());
+        case dtype::boolean:
+            return against(expected.as<std::uint8_t>());
+        default:
+            return against(expected.as<double>());
     }
 }
 

@@ -49,7 +49,10 @@ public:
 
     /// The same for anything with `elements` in C order and `extents`.
     template <class Tensor>
-        requires requires(Tensor const& t) { t.elements; t.extents; }
+        requires requires(Tensor const& t) {
+            t.elements;
+            t.extents;
+        }
     void compare(std::string const& engine, arithmetic computed, std::string_view tensor_name, Tensor const& got) {
         compare(engine, computed, tensor_name, got.elements, shape(got.extents.begin(), got.extents.end()));
     }

@@ -26,8 +26,8 @@ fs::path normal(fs::path const& path) {
 
 bool chosen_by(selection const& chosen, fs::path const& directory) {
     auto const family = family_of(directory), name = case_of(directory);
-    return (chosen.family.empty() || chosen.family == family) &&
-           (chosen.test_case.empty() || chosen.test_case == name || chosen.test_case == family + "/" + name);
+    return (chosen.family.empty() || chosen.family == family)
+        && (chosen.test_case.empty() || chosen.test_case == name || chosen.test_case == family + "/" + name);
 }
 
 struct tally {

@@ -64,7 +64,8 @@ struct toy {
         return R"({"format": 1, "name": "toy/one", "family": "toy", "operator": "toy", "description": "",
             "features": ["a"], "attributes": {"scale": 0.5, "causal": "none", "count": 3},
             "tensors": [
-            {"role": "output", "name": "out", "file": "out.npy", "dtype": ")" + type + R"(", "shape": )" + sizes + R"(,
+            {"role": "output", "name": "out", "file": "out.npy", "dtype": ")"
+             + type + R"(", "shape": )" + sizes + R"(,
              "max_abs": 2.0, "err_ref": 1e-7},
             {"role": "gradient", "name": "d_x", "file": "d_x.npy", "dtype": "f32", "shape": [1],
              "max_abs": 1, "err_ref": 0}]})";

@@ -57,6 +57,6 @@ TEST_CASE("what is too great is infinite, and known values are what they are", "
     STATIC_REQUIRE(float16(0x1p-24f).bits == 1);
     STATIC_REQUIRE(bfloat16(1).bits == 0x3f80U);
     STATIC_REQUIRE(bfloat16(std::numeric_limits<float>::max()).bits == 0x7f80U);
-    STATIC_REQUIRE(static_cast<float>(bfloat16(-std::numeric_limits<double>::infinity())) ==
-                   -std::numeric_limits<float>::infinity());
+    STATIC_REQUIRE(static_cast<float>(bfloat16(-std::numeric_limits<double>::infinity()))
+                   == -std::numeric_limits<float>::infinity());
 }

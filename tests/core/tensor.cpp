@@ -3,6 +3,8 @@
 
 #include "catch.hpp"
 
+#include <algorithm>
+
 using namespace fovea;
 
 TEST_CASE("a tensor owns its elements in C order", "[core]") {
@@ -22,4 +24,14 @@ TEST_CASE("a tensor may be empty", "[core]") {
     tensor<float, 2> const t({0, 5});
     CHECK(t.size() == 0);
     CHECK(t.view().extent(1) == 5);
+}
+
+TEST_CASE("a tensor of bool holds one after the other", "[core]") {
+    tensor<bool, 2> t({2, 3}, true);
+    t(1, 0) = false;
+    CHECK(t.data()[3] == false);
+    CHECK(std::count(t.begin(), t.end(), true) == 5);
+    auto const copy = t;
+    CHECK(copy.view()(1, 0) == false);
+    CHECK(tensor<bool, 1>({4}).size() == 4);
 }

@@ -11,7 +11,8 @@
 
 using namespace fovea;
 
-void call(view<float, 2> x, view<float, 2> result, std::vector<index_t> const& offsets, [[maybe_unused]] graph_view graph) {
+void call(view<float, 2> x, view<float, 2> result, std::vector<index_t> const& offsets,
+          [[maybe_unused]] graph_view graph) {
 #ifdef FOVEA_BROKEN
     reference::attend(ragged(offsets), scaled_dot | neighbors(graph) | softmax | weighted_sum, x, result);
 #else

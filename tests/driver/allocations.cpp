@@ -58,7 +58,8 @@ std::size_t allocations_of(auto const& run) {
 TEST_CASE("the steady state allocates nothing", "[driver]") {
     call c;
     workspace scratch;
-    CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+    CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
+          == 0);
     CHECK(allocations_of([&] { attend(scratch, cosine | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
 }
 
@@ -76,14 +77,17 @@ TEST_CASE("values that are not finite allocate nothing", "[driver]") {
     call c;
     workspace scratch;
     for (auto& x : c.v) x = std::numeric_limits<float>::infinity();
-    CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+    CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
+          == 0);
 }
 
 TEST_CASE("graphs and projections allocate nothing in the steady state", "[driver]") {
     call c;
     workspace scratch;
     auto const g = random_graph(170, 190, 900);
-    CHECK(allocations_of([&] { attend(scratch, scaled_dot | neighbors(g) | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+    CHECK(allocations_of(
+              [&] { attend(scratch, scaled_dot | neighbors(g) | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
+          == 0);
     auto const w = testing::random_tensor<float>(c.random, std::array<index_t, 2>{10, 12});
     auto const x = testing::random_tensor<float>(c.random, std::array<index_t, 3>{2, 70, 10});
     tensor<float, 3> y({2, 70, 12});
@@ -91,25 +95,32 @@ TEST_CASE("graphs and projections allocate nothing in the steady state", "[drive
     CHECK(allocations_of([&] { attend(scratch, spec, x, y); }) == 0);
 }
 
-TEST_CASE("running states, maps of heads, ragged batches and merged parts allocate nothing in the steady state", "[driver]") {
+TEST_CASE("running states, maps of heads, ragged batches and merged parts allocate nothing in the steady state",
+          "[driver]") {
     call c;
     workspace scratch;
     auto const queries = view<float const, 4>(c.q.data(), {2, 2, 100, 12});
-    auto const keys = view<float const, 4>(c.k.data(), {2, 1, 100, 12}), values = view<float const, 4>(c.v.data(), {2, 1, 100, 10});
+    auto const keys = view<float const, 4>(c.k.data(), {2, 1, 100, 12}),
+               values = view<float const, 4>(c.v.data(), {2, 1, 100, 10});
     view<float, 4> const out(c.out.data(), {2, 2, 100, 10});
     tensor<float, 4> state({2, 1, 12, 11});
     constexpr auto recurrent = feature_map(elu(placeholders::q) + 1) | causal | proportional | running_state;
-    CHECK(allocations_of([&] { attend(scratch, recurrent | gated(-0.1f), queries, keys, values, out, present_state(state)); }) == 0);
+    CHECK(allocations_of(
+              [&] { attend(scratch, recurrent | gated(-0.1f), queries, keys, values, out, present_state(state)); })
+          == 0);
     auto const turned = project(as_is | l2_normalized | rotary, as_is | l2_normalized | rotary, as_is);
-    CHECK(allocations_of([&] { attend(scratch, turned | scaled_dot | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+    CHECK(allocations_of([&] { attend(scratch, turned | scaled_dot | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
+          == 0);
     tensor<float, 3> const sums({2, 2, 170});
     tensor<float, 4> const other({2, 2, 170, 10}, 1);
     std::vector<index_t> const offsets{0, 50, 100};
     CHECK(allocations_of([&] {
               attend(scratch, ragged(offsets), scaled_dot | causal | softmax | weighted_sum,
-                     view<float const, 4>(queries.data, {1, 2, 100, 12}), view<float const, 4>(keys.data, {1, 1, 100, 12}),
+                     view<float const, 4>(queries.data, {1, 2, 100, 12}),
+                     view<float const, 4>(keys.data, {1, 1, 100, 12}),
                      view<float const, 4>(values.data, {1, 1, 100, 10}), view<float, 4>(out.data, {1, 2, 100, 10}));
-          }) == 0);
+          })
+          == 0);
     CHECK(allocations_of([&] { merge(c.out, sums, other, sums, c.out); }) == 0);
 }
 

@@ -25,8 +25,8 @@ TEST_CASE("a sliding window, fused", "[driver]") {
 TEST_CASE("documents behind one another, fused", "[driver]") {
     std::vector<int> document;
     for (int i = 0; i < 200; ++i) document.push_back(i / 23);
-    check_fused_at_all_widths<float>(scaled_dot | where(param(document)[q_idx] == param(document)[kv_idx]) | causal | softmax
-                       | weighted_sum);
+    check_fused_at_all_widths<float>(scaled_dot | where(param(document)[q_idx] == param(document)[kv_idx]) | causal
+                                     | softmax | weighted_sum);
 }
 
 TEST_CASE("a mask of no key and one of some heads, fused", "[driver]") {

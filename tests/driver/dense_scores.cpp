@@ -9,7 +9,8 @@ using namespace fovea::placeholders;
 
 namespace {
 
-testing::call_sizes const sizes{.batches = 2, .heads = 4, .key_heads = 2, .queries = 37, .keys = 70, .features = 9, .value_features = 18};
+testing::call_sizes const sizes{
+    .batches = 2, .heads = 4, .key_heads = 2, .queries = 37, .keys = 70, .features = 9, .value_features = 18};
 
 }  // namespace
 

@@ -9,7 +9,8 @@ using namespace fovea::placeholders;
 
 namespace {
 
-testing::call_sizes const sizes{.batches = 2, .heads = 4, .key_heads = 2, .queries = 37, .keys = 70, .features = 9, .value_features = 18};
+testing::call_sizes const sizes{
+    .batches = 2, .heads = 4, .key_heads = 2, .queries = 37, .keys = 70, .features = 9, .value_features = 18};
 
 }  // namespace
 
@@ -19,7 +20,8 @@ TEST_CASE("a bias of rank 4 with minus infinities, fused", "[driver]") {
     for (auto& x : bias)
         if (random.chance(0.2)) x = excluded<float>;
     for (index_t j = 0; j < 70; ++j) bias(1, 2, 5, j) = excluded<float>;
-    check_fused_at_all_widths<float>(scaled_dot | rescore(score + param(bias)(batch, head, q_idx, kv_idx)) | softmax | weighted_sum, sizes);
+    check_fused_at_all_widths<float>(
+        scaled_dot | rescore(score + param(bias)(batch, head, q_idx, kv_idx)) | softmax | weighted_sum, sizes);
 }
 
 TEST_CASE("a bias and a mask that are the same for all batches and heads, fused", "[driver]") {

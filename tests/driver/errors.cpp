@@ -83,13 +83,14 @@ TEST_CASE("graphs that do not fit are named, and nothing is written", "[driver]"
     std::vector<index_t> offsets(301, 0);
     offsets.back() = 1;
     std::vector<std::int32_t> const beyond{40};
-    CHECK_THROWS_AS(attend(scaled_dot | neighbors(graph_view{offsets, beyond}) | softmax | weighted_sum, c.q, c.k, c.v, c.out),
-                    graph_error);
+    CHECK_THROWS_AS(
+        attend(scaled_dot | neighbors(graph_view{offsets, beyond}) | softmax | weighted_sum, c.q, c.k, c.v, c.out),
+        graph_error);
     std::vector<std::int32_t> const listed{0};
     std::vector<index_t> const short_offsets{0, 1};
-    CHECK_THROWS_WITH(
-        attend(scaled_dot | neighbors(graph_view{short_offsets, listed}) | softmax | weighted_sum, c.q, c.k, c.v, c.out),
-        "graph: it has rows for 1 queries, the attention has 300");
+    CHECK_THROWS_WITH(attend(scaled_dot | neighbors(graph_view{short_offsets, listed}) | softmax | weighted_sum, c.q,
+                             c.k, c.v, c.out),
+                      "graph: it has rows for 1 queries, the attention has 300");
     CHECK(c.is_untouched());
 }
 

@@ -38,7 +38,8 @@ TEST_CASE("operands and results beyond 2^31 elements", "[driver]") {
         return;
     }
     extents_t<4> const extents{2, 1, 33, 16};
-    view<float, 4> const x(space.data(), extents, {far, far, 16, 1}), result(space.data() + 2 * far, extents, {far, far, 16, 1});
+    view<float, 4> const x(space.data(), extents, {far, far, 16, 1}),
+        result(space.data() + 2 * far, extents, {far, far, 16, 1});
     tensor<float, 4> near(extents), expected(extents);
     for (index_t b = 0; b < 2; ++b)
         for (index_t n = 0; n < 33; ++n)

@@ -10,7 +10,8 @@ using namespace fovea::placeholders;
 
 namespace {
 
-testing::call_sizes const sizes{.batches = 2, .heads = 4, .key_heads = 2, .queries = 41, .keys = 53, .features = 9, .value_features = 18};
+testing::call_sizes const sizes{
+    .batches = 2, .heads = 4, .key_heads = 2, .queries = 41, .keys = 53, .features = 9, .value_features = 18};
 
 }  // namespace
 
@@ -25,7 +26,8 @@ TEST_CASE("graph attention, fused", "[driver]") {
     auto const g = random_graph(41, 53, 300);
     auto const target = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 9});
     auto const source = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 9});
-    check_fused_at_all_widths<float>(gat_score(target, source) | neighbors(g) | softmax | weighted_sum | concat_heads | map(elu(out)), sizes);
+    check_fused_at_all_widths<float>(
+        gat_score(target, source) | neighbors(g) | softmax | weighted_sum | concat_heads | map(elu(out)), sizes);
     check_fused<float>(gatv2_score(target) | neighbors(g) | softmax | weighted_sum, sizes);
 }
 

@@ -22,7 +22,7 @@ struct cache {
     tensor<float, 4> pages = testing::random_tensor<float, 4>(random, {20, heads, slots, features});
     tensor<std::int32_t, 2> table{{batches, table_pages}};
     std::vector<int> lengths{33, 12};
-    tensor<float, 4> rows{{batches, heads, table_pages * slots, features}};
+    tensor<float, 4> rows{{batches, heads, table_pages* slots, features}};
 
     explicit cache(int seed) : random(static_cast<unsigned>(seed)) {
         for (index_t b = 0; b < batches; ++b)

@@ -35,13 +35,15 @@ TEST_CASE("heads of sources as they are, side by side, fused", "[driver]") {
 
 TEST_CASE("the mean of heads through a function, fused", "[driver]") {
     matrices const m;
-    auto const spec = project(m.wk, m.wk, m.wk, heads<2>) | scaled_dot | softmax | weighted_sum | map(elu(out)) | mean_heads;
+    auto const spec =
+        project(m.wk, m.wk, m.wk, heads<2>) | scaled_dot | softmax | weighted_sum | map(elu(out)) | mean_heads;
     check_fused<float>(spec, sizes);
 }
 
 TEST_CASE("heads side by side, then a function with a table, fused", "[driver]") {
     matrices const m;
-    auto const bias = testing::call_sizes{.batches = 2, .heads = 2, .key_heads = 1, .queries = 9, .keys = 7, .features = 5, .value_features = 3};
+    auto const bias = testing::call_sizes{
+        .batches = 2, .heads = 2, .key_heads = 1, .queries = 9, .keys = 7, .features = 5, .value_features = 3};
     auto const table = view<float const, 1>(m.bias.data(), {6});
     check_fused<double>(scaled_dot | softmax | weighted_sum | concat_heads | map(relu(out + param(table))), bias);
 }

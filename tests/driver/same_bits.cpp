@@ -60,7 +60,9 @@ void check(auto const& spec) {
 
 }  // namespace
 
-TEST_CASE("threads and company do not change a bit", "[driver]") { check(scaled_dot | causal | softmax | weighted_sum); }
+TEST_CASE("threads and company do not change a bit", "[driver]") {
+    check(scaled_dot | causal | softmax | weighted_sum);
+}
 
 TEST_CASE("threads and company do not change a bit of graph attention", "[driver]") {
     auto const g = random_graph(230, 310, 4000);
@@ -72,7 +74,8 @@ TEST_CASE("threads do not change a bit of projections and finishes", "[driver]")
     auto const x = testing::random_tensor<float>(random, std::array<index_t, 3>{2, 150, 21});
     auto const w = testing::random_tensor<float>(random, std::array<index_t, 2>{21, 24});
     auto const wo = testing::random_tensor<float>(random, std::array<index_t, 2>{24, 21});
-    auto const spec = project(w, w, w, heads<4>) | scaled_dot | softmax | weighted_sum | map(elu(out)) | output(wo) | residual;
+    auto const spec =
+        project(w, w, w, heads<4>) | scaled_dot | softmax | weighted_sum | map(elu(out)) | output(wo) | residual;
     tensor<float, 3> one({2, 150, 21}), five({2, 150, 21});
     attend(spec, x, one);
     attend(threads(5), spec, x, five);

@@ -18,9 +18,8 @@ constexpr auto plain = scaled_dot | softmax | weighted_sum;
 
 template <class A, class B>
 bool close(A const& a, B const& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](auto x, auto y) {
-        return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= 1e-5;
-    });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](auto x, auto y) { return std::abs(static_cast<double>(x) - static_cast<double>(y)) <= 1e-5; });
 }
 
 }  // namespace
@@ -50,12 +49,14 @@ TEST_CASE("operands that are the same for all batches and heads are strides of 0
     reference::attend(plain, q, everywhere, everywhere, expected);
     CHECK(close(out, expected));
     attend(plain, q, one_key, one_key, out);
-    for (index_t i = 0; i < out.size(); ++i) CHECK(out.elements[static_cast<std::size_t>(i)] == Approx(x(0, i % 8)).margin(1e-6));
+    for (index_t i = 0; i < out.size(); ++i)
+        CHECK(out.elements[static_cast<std::size_t>(i)] == Approx(x(0, i % 8)).margin(1e-6));
 }
 
 TEST_CASE("axes in any order, also backwards", "[driver]") {
     testing::dice random(3);
-    auto const q = testing::random_tensor<float>(random, std::array<index_t, 4>{2, 17, 3, 8});  // (batch, position, head, feature)
+    auto const q =
+        testing::random_tensor<float>(random, std::array<index_t, 4>{2, 17, 3, 8});  // (batch, position, head, feature)
     tensor<float, 4> inside({2, 17, 3, 8}), expected({2, 3, 17, 8});
     extents_t<4> const extents{2, 3, 17, 8}, strides{17 * 24, 8, 24, 1};
     view<float const, 4> const x(q.data(), extents, strides);
@@ -106,7 +107,8 @@ TEST_CASE("operands of several types are computed in the widest", "[driver]") {
     tensor<double, 2> out({21, 8}), expected({21, 8});
     attend(plain, q, k, k, out);
     reference::attend(plain, q, k, k, expected);
-    for (std::size_t i = 0; i < out.elements.size(); ++i) CHECK(out.elements[i] == Approx(expected.elements[i]).epsilon(1e-13).margin(1e-14));
+    for (std::size_t i = 0; i < out.elements.size(); ++i)
+        CHECK(out.elements[i] == Approx(expected.elements[i]).epsilon(1e-13).margin(1e-14));
     tensor<float, 2> rounded({21, 8});
     attend(plain, q, k, k, rounded);
     CHECK(close(rounded, expected));

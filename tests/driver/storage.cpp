@@ -45,14 +45,16 @@ void check_storage(auto const& spec) {
     tensor<float, 4> expected(extents), by_definition(extents);
     attend(spec, q, k, v, got);
     attend(spec, widened(q), widened(k), widened(v), expected);
-    if (std::is_same_v<Out, float>) testing::check_close<float, float>("result", expected.elements, widened(got).elements, {4e-6, 1e-5});
+    if (std::is_same_v<Out, float>)
+        testing::check_close<float, float>("result", expected.elements, widened(got).elements, {4e-6, 1e-5});
     else CHECK(widened(got).elements == widened(stored_as<Out>(expected)).elements);
     reference::attend(spec, q, k, v, by_definition);
     testing::check_close<float, float>("result", by_definition.elements, expected.elements, {4e-6, 1e-5});
 }
 
-/// Everything in bfloat16: weights may be rounded as the result is, which moves it by their share of each value. Whether
-/// there are many rows, few that meet keys in place, or one; sizes that are no multiple of anything, and round ones.
+/// Everything in bfloat16: weights may be rounded as the result is, which moves it by their share of each value.
+/// Whether there are many rows, few that meet keys in place, or one; sizes that are no multiple of anything, and round
+/// ones.
 template <class Arch>
 void check_all_bfloat16(auto const& spec) {
     struct {
@@ -102,8 +104,7 @@ TEST_CASE("a value that is not finite is not multiplied by the weight of a key t
     tensor<bfloat16, 4> got(x.extents);
     attend(scaled_dot | causal | softmax | weighted_sum, x, x, v, got);
     for (index_t n = 0; n < 20; ++n)
-        for (index_t c = 0; c < 32; ++c)
-            CHECK(std::isfinite(static_cast<float>(got(0, 0, n, c))) == (n < 19));
+        for (index_t c = 0; c < 32; ++c) CHECK(std::isfinite(static_cast<float>(got(0, 0, n, c))) == (n < 19));
 }
 
 TEST_CASE("float16 operands and results", "[driver]") {

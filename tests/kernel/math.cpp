@@ -74,7 +74,8 @@ template <class Arch, class F>
 double worst_of_floats(F const& f) {
     constexpr std::uint32_t stride = std::is_same_v<Arch, arch::best> ? 257 : 8009;
     std::uint32_t bits = 0;
-    return worst_ulps<float, Arch>(f, (std::int64_t{1} << 32) / stride, [&] { return std::bit_cast<float>(bits += stride); });
+    return worst_ulps<float, Arch>(f, (std::int64_t{1} << 32) / stride,
+                                   [&] { return std::bit_cast<float>(bits += stride); });
 }
 
 /// Doubles between two ends, and around 0 in all sizes.
@@ -189,15 +190,17 @@ TEMPLATE_LIST_TEST_CASE("tanh is within 5 ulp", "[kernel]", lane_widths) {
 TEMPLATE_LIST_TEST_CASE("log is within 2 ulp of normal numbers", "[kernel]", lane_widths) {
     constexpr std::uint32_t stride = std::is_same_v<TestType, arch::best> ? 127 : 8009;
     std::uint32_t bits = 0x00800000;
-    CHECK(worst_ulps<float, TestType>(log_of, 0x7effff00 / stride,
-                                      [&] { return std::bit_cast<float>(bits += stride); }) <= 2);
+    CHECK(worst_ulps<float, TestType>(log_of, 0x7effff00 / stride, [&] { return std::bit_cast<float>(bits += stride); })
+          <= 2);
     CHECK(worst_of_doubles<TestType>(log_of, 0.25, 4) <= 2);
     CHECK(worst_of_doubles<TestType>(log_of, 1e-300, 1e300) <= 2);
 }
 
 TEMPLATE_LIST_TEST_CASE("a reciprocal is within 1 ulp", "[kernel]", lane_widths) {
     testing::dice random(4);
-    auto const next = [&] { return static_cast<float>(std::ldexp(random.real(1, 2), static_cast<int>(random.between(-125, 124)))); };
+    auto const next = [&] {
+        return static_cast<float>(std::ldexp(random.real(1, 2), static_cast<int>(random.between(-125, 124))));
+    };
     CHECK(worst_ulps<float, TestType>(reciprocal_of, 1000000, next) <= 1);
     CHECK(worst_of_doubles<TestType>(reciprocal_of, 1e-3, 1e3) <= 1);
 }

@@ -97,7 +97,8 @@ void check_all() {
             CHECK(lane(up.to_real(), i) == static_cast<double>(numbers_up(i)));
             CHECK(lane(down.to_real(), i) == static_cast<double>(numbers_down(i)));
             CHECK(lane(list.to_real(), i) == static_cast<double>(listed[i]));
-            CHECK(lane(select(up < n, up, list), i) == static_cast<double>(numbers_up(i) < n ? numbers_up(i) : listed[i]));
+            CHECK(lane(select(up < n, up, list), i)
+                  == static_cast<double>(numbers_up(i) < n ? numbers_up(i) : listed[i]));
             CHECK(lane(up * 0.5f, i) == 0.5 * static_cast<double>(numbers_up(i)));
             CHECK(lane(1.5 - list, i) == 1.5 - static_cast<double>(listed[i]));
         }

@@ -17,7 +17,8 @@ TEMPLATE_LIST_TEST_CASE("only values of weights that are not 0 are read, and all
     testing::dice random(5);
     for (index_t const keys : {index_t{1}, vector::lanes, 3 * vector::lanes + 1}) {
         index_t const width = 2 * vector::lanes, room = (keys + vector::lanes - 1) / vector::lanes * vector::lanes;
-        guarded<float> weights(room, 0.f), values(keys * width, std::numeric_limits<float>::quiet_NaN()), sums(width, 1.f);
+        guarded<float> weights(room, 0.f), values(keys * width, std::numeric_limits<float>::quiet_NaN()),
+            sums(width, 1.f);
         std::vector<double> expected(static_cast<std::size_t>(width), 1.0);
         index_t packs = 0;
         for (index_t first = 0; first < keys; first += vector::lanes) {
@@ -34,7 +35,9 @@ TEMPLATE_LIST_TEST_CASE("only values of weights that are not 0 are read, and all
             packs += present;
         }
         CHECK(kernel::present_packs<float, TestType>(weights.data(), keys) == packs);
-        kernel::accumulate_present<float, TestType>(weighted_sum, weights.data(), keys, values.data(), width, sums.data(), width);
-        for (index_t c = 0; c < width; ++c) CHECK(static_cast<double>(sums[c]) == expected[static_cast<std::size_t>(c)]);
+        kernel::accumulate_present<float, TestType>(weighted_sum, weights.data(), keys, values.data(), width,
+                                                    sums.data(), width);
+        for (index_t c = 0; c < width; ++c)
+            CHECK(static_cast<double>(sums[c]) == expected[static_cast<std::size_t>(c)]);
     }
 }

@@ -113,13 +113,15 @@ void check_pairwise(index_t features) {
     auto const factors = plan::factor(param(table) * abs(q - k));
     kernel::row_facts rows[Rows] = {};
     kernel::pair_factors<T> const from{queries.data(), Rows * features, keys.data(), features * width, features};
-    kernel::pairwise<Rows, vectors, T, Arch>(factors.body, rows, kernel::positions<T, Arch>{0}, from, scores.data(), width);
+    kernel::pairwise<Rows, vectors, T, Arch>(factors.body, rows, kernel::positions<T, Arch>{0}, from, scores.data(),
+                                             width);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t c = 0; c < width; ++c) {
             double sum = 0;
             for (index_t f = 0; f < features; ++f)
-                sum += static_cast<double>(weight[f]) * static_cast<double>(std::abs(queries[r * features + f] - keys[f * width + c]));
+                sum += static_cast<double>(weight[f])
+                     * static_cast<double>(std::abs(queries[r * features + f] - keys[f * width + c]));
             worst = std::max(worst, std::abs(sum - static_cast<double>(scores[r * width + c])));
         }
     CHECK(worst <= allowed<T>);

@@ -58,7 +58,8 @@ void check_row(index_t packs) {
     CHECK(all.reached_by(0) == excluded<T>);
     for (index_t k = 1; k <= row::width + 1; ++k) {
         T const reached = all.reached_by(k);
-        CHECK((reached == excluded<T> || std::count_if(scores.begin(), scores.end(), [&](T s) { return s >= reached; }) >= k));
+        CHECK((reached == excluded<T>
+               || std::count_if(scores.begin(), scores.end(), [&](T s) { return s >= reached; }) >= k));
         if (k == 1) CHECK(reached == all.max());
     }
     guarded<T> limited(scores.size());

@@ -29,14 +29,15 @@ tensor<std::uint8_t, 4> random_mask(extents_t<4> const& extents) {
 TEST_CASE("every axis may stand for all positions", "[mask]") {
     testing::lengths const n{6, 9, 2, 3};
     for (int axes = 0; axes < 16; ++axes) {
-        extents_t<4> const extents{axes & 1 ? 1 : n.batches, axes & 2 ? 1 : n.heads, axes & 4 ? 1 : n.queries, axes & 8 ? 1 : n.keys};
+        extents_t<4> const extents{axes & 1 ? 1 : n.batches, axes & 2 ? 1 : n.heads, axes & 4 ? 1 : n.queries,
+                                   axes & 8 ? 1 : n.keys};
         auto const visible = random_mask(extents);
         auto const mask = mask_tensor(visible);
         testing::check_mask_laws(mask, n);
         testing::detail::for_each_pair(testing::detail::whole(n), [&](index_t b, index_t h, index_t i, index_t j) {
             auto const at = [&](int axis, index_t x) { return extents[static_cast<std::size_t>(axis)] == 1 ? 0 : x; };
-            CHECK(evaluate(mask.predicate(), testing::detail::pair_at(b, h, i, j, n)) ==
-                  (visible(at(0, b), at(1, h), at(2, i), at(3, j)) != 0));
+            CHECK(evaluate(mask.predicate(), testing::detail::pair_at(b, h, i, j, n))
+                  == (visible(at(0, b), at(1, h), at(2, i), at(3, j)) != 0));
         });
         tensor<float, 4> const q({n.batches, n.heads, n.queries, 4}, 1), k({n.batches, n.heads, n.keys, 4}, 1);
         tensor<float, 4> got({n.batches, n.heads, n.queries, 4}), expected(got.extents);

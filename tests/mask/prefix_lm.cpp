@@ -13,7 +13,9 @@ TEST_CASE("prefix_lm shows the prefix and what comes before", "[mask]") {
     std::vector<int> const prefixes{2, 9};
     testing::check_mask_laws(prefix_lm(0));
     testing::check_mask_laws(prefix_lm(param(prefixes)[batch]), testing::lengths{12, 20, 1, 2});
-    auto const of = [](index_t i, interval<index_t> keys) { return bound(prefix_lm(8).predicate(), box{0, 0, i, keys, 64, 64}); };
+    auto const of = [](index_t i, interval<index_t> keys) {
+        return bound(prefix_lm(8).predicate(), box{0, 0, i, keys, 64, 64});
+    };
     CHECK(of(2, {0, 7}).always());
     CHECK(of(2, {8, 63}).never());
     CHECK(of(20, {8, 20}).always());

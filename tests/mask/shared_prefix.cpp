@@ -11,8 +11,8 @@ using namespace fovea::placeholders;
 
 TEST_CASE("sequences see the prefix and themselves", "[mask]") {
     //! [example]
-    std::vector<int> const ids{0, 0, 0, 1, 1, 2};   // three sequences of 3, 2 and 1 tokens
-    auto const mask = shared_prefix(4, ids);  // behind a prefix of four tokens
+    std::vector<int> const ids{0, 0, 0, 1, 1, 2};  // three sequences of 3, 2 and 1 tokens
+    auto const mask = shared_prefix(4, ids);       // behind a prefix of four tokens
     //! [example]
     testing::check_mask_laws(mask, testing::lengths{6, 10, 1, 1});
     for (index_t i = 0; i < 6; ++i)

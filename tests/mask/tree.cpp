@@ -20,7 +20,8 @@ TEST_CASE("a node sees the prefix, itself and its ancestors", "[mask]") {
     for (index_t i = 0; i < 6; ++i)
         for (index_t j = 0; j < 10; ++j) {
             bool expected = j < 4;
-            for (index_t up = i; up >= 0; up = parents[static_cast<std::size_t>(up)]) expected = expected || j - 4 == up;
+            for (index_t up = i; up >= 0; up = parents[static_cast<std::size_t>(up)])
+                expected = expected || j - 4 == up;
             reference::index_environment<double> const at{{}, 0, 0, i, j, 6, 10, 8};
             CHECK(evaluate(mask.predicate(), at) == expected);
         }

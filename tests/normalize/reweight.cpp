@@ -25,7 +25,8 @@ constexpr auto engine = [](auto const&... arguments) { attend(arguments...); };
 TEST_CASE("reweighted attention is what the definition says", "[normalize]") {
     testing::compare_with_reference<float>(
         engine, scaled_dot | causal | softmax | reweight(weight * weight + 0.01 * kv_idx) | weighted_sum);
-    testing::compare_with_reference<double>(engine, scaled_dot | causal | hardmax | reweight(weight + head) | weighted_sum);
+    testing::compare_with_reference<double>(engine,
+                                            scaled_dot | causal | hardmax | reweight(weight + head) | weighted_sum);
 }
 
 TEST_CASE("a factor of the weight streams and is what the definition says", "[normalize]") {

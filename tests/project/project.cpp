@@ -65,7 +65,8 @@ TEST_CASE("queries, keys and values arise from their sources", "[project]") {
     //! [example]
     testing::dice random(1);
     auto const x = testing::random_tensor<float, 2>(random, {5, 8});
-    auto const Wq = testing::random_tensor<float, 2>(random, {8, 16}), Wk = testing::random_tensor<float, 2>(random, {8, 8});
+    auto const Wq = testing::random_tensor<float, 2>(random, {8, 16}),
+               Wk = testing::random_tensor<float, 2>(random, {8, 8});
     auto const Wv = testing::random_tensor<float, 2>(random, {8, 8});
     tensor<float, 2> result({5, 16});
     attend(project(Wq, Wk, Wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum, x, result);

@@ -129,9 +129,10 @@ TEST_CASE("tables are read for visible pairs only, and out of range is an error 
     std::vector<float> const short_table{1, 2};
     auto const biased = rescore(score + param(short_table)[kv_idx]);
     CHECK_NOTHROW(reference::attend(scaled_dot | biased | where(kv_idx < 2) | softmax | weighted_sum, q, q, q, out));
-    CHECK_THROWS_WITH(reference::attend(scaled_dot | biased | softmax | weighted_sum, q, q, q, out),
-                      "a table of extents (2) is read at 2 along axis 0, which has 2 elements: batch 0, head 0, q_idx 0, "
-                      "kv_idx 2");
+    CHECK_THROWS_WITH(
+        reference::attend(scaled_dot | biased | softmax | weighted_sum, q, q, q, out),
+        "a table of extents (2) is read at 2 along axis 0, which has 2 elements: batch 0, head 0, q_idx 0, "
+        "kv_idx 2");
 }
 
 TEST_CASE("nothing is written when something is wrong", "[reference]") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "output_case.hpp"
 
+#include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/mask/causal_at_end.hpp>
 #include <fovea/mask/neighbors.hpp>
@@ -9,7 +10,6 @@
 #include <fovea/score/dot.hpp>
 #include <fovea/score/rescore.hpp>
 #include <fovea/score/scaled_dot.hpp>
-#include <fovea/aggregate/weighted_sum.hpp>
 
 #include "catch.hpp"
 
@@ -30,7 +30,8 @@ TEST_CASE("stages differ by what stands between them", "[result]") {
     auto const doubled = scaled_dot | rescore(score * 2) | causal_at_end | softmax | weighted_sum;
     extents_t<4> const pairs{2, 4, 19, 33};
     auto const raw = subject.fused<float, 4>(doubled, pairs, [](auto& t) { return scores<score_stage::raw>(t); });
-    auto const rescored = subject.fused<float, 4>(doubled, pairs, [](auto& t) { return scores<score_stage::rescored>(t); });
+    auto const rescored =
+        subject.fused<float, 4>(doubled, pairs, [](auto& t) { return scores<score_stage::rescored>(t); });
     auto const masked = subject.fused<float, 4>(doubled, pairs, [](auto& t) { return scores(t); });
     for (std::size_t i = 0; i < raw.elements.size(); ++i) {
         bool const visible = static_cast<index_t>(i % 33) <= static_cast<index_t>(i / 33 % 19) + 14;

@@ -27,7 +27,8 @@ TEST_CASE("general compares through a matrix", "[score]") {
             double expected = 0;
             for (index_t a = 0; a < 4; ++a)
                 for (index_t b = 0; b < 6; ++b)
-                    expected += static_cast<double>(query(i, a)) * static_cast<double>(matrix(a, b)) * static_cast<double>(key(j, b));
+                    expected += static_cast<double>(query(i, a)) * static_cast<double>(matrix(a, b))
+                              * static_cast<double>(key(j, b));
             CHECK(scores(i, j) == Approx(expected).margin(1e-5));
         }
 }

@@ -12,8 +12,8 @@ struct pair_with_score : fovea::reference::index_environment<double> {
 
 /// What a rescoring makes of a score at (batch, head, query, key).
 template <class Rescoring>
-double rescored_to(Rescoring const& r, double score, fovea::index_t batch = 0, fovea::index_t head = 0, fovea::index_t query = 0,
-                   fovea::index_t key = 0) {
+double rescored_to(Rescoring const& r, double score, fovea::index_t batch = 0, fovea::index_t head = 0,
+                   fovea::index_t query = 0, fovea::index_t key = 0) {
     pair_with_score at{{{}, batch, head, query, key, 64, 64, 4}, score};
     return static_cast<double>(evaluate(r.expression(), at));
 }

@@ -26,8 +26,8 @@ index_t bucket_of(index_t relative, bool both, index_t buckets, index_t max_dist
     }
     index_t const exact = buckets / 2;
     if (n < exact) return result + n;
-    auto const log = std::log(static_cast<double>(n) / static_cast<double>(exact)) /
-                     std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
+    auto const log = std::log(static_cast<double>(n) / static_cast<double>(exact))
+                   / std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
     return result + std::min(exact + static_cast<index_t>(log * static_cast<double>(buckets - exact)), buckets - 1);
 }
 

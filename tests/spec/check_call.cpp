@@ -204,8 +204,9 @@ TEST_CASE("a table that is too short is found before anything is computed", "[sp
     call c;
     std::vector<float> const short_table(6);
     auto const biased = rescore(score + param(short_table)[kv_idx]);
-    CHECK_THROWS_WITH(c.check(scaled_dot | biased | softmax | weighted_sum),
-                      "a table of extents (6) is read at 6 along axis 0, which has 6 elements: batch 0, head 0, q_idx 0, "
-                      "kv_idx 6");
+    CHECK_THROWS_WITH(
+        c.check(scaled_dot | biased | softmax | weighted_sum),
+        "a table of extents (6) is read at 6 along axis 0, which has 6 elements: batch 0, head 0, q_idx 0, "
+        "kv_idx 6");
     CHECK_NOTHROW(c.check(scaled_dot | biased | where(kv_idx < 6) | softmax | weighted_sum));
 }

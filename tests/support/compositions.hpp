@@ -19,13 +19,16 @@ namespace hana = boost::hana;
 using namespace fovea;
 using namespace fovea::placeholders;
 
-inline constexpr auto scores =
-    hana::make_tuple(dot, scaled_dot, cosine, gaussian(1.5), l1_distance(2), compare(sum(q * k) * rsqrt(dim) - 0.01 * kv_idx));
-inline constexpr auto rescorings = hana::make_tuple(softcap(3), temperature(2), gumbel(5), rescore(score + 0.1 * (kv_idx - q_idx)));
-inline constexpr auto masks = hana::make_tuple(everything_t{}, causal, causal_at_end, sliding_window(5, 3), chunked(7),
-                                               where(kv_idx % 3 != 1), prefix_lm(4), sliding_window(2, 2) || global_tokens(2));
-inline constexpr auto normalizers = hana::make_tuple(softmax, softmax_plus_one, hardmax, sparsemax, entmax15, top_k_softmax(4),
-                                                     weigh(sigmoid(score)), normalized(sigmoid(score)), uniform);
+inline constexpr auto scores = hana::make_tuple(dot, scaled_dot, cosine, gaussian(1.5), l1_distance(2),
+                                                compare(sum(q* k) * rsqrt(dim) - 0.01 * kv_idx));
+inline constexpr auto rescorings =
+    hana::make_tuple(softcap(3), temperature(2), gumbel(5), rescore(score + 0.1 * (kv_idx - q_idx)));
+inline constexpr auto masks =
+    hana::make_tuple(everything_t{}, causal, causal_at_end, sliding_window(5, 3), chunked(7), where(kv_idx % 3 != 1),
+                     prefix_lm(4), sliding_window(2, 2) || global_tokens(2));
+inline constexpr auto normalizers =
+    hana::make_tuple(softmax, softmax_plus_one, hardmax, sparsemax, entmax15, top_k_softmax(4), weigh(sigmoid(score)),
+                     normalized(sigmoid(score)), uniform);
 inline constexpr auto aggregators = hana::make_tuple(weighted_sum, max_pool);
 
 /// Every score with every mask and every normalizer.
@@ -43,8 +46,14 @@ auto composed() {
 /// Sizes that nobody chose.
 inline testing::call_sizes random_sizes(testing::dice& random) {
     index_t const key_heads = random.between(1, 3);
-    return {random.between(1, 2),  key_heads * random.between(1, 3), key_heads,           random.between(0, 40),
-            random.between(0, 70), random.between(1, 20),           random.between(1, 20), random.real(0.5, 3)};
+    return {random.between(1, 2),
+            key_heads * random.between(1, 3),
+            key_heads,
+            random.between(0, 40),
+            random.between(0, 70),
+            random.between(1, 20),
+            random.between(1, 20),
+            random.real(0.5, 3)};
 }
 
 /// An engine on a number of threads.

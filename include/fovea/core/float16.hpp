@@ -28,8 +28,8 @@ struct float16 {
         auto const sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
         auto const magnitude = static_cast<std::uint32_t>(bits & 0x7fffU) << 13;
         auto const size = magnitude >= 0x0f800000U  // infinite or NaN
-                              ? std::bit_cast<float>(magnitude | 0x7f800000U)
-                              : std::bit_cast<float>(magnitude) * 0x1p112f;
+                            ? std::bit_cast<float>(magnitude | 0x7f800000U)
+                            : std::bit_cast<float>(magnitude) * 0x1p112f;
         return std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) | sign);
     }
 

@@ -47,8 +47,7 @@ struct interval {
     static constexpr interval everything() {
         if constexpr (std::is_same_v<T, double>)
             return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-        else
-            return {std::numeric_limits<T>::min() / 4, std::numeric_limits<T>::max() / 4};
+        else return {std::numeric_limits<T>::min() / 4, std::numeric_limits<T>::max() / 4};
     }
     friend constexpr bool operator==(interval, interval) = default;
 };
@@ -72,8 +71,8 @@ constexpr auto as_interval(T const& x) {
 }
 
 template <class A, class B>
-concept interval_operands = (interval_kind<A>::is && (interval_kind<B>::is || std::is_arithmetic_v<B>)) ||
-                            (interval_kind<B>::is && std::is_arithmetic_v<A>);
+concept interval_operands = (interval_kind<A>::is && (interval_kind<B>::is || std::is_arithmetic_v<B>))
+                         || (interval_kind<B>::is && std::is_arithmetic_v<A>);
 
 /// Both operands in one kind: interval<index_t> only where both are integers.
 template <class A, class B, class F>
@@ -121,17 +120,15 @@ constexpr interval<T> hull(T a, T b, T c, T d) {
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator+(A const& a, B const& b) {
-    return detail::in_common_kind(a, b, [](auto x, auto y) {
-        return detail::between(detail::plus(x.lo, y.lo), detail::plus(x.hi, y.hi));
-    });
+    return detail::in_common_kind(
+        a, b, [](auto x, auto y) { return detail::between(detail::plus(x.lo, y.lo), detail::plus(x.hi, y.hi)); });
 }
 
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator-(A const& a, B const& b) {
-    return detail::in_common_kind(a, b, [](auto x, auto y) {
-        return detail::between(detail::plus(x.lo, -y.hi), detail::plus(x.hi, -y.lo));
-    });
+    return detail::in_common_kind(
+        a, b, [](auto x, auto y) { return detail::between(detail::plus(x.lo, -y.hi), detail::plus(x.hi, -y.lo)); });
 }
 
 template <class A, class B>
@@ -153,8 +150,7 @@ constexpr auto operator/(A const& a, B const& b) {
         if constexpr (std::is_same_v<kind, interval<index_t>>)
             return detail::hull(floor_divide(x.lo, y.lo), floor_divide(x.lo, y.hi), floor_divide(x.hi, y.lo),
                                 floor_divide(x.hi, y.hi));
-        else
-            return detail::hull(x.lo / y.lo, x.lo / y.hi, x.hi / y.lo, x.hi / y.hi);
+        else return detail::hull(x.lo / y.lo, x.lo / y.hi, x.hi / y.lo, x.hi / y.hi);
     });
 }
 

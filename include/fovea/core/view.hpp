@@ -44,20 +44,24 @@ struct view {
     constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
         : data(first), extents(sizes), strides(steps) {
         if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1)
-            throw shape_error("view: the last axis must be contiguous, its stride is " +
-                              std::to_string(steps[Rank - 1]) + " and must be 1");
+            throw shape_error("view: the last axis must be contiguous, its stride is " + std::to_string(steps[Rank - 1])
+                              + " and must be 1");
         strides[Rank - 1] = 1;
     }
 
     constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
         if (static_cast<index_t>(elements.size()) < size())
-            throw shape_error("view: the span has " + std::to_string(elements.size()) + " elements, the extents " +
-                              to_text(sizes) + " need " + std::to_string(size()));
+            throw shape_error("view: the span has " + std::to_string(elements.size()) + " elements, the extents "
+                              + to_text(sizes) + " need " + std::to_string(size()));
     }
 
     /// From anything that looks like std::mdspan.
     template <class Span>
-        requires requires(Span s) { s.data_handle(); s.extent(0); s.stride(0); } && (Span::rank() == Rank)
+        requires requires(Span s) {
+            s.data_handle();
+            s.extent(0);
+            s.stride(0);
+        } && (Span::rank() == Rank)
     constexpr view(Span const& s) : view(s.data_handle(), collect(s, 0), collect(s, 1)) {}
 
     /// From a row-major Eigen matrix, array or map of it.
@@ -107,15 +111,15 @@ private:
     static constexpr extents_t<Rank> dense_strides(extents_t<Rank> const& sizes) {
         extents_t<Rank> steps{};
         index_t step = 1;
-        for (int i = Rank; i-- > 0; step *= sizes[static_cast<std::size_t>(i)]) steps[static_cast<std::size_t>(i)] = step;
+        for (int i = Rank; i-- > 0; step *= sizes[static_cast<std::size_t>(i)])
+            steps[static_cast<std::size_t>(i)] = step;
         return steps;
     }
 
     template <class Span>
     static constexpr extents_t<Rank> collect(Span const& s, int what) {
         extents_t<Rank> result{};
-        for (std::size_t i = 0; i < Rank; ++i)
-            result[i] = static_cast<index_t>(what == 0 ? s.extent(i) : s.stride(i));
+        for (std::size_t i = 0; i < Rank; ++i) result[i] = static_cast<index_t>(what == 0 ? s.extent(i) : s.stride(i));
         return result;
     }
 };

@@ -26,8 +26,8 @@ constexpr auto only_read(Rows const& rows) {
 template <class Aggregate>
 constexpr bool finishes_in_place() {
     if constexpr (is_finished<Aggregate>)
-        return works_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().second)>> &&
-               finishes_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().first)>>();
+        return works_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().second)>>
+            && finishes_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().first)>>();
     else return true;
 }
 
@@ -41,7 +41,8 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
                            reweighting_of(a.normalize), core_of(a.aggregate)};
         using recipe_type = std::remove_const_t<decltype(parts)>;
         if constexpr (enumerating_mask<decltype(a.mask)>)
-            enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list()).run(executor, scratch);
+            enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list())
+                .run(executor, scratch);
         else dense_loop<T, Arch, recipe_type, Operands>(parts, operands).run(executor, scratch);
     }
 }
@@ -69,7 +70,8 @@ void attend_heads(Executor const& executor, workspace& scratch, A const& a, oper
 }
 
 /// Runs the heads into `out` (as heads, position by position) and then the finishes.
-template <class T, class Arch, class A, class Q, class K, class V, class Source, class Out, class Executor, class... Extra>
+template <class T, class Arch, class A, class Q, class K, class V, class Source, class Out, class Executor,
+          class... Extra>
 void attend_and_finish(Executor const& executor, workspace& scratch, A const& a, operand_shapes const& shapes,
                        view<Q const, 4> const& q, K const& k, V const& v, view<Source, 4> const& source,
                        view<Out, 4> const& out, Extra const&... extra) {
@@ -78,7 +80,8 @@ void attend_and_finish(Executor const& executor, workspace& scratch, A const& a,
     } else {
         extents_t<4> const heads{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
         index_t const row = heads[1] * heads[3];
-        constexpr bool direct = std::is_same_v<Out, T> && finishes_in_place<std::remove_cvref_t<decltype(a.aggregate)>>();
+        constexpr bool direct =
+            std::is_same_v<Out, T> && finishes_in_place<std::remove_cvref_t<decltype(a.aggregate)>>();
         bool const joined_result = out.extent(1) == 1;
         view<T, 4> x;
         bool in_result = false;
@@ -87,7 +90,9 @@ void attend_and_finish(Executor const& executor, workspace& scratch, A const& a,
             x = joined_result ? view<T, 4>{out.data, heads, {out.stride(0), heads[3], out.stride(2), 1}} : out;
         }
         if (!in_result)
-            x = {scratch.shared().template take<T>(heads[0] * heads[2] * row), heads, {heads[2] * row, heads[3], row, 1}};
+            x = {scratch.shared().template take<T>(heads[0] * heads[2] * row),
+                 heads,
+                 {heads[2] * row, heads[3], row, 1}};
         attend_heads<T, Arch>(executor, scratch, a, shapes, q, k, v, x, extra...);
         for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, source); });
         if (in_result) return;
@@ -102,8 +107,8 @@ void attend_and_finish(Executor const& executor, workspace& scratch, A const& a,
 }  // namespace driver
 
 /// attend_on<Arch>: attend below on a given architecture, executor and workspace.
-template <class Arch, executor Executor, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
-          extra_output... Extra>
+template <class Arch, executor Executor, attention_spec A, viewable Query, row_source Key, row_source Value,
+          viewable Result, extra_output... Extra>
 void attend_on(Executor const& executor, workspace& scratch, A const& a, Query const& query, Key const& key,
                Value const& value, Result&& result, Extra const&... extra) {
     auto const q = as_heads(as_view(query));
@@ -127,12 +132,14 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Query c
             auto const& p = a.project;
             auto const x = project<T, Arch>(executor, scratch, p.query, q, heads::query);
             auto const y = [&] {
-                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.query)>, std::remove_cvref_t<decltype(p.key)>>)
+                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.query)>,
+                                             std::remove_cvref_t<decltype(p.key)>>)
                     if (heads::group == 1 && same_projection(p.query, p.key, q, k)) return x;
                 return project<T, Arch>(executor, scratch, p.key, k, heads::key_value);
             }();
             auto const z = [&] {
-                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.key)>, std::remove_cvref_t<decltype(p.value)>>)
+                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.key)>,
+                                             std::remove_cvref_t<decltype(p.value)>>)
                     if (same_projection(p.key, p.value, k, v)) return y;
                 return project<T, Arch>(executor, scratch, p.value, v, heads::key_value);
             }();
@@ -149,8 +156,8 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Source 
     attend_on<Arch>(executor, scratch, a, x, x, x, result, extra...);
 }
 
-template <class Arch, executor Executor, attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable Result,
-          extra_output... Extra>
+template <class Arch, executor Executor, attention_spec A, class Q, int QueryRank, class M, int MemoryRank,
+          viewable Result, extra_output... Extra>
 void attend_on(Executor const& executor, workspace& scratch, A const& a, queries_input<Q, QueryRank> const& x,
                memory_input<M, MemoryRank> const& m, Result&& result, Extra const&... extra) {
     attend_on<Arch>(executor, scratch, a, x.source, m.source, m.source, result, extra...);

@@ -25,8 +25,9 @@ class dense_loop {
     static constexpr bool adds = linear_aggregator<aggregator_type>;
     /// Weights are rounded to bfloat16 where values and results are stored so, and products of it are fast.
     static constexpr bool rounds_weights =
-        adds && kernel::multiplies_stored<T, Arch, element_of_rows<decltype(Operands::value)>,
-                                          std::remove_cvref_t<decltype(*Operands::result.data)>>;
+        adds
+        && kernel::multiplies_stored<T, Arch, element_of_rows<decltype(Operands::value)>,
+                                     std::remove_cvref_t<decltype(*Operands::result.data)>>;
     using packed = packed_keys<T, Arch, parts, Operands, rounds_weights>;
     using rows_type = row_tile<T, Arch, parts, Operands, rounds_weights>;
     using pack_run = driver::pack_run<tile>;
@@ -37,8 +38,8 @@ class dense_loop {
     static constexpr index_t planes = std::max<index_t>(packed::products + packed::pairs, 1);
     static constexpr index_t tiles_per_block = tile::block_rows / tile::rows;
     static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
-    static constexpr bool strips = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows ||
-                                   (normalizing::selects && !selects);
+    static constexpr bool strips = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
+                                || (normalizing::selects && !selects);
     static constexpr bool splits_keys = !strips && adds && !selects;
 
 public:
@@ -59,9 +60,11 @@ public:
             auto& memory = scratch.worker(worker);
             memory.clear();
             index_t const head = task / parts_per_head;
-            index_t const part = parts_per_head - 1 - task % parts_per_head;  // under a causal mask the last rows are longest
-            run_head(memory, head / operands_.key_heads(), head % operands_.key_heads(), part * row_blocks / parts_per_head,
-                     (part + 1) * row_blocks / parts_per_head, {0, keys_in_blocks()});
+            index_t const part =
+                parts_per_head - 1 - task % parts_per_head;  // under a causal mask the last rows are longest
+            run_head(memory, head / operands_.key_heads(), head % operands_.key_heads(),
+                     part * row_blocks / parts_per_head, (part + 1) * row_blocks / parts_per_head,
+                     {0, keys_in_blocks()});
         });
     }
 
@@ -88,7 +91,7 @@ private:
         executor.run(heads, [&](index_t head, index_t) {
             index_t const group = operands_.group(), first_head = head % operands_.key_heads() * group;
             for (index_t r = 0; r < operands_.rows(); ++r) {
-                kernel::row_facts const row{head / operands_.key_heads(), first_head + r % group,  r / group,
+                kernel::row_facts const row{head / operands_.key_heads(), first_head + r % group, r / group,
                                             operands_.queries(),          operands_.keys(),       operands_.features()};
                 partial.join(normalizer(row), head, r);
                 finish_row(row, partial.states(head, 0)[r], partial.sums(head, 0) + r * width, false);
@@ -105,7 +108,7 @@ private:
         T* scores;         // (planes, rows, stride)
         bool* visible;     // (rows, stride) which pairs take part, where values are not finite
         index_t stride;
-        row_place next;    // (batch, key head, row) of what follows
+        row_place next;  // (batch, key head, row) of what follows
         key_range range;
     };
 
@@ -115,7 +118,8 @@ private:
                     strips ? keys_in_blocks() : visible_.blocks_at_once(batch, key_head, first_block, last_block));
         keys.begin(batch, key_head);
         row_block block;
-        block.stride = (strips ? std::max<index_t>(keys.blocks(), 1) * tile::block_keys : tile::block_keys) + tile::lanes;
+        block.stride =
+            (strips ? std::max<index_t>(keys.blocks(), 1) * tile::block_keys : tile::block_keys) + tile::lanes;
         index_t const tiles = std::min(tiles_per_block, (operands_.rows() + tile::rows - 1) / tile::rows);
         block.tiles = memory.take<rows_type>(tiles);
         block.range = range;
@@ -149,7 +153,8 @@ private:
         }
     }
 
-    /// While a tile is worked on, the results it will write come nearer, and the queries of the same tile of the next block.
+    /// While a tile is worked on, the results it will write come nearer, and the queries of the same tile of the next
+    /// block.
     FOVEA_INLINE void ask_beside(row_block const& block, index_t t) const {
         auto const& rows = block.tiles[t];
         row_place now{rows.facts[0].batch, rows.facts[0].head / operands_.group(), rows.first_row}, next = block.next;
@@ -181,7 +186,8 @@ private:
     }
 
     static void count(arena& memory, pack_run run, bool const* mixed) {
-        for (index_t p = run.first_panel(); p < run.last_panel(); ++p) ++(mixed[p] ? memory.tiles.mixed : memory.tiles.full);
+        for (index_t p = run.first_panel(); p < run.last_panel(); ++p)
+            ++(mixed[p] ? memory.tiles.mixed : memory.tiles.full);
     }
 
     // --- streaming: one tile of keys at a time ---
@@ -197,12 +203,13 @@ private:
             keys.prepare(k);
             for (index_t t = 0; t < block.count; ++t) {
                 if (first) ask_beside(block, t);
-                visible_.for_runs(block.tiles[t], keys.first(k), keys.last(k), seen, [&](pack_run run, bool const* mixed) {
-                    count(memory, run, mixed);
-                    block.tiles[t].score(recipe_.score, recipe_.predicate, keys, k, run, mixed, block.scores,
-                                         block.stride, tile::rows * block.stride);
-                    step(block, t, keys, k, run, has_excluded(run, mixed));
-                });
+                visible_.for_runs(block.tiles[t], keys.first(k), keys.last(k), seen,
+                                  [&](pack_run run, bool const* mixed) {
+                                      count(memory, run, mixed);
+                                      block.tiles[t].score(recipe_.score, recipe_.predicate, keys, k, run, mixed,
+                                                           block.scores, block.stride, tile::rows * block.stride);
+                                      step(block, t, keys, k, run, has_excluded(run, mixed));
+                                  });
             }
             first = false;
         }
@@ -210,8 +217,8 @@ private:
     }
 
     static bool has_excluded(pack_run run, bool const* mixed) {
-        return !plan::is_bare_product<decltype(Recipe::score.pointwise)> ||
-               std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
+        return !plan::is_bare_product<decltype(Recipe::score.pointwise)>
+            || std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
     }
 
     /// One tile: fold its scores into the states of its rows, then meet its weights with the values.
@@ -223,9 +230,11 @@ private:
         if (careful) note_visible(block, rows.rows, column, count);
         T rescale[tile::rows] = {};
         for (index_t r = 0; r < rows.rows; ++r) {
-            row_type const row{block.scores + r * block.stride + column, run.last - run.first, {keys.first(k) + column}};
+            row_type const row{
+                block.scores + r * block.stride + column, run.last - run.first, {keys.first(k) + column}};
             rescale[r] = normalizing::fold(normalizer(rows.facts[r]), block.states[t * tile::rows + r], row);
-            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
+            if constexpr (Recipe::reweights)
+                kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
         }
         if constexpr (!selects) {
             T* const sums = block.sums + t * tile::rows * keys.value_width();
@@ -269,8 +278,7 @@ private:
             auto const& rows = block.tiles[t];
             ask_beside(block, t);
             index_t const width = keys.blocks() * tile::block_keys;
-            for (index_t r = 0; r < rows.rows; ++r)
-                std::fill_n(block.scores + r * block.stride, width, excluded<T>);
+            for (index_t r = 0; r < rows.rows; ++r) std::fill_n(block.scores + r * block.stride, width, excluded<T>);
             for (index_t k = 0; k < keys.blocks(); ++k)
                 visible_.for_runs(rows, keys.first(k), keys.last(k), truth{}, [&](pack_run run, bool const* mixed) {
                     count(memory, run, mixed);
@@ -294,7 +302,8 @@ private:
             row_type const row{block.scores + r * block.stride, width / tile::lanes, {0}};
             show_scores(operands_.outputs, rows.facts[r], row);
             normalizing::whole(normalizer(rows.facts[r]), s, row);
-            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
+            if constexpr (Recipe::reweights)
+                kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
             for (index_t i = 0; i < width && Recipe::reweights_rows; ++i)
                 if (!block.visible[r * block.stride + i]) row[i] = T{0};
             show_weights(operands_.outputs, rows.facts[r], row);
@@ -323,7 +332,8 @@ private:
         index_t const n = operands_.value_features();
         if constexpr (selects) {
             index_t const key = normalizer(row).selected(s);
-            auto const* from = key < 0 ? nullptr : operands_.value.place(row.batch, row.head / operands_.group(), key, 0);
+            auto const* from =
+                key < 0 ? nullptr : operands_.value.place(row.batch, row.head / operands_.group(), key, 0);
             for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
         } else {
             T const factor = normalized ? T{1} : normalizing::finish(normalizer(row), s);

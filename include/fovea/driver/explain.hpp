@@ -65,7 +65,8 @@ std::string explain_on(A const& a, operand_shapes const& n) {
 template <class Arch, class A, class Q, class K, class V>
 std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
     auto const shapes = projected_shapes(a, q.extents, k.extents, v.extents);
-    if constexpr (is_recurrent<A>) return explain_state<compute_type<Q, element_of_rows<K>, element_of_rows<V>>, Arch>(a, shapes);
+    if constexpr (is_recurrent<A>)
+        return explain_state<compute_type<Q, element_of_rows<K>, element_of_rows<V>>, Arch>(a, shapes);
     else return explain_on<compute_type<Q, K, V>, Arch>(a, shapes);
 }
 }  // namespace driver

@@ -46,7 +46,8 @@ void for_rows(view<T, 4> const& x, F const& f) {
 ///
 /// `x` is stored position by position, so that joining its heads moves nothing.
 template <class T, class Arch, class Finish, class Source, class Executor>
-view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f, view<T, 4> x, view<Source, 4> const& source) {
+view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f, view<T, 4> x,
+                  view<Source, 4> const& source) {
     using vector = kernel::pack<T, Arch>;
     index_t const features = x.extent(3);
     auto const fresh = [&](index_t width) {
@@ -77,7 +78,8 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
             for (index_t c = 0; c < features; c += vector::lanes) {
                 auto const value = kernel::load_as<T, Arch>(row + c, features - c);
                 result_environment<T, Arch, base> const here{base{facts, 0}, value, h * features + c, features - c};
-                kernel::lanes_of<T, Arch>::store(kernel::as_pack<T, Arch>(evaluate(expression, here)), row + c, features - c);
+                kernel::lanes_of<T, Arch>::store(kernel::as_pack<T, Arch>(evaluate(expression, here)), row + c,
+                                                 features - c);
             }
         });
         return x;

@@ -18,15 +18,16 @@ struct plain_sum {
 ///
 ///     to[b, n, :] = from[b, n, :] W + bias          from, to: (batch, 1, position, feature)
 ///
-/// One panel of columns at a time, of as many inputs as stay in the nearest cache: that part of the matrix is packed once
-/// and met with all rows, straight from the source and into the result where their elements are of type T.
+/// One panel of columns at a time, of as many inputs as stay in the nearest cache: that part of the matrix is packed
+/// once and met with all rows, straight from the source and into the result where their elements are of type T.
 template <class T, class Arch, class Map, class From, class To>
 class matrix_product_loop {
     using tile = plan::tile<T, Arch>;
     static constexpr index_t block = 256;  // inputs
 
 public:
-    matrix_product_loop(Map const& map, view<From, 4> const& from, view<To, 4> const& to) : map_(map), from_(from), to_(to) {}
+    matrix_product_loop(Map const& map, view<From, 4> const& from, view<To, 4> const& to)
+        : map_(map), from_(from), to_(to) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
@@ -84,12 +85,13 @@ private:
         for (index_t n = 0; n < present; ++n) {
             if (i == 0) std::copy_n(bias, tile::panel, sums + n * sum_stride);
             else if (sums == all.sums)
-                for (index_t c = 0; c < columns; ++c) sums[n * sum_stride + c] = static_cast<T>(target(r + n, first)[c]);
+                for (index_t c = 0; c < columns; ++c)
+                    sums[n * sum_stride + c] = static_cast<T>(target(r + n, first)[c]);
         }
         T ones[tile::rows];
         std::fill_n(ones, tile::rows, T{1});
-        kernel::accumulate<tile::rows, tile::vectors, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel, sums,
-                                                               sum_stride, ones);
+        kernel::accumulate<tile::rows, tile::vectors, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel,
+                                                               sums, sum_stride, ones);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)
             for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);
@@ -109,8 +111,8 @@ private:
         if constexpr (Map::is_transposed) {
             kernel::transpose_features<T, Arch>(
                 k_t{}, [&](index_t c) FOVEA_LAMBDA { return map_.matrix.place(first + c, i); },
-                [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{}, columns, tile::panel,
-                columns, count, to, tile::panel);
+                [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{}, columns, tile::panel, columns, count, to,
+                tile::panel);
         } else {
             for (index_t n = 0; n < count; ++n) {
                 auto const* const row = map_.matrix.place(i + n, first);

@@ -24,22 +24,22 @@ struct operands {
     Outputs outputs{};  // bound
 
     /// True where an output looks at whole rows, or adds up over them.
-    static constexpr bool looks_at_rows =
-        []<class... Bound>(std::type_identity<std::tuple<Bound...>>) { return (takes_rows<Bound> || ...); }(
-            std::type_identity<Outputs>{});
-    static constexpr bool adds_up =
-        []<class... Bound>(std::type_identity<std::tuple<Bound...>>) { return (adds_over_queries<Bound> || ...); }(
-            std::type_identity<Outputs>{});
+    static constexpr bool looks_at_rows = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
+        return (takes_rows<Bound> || ...);
+    }(std::type_identity<Outputs>{});
+    static constexpr bool adds_up = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
+        return (adds_over_queries<Bound> || ...);
+    }(std::type_identity<Outputs>{});
 
     index_t batches() const { return query.extent(0); }
     index_t key_heads() const { return key.extent(1); }
     index_t group() const { return query.extent(1) / key.extent(1); }
     index_t queries() const { return query.extent(2); }
     index_t keys() const { return key.extent(2); }
-    index_t features() const { return query.extent(3); }        // of the query
+    index_t features() const { return query.extent(3); }  // of the query
     index_t key_features() const { return key.extent(3); }
     index_t value_features() const { return value.extent(3); }
-    index_t rows() const { return queries() * group(); }        // rows that share one key/value head
+    index_t rows() const { return queries() * group(); }  // rows that share one key/value head
 };
 
 /// The type that is computed in: double where any operand is double, float otherwise.
@@ -49,10 +49,10 @@ using compute_type = std::conditional_t<(std::is_same_v<std::remove_const_t<Elem
 /// The parts of a specification that the loops read.
 template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
 struct recipe {
-    Score score;          // lowered
+    Score score;  // lowered
     Predicate predicate;
     Normalize normalize;
-    Reweight reweight;    // `weight` where the weights stay as they are
+    Reweight reweight;  // `weight` where the weights stay as they are
     Aggregate aggregate;
     static constexpr bool reweights = !std::is_same_v<Reweight, weight_t>;
     static constexpr bool reweights_rows = reweights && !plan::scales_weight<Reweight>;  // final weights only

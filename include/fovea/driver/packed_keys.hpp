@@ -32,7 +32,8 @@ public:
     using tile = plan::tile<T, Arch>;
     static constexpr index_t products = plan::count_of<decltype(Parts::products)>;
     static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
-    static constexpr index_t planes = products + plan::key_factors_of<decltype(Parts::pairs)>;  // packed copies of the keys
+    static constexpr index_t planes =
+        products + plan::key_factors_of<decltype(Parts::pairs)>;  // packed copies of the keys
     static constexpr index_t key_terms = plan::count_of<decltype(Parts::keys)>;
     static constexpr bool per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
@@ -44,9 +45,9 @@ public:
     template <class Product>
     static constexpr bool multiplies_words =
         kernel::multiplies_stored<T, Arch, std::remove_cvref_t<decltype(*Operands::query.data)>,
-                                  element_of_rows<decltype(Operands::key)>> &&
-        std::is_same_v<std::remove_cvref_t<decltype(Product::of_query)>, q_t> &&
-        std::is_same_v<std::remove_cvref_t<decltype(Product::of_key)>, k_t>;
+                                  element_of_rows<decltype(Operands::key)>>
+        && std::is_same_v<std::remove_cvref_t<decltype(Product::of_query)>, q_t>
+        && std::is_same_v<std::remove_cvref_t<decltype(Product::of_key)>, k_t>;
     template <class Product>
     using products_of = std::conditional_t<multiplies_words<Product>, kernel::word_products, kernel::number_products>;
     static constexpr bool rounds_weights = RoundsWeights;
@@ -58,8 +59,8 @@ public:
         features_ = operands.key_features();
         value_width_ = value_width(operands);
         in_place_ = operands.rows() <= tile::rows;
-        direct_values_ = has_value_rows && (in_place_ || !converts_values) &&
-                         operands.value_features() % (keys_per_row * lanes) == 0 && operands.value_features() > 0;
+        direct_values_ = has_value_rows && (in_place_ || !converts_values)
+                      && operands.value_features() % (keys_per_row * lanes) == 0 && operands.value_features() > 0;
         blocks_ = (operands.keys() + tile::block_keys - 1) / tile::block_keys;
         slots_ = std::clamp<index_t>(slots, 1, std::max<index_t>(blocks_, 1));
         holds_ = memory.template take<index_t>(slots_);
@@ -107,7 +108,8 @@ public:
         if (!direct_values_)
             return f(value_rows<T>{packed_values(block) + key / keys_per_row * value_width_, value_width_});
         if constexpr (has_value_rows)
-            f(value_rows<value_type>{operands_.value.place(batch_, head_, first(block) + key, 0), operands_.value.stride(2)});
+            f(value_rows<value_type>{operands_.value.place(batch_, head_, first(block) + key, 0),
+                                     operands_.value.stride(2)});
     }
 
     /// What is packed after the block that was packed last, where each is read once: keys, and then values.
@@ -132,9 +134,8 @@ public:
         } else {
             auto const row = facts(0);
             auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, from + i, 0); };
-            auto const base = [&](index_t i) FOVEA_LAMBDA {
-                return kernel::index_environment<T, Arch, index_t>{row, from + i};
-            };
+            auto const base = [&](index_t i)
+                                  FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, from + i}; };
             f(kernel::evaluated_keys<T, Arch, Body, decltype(place), decltype(base)>{body, place, base, next});
         }
     }
@@ -145,7 +146,8 @@ public:
         if (known < 0) {
             known = 1;
             for (index_t k = first(block); k < last(block) && known == 1; ++k)
-                known = kernel::all_finite<T, Arch>(operands_.value.place(batch_, head_, k, 0), operands_.value_features());
+                known =
+                    kernel::all_finite<T, Arch>(operands_.value.place(batch_, head_, k, 0), operands_.value_features());
         }
         return known == 1;
     }
@@ -171,7 +173,8 @@ public:
         });
         factorable_[slot(block)] = true;
         plan::for_each_part(parts_.pairs, [&](auto const& pair) {
-            plan::for_each_part(pair.factors.keys, [&](auto const& factor) { pack_plane<false>(block, plane++, factor); });
+            plan::for_each_part(pair.factors.keys,
+                                [&](auto const& factor) { pack_plane<false>(block, plane++, factor); });
             if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials) check_factors(block);
         });
         if constexpr (key_terms > 0) {
@@ -207,7 +210,12 @@ private:
     index_t term_slots() const { return key_terms * (per_head ? operands_.group() : 1); }
 
     kernel::row_facts facts(index_t group_head) const {
-        return {batch_, head_ * operands_.group() + group_head, 0, operands_.queries(), operands_.keys(), operands_.features()};
+        return {batch_,
+                head_ * operands_.group() + group_head,
+                0,
+                operands_.queries(),
+                operands_.keys(),
+                operands_.features()};
     }
 
     template <bool Words, class Body>
@@ -243,8 +251,8 @@ private:
         for (index_t plane = products; plane < planes; ++plane)
             for (index_t j = 0; j < last(block) - first(block); ++j)
                 factorable_[slot(block)] =
-                    factorable_[slot(block)] &&
-                    kernel::within_exponential_range(
+                    factorable_[slot(block)]
+                    && kernel::within_exponential_range(
                         keys(block, plane) + (j / tile::panel) * tile::panel * features_ + j % tile::panel, features_,
                         tile::panel);
     }
@@ -276,8 +284,8 @@ private:
             auto const* from = operands_.value.place(batch_, head_, k, 0);
             T* const row = to + (k - first(block)) / keys_per_row * value_width_;
             if constexpr (RoundsWeights)
-                kernel::interleave_rows<Arch>(from, k + 1 < last(block) ? operands_.value.place(batch_, head_, k + 1, 0) : nullptr,
-                                              n, row);
+                kernel::interleave_rows<Arch>(
+                    from, k + 1 < last(block) ? operands_.value.place(batch_, head_, k + 1, 0) : nullptr, n, row);
             else
                 for (index_t c = 0; c < n; c += lanes) kernel::load_as<T, Arch>(from + c, n - c).store(row + c);
             std::fill(row + round_up(n, lanes), row + value_width_, T{0});
@@ -289,12 +297,12 @@ private:
     index_t batch_ = 0, head_ = 0, features_ = 0, value_width_ = 0, blocks_ = 0, slots_ = 0;
     bool in_place_ = false, direct_values_ = false;
     mutable kernel::coming_lines coming_keys_, coming_values_;
-    index_t* holds_ = nullptr;      // (slots) the block that a slot holds
+    index_t* holds_ = nullptr;       // (slots) the block that a slot holds
     bool* factorable_ = nullptr;     // (slots)
     signed char* finite_ = nullptr;  // (blocks) -1 unknown, 0 no, 1 yes
-    T* keys_ = nullptr;             // (slots, planes, panels, features, panel)
-    T* terms_ = nullptr;            // (slots, heads, terms, keys)
-    T* values_ = nullptr;           // (slots, keys, value_width)
+    T* keys_ = nullptr;              // (slots, planes, panels, features, panel)
+    T* terms_ = nullptr;             // (slots, heads, terms, keys)
+    T* values_ = nullptr;            // (slots, keys, value_width)
 };
 
 }  // namespace fovea::driver

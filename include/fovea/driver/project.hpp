@@ -10,7 +10,8 @@ namespace fovea::driver {
 /// The maps of each head, one after the other on each row of `rows`; a row is first copied from `source` where that
 /// lies elsewhere. What is the same for all heads of a position is prepared once.
 template <class T, class Arch, class Map, class Source, class Executor>
-void map_heads(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source, view<T, 4> const& rows) {
+void map_heads(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source,
+               view<T, 4> const& rows) {
     constexpr index_t positions_at_once = 64;
     index_t const features = rows.extent(3), positions = rows.extent(2);
     index_t const blocks = (positions + positions_at_once - 1) / positions_at_once;
@@ -53,7 +54,8 @@ void map_heads(Executor const& executor, workspace& scratch, Map const& map, vie
 
 /// A source through a row map, cut into heads: a view of the source itself, or of scratch memory.
 template <class T, class Arch, class Map, class Source, class Executor>
-auto project(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source, index_t heads) {
+auto project(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source,
+             index_t heads) {
     auto const fresh = [&](extents_t<4> const& extents) {
         return view<T, 4>(scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents);
     };
@@ -84,8 +86,9 @@ auto project(Executor const& executor, workspace& scratch, Map const& map, view<
 template <class MapA, class MapB, class A, class B>
 bool same_projection(MapA const& a, MapB const& b, view<A, 4> const& x, view<B, 4> const& y) {
     if constexpr (linear_map<MapA> && std::is_same_v<MapA, MapB> && std::is_same_v<A, B>)
-        return a.matrix.data == b.matrix.data && a.matrix.strides == b.matrix.strides && a.matrix.extents == b.matrix.extents &&
-               a.bias.data == b.bias.data && x.data == y.data && x.strides == y.strides && x.extents == y.extents;
+        return a.matrix.data == b.matrix.data && a.matrix.strides == b.matrix.strides
+            && a.matrix.extents == b.matrix.extents && a.bias.data == b.bias.data && x.data == y.data
+            && x.strides == y.strides && x.extents == y.extents;
     else return false;
 }
 

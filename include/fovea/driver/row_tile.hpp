@@ -4,6 +4,7 @@
 #include <fovea/driver/tile_products.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/kernel/pairwise.hpp>
+#include <fovea/kernel/table_lines.hpp>
 #include <fovea/kernel/transform.hpp>
 
 #include <algorithm>
@@ -23,13 +24,13 @@ struct row_tile {
 
     index_t first_row = 0;
     index_t rows = 0;
-    int step = tile::rows;                       // rows of the register tile
+    int step = tile::rows;  // rows of the register tile
     kernel::row_facts facts[tile::rows];
-    query_element const* sources[tile::rows];    // where the features of each row begin
+    query_element const* sources[tile::rows];  // where the features of each row begin
     T terms[static_cast<std::size_t>(tile::rows * std::max<index_t>(row_terms, 1))];
     tile_products<T, Arch, packed> products;
-    T* queries = nullptr;                        // (query factors, rows, features), for pairwise terms
-    bool factorable = true;                      // no exponential of a query left its range
+    T* queries = nullptr;    // (query factors, rows, features), for pairwise terms
+    bool factorable = true;  // no exponential of a query left its range
 
     static index_t query_room(index_t features) { return query_factors * features * tile::rows; }
 
@@ -53,8 +54,8 @@ struct row_tile {
     /// What rows span, for interval readings; all keys.
     static box span(Operands const& operands, index_t batch, index_t key_head, index_t first, index_t last) {
         index_t const group = operands.group(), head = key_head * group;
-        interval<index_t> const heads = last - first == 1 ? interval<index_t>{head + first % group}
-                                                          : interval<index_t>{head, head + group - 1};
+        interval<index_t> const heads =
+            last - first == 1 ? interval<index_t>{head + first % group} : interval<index_t>{head, head + group - 1};
         return {batch,
                 heads,
                 {first / group, (last - 1) / group},
@@ -72,6 +73,7 @@ struct row_tile {
     template <class Score, class Predicate>
     void score(Score const& score, Predicate const& predicate, packed const& keys, index_t block, pack_run<tile> run,
                bool const* mixed, T* scores, index_t stride, index_t plane_stride) const {
+        ask_for_tables(score.pointwise, predicate, keys, block, run);
         products.contract(score.parts, keys, block, run, scores, stride, plane_stride);
         for (index_t p = run.first_panel(); p < run.last_panel() && packed::pairs > 0; ++p) {
             index_t plane = packed::products, key_plane = plane, query_factor = 0;
@@ -84,25 +86,49 @@ struct row_tile {
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
             });
         }
-        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>> &&
-            std::none_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{}))
+        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>>
+            && std::none_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{}))
             return;
-        for (index_t r = 0; r < rows; ++r) {
-            T const* const key_terms = packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
-            for (index_t p = run.first_panel(); p < run.last_panel(); ++p) {
-                index_t const first = std::max(p * tile::vectors, run.first);
-                index_t const packs = std::min((p + 1) * tile::vectors, run.last) - first;
-                index_t const column = first * tile::lanes;
-                kernel::row_parts<T> const at{scores + r * stride + column, plane_stride, packed::products, terms + r * row_terms,
-                                              key_terms + column, packed::term_stride()};
-                index_t const key = keys.first(block) + column;
-                if (mixed[p]) kernel::transform<true, T, Arch>(score.pointwise, predicate, facts[r], at, key, packs);
+        for_spans(run, mixed, [&](index_t first, index_t packs, bool masked) {
+            index_t const column = first * tile::lanes, key = keys.first(block) + column;
+            for (index_t r = 0; r < rows; ++r) {
+                T const* const key_terms =
+                    packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
+                kernel::row_parts<T> const at{scores + r * stride + column, plane_stride,       packed::products,
+                                              terms + r * row_terms,        key_terms + column, packed::term_stride()};
+                if (masked) kernel::transform<true, T, Arch>(score.pointwise, predicate, facts[r], at, key, packs);
                 else kernel::transform<false, T, Arch>(score.pointwise, predicate, facts[r], at, key, packs);
             }
-        }
+        });
     }
 
 private:
+    /// Calls f(first, packs, masked) for neighbouring panels of a run that are masked, or not, alike.
+    template <class F>
+    static void for_spans(pack_run<tile> run, bool const* mixed, F const& f) {
+        for (index_t first = run.first; first < run.last;) {
+            index_t panel = first / tile::vectors;
+            bool const masked = mixed[panel];
+            while (panel < run.last_panel() && mixed[panel] == masked) ++panel;
+            index_t const last = std::min(panel * tile::vectors, run.last);
+            f(first, last - first, masked);
+            first = last;
+        }
+    }
+
+    /// What score and mask read of tables comes nearer while the products are computed.
+    template <class Pointwise, class Predicate>
+    void ask_for_tables(Pointwise const& pointwise, Predicate const& predicate, packed const& keys, index_t block,
+                        pack_run<tile> run) const {
+        if (keys.in_place() || !keys.coming().done()) return;
+        index_t const first = keys.first(block) + run.first * tile::lanes, count = (run.last - run.first) * tile::lanes;
+        if constexpr (kernel::looks_up<Pointwise>)
+            keys.coming() = kernel::table_lines<T, Arch>(pointwise, facts, rows, first, count);
+        if constexpr (kernel::looks_up<Predicate>)
+            if (keys.coming().done())
+                keys.coming() = kernel::table_lines<T, Arch>(predicate, facts, rows, first, count);
+    }
+
     void prepare_row(Parts const& parts, index_t r) {
         auto const& row = facts[r];
         auto const* features = sources[r];
@@ -143,8 +169,10 @@ private:
 
     /// The same as it was written, lane by feature: for values beyond the range of the factors.
     template <class Body>
-    void compare_directly(Body const& body, packed const& keys, index_t block, index_t p, T* panel, index_t stride) const {
-        index_t const begin = keys.first(block) + p * tile::panel, end = std::min(begin + tile::panel, keys.last(block));
+    void compare_directly(Body const& body, packed const& keys, index_t block, index_t p, T* panel,
+                          index_t stride) const {
+        index_t const begin = keys.first(block) + p * tile::panel,
+                      end = std::min(begin + tile::panel, keys.last(block));
         for (index_t r = 0; r < rows; ++r)
             for (index_t k = begin; k < begin + tile::panel; ++k)
                 panel[r * stride + k - begin] = k < end ? keys.compare(body, facts[r], k) : T{0};

@@ -14,6 +14,7 @@ template <class Predicate, class Rows, class Operands>
 class visible_runs {
     using tile = typename Rows::tile;
     using run = pack_run<tile>;
+    static constexpr bool whole_panels = Rows::packed::pairs > 0;  // pairwise terms are computed so
 
 public:
     visible_runs(Predicate const& predicate, Operands const& operands) : predicate_(predicate), operands_(operands) {}
@@ -42,8 +43,8 @@ public:
         return most;
     }
 
-    /// Calls f(run, mixed) for each run of packs of the keys [first, last) that are not empty for a tile; mixed[p] tells
-    /// of panel p whether the mask has to be applied.
+    /// Calls f(run, mixed) for each run of packs of the keys [first, last) that are not empty for a tile; mixed[p]
+    /// tells of panel p whether the mask has to be applied.
     template <class F>
     void for_runs(Rows const& rows, index_t first, index_t last, truth seen, F f) const {
         part const all{rows.span(operands_), first, last};
@@ -53,12 +54,18 @@ public:
         else look_at(all, 0, panels, known);
         bool mixed[tile::panels] = {};
         for (index_t p = 0; p < panels; ++p) mixed[p] = !known[p].always();
-        mixed[panels - 1] = mixed[panels - 1] || (last - first) % tile::panel != 0;
+        index_t const packs = (last - first + tile::lanes - 1) / tile::lanes;
+        mixed[panels - 1] =
+            mixed[panels - 1] || (last - first) % tile::lanes != 0 || (whole_panels && packs % tile::vectors != 0);
         for (index_t p = 0; p < panels; ++p) {
             if (known[p].never()) continue;
             index_t const begin = p;
             while (p + 1 < panels && !known[p + 1].never()) ++p;
-            f(trimmed(all, {begin * tile::vectors, (p + 1) * tile::vectors}, mixed), mixed);
+            f(trimmed(all,
+                      {begin * tile::vectors,
+                       whole_panels ? (p + 1) * tile::vectors : std::min((p + 1) * tile::vectors, packs)},
+                      mixed),
+              mixed);
         }
     }
 
@@ -71,7 +78,8 @@ private:
 
     /// What the mask says of the panels [first, last), halved until a part is wholly visible or empty.
     void look_at(part const& all, index_t first, index_t last, truth* panels) const {
-        auto const seen = coverage(all.where, all.first + first * tile::panel, std::min(all.first + last * tile::panel, all.last));
+        auto const seen =
+            coverage(all.where, all.first + first * tile::panel, std::min(all.first + last * tile::panel, all.last));
         if (last - first == 1 || seen.always() || seen.never()) {
             std::fill(panels + first, panels + last, seen);
             return;
@@ -81,14 +89,15 @@ private:
         look_at(all, middle, last, panels);
     }
 
-    /// A run without the packs at its ends that are empty. Pairwise terms are computed for whole panels.
+    /// A run without the packs at its ends that are empty.
     run trimmed(part const& all, run packs, bool const* mixed) const {
-        if constexpr (Rows::packed::pairs == 0) {
+        if constexpr (!whole_panels) {
             auto const is_empty = [&](index_t pack) {
                 index_t const key = all.first + pack * tile::lanes;
-                return key >= all.last || coverage(all.where, key, std::min(key + tile::lanes, all.last)).never();
+                return coverage(all.where, key, std::min(key + tile::lanes, all.last)).never();
             };
-            while (mixed[packs.first / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.first)) ++packs.first;
+            while (mixed[packs.first / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.first))
+                ++packs.first;
             while (mixed[(packs.last - 1) / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.last - 1))
                 --packs.last;
         }

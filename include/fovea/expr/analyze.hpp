@@ -36,9 +36,9 @@ template <class E>
 inline constexpr bool is_whole_number = std::is_same_v<E, literal<index_t>>;
 template <fixed_string Name>
 inline constexpr bool is_whole_number<placeholder<Name>> =
-    !std::is_same_v<placeholder<Name>, q_t> && !std::is_same_v<placeholder<Name>, k_t> &&
-    !std::is_same_v<placeholder<Name>, score_t> && !std::is_same_v<placeholder<Name>, weight_t> &&
-    !std::is_same_v<placeholder<Name>, out_t>;
+    !std::is_same_v<placeholder<Name>, q_t> && !std::is_same_v<placeholder<Name>, k_t>
+    && !std::is_same_v<placeholder<Name>, score_t> && !std::is_same_v<placeholder<Name>, weight_t>
+    && !std::is_same_v<placeholder<Name>, out_t>;
 template <class T, int Rank, class... Indices>
 inline constexpr bool is_whole_number<node<at_operation, parameter<T, Rank>, Indices...>> =
     std::is_integral_v<T> && !std::is_same_v<T, bool>;
@@ -46,12 +46,12 @@ template <class Condition, class A, class B>
 inline constexpr bool is_whole_number<node<operations::select, Condition, A, B>> =
     is_whole_number<A> && is_whole_number<B>;
 template <class Operation, class... Operands>
-    requires(std::is_same_v<Operation, operations::plus> || std::is_same_v<Operation, operations::minus> ||
-             std::is_same_v<Operation, operations::times> || std::is_same_v<Operation, operations::divided> ||
-             std::is_same_v<Operation, operations::modulo> || std::is_same_v<Operation, operations::min> ||
-             std::is_same_v<Operation, operations::max> || std::is_same_v<Operation, operations::negate> ||
-             std::is_same_v<Operation, operations::abs> || std::is_same_v<Operation, operations::square> ||
-             std::is_same_v<Operation, operations::relu>)
+    requires(std::is_same_v<Operation, operations::plus> || std::is_same_v<Operation, operations::minus>
+             || std::is_same_v<Operation, operations::times> || std::is_same_v<Operation, operations::divided>
+             || std::is_same_v<Operation, operations::modulo> || std::is_same_v<Operation, operations::min>
+             || std::is_same_v<Operation, operations::max> || std::is_same_v<Operation, operations::negate>
+             || std::is_same_v<Operation, operations::abs> || std::is_same_v<Operation, operations::square>
+             || std::is_same_v<Operation, operations::relu>)
 inline constexpr bool is_whole_number<node<Operation, Operands...>> = (is_whole_number<Operands> && ...);
 
 /// True where an expression is a condition rather than a number.
@@ -62,11 +62,11 @@ inline constexpr bool is_condition<literal<bool>> = true;
 template <int Rank, class... Indices>
 inline constexpr bool is_condition<node<at_operation, parameter<bool, Rank>, Indices...>> = true;
 template <class Operation, class... Operands>
-    requires(std::is_same_v<Operation, operations::less> || std::is_same_v<Operation, operations::less_equal> ||
-             std::is_same_v<Operation, operations::greater> || std::is_same_v<Operation, operations::greater_equal> ||
-             std::is_same_v<Operation, operations::equal> || std::is_same_v<Operation, operations::not_equal> ||
-             std::is_same_v<Operation, operations::logical_and> || std::is_same_v<Operation, operations::logical_or> ||
-             std::is_same_v<Operation, operations::logical_not>)
+    requires(std::is_same_v<Operation, operations::less> || std::is_same_v<Operation, operations::less_equal>
+             || std::is_same_v<Operation, operations::greater> || std::is_same_v<Operation, operations::greater_equal>
+             || std::is_same_v<Operation, operations::equal> || std::is_same_v<Operation, operations::not_equal>
+             || std::is_same_v<Operation, operations::logical_and> || std::is_same_v<Operation, operations::logical_or>
+             || std::is_same_v<Operation, operations::logical_not>)
 inline constexpr bool is_condition<node<Operation, Operands...>> = true;
 
 }  // namespace fovea

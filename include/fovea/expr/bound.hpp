@@ -58,7 +58,8 @@ auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<
     interval<number> range{};
     for (bool first = true, more = true; more;) {
         index_t offset = 0;
-        for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis) offset += position[axis].lo * table.strides[axis];
+        for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis)
+            offset += position[axis].lo * table.strides[axis];
         auto const row = extremes(table.data + offset + inner.lo * table.stride(Rank - 1), inner.hi - inner.lo + 1,
                                   table.stride(Rank - 1));
         if (!(row.lo <= row.hi)) return interval<number>::everything();

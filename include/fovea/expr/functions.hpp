@@ -92,8 +92,8 @@ constexpr auto elu(A const& a) {
     return detail::build<operations::elu>(a);
 }
 
-/// random: a number between 0 and 1 for each pair of each head, evenly spread; the same for the same seed on any machine,
-/// for any number of threads. Different seeds give numbers that have nothing to do with each other.
+/// random: a number between 0 and 1 for each pair of each head, evenly spread; the same for the same seed on any
+/// machine, for any number of threads. Different seeds give numbers that have nothing to do with each other.
 constexpr auto random(index_t seed) {
     using namespace placeholders;
     return make_node<operations::random>(as_expression(seed), batch, head, q_idx, kv_idx);

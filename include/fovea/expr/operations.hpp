@@ -224,7 +224,8 @@ struct elu {
 // A random number for each pair: of a seed, batch, head, query and key.
 struct random {
     static constexpr std::string_view name = "random";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& seed, auto const& b, auto const& h, auto const& q, auto const& k) {
+    [[gnu::always_inline]] static constexpr auto apply(auto const& seed, auto const& b, auto const& h, auto const& q,
+                                                       auto const& k) {
         using scalar::uniform_of_pair;
         return uniform_of_pair(seed, b, h, q, k);
     }

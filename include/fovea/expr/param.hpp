@@ -54,7 +54,7 @@ struct node<at_operation, parameter<T, Rank>, Indices...>
     constexpr auto operator[](Index const& at) const {
         return with_children(*this, [&](auto const&... children) {
             return node<at_operation, parameter<T, Rank>, Indices..., expression_of<Index>>{children...,
-                                                                                         as_expression(at)};
+                                                                                            as_expression(at)};
         });
     }
 

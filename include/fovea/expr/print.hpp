@@ -40,8 +40,8 @@ std::string print(E const& e) {
         });
     } else if constexpr (requires { E::operation::precedence; } && E::arity == 2) {
         constexpr int level = E::operation::precedence;
-        return detail::print_above(get<0>(e), level) + " " + std::string(E::operation::symbol) + " " +
-               detail::print_above(get<1>(e), level + 1);
+        return detail::print_above(get<0>(e), level) + " " + std::string(E::operation::symbol) + " "
+             + detail::print_above(get<1>(e), level + 1);
     } else if constexpr (requires { E::operation::precedence; }) {
         return std::string(E::operation::symbol) + detail::print_above(get<0>(e), E::operation::precedence);
     } else {

@@ -101,8 +101,8 @@ constexpr bool is_scaled_product() {
         });
     } else if constexpr (is_node_of<operations::divided, E>) {
         return with_children(E{}, [](auto const& x, auto const& y) {
-            return is_scaled_product<std::remove_cvref_t<decltype(x)>>() &&
-                   of_query_side<std::remove_cvref_t<decltype(y)>>;
+            return is_scaled_product<std::remove_cvref_t<decltype(x)>>()
+                && of_query_side<std::remove_cvref_t<decltype(y)>>;
         });
     } else if constexpr (is_node_of<operations::negate, E>) {
         return with_children(E{}, [](auto const& x) { return is_scaled_product<std::remove_cvref_t<decltype(x)>>(); });

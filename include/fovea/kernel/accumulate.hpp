@@ -21,14 +21,14 @@ FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const&
 /// Values may be of another type than T. Meanwhile asks for lines that come later; what is left of them is returned.
 template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value, class Coming = no_lines>
 [[gnu::noinline]] Coming accumulate(Aggregate const& aggregate,
-                                  T const* FOVEA_RESTRICT weights,  // (Rows, keys)
-                                  index_t weight_stride, index_t keys,
-                                  Value const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
-                                  index_t value_stride,
-                                  T* FOVEA_RESTRICT sums,           // (Rows, Vectors * lanes)
-                                  index_t sum_stride,
-                                  T const* FOVEA_RESTRICT rescale,  // (Rows)
-                                  Coming coming = {}) {
+                                    T const* FOVEA_RESTRICT weights,  // (Rows, keys)
+                                    index_t weight_stride, index_t keys,
+                                    Value const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
+                                    index_t value_stride,
+                                    T* FOVEA_RESTRICT sums,  // (Rows, Vectors * lanes)
+                                    index_t sum_stride,
+                                    T const* FOVEA_RESTRICT rescale,  // (Rows)
+                                    Coming coming = {}) {
     using vector = pack<T, Arch>;
     constexpr bool asks = Rows <= Vectors;  // so few queries meet values as fast as memory gives them
     constexpr auto value_bytes = static_cast<index_t>(sizeof(Value));
@@ -36,18 +36,19 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
         vector const factor(rescale[r]);
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = factor * vector::load(sums + r * sum_stride + v * vector::lanes); });
+        unrolled<Vectors>(
+            [&](auto v) FOVEA_LAMBDA { sum[r][v] = factor * vector::load(sums + r * sum_stride + v * vector::lanes); });
     });
     for (index_t k = 0; k < keys; ++k, values += value_stride) {
         vector value[Vectors];
         coming.ask();
         if constexpr (asks) ask<Vectors * vector::lanes>(next, values);
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { value[v] = held(storage<Value, T, Arch>::load(values + v * vector::lanes)); });
+        unrolled<Vectors>(
+            [&](auto v) FOVEA_LAMBDA { value[v] = held(storage<Value, T, Arch>::load(values + v * vector::lanes)); });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
             vector const weight(weights[r * weight_stride + k]);
-            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
-                sum[r][v] = aggregate_step(aggregate, sum[r][v], weight, value[v]);
-            });
+            unrolled<Vectors>([&](auto v)
+                                  FOVEA_LAMBDA { sum[r][v] = aggregate_step(aggregate, sum[r][v], weight, value[v]); });
         });
     }
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
@@ -72,7 +73,8 @@ template <int Rows, int Vectors, class Arch>
     vector sum[Rows][Vectors];  // all in registers
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
         vector const factor(rescale[r]);
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = factor * vector::load(sums + r * sum_stride + v * vector::lanes); });
+        unrolled<Vectors>(
+            [&](auto v) FOVEA_LAMBDA { sum[r][v] = factor * vector::load(sums + r * sum_stride + v * vector::lanes); });
     });
     auto const add = [&](index_t word, auto both) FOVEA_LAMBDA {
         bfloat16 const* const low = values + 2 * word * value_stride;
@@ -80,7 +82,8 @@ template <int Rows, int Vectors, class Arch>
         ask<Vectors * vector::lanes>(next, low);
         if constexpr (both) ask<Vectors * vector::lanes>(next, high);
         vector row[2][Vectors / 2], value[Vectors];  // one row is read before the other, in the order of memory
-        unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA { row[0][v] = held(arithmetic::load(low + 2 * v * vector::lanes)); });
+        unrolled<Vectors / 2>([&](auto v)
+                                  FOVEA_LAMBDA { row[0][v] = held(arithmetic::load(low + 2 * v * vector::lanes)); });
         unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA {
             row[1][v] = both ? held(arithmetic::load(high + 2 * v * vector::lanes)) : vector(0.0f);
         });
@@ -92,7 +95,8 @@ template <int Rows, int Vectors, class Arch>
         });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
             vector const weight(weights[r * weight_stride + word]);
-            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = arithmetic::add_products(weight, value[v], sum[r][v]); });
+            unrolled<Vectors>([&](auto v)
+                                  FOVEA_LAMBDA { sum[r][v] = arithmetic::add_products(weight, value[v], sum[r][v]); });
         });
     };
     for (index_t word = 0; word < keys / 2; ++word) add(word, std::true_type{});

@@ -11,27 +11,27 @@ namespace fovea::kernel {
 /// Calls f(std::integral_constant<int, 0>{}), f(... 1), ...: a loop that is always unrolled.
 template <int Count, class F>
 FOVEA_INLINE void unrolled(F&& f) {
-    [&]<int... I>(std::integer_sequence<int, I...>) FOVEA_LAMBDA {
-        (f(std::integral_constant<int, I>{}), ...);
-    }(std::make_integer_sequence<int, Count>{});
+    [&]<int... I>(std::integer_sequence<int, I...>)
+        FOVEA_LAMBDA { (f(std::integral_constant<int, I>{}), ...); }(std::make_integer_sequence<int, Count>{});
 }
 
 /// contract: products of a tile of queries with a panel of keys, in registers.
 ///
 ///     scores[r][c] = sum_f queries[f][r] * keys[f][c]
 ///
-/// Meanwhile asks for lines that come later; what is left of them is returned. Products of words take words for features, and multiply what comes out by a scale for each row.
+/// Meanwhile asks for lines that come later; what is left of them is returned. Products of words take words for
+/// features, and multiply what comes out by a scale for each row.
 template <int Rows, int Vectors, class T, class Arch, class Products = number_products, class Coming = no_lines>
 [[gnu::noinline]] Coming contract(T const* FOVEA_RESTRICT queries,  // (features, Rows)
-                                T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
-                                index_t key_stride,               // from feature to feature
-                                index_t features,
-                                T* FOVEA_RESTRICT scores,         // (Rows, Vectors * lanes)
-                                index_t row_stride, [[maybe_unused]] T const* scales = nullptr,
-                                Coming coming = {}) {
+                                  T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
+                                  index_t key_stride,               // from feature to feature
+                                  index_t features,
+                                  T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
+                                  index_t row_stride, [[maybe_unused]] T const* scales = nullptr, Coming coming = {}) {
     using vector = pack<T, Arch>;
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
-    unrolled<Rows>([&](auto r) FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
+    unrolled<Rows>([&](auto r)
+                       FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
     for (index_t f = 0; f < features; ++f, queries += Rows, keys += key_stride) {
         vector key[Vectors];
         coming.ask();

@@ -82,14 +82,14 @@ struct feature_environment : Base {
 
 /// Calls f(offset, value) with the value of a body at each run of features, zeros behind the last feature.
 template <class T, class Arch, class Body, class Base, class Q, class K, class F>
-FOVEA_INLINE void for_features(Body const& body, Base const& base, Q const* query, K const* key, index_t features, F f) {
+FOVEA_INLINE void for_features(Body const& body, Base const& base, Q const* query, K const* key, index_t features,
+                               F f) {
     using vector = pack<T, Arch>;
     for (index_t c = 0; c < features; c += vector::lanes) {
         feature_environment<T, Arch, Q, K, Base> const here{base, query, key, c, features - c};
         auto const value = as_pack<T, Arch>(evaluate(body, here));
-        f(c, features - c >= vector::lanes
-                 ? value
-                 : select(vector::iota() < vector(features - c), value, vector(T{0})));
+        f(c,
+          features - c >= vector::lanes ? value : select(vector::iota() < vector(features - c), value, vector(T{0})));
     }
 }
 
@@ -121,11 +121,11 @@ struct single_environment : index_environment<T, Arch, index_t> {
 /// One row of a tile of scores at consecutive keys: what the parts of a lowered score are there.
 template <class T, class Arch, class Keys>
 struct tile_environment : index_environment<T, Arch, Keys> {
-    T const* planes;        // scores of this row and column: one plane per product, then one per pairwise term
+    T const* planes;  // scores of this row and column: one plane per product, then one per pairwise term
     index_t plane_stride;
     index_t products;
-    T const* row_terms;     // one number per row term
-    T const* key_terms;     // this column of the first key term
+    T const* row_terms;  // one number per row term
+    T const* key_terms;  // this column of the first key term
     index_t key_term_stride;
 
     using index_environment<T, Arch, Keys>::operator();

@@ -53,48 +53,66 @@ inline constexpr bool counts_up = false;
 template <class T, class Arch>
 inline constexpr bool counts_up<positions<T, Arch, 1>> = true;
 
+/// A table is read along the keys: its last index counts up from lane to lane, the others are numbers.
+template <class... Index>
+inline constexpr bool along_keys = counts_up<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>
+                                && ((std::integral<Index> ? 0 : 1) + ...) == 1;
+
+/// Where the row begins that is read along the keys, and the first key in it; inside the table, whatever they are.
+template <class Element, int Rank, class... Index>
+FOVEA_INLINE index_t row_along_keys(view<Element const, Rank> const& table, Index const&... index) {
+    index_t offset = 0;
+    int axis = 0;
+    auto const add = [&](auto const& at) FOVEA_LAMBDA {
+        if constexpr (std::integral<std::remove_cvref_t<decltype(at)>>)
+            offset += inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis);
+        ++axis;
+    };
+    (add(index), ...);
+    return offset;
+}
+template <class... Index>
+FOVEA_INLINE index_t first_along_keys(Index const&... index) {
+    return std::get<sizeof...(Index) - 1>(std::tie(index...)).first;
+}
+
 /// table(indices...) where at least one index differs from lane to lane, or the number where none does.
 template <class T, class Arch, class Element, int Rank, class... Index>
     requires(sizeof...(Index) == Rank)
 FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&... index) {
-    constexpr bool uniform = (std::integral<Index> && ...);
-    using last_index = std::tuple_element_t<Rank - 1, std::tuple<Index...>>;
-    if constexpr (uniform) {
+    if constexpr ((std::integral<Index> && ...)) {
         index_t offset = 0;
         int axis = 0;
         ((offset += inside(static_cast<index_t>(index), table.extent(axis)) * table.stride(axis), ++axis), ...);
         auto const element = table.data[offset];
-        if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>) return static_cast<index_t>(element);
+        if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>)
+            return static_cast<index_t>(element);
         else return element;
     } else {
-        auto const arrays = std::make_tuple(as_array(index)...);
-        auto const element_at = [&](std::size_t lane) {
-            return std::apply(
-                [&](auto const&... at) {
-                    index_t offset = 0;
-                    int axis = 0;
-                    ((offset += inside(lane_index(at, lane), table.extent(axis)) * table.stride(axis), ++axis), ...);
-                    return table.data[offset];
-                },
-                arrays);
+        auto const one_by_one = [&]() FOVEA_LAMBDA {
+            auto const arrays = std::make_tuple(as_array(index)...);
+            return collect<T, Arch, Element>([&](std::size_t lane) {
+                return std::apply(
+                    [&](auto const&... at) {
+                        index_t offset = 0;
+                        int axis = 0;
+                        ((offset += inside(lane_index(at, lane), table.extent(axis)) * table.stride(axis), ++axis),
+                         ...);
+                        return table.data[offset];
+                    },
+                    arrays);
+            });
         };
-        if constexpr (counts_up<last_index> && std::is_floating_point_v<Element> && ((std::integral<Index> ? 0 : 1) + ...) == 1) {
-            auto const all = std::tie(index...);
-            auto const first = std::get<Rank - 1>(all).first;
-            index_t const extent = table.extent(Rank - 1);
-            if (first >= 0 && first < extent && table.stride(Rank - 1) == 1) {
-                index_t offset = first;
-                int axis = 0;
-                auto const add = [&](auto const& at) {
-                    if constexpr (std::integral<std::remove_cvref_t<decltype(at)>>)
-                        offset += inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis);
-                    ++axis;
-                };
-                (add(index), ...);
-                return load_as<T, Arch>(table.data + offset, extent - first);
+        if constexpr (along_keys<Index...> && (std::is_floating_point_v<Element> || std::is_same_v<Element, bool>)) {
+            auto const* const row = table.data + row_along_keys(table, index...);
+            index_t const first = first_along_keys(index...), left = table.extent(Rank - 1) - first;
+            if (first >= 0 && left > 0 && table.stride(Rank - 1) == 1) [[likely]] {
+                auto const elements = load_as<T, Arch>(row + first, left);
+                if constexpr (std::is_same_v<Element, bool>) return pack<T, Arch>(T{0}) < elements;
+                else return elements;
             }
         }
-        return collect<T, Arch, Element>(element_at);
+        return one_by_one();
     }
 }
 

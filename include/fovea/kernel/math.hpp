@@ -30,8 +30,8 @@ inline constexpr T ln2_low = sizeof(T) == 4 ? T(1.42860682030941723212e-6L) : T(
 template <class T>
 inline constexpr auto expm1_series = [] {
     if constexpr (sizeof(T) == 4) {
-        return std::array<T, 6>{T(1.0000000496716337),    T(0.5000000434650548),    T(0.16666365314886647),
-                                T(0.0416647764950919),    T(0.008379020733058136),  T(0.0014061277269454954)};
+        return std::array<T, 6>{T(1.0000000496716337), T(0.5000000434650548),   T(0.16666365314886647),
+                                T(0.0416647764950919), T(0.008379020733058136), T(0.0014061277269454954)};
     } else {
         std::array<T, 13> c{};
         T factorial = 1;
@@ -44,13 +44,14 @@ inline constexpr auto expm1_series = [] {
 template <class T>
 inline constexpr auto exp2_series = [] {
     if constexpr (sizeof(T) == 4) {
-        return std::array<T, 6>{T(0.999999925067315968), T(0.693153073129445892),   T(0.240153617398228006),
+        return std::array<T, 6>{T(0.999999925067315968),  T(0.693153073129445892), T(0.240153617398228006),
                                 T(0.0558263171427028809), T(0.008989341115125989), T(0.00187757628181320011)};
     } else {
-        return std::array<T, 12>{T(0.9999999999999999969454),    T(0.6931471805599462346037),    T(0.2402265069590547135855),
-                                 T(0.05550410866571114055036),   T(0.009618129098792621710025),  T(0.001333355866157575735228),
-                                 T(0.0001540351144649055245158), T(0.0000152531902488312433855), T(0.000001320819349574712151812),
-                                 T(1.025445737901455022272e-7),  T(6.554457162654839149083e-9),  T(6.272434464802889564822e-10)};
+        return std::array<T, 12>{
+            T(0.9999999999999999969454),    T(0.6931471805599462346037),    T(0.2402265069590547135855),
+            T(0.05550410866571114055036),   T(0.009618129098792621710025),  T(0.001333355866157575735228),
+            T(0.0001540351144649055245158), T(0.0000152531902488312433855), T(0.000001320819349574712151812),
+            T(1.025445737901455022272e-7),  T(6.554457162654839149083e-9),  T(6.272434464802889564822e-10)};
     }
 }();
 
@@ -86,7 +87,8 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
                       select(vector(highest) < x, vector(std::numeric_limits<T>::infinity()), result));
 }
 
-/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be 1 - 2^-24.
+/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be 1 -
+/// 2^-24.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
@@ -104,24 +106,45 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
     }
 }
 
-/// tanh(x), within 5 ulp: -e / (2 + e) with e = exp(-2 |x|) - 1 computed without cancellation.
+namespace detail {
+/// (2^r - 1) / r on 0 <= r <= 1: minimax, relative error 1.2e-8.
+inline constexpr std::array<float, 6> exp2m1_series{0.693147172168f,   0.240227137913f,   0.0554965626289f,
+                                                    0.00965066304783f, 0.00127098919282f, 0.000207462892603f};
+
+/// exp(2 x) - 1 for x >= 0 of moderate size, computed without cancellation.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
+    using lanes = lanes_of<T, Arch>;
+    using vector = pack<T, Arch>;
+    if constexpr (sizeof(T) == 4 && lanes::scale_saturates) {
+        auto const power = x * (2 * log2_e<T>);
+        auto const r = lanes::fraction(power);
+        auto const two_n = lanes::scale(vector(T{1}), power);
+        return fma(two_n, r * polynomial(r, exp2m1_series), two_n - T{1});
+    } else {
+        auto const [n, r] = reduce_by_ln2(x * T{2});
+        auto const two_n = lanes::scale(vector(T{1}), n);
+        return fma(two_n, r * polynomial(r, expm1_series<T>), two_n - T{1});
+    }
+}
+}  // namespace detail
+
+/// tanh(x), within 5 ulp: e / (e + 2) with e = exp(2 |x|) - 1, and the sign of x.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
-    constexpr T saturated = sizeof(T) == 4 ? T(-20) : T(-42);
-    auto const [n, r] = detail::reduce_by_ln2(max(vector(saturated), abs(x) * T(-2)));
-    auto const two_n = lanes_of<T, Arch>::scale(vector(T{1}), n);
-    auto const e = fma(two_n, r * polynomial(r, detail::expm1_series<T>), two_n - T{1});
-    auto const magnitude = -e * lanes_of<T, Arch>::reciprocal(e + T{2});
-    return select(x < vector(T{0}), -magnitude, magnitude);
+    constexpr T saturated = sizeof(T) == 4 ? T(10) : T(21);
+    auto const e = detail::expm1_of_twice(min(vector(saturated), abs(x)));
+    auto const size = e * lanes_of<T, Arch>::reciprocal(e + T{2});
+    return select(x < vector(T{0}), -size, size);
 }
 
 namespace detail {
 /// erf(x) / x - 1 in x^2, on |x| <= 1: minimax, 1.3e-9 of erf(x).
-inline constexpr std::array<float, 7> erf_series{0.1283791657f,   -0.3761262582f,   0.1128358515f,  -0.02685381194f,
+inline constexpr std::array<float, 7> erf_series{0.1283791657f,   -0.3761262582f,    0.1128358515f,  -0.02685381194f,
                                                  0.005188327694f, -0.0008010193752f, 7.853861925e-5f};
 /// -log2(1 - erf(x)) on 1 <= x <= 4: minimax, 1.1e-9 of erf(x).
-inline constexpr std::array<float, 7> erfc_exponent{0.0004927375688f, 1.626045889f,    0.9206485424f,  0.1487514699f,
+inline constexpr std::array<float, 7> erfc_exponent{0.0004927375688f, 1.626045889f,    0.9206485424f,    0.1487514699f,
                                                     -0.03150560396f,  0.004252556677f, -0.0002688868062f};
 }  // namespace detail
 
@@ -172,7 +195,8 @@ FOVEA_INLINE pack<T, Arch> log(pack<T, Arch> const& x) {
     auto const result = fma(k, vector(detail::ln2_high<T>), fma(k, vector(detail::ln2_low<T>), tail) + s * T{2});
     constexpr T infinity = std::numeric_limits<T>::infinity();
     auto const regular = select(x < vector(infinity), result, x);
-    return select(vector(T{0}) < x, regular, select(x == vector(T{0}), vector(-infinity), vector(std::numeric_limits<T>::quiet_NaN())));
+    return select(vector(T{0}) < x, regular,
+                  select(x == vector(T{0}), vector(-infinity), vector(std::numeric_limits<T>::quiet_NaN())));
 }
 
 }  // namespace fovea::kernel

@@ -101,9 +101,15 @@ struct positions {
         return real::iota() < real(std::clamp<index_t>(distance, 0, real::lanes));
     }
 
-    FOVEA_INLINE friend positions operator+(positions a, std::integral auto b) { return {a.first + static_cast<index_t>(b)}; }
-    FOVEA_INLINE friend positions operator+(std::integral auto b, positions a) { return {a.first + static_cast<index_t>(b)}; }
-    FOVEA_INLINE friend positions operator-(positions a, std::integral auto b) { return {a.first - static_cast<index_t>(b)}; }
+    FOVEA_INLINE friend positions operator+(positions a, std::integral auto b) {
+        return {a.first + static_cast<index_t>(b)};
+    }
+    FOVEA_INLINE friend positions operator+(std::integral auto b, positions a) {
+        return {a.first + static_cast<index_t>(b)};
+    }
+    FOVEA_INLINE friend positions operator-(positions a, std::integral auto b) {
+        return {a.first - static_cast<index_t>(b)};
+    }
     FOVEA_INLINE friend positions<T, Arch, -Step> operator-(std::integral auto b, positions a) {
         return {static_cast<index_t>(b) - a.first};
     }
@@ -149,15 +155,13 @@ FOVEA_INLINE index_t spread(I i) {
 /// Two operands of which one holds lane indices and the other is an integer, or lane indices too; without the
 /// pairs that have operators of their own.
 template <class A, class B>
-concept mixed_indices =
-    (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>));
+concept mixed_indices = (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>));
 template <class A, class B>
-concept positions_and_integer =
-    (is_positions<A> && std::integral<B>) || (std::integral<A> && is_positions<B>);
+concept positions_and_integer = (is_positions<A> && std::integral<B>) || (std::integral<A> && is_positions<B>);
 /// Lane indices beside a real: the arithmetic is real.
 template <class A, class B>
-concept index_and_real = (lane_indices<A> && (is_pack<B> || std::floating_point<B>)) ||
-                         ((is_pack<A> || std::floating_point<A>)&&lane_indices<B>);
+concept index_and_real = (lane_indices<A> && (is_pack<B> || std::floating_point<B>))
+                      || ((is_pack<A> || std::floating_point<A>) && lane_indices<B>);
 
 /// As a pack of reals: a position, an integer per lane, or what is real already.
 template <class X>

@@ -63,8 +63,8 @@ FOVEA_INLINE void transpose_rows(Load const& load, Ask const& ask, index_t colum
     if (c < columns) some(c, columns - c);
 }
 
-/// Calls f(first) for each pack of rows up to `room`. Where what comes behind a column is overwritten by the next pack of
-/// rows, the last rows are the first.
+/// Calls f(first) for each pack of rows up to `room`. Where what comes behind a column is overwritten by the next pack
+/// of rows, the last rows are the first.
 template <index_t Lanes, class F>
 FOVEA_INLINE void for_packs_of_rows(index_t room, index_t stride, F const& f) {
     if (stride % Lanes == 0)
@@ -77,12 +77,13 @@ FOVEA_INLINE void for_packs_of_rows(index_t room, index_t stride, F const& f) {
 struct unscaled {};
 
 /// Rows of features through a body, side by side: to[f * stride + i] = scale(i) * body(row i)[f] for i < count, and the
-/// last row again up to `room`, rounded up to whole packs; behind the last column there is room for a pack. `row(i)` is the
-/// pointer to a row, `base(i)` what names mean there. Rows are asked for ahead of their use as far as there are any,
-/// `present` in all.
+/// last row again up to `room`, rounded up to whole packs; behind the last column there is room for a pack. `row(i)` is
+/// the pointer to a row, `base(i)` what names mean there. Rows are asked for ahead of their use as far as there are
+/// any, `present` in all.
 template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
-FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale, index_t count,
-                                     index_t room, index_t present, index_t features, T* to, index_t stride) {
+FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale,
+                                     index_t count, index_t room, index_t present, index_t features, T* to,
+                                     index_t stride) {
     using vector = pack<T, Arch>;
     using element = std::remove_cvref_t<decltype(*row(0))>;
     constexpr bool plain = std::is_same_v<Body, q_t> || std::is_same_v<Body, k_t>;
@@ -117,8 +118,8 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
 
 /// Rows of words side by side, as transpose_features has it: to[w * stride + i] = words of row(i)[w].
 template <class Arch, class Rows>
-FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, index_t present, index_t features, float* to,
-                                  index_t stride) {
+FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, index_t present, index_t features,
+                                  float* to, index_t stride) {
     using vector = pack<float, Arch>;
     constexpr index_t lines = vector::lanes * vector::lanes * 4 / 64;
     for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
@@ -133,7 +134,8 @@ FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, 
             if (left >= vector::lanes) return word_arithmetic<Arch>::load(from[i] + 2 * w);
             return word_arithmetic<Arch>::load(from[i] + 2 * w, features - 2 * w);
         };
-        transpose_rows<float, Arch>(load, [&]() FOVEA_LAMBDA { later.ask(lines); }, words_of(features), to + first, stride);
+        transpose_rows<float, Arch>(
+            load, [&]() FOVEA_LAMBDA { later.ask(lines); }, words_of(features), to + first, stride);
     });
 }
 

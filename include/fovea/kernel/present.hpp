@@ -27,7 +27,7 @@ FOVEA_INLINE index_t present_packs(T const* weights, index_t keys) {
 ///     sums[c] = sums[c] + sum_k weights[k] * values[k][c],   k with weights[k] != 0
 template <class T, class Arch, class Aggregate, class Value>
 [[gnu::noinline]] void accumulate_present(Aggregate const& aggregate,
-                                          T const* weights,     // (keys), rounded up to whole packs
+                                          T const* weights,  // (keys), rounded up to whole packs
                                           index_t keys,
                                           Value const* values,  // (keys, width)
                                           index_t value_stride,
@@ -40,7 +40,8 @@ template <class T, class Arch, class Aggregate, class Value>
             if (weights[i] == T{0}) continue;
             Value const* const value = values + i * value_stride;
             for (index_t c = 0; c < width; c += vector::lanes)
-                aggregate_step(aggregate, vector::load(sums + c), vector(weights[i]), load_as<T, Arch>(value + c, width - c))
+                aggregate_step(aggregate, vector::load(sums + c), vector(weights[i]),
+                               load_as<T, Arch>(value + c, width - c))
                     .store(sums + c);
         }
     }

@@ -79,7 +79,9 @@ struct simd {
 #endif
             return a / b;
     }
-    FOVEA_INLINE static vector select(mask const& m, vector const& a, vector const& b) { return xsimd::select(m, a, b); }
+    FOVEA_INLINE static vector select(mask const& m, vector const& a, vector const& b) {
+        return xsimd::select(m, a, b);
+    }
     FOVEA_INLINE static vector min(vector const& a, vector const& b) { return xsimd::min(a, b); }
     FOVEA_INLINE static vector max(vector const& a, vector const& b) { return xsimd::max(a, b); }
     FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }

@@ -101,6 +101,14 @@ struct storage<std::int8_t, float, Arch> {
     }
 };
 
+/// Read alone: 1 or 0.
+template <widens Arch>
+struct storage<bool, float, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(bool const* from) {
+        return storage<std::int8_t, float, Arch>::load(reinterpret_cast<std::int8_t const*>(from));
+    }
+};
+
 /// The elements from[0], from[1], ... of any number type as a pack; n of them exist, the lanes behind are 0.
 template <class T, class Arch, class From>
 FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {

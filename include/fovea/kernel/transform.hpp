@@ -9,30 +9,29 @@ namespace fovea::kernel {
 /// Where the parts of a lowered score lie for one row of a tile, at the first key of a run of packs.
 template <class T>
 struct row_parts {
-    T* scores;              // first plane; the result goes here too
+    T* scores;  // first plane; the result goes here too
     index_t plane_stride;
-    index_t products;       // planes of products; those of pairwise terms follow
+    index_t products;  // planes of products; those of pairwise terms follow
     T const* row_terms;
     T const* key_terms;
     index_t key_term_stride;
 };
 
 /// transform: the pointwise rest of the score on one row, and the mask where the run is mixed.
+///
+/// Takes expressions and facts by value: vectors that are stored might change what is only referred to, and what is the
+/// same for the whole row would be computed for each of them.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
-FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predicate, row_facts const& row,
-                            row_parts<T> const& at, index_t first_key, index_t packs) {
+FOVEA_INLINE void transform(Pointwise const pointwise, Predicate const predicate, row_facts const row,
+                            row_parts<T> const at, index_t first_key, index_t packs) {
     using vector = pack<T, Arch>;
     using keys = positions<T, Arch>;
     if constexpr (!Masked && plan::is_bare_product<Pointwise>) return;
     for (index_t p = 0; p < packs; ++p) {
         index_t const column = p * vector::lanes;
-        tile_environment<T, Arch, keys> const here{{row, keys{first_key + column}},
-                                                   at.scores + column,
-                                                   at.plane_stride,
-                                                   at.products,
-                                                   at.row_terms,
-                                                   at.key_terms + column,
-                                                   at.key_term_stride};
+        tile_environment<T, Arch, keys> const here{
+            {row, keys{first_key + column}}, at.scores + column, at.plane_stride, at.products, at.row_terms,
+            at.key_terms + column,           at.key_term_stride};
         auto score = as_pack<T, Arch>(evaluate(pointwise, here));
         if constexpr (Masked) {
             auto const visible = (here.keys < row.kv_len) && evaluate(predicate, here);

@@ -40,7 +40,7 @@ public:
     FOVEA_INLINE void ask() {
         if (left_ == 0) return;
         --left_;
-        __builtin_prefetch(at_, 0, 2);
+        __builtin_prefetch(at_, 0, 3);
         at_ += upcoming::line;
         if (--in_row_ > 0) return;
         in_row_ = per_row_;

@@ -17,8 +17,8 @@ namespace fovea::kernel {
 ///     load(from)                 two packs of elements as words
 ///     load(from, n)              the first n elements, zeros behind them
 ///     rounded(low, high)         two packs of numbers as words
-///     interleaved(a, b, words)   the elements of a in the lower halves of words[0] and then words[1], of b in the upper
-///     add_products(a, b, sum)    sum + a.low b.low + a.high b.high; numbers below the normal range count as 0
+///     interleaved(a, b, words)   the elements of a in the lower halves of words[0] and then words[1], of b in the
+///     upper add_products(a, b, sum)    sum + a.low b.low + a.high b.high; numbers below the normal range count as 0
 template <class Arch>
 struct word_arithmetic;
 

@@ -31,13 +31,13 @@ constexpr auto neighborhood(index_t const (&size)[Axes], index_t const (&extent)
     if constexpr (Axes == 1) {
         return where(detail::is_near(q_idx, kv_idx, size[0], extent[0]));
     } else if constexpr (Axes == 2) {
-        return where(detail::is_near(q_idx / extent[1], kv_idx / extent[1], size[0], extent[0]) &&
-                     detail::is_near(q_idx % extent[1], kv_idx % extent[1], size[1], extent[1]));
+        return where(detail::is_near(q_idx / extent[1], kv_idx / extent[1], size[0], extent[0])
+                     && detail::is_near(q_idx % extent[1], kv_idx % extent[1], size[1], extent[1]));
     } else {
         index_t const plane = extent[1] * extent[2];
-        return where(detail::is_near(q_idx / plane, kv_idx / plane, size[0], extent[0]) &&
-                     detail::is_near(q_idx % plane / extent[2], kv_idx % plane / extent[2], size[1], extent[1]) &&
-                     detail::is_near(q_idx % extent[2], kv_idx % extent[2], size[2], extent[2]));
+        return where(detail::is_near(q_idx / plane, kv_idx / plane, size[0], extent[0])
+                     && detail::is_near(q_idx % plane / extent[2], kv_idx % plane / extent[2], size[1], extent[1])
+                     && detail::is_near(q_idx % extent[2], kv_idx % extent[2], size[2], extent[2]));
     }
 }
 

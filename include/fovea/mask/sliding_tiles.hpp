@@ -13,7 +13,8 @@ namespace fovea {
 /// tile, row by row within one, and so do the tiles. Extents are multiples of the tiles.
 /// Cost: with tiles of as many places as a block of pairs, no pair is masked. Source: Zhang et al. 2025, section 3.2.
 template <std::size_t Axes>
-constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile)[Axes], index_t const (&extent)[Axes]) {
+constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile)[Axes],
+                             index_t const (&extent)[Axes]) {
     static_assert(Axes == 2 || Axes == 3, "fovea: sliding tiles cover a plane or a volume");
     using namespace placeholders;
     index_t size = 1;

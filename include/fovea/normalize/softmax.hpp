@@ -24,7 +24,7 @@ struct softmax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "softmax";
     static constexpr bool excluded_vanish = true;  // exp(-inf) is 0
     static constexpr bool takes_lanes = true;
-    static constexpr double slack = 8;             // exp(8) leaves room in float32 sums of 2^100 keys
+    static constexpr double slack = 8;  // exp(8) leaves room in float32 sums of 2^100 keys
 
     template <class T>
     struct state {
@@ -69,7 +69,8 @@ struct softmax_t : stage<role::normalizer> {
 
     template <class T>
     static T log_sum(state<T> const& s) {
-        return operations::select::apply(s.sum == T(0), T(excluded<number_of<T>>), T(s.max + operations::log::apply(s.sum)));
+        return operations::select::apply(s.sum == T(0), T(excluded<number_of<T>>),
+                                         T(s.max + operations::log::apply(s.sum)));
     }
 
 private:
@@ -87,7 +88,8 @@ private:
         using number = number_of<T>;
         if (!any_lane(!(from == T(excluded<number>)))) return T(0);
         T const scale = T(std::numbers::log2e_v<number>);
-        T const distance = operations::select::apply(is_huge(from) || is_huge(to), T(from - to), T(from * scale - to * scale));
+        T const distance =
+            operations::select::apply(is_huge(from) || is_huge(to), T(from - to), T(from * scale - to * scale));
         return operations::select::apply(from == T(excluded<number>), T(0), T(exp2(distance)));
     }
 };

@@ -36,9 +36,8 @@ struct top_k_softmax_t : stage<role::normalizer> {
             exclude_highest(row, limit, kept - k);
             few = row.at_least(limit, room);
         }
-        auto const weight = [greatest](auto const& s_j) __attribute__((always_inline)) {
-            return operations::exp::apply(s_j - greatest);
-        };
+        auto const weight = [greatest](auto const& s_j)
+                                __attribute__((always_inline)) { return operations::exp::apply(s_j - greatest); };
         T const share = T(1) / few.sum([least = limit, weight](auto const& s_j) __attribute__((always_inline)) {
             using V = std::remove_cvref_t<decltype(s_j)>;
             return operations::select::apply(operations::less::apply(s_j, least), V(T(0)), V(weight(s_j)));

@@ -43,7 +43,9 @@ struct neon {
 /// Vectors of any width made of plain arrays: to test widths the machine lacks, and where nothing else fits.
 template <int Bytes, int Registers = 16>
 struct emulated {
-    static constexpr std::string_view name = Bytes == 16 ? "emulated<16>" : Bytes == 32 ? "emulated<32>" : "emulated<64>";
+    static constexpr std::string_view name = Bytes == 16 ? "emulated<16>"
+                                           : Bytes == 32 ? "emulated<32>"
+                                                         : "emulated<64>";
     static constexpr int vector_bytes = Bytes;
     static constexpr int registers = Registers;
 };

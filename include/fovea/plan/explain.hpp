@@ -41,7 +41,8 @@ std::string explain_normalizer(Normalize const& n) {
     std::string const name = describe(n);
     if constexpr (is_reweighted<Normalize> && !scales_weight<decltype(reweighting_of(n))>)
         return name + ", whole rows: weights are changed once they are final";
-    else if constexpr (how::selects) return name + ", one key for each query: values are read only for the keys that win";
+    else if constexpr (how::selects)
+        return name + ", one key for each query: values are read only for the keys that win";
     else if constexpr (how::streams) return name + ", streaming: folded tile by tile";
     else if constexpr (how::elementwise) return name + ", elementwise: nothing is carried";
     else return name + ", whole rows: the scores of a few queries over all keys are kept";

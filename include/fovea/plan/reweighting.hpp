@@ -6,7 +6,8 @@
 
 namespace fovea::plan {
 
-/// True where a reweighting only scales: weights that are not final yet may take the factor as well, and no row is kept.
+/// True where a reweighting only scales: weights that are not final yet may take the factor as well, and no row is
+/// kept.
 template <class E>
 inline constexpr bool scales_weight = std::is_same_v<E, weight_t>;
 template <class A, class B>

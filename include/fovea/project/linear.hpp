@@ -43,8 +43,8 @@ struct linear_t {
     constexpr bool has_bias() const { return bias.data != nullptr; }
     constexpr index_t features(index_t) const { return outputs(); }
     std::string text() const {
-        return "linear(" + std::to_string(inputs()) + " -> " + std::to_string(outputs()) +
-               (has_bias() ? ", bias)" : ")");
+        return "linear(" + std::to_string(inputs()) + " -> " + std::to_string(outputs())
+             + (has_bias() ? ", bias)" : ")");
     }
 };
 
@@ -62,7 +62,10 @@ constexpr auto linear(Owner& matrix) {
     return linear(matrix.view());
 }
 template <class Owner, class Bias>
-    requires requires(Owner& o, Bias& b) { o.view(); b.view(); }
+    requires requires(Owner& o, Bias& b) {
+        o.view();
+        b.view();
+    }
 constexpr auto linear(Owner& matrix, Bias& bias) {
     return linear(matrix.view(), bias.view());
 }

@@ -4,8 +4,8 @@
 #include <fovea/core/as_view.hpp>
 #include <fovea/project/as_is.hpp>
 #include <fovea/project/linear.hpp>
-#include <fovea/spec/headwise.hpp>
 #include <fovea/spec/heads.hpp>
+#include <fovea/spec/headwise.hpp>
 #include <fovea/spec/pipe.hpp>
 
 namespace fovea {

@@ -108,10 +108,11 @@ array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> c
     auto const group = shapes.group();
     // The values of other keys are not looked at.
     using normalizer_type = std::remove_cvref_t<decltype(normalizer_of(a.normalize))>;
-    constexpr bool picks_one = one_hot_normalizer<row_normalizer<normalizer_type>> &&
-                               !is_reweighted<std::remove_cvref_t<decltype(a.normalize)>> &&
-                               linear_aggregator<aggregator_type>;
-    array<Real> sums({shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()}, start_of<aggregator_type, Real>);
+    constexpr bool picks_one = one_hot_normalizer<row_normalizer<normalizer_type>>
+                            && !is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>
+                            && linear_aggregator<aggregator_type>;
+    array<Real> sums({shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()},
+                     start_of<aggregator_type, Real>);
     [[maybe_unused]] auto const begin = [&](auto const& output) {
         if constexpr (requires { output.begin(); }) output.begin();
         if constexpr (needs_own_pass<std::remove_cvref_t<decltype(output)>, A>)

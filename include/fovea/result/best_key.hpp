@@ -30,7 +30,8 @@ struct best_key_output {
 ///     b_i = the first j with s_ij = max_k s_ik;  -1 for a query that sees no key
 ///
 /// Targets hold integers and are (batch, head, query); batch and head may be left out where they are one.
-/// Ties go to the lowest position. Cost: one more look at each score, and those of a few queries over all keys are kept.
+/// Ties go to the lowest position. Cost: one more look at each score, and those of a few queries over all keys are
+/// kept.
 template <std::integral T, int Rank>
 constexpr best_key_output<T, Rank> best_key(view<T, Rank> target) {
     return {target};

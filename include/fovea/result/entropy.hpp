@@ -32,8 +32,8 @@ struct entropy_output {
 ///
 ///     H_i = -sum_j w_ij log w_ij
 ///
-/// From 0, one key has all the weight, to log(keys), all have the same. Targets are (batch, head, query); batch and head
-/// may be left out where they are one. A query that sees no key has 0; weights that are not positive add nothing.
+/// From 0, one key has all the weight, to log(keys), all have the same. Targets are (batch, head, query); batch and
+/// head may be left out where they are one. A query that sees no key has 0; weights that are not positive add nothing.
 /// Cost: a logarithm for each pair, and the scores of a few queries over all keys are kept.
 /// Source: Shannon 1948, section 6.
 template <class T, int Rank>

@@ -37,7 +37,8 @@ struct bound_scores {
         T* const to = target.place(at.batch, at.head, at.query, index_t{0});
         for (index_t j = 0; j < target.extent(3); ++j) to[j] = rounded_to<T>(excluded<float>);
         for (index_t i = 0; i < row.size(); ++i)
-            if (index_t const j = row.key(i); row[i] != excluded<typename Row::value_type>) to[j] = rounded_to<T>(row[i]);
+            if (index_t const j = row.key(i); row[i] != excluded<typename Row::value_type>)
+                to[j] = rounded_to<T>(row[i]);
     }
 };
 

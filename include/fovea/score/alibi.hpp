@@ -4,8 +4,8 @@
 #include <fovea/score/rescore.hpp>
 
 #include <cmath>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace fovea {
 
@@ -22,7 +22,8 @@ inline std::vector<float> alibi_slopes(index_t heads, alibi_slopes_of convention
     while (2 * below <= heads) below *= 2;
     if (convention == alibi_slopes_of::geometric) below = heads;
     std::vector<float> slopes;
-    for (index_t h = 0; h < below && h < heads; ++h) slopes.push_back(power(-8.0 * static_cast<double>(h + 1) / static_cast<double>(below)));
+    for (index_t h = 0; h < below && h < heads; ++h)
+        slopes.push_back(power(-8.0 * static_cast<double>(h + 1) / static_cast<double>(below)));
     for (index_t h = 0; below + h < heads; ++h)
         slopes.push_back(power(-4.0 * static_cast<double>(2 * h + 1) / static_cast<double>(below)));
     return slopes;

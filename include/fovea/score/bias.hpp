@@ -13,9 +13,9 @@ namespace fovea {
 ///     s' = s + b[..., q_idx, kv_idx]
 ///
 /// Axes are the last ones of (batch, head, query, key); an axis of extent 1 stands for all positions along it.
-/// -inf hides a pair, as an additive mask does. Cost: one number read for each pair; prefer an expression where there is
-/// one, and a mask for what is hidden. Keeps a view: the tensor must outlive the score.
-/// Errors: shape_error where the tensor is smaller than the call.
+/// -inf hides a pair, as an additive mask does. Cost: one number read for each pair; prefer an expression where there
+/// is one, and a mask for what is hidden. Keeps a view: the tensor must outlive the score. Errors: shape_error where
+/// the tensor is smaller than the call.
 template <class Tensor>
 constexpr auto bias(Tensor&& table) {
     return rescore(placeholders::score + of_pair(std::forward<Tensor>(table)));

@@ -16,7 +16,8 @@ template <class Target, class Source, class Slope = float>
 constexpr auto gat_score(Target&& target, Source&& source, Slope slope = 0.2f) {
     using namespace placeholders;
     return compare(leaky_relu(
-        sum(param(std::forward<Target>(target))[head] * q) + sum(param(std::forward<Source>(source))[head] * k), slope));
+        sum(param(std::forward<Target>(target))[head] * q) + sum(param(std::forward<Source>(source))[head] * k),
+        slope));
 }
 
 }  // namespace fovea

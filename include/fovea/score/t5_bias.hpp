@@ -4,8 +4,8 @@
 #include <fovea/score/rescore.hpp>
 
 #include <cmath>
-#include <vector>
 #include <utility>
+#include <vector>
 
 namespace fovea {
 
@@ -18,8 +18,8 @@ inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_
             bucket.push_back(static_cast<int>(d));
             continue;
         }
-        double const share = std::log(static_cast<double>(d) / static_cast<double>(exact)) /
-                             std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
+        double const share = std::log(static_cast<double>(d) / static_cast<double>(exact))
+                           / std::log(static_cast<double>(max_distance) / static_cast<double>(exact));
         auto const logarithmic = exact + static_cast<index_t>(share * static_cast<double>(buckets - exact));
         bucket.push_back(static_cast<int>(logarithmic < buckets ? logarithmic : buckets - 1));
     }
@@ -31,9 +31,9 @@ inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_
 ///     s' = s + table[bucket(kv_idx - q_idx), head]
 ///
 /// table is (bucket, head). Both directions: keys behind the query use the second half of the buckets. Causal: keys
-/// before it use all, and those behind it the first. `of_distance` is t5_buckets for one direction, as long as the call.
-/// Cost: two numbers read for each pair. Errors: shape_error where a table is smaller than the call.
-/// Source: Raffel et al. 2020, section 2.1.
+/// before it use all, and those behind it the first. `of_distance` is t5_buckets for one direction, as long as the
+/// call. Cost: two numbers read for each pair. Errors: shape_error where a table is smaller than the call. Source:
+/// Raffel et al. 2020, section 2.1.
 template <class Table, class Buckets>
 constexpr auto t5_bias(Table&& table, Buckets&& of_distance, bool both_directions = true) {
     using namespace placeholders;

@@ -88,8 +88,9 @@ constexpr auto reweighting_of(N const& n) {
 /// Two masks piped one after the other: a pair takes part where both say so.
 template <class First, class Second>
 struct intersection : stage<role::mask> {
-    static_assert(!(enumerating_mask<First> && enumerating_mask<Second>),
-                  "fovea: both masks list the keys of each query; an attention follows one list, with conditions beside it");
+    static_assert(
+        !(enumerating_mask<First> && enumerating_mask<Second>),
+        "fovea: both masks list the keys of each query; an attention follows one list, with conditions beside it");
     [[no_unique_address]] First first{};
     [[no_unique_address]] Second second{};
 

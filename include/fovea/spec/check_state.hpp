@@ -18,7 +18,8 @@ constexpr extents_t<4> state_extents(A const&, operand_shapes const& shapes) {
 
 /// Errors: shape_error when a state that is given or asked for does not fit.
 template <attention_spec A, class Bound, class Out>
-FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, Bound const& bound, view<Out, 4> const& result) {
+FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, Bound const& bound,
+                              view<Out, 4> const& result) {
     auto const needed = state_extents(a, shapes);
     char const* const name = gives_past_state<Bound> ? "past_state" : "present_state";
     if (bound.target.extents != needed)

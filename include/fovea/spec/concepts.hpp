@@ -50,33 +50,30 @@ concept elementwise_normalizer = stage_of<N, role::normalizer> && requires(N con
 ///     finish(state)         the last factor; 0 for a row without keys
 ///     log_sum(state)        the log-sum-exp, or what stands for it
 template <class N>
-concept streaming_normalizer =
-    stage_of<N, role::normalizer> &&
-    requires(N const& n, typename N::template state<double> s, row_archetype<double> row) {
-        { n.fold(s, row) } -> std::convertible_to<double>;
-        { n.merge(s, s).first } -> std::convertible_to<double>;
-        { n.finish(s) } -> std::convertible_to<double>;
-    };
+concept streaming_normalizer = stage_of<N, role::normalizer>
+                            && requires(N const& n, typename N::template state<double> s, row_archetype<double> row) {
+                                   { n.fold(s, row) } -> std::convertible_to<double>;
+                                   { n.merge(s, s).first } -> std::convertible_to<double>;
+                                   { n.finish(s) } -> std::convertible_to<double>;
+                               };
 
 /// A streaming normalizer that gives all the weight to one key, selected(state); -1 for a row without keys.
 template <class N>
-concept one_hot_normalizer =
-    stage_of<N, role::normalizer> &&
-    requires(N const& n, typename N::template state<double> s, row_archetype<double> row) {
-        n.fold(s, row);
-        n.merge(s, s);
-        { n.selected(s) } -> std::convertible_to<index_t>;
-    };
+concept one_hot_normalizer = stage_of<N, role::normalizer>
+                          && requires(N const& n, typename N::template state<double> s, row_archetype<double> row) {
+                                 n.fold(s, row);
+                                 n.merge(s, s);
+                                 { n.selected(s) } -> std::convertible_to<index_t>;
+                             };
 
 /// A normalizer that needs all scores of a row at once: normalize(row), in place.
 template <class N>
-concept whole_row_normalizer = stage_of<N, role::normalizer> && requires(N const& n, row_archetype<double> row) {
-    n.normalize(row);
-};
+concept whole_row_normalizer =
+    stage_of<N, role::normalizer> && requires(N const& n, row_archetype<double> row) { n.normalize(row); };
 
 template <class N>
-concept plain_normalizer = elementwise_normalizer<N> || streaming_normalizer<N> || one_hot_normalizer<N> ||
-                           whole_row_normalizer<N>;
+concept plain_normalizer =
+    elementwise_normalizer<N> || streaming_normalizer<N> || one_hot_normalizer<N> || whole_row_normalizer<N>;
 
 /// What stands for a row where a normalizer asks for facts of it: at(expression) is the value of an expression of
 /// batch, head, q_idx and the lengths.
@@ -103,7 +100,8 @@ template <normalizer N, class Facts>
 }
 
 template <normalizer N, class T = double>
-using row_normalizer = std::remove_cvref_t<decltype(normalizer_of_row(std::declval<N const&>(), row_facts_archetype<T>{}))>;
+using row_normalizer =
+    std::remove_cvref_t<decltype(normalizer_of_row(std::declval<N const&>(), row_facts_archetype<T>{}))>;
 
 /// An aggregator: how weights and values meet, one key after the other: step(sum so far, weight, value).
 ///

@@ -83,7 +83,9 @@ struct lse_output {
     using output_tag = void;
     static constexpr std::string_view name = "lse";
     view<T, Rank> target;
-    [[gnu::always_inline]] bound_lse<T> bind(operand_shapes const& shapes) const { return {rows_of_call("lse is", target, shapes)}; }
+    [[gnu::always_inline]] bound_lse<T> bind(operand_shapes const& shapes) const {
+        return {rows_of_call("lse is", target, shapes)};
+    }
 
     /// The same for one sequence of a ragged batch.
     lse_output of_sequence(auto const& at) const {

@@ -10,8 +10,8 @@ namespace fovea {
 namespace detail {
 template <class Slot>
 inline constexpr bool is_empty_slot =
-    std::is_same_v<Slot, unprojected_t> || std::is_same_v<Slot, no_score_t> || std::is_same_v<Slot, everything_t> ||
-    std::is_same_v<Slot, no_normalizer_t> || std::is_same_v<Slot, no_aggregator_t>;
+    std::is_same_v<Slot, unprojected_t> || std::is_same_v<Slot, no_score_t> || std::is_same_v<Slot, everything_t>
+    || std::is_same_v<Slot, no_normalizer_t> || std::is_same_v<Slot, no_aggregator_t>;
 
 /// The last role that an attention has filled; -1 for none.
 template <class Project, class Score, class Mask, class Normalize, class Aggregate>
@@ -64,7 +64,8 @@ constexpr bool check_order() {
     constexpr bool second_normalizer = added == role::normalizer && last == static_cast<int>(role::normalizer);
     constexpr bool second_aggregator = added == role::aggregator && last == static_cast<int>(role::aggregator);
     constexpr bool repeated = score_after_score || second_projection || second_normalizer || second_aggregator;
-    static_assert(!second_projection, "fovea: this attention already has a projection; another cannot be added after it");
+    static_assert(!second_projection,
+                  "fovea: this attention already has a projection; another cannot be added after it");
     static_assert(!score_after_score,
                   "fovea: this attention already has a score function; another cannot be added after it: to change the "
                   "score, use rescore(expression of score)");
@@ -72,9 +73,9 @@ constexpr bool check_order() {
                   "fovea: this attention already has a normalizer; another cannot be added after it");
     static_assert(!second_aggregator,
                   "fovea: this attention already has an aggregator; another cannot be added after it");
-    constexpr int rank = added == role::rescoring     ? static_cast<int>(role::score)
-                         : added == role::reweighting ? static_cast<int>(role::normalizer)
-                                                      : static_cast<int>(added);
+    constexpr int rank = added == role::rescoring   ? static_cast<int>(role::score)
+                       : added == role::reweighting ? static_cast<int>(role::normalizer)
+                                                    : static_cast<int>(added);
     constexpr bool in_order = repeated || last <= rank || (added == role::finish);
     static_assert(in_order || added != role::projection,
                   "fovea: project(...) comes first: write it before the score function");
@@ -84,12 +85,10 @@ constexpr bool check_order() {
                   "fovea: rescore changes the score: write it after the score function and before the mask");
     static_assert(in_order || added != role::mask,
                   "fovea: this is a mask: write it after the score function and before the normalizer");
-    static_assert(in_order || added != role::normalizer,
-                  "fovea: this is a normalizer: write it before the aggregator");
+    static_assert(in_order || added != role::normalizer, "fovea: this is a normalizer: write it before the aggregator");
     static_assert(in_order || added != role::reweighting,
                   "fovea: reweight changes the weights: write it after the normalizer and before the aggregator");
-    constexpr bool nothing_to_reweight =
-        added == role::reweighting && last < static_cast<int>(role::normalizer);
+    constexpr bool nothing_to_reweight = added == role::reweighting && last < static_cast<int>(role::normalizer);
     static_assert(!nothing_to_reweight,
                   "fovea: there are no weights to change yet: write a normalizer such as softmax before reweight");
     constexpr bool nothing_to_rescore = added == role::rescoring && last < static_cast<int>(role::score);
@@ -112,8 +111,7 @@ constexpr auto place(attention<P, C, M, N, A> const& a, S const& s) {
         if constexpr (is_empty_slot<M>)
             return attention<P, C, S, N, A>{a.project, a.score, s, a.normalize, a.aggregate};
         else
-            return attention<P, C, intersection<M, S>, N, A>{
-                a.project, a.score, {a.mask, s}, a.normalize, a.aggregate};
+            return attention<P, C, intersection<M, S>, N, A>{a.project, a.score, {a.mask, s}, a.normalize, a.aggregate};
     } else if constexpr (S::stage_role == role::normalizer) {
         return attention<P, C, M, S, A>{a.project, a.score, a.mask, s, a.aggregate};
     } else if constexpr (S::stage_role == role::reweighting) {

@@ -50,14 +50,16 @@ void check_row_map(M const& map, index_t features, char const* argument) {
             throw shape_error(std::string(argument) + " has " + std::to_string(features)
                               + " features, the matrix it is multiplied by takes " + std::to_string(inputs_of(map)));
         if (has_bias(map) && map.bias.extent(0) != outputs_of(map))
-            throw shape_error(std::string("the bias added to ") + argument + " has " + std::to_string(map.bias.extent(0))
-                              + " elements, the matrix gives " + std::to_string(outputs_of(map)) + " features");
+            throw shape_error(std::string("the bias added to ") + argument + " has "
+                              + std::to_string(map.bias.extent(0)) + " elements, the matrix gives "
+                              + std::to_string(outputs_of(map)) + " features");
     }
 }
 
 /// The extents of a source after a row map, cut into heads; heads that the source brings along stay.
 template <row_map M>
-FOVEA_INLINE extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads, char const* argument) {
+FOVEA_INLINE extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads,
+                                            char const* argument) {
     auto const& below = row_map_below(map);
     check_row_map(below, source[3], argument);
     extents_t<4> extents = source;
@@ -77,7 +79,7 @@ FOVEA_INLINE extents_t<4> projected_extents(M const& map, extents_t<4> const& so
 /// Errors: shape_error when a matrix, its bias or the number of heads does not fit, or the operands one another.
 template <attention_spec A>
 FOVEA_INLINE operand_shapes projected_shapes(A const& a, extents_t<4> const& query, extents_t<4> const& key,
-                                extents_t<4> const& value) {
+                                             extents_t<4> const& value) {
     operand_shapes shapes{query, key, value};
     if constexpr (projection<decltype(a.project)>) {
         using count = typename decltype(a.project)::heads_type;

@@ -2,8 +2,8 @@
 // Sequences of different lengths, one behind the other in one array.
 #pragma once
 
-#include <fovea/core/config.hpp>
 #include <fovea/core/as_view.hpp>
+#include <fovea/core/config.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/of_sequence.hpp>
 
@@ -120,8 +120,8 @@ auto output_of_sequence(Asked const& asked, sequence_place const& at) {
 
 /// Everything that can be wrong with a ragged call, before anything is written.
 template <class Index, attention_spec A, class Q, class K, class V, class Out, class... Extra>
-FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4> const& q, view<K, 4> const& k, view<V, 4> const& v,
-                  view<Out, 4> const& out, Extra const&... extra) {
+FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4> const& q, view<K, 4> const& k,
+                               view<V, 4> const& v, view<Out, 4> const& out, Extra const&... extra) {
     static_assert(!enumerating_mask<decltype(a.mask)>,
                   "fovea: a mask that lists keys knows one sequence: it cannot be ragged");
     if constexpr (!is_well_formed_call<A, Out, Extra...>()) {
@@ -129,7 +129,7 @@ FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4
     } else {
         all.check(q.extent(2), k.extent(2));
         for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
-                                          std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
+                                           std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
             if (extent != 1)
                 throw shape_error(std::string(name) + " has " + std::to_string(extent)
                                   + " batch elements; sequences of a ragged call lie one behind the other, in one");

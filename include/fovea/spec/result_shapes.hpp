@@ -71,8 +71,8 @@ FOVEA_INLINE view<T, 3> rows_of_call(char const* subject, view<T, Rank> const& t
             rows = {target.data, {target.extent(0), 1, target.extent(1)}, {target.stride(0), 0, 1}};
     extents_t<3> const needed{operands.batches(), operands.heads(), operands.queries()};
     if (rows.extents != needed)
-        throw shape_error(std::string(subject) + " " + to_text(target.extents) + ", (batch, head, query) of the call is "
-                          + to_text(needed));
+        throw shape_error(std::string(subject) + " " + to_text(target.extents)
+                          + ", (batch, head, query) of the call is " + to_text(needed));
     return rows;
 }
 
@@ -80,10 +80,12 @@ FOVEA_INLINE view<T, 3> rows_of_call(char const* subject, view<T, Rank> const& t
 ///
 /// Errors: shape_error when the target does not fit the call; `subject` begins it: "weights are".
 template <class T, int Rank>
-FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& target, operand_shapes const& operands) {
-    static_assert(Rank >= 2 && Rank <= 4,
-                  "fovea: an output of one number for each pair is (query, key), (batch, query, key), (head, query, key) "
-                  "or (batch, head, query, key)");
+FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& target,
+                                      operand_shapes const& operands) {
+    static_assert(
+        Rank >= 2 && Rank <= 4,
+        "fovea: an output of one number for each pair is (query, key), (batch, query, key), (head, query, key) "
+        "or (batch, head, query, key)");
     auto pairs = with_leading_axes<4>(target);
     if constexpr (Rank == 3)
         if (operands.heads() == 1) pairs = as_heads(target);

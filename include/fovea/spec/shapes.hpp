@@ -40,11 +40,11 @@ using element_of_rows = std::remove_cvref_t<decltype(*std::declval<R const&>().p
 template <class T>
 constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, char const* argument) {
     if (v.extent(1) != 1)
-        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(1)) +
-                          " heads; an attention that makes its own heads takes (batch, position, feature)");
+        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(1))
+                          + " heads; an attention that makes its own heads takes (batch, position, feature)");
     if (v.extent(3) % heads != 0)
-        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(3)) + " features, not a multiple of its " +
-                          std::to_string(heads) + " heads");
+        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(3))
+                          + " features, not a multiple of its " + std::to_string(heads) + " heads");
     auto const size = v.extent(3) / heads;
     return {v.data, {v.extent(0), heads, v.extent(2), size}, {v.stride(0), size, v.stride(2), 1}};
 }
@@ -52,12 +52,12 @@ constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, char const*
 namespace detail {
 inline void require_equal(index_t has, index_t needs, char const* argument, char const* what, char const* other) {
     if (has != needs)
-        throw shape_error(std::string(argument) + " has " + std::to_string(has) + " " + what + ", " + other + " has " +
-                          std::to_string(needs));
+        throw shape_error(std::string(argument) + " has " + std::to_string(has) + " " + what + ", " + other + " has "
+                          + std::to_string(needs));
 }
 
-/// Errors: shape_error for extents below zero, for elements without a place, and for sizes that memory cannot have. `name` and
-/// `owner` begin the sentence.
+/// Errors: shape_error for extents below zero, for elements without a place, and for sizes that memory cannot have.
+/// `name` and `owner` begin the sentence.
 template <class T, int Rank>
 void require_sound(view<T, Rank> const& v, char const* name, char const* owner = "") {
     auto const subject = [&] { return std::string(name) + owner; };
@@ -77,7 +77,8 @@ void require_sound(view<T, Rank> const& v, char const* name, char const* owner =
     if (too_far)
         throw shape_error(subject() + " is " + to_text(v.extents) + " with strides " + to_text(v.strides)
                           + ": no memory reaches so far");
-    if (v.data == nullptr) throw shape_error(subject() + " is " + to_text(v.extents) + " and its data is a null pointer");
+    if (v.data == nullptr)
+        throw shape_error(subject() + " is " + to_text(v.extents) + " and its data is a null pointer");
 }
 
 /// True where some sum compares query and key feature by feature.
@@ -107,8 +108,8 @@ void require_apart(view<A, RankA> const& written, char const* name, view<B, Rank
     auto const [a, a_end] = address_range(written);
     auto const [b, b_end] = address_range(read);
     if (a < b_end && b < a_end)
-        throw shape_error(std::string(name) + " overlaps " + other +
-                          " in memory: it would be overwritten while it is read");
+        throw shape_error(std::string(name) + " overlaps " + other
+                          + " in memory: it would be overwritten while it is read");
 }
 }  // namespace detail
 
@@ -123,13 +124,13 @@ void check_operands(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> c
     require_equal(v[1], k[1], "value", "heads", "key");
     require_equal(v[2], k[2], "value", "positions", "key");
     if (k[1] == 0 || q[1] % k[1] != 0)
-        throw shape_error("query has " + std::to_string(q[1]) + " heads, not a multiple of the " + std::to_string(k[1]) +
-                          " heads of key and value");
+        throw shape_error("query has " + std::to_string(q[1]) + " heads, not a multiple of the " + std::to_string(k[1])
+                          + " heads of key and value");
     using expression = decltype(std::declval<Score const&>().expression());
     if constexpr (detail::compares_features<expression>)
         if (q[3] != k[3])
-            throw shape_error("the score compares query and key feature by feature: query has " + std::to_string(q[3]) +
-                              " features, key has " + std::to_string(k[3]));
+            throw shape_error("the score compares query and key feature by feature: query has " + std::to_string(q[3])
+                              + " features, key has " + std::to_string(k[3]));
 }
 
 }  // namespace fovea

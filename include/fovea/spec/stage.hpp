@@ -12,7 +12,7 @@ namespace fovea {
 enum class role { projection, score, rescoring, mask, normalizer, reweighting, aggregator, finish };
 
 constexpr std::string_view name_of(role r) {
-    constexpr std::string_view names[] = {"projection", "score function", "rescoring", "mask",
+    constexpr std::string_view names[] = {"projection", "score function", "rescoring",  "mask",
                                           "normalizer", "reweighting",    "aggregator", "finish"};
     return names[static_cast<int>(r)];
 }

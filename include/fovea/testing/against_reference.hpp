@@ -133,8 +133,8 @@ void check_result(std::string const& name, call_sizes const& n, tensor<wider<T>,
 /// compare_with_reference<T>: one random call of an engine on operands of type T, against the definition.
 ///
 /// `engine(spec, query, key, value, result, extra...)` is what computes. Operands have gaps, any order of axes and
-/// NaN in keys that nobody sees. The result is asked for without whole rows, with lse where there is one, and with weights.
-/// Errors: law_broken naming the sizes and the worst element.
+/// NaN in keys that nobody sees. The result is asked for without whole rows, with lse where there is one, and with
+/// weights. Errors: law_broken naming the sizes and the worst element.
 template <class T, class Engine, attention_spec A>
 void compare_with_reference(Engine const& engine, A const& spec, call_sizes const& n, unsigned seed = 1) {
     using detail::check_result;

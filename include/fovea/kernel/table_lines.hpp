@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where a score or a mask reads a table along the keys: what has to come from memory before it is computed.
+#pragma once
+
+#include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/upcoming.hpp>
+
+namespace fovea::kernel {
+
+/// True where an expression reads a table.
+template <class E>
+inline constexpr bool looks_up = false;
+template <class Operation, class... Children>
+inline constexpr bool looks_up<node<Operation, Children...>> =
+    std::is_same_v<Operation, at_operation> || (looks_up<Children> || ...);
+
+/// The first element that a row reads along its keys, if it reads any.
+struct table_place {
+    char const* first = nullptr;
+    index_t bytes = 0;  // of an element
+};
+
+/// Evaluated, an expression leaves the place of its first table that is read along the keys; parts of the score are 0.
+template <class T, class Arch>
+struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
+    using base = index_environment<T, Arch, positions<T, Arch>>;
+    table_place& found;
+
+    using base::operator();
+    template <plan::part Part, std::size_t I>
+    FOVEA_INLINE pack<T, Arch> operator()(plan::reference<Part, I>) const {
+        return pack<T, Arch>(T{0});
+    }
+
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        if constexpr (along_keys<Index...>)
+            if (found.first == nullptr && table.stride(Rank - 1) == 1)
+                found = {reinterpret_cast<char const*>(table.data + row_along_keys(table, at...)
+                                                       + inside(first_along_keys(at...), table.extent(Rank - 1))),
+                         static_cast<index_t>(sizeof(Element))};
+        return base::lookup(table, at...);
+    }
+};
+
+/// The lines of a table that some rows read at a run of keys, where the rows of the table lie at equal distances and
+/// apart: neighbours share what they read, and find it in the nearest cache.
+template <class T, class Arch, class Expression>
+coming_lines table_lines(Expression const& expression, row_facts const* rows, index_t count, index_t first_key,
+                         index_t keys) {
+    auto const place = [&](index_t r) {
+        table_place found;
+        static_cast<void>(evaluate(expression, table_finder<T, Arch>{{rows[r], {first_key}}, found}));
+        return found;
+    };
+    auto const first = place(0);
+    if (count < 2 || first.first == nullptr) return {};
+    index_t const stride = place(1).first - first.first, distance = stride < 0 ? -stride : stride;
+    if (distance < upcoming::line || place(count - 1).first != first.first + (count - 1) * stride) return {};
+    return {first.first, count, keys * first.bytes, stride};
+}
+
+}  // namespace fovea::kernel
