@@ -56,15 +56,14 @@ inline testing::call_sizes random_sizes(testing::dice& random) {
             random.real(0.5, 3)};
 }
 
-/// An engine on a number of threads.
+/// An engine on a number of threads, which may be one.
 template <class Arch>
 struct threaded {
     int workers;
     template <class... Arguments>
     void operator()(Arguments const&... arguments) const {
         workspace scratch;
-        if (workers == 1) attend_on<Arch>(serial, scratch, arguments...);
-        else attend_on<Arch>(threads(workers), scratch, arguments...);
+        attend_on<Arch>(threads(workers), scratch, arguments...);
     }
 };
 
