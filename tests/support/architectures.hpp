@@ -4,12 +4,17 @@
 #include <fovea/plan/architecture.hpp>
 
 #include <tuple>
+#include <type_traits>
 
-/// What is tested on every width: vectors of the machine, and of 4, 8 and 16 floats whatever it has. Tests that are
-/// built for several instruction sets do the latter in one of them.
+/// What is tested on every width: vectors of the machine, and of 4, 8 and 16 floats whatever it has; the width that it
+/// has itself is not emulated as well. Tests that are built for several instruction sets do the latter in one of them.
 #ifdef FOVEA_TEST_EMULATED
+template <class... Emulated>
+using beside_the_machine = decltype(std::tuple_cat(
+    std::tuple<fovea::arch::best>{}, std::conditional_t<Emulated::vector_bytes == fovea::arch::best::vector_bytes,
+                                                        std::tuple<>, std::tuple<Emulated>>{}...));
 using lane_widths =
-    std::tuple<fovea::arch::best, fovea::arch::emulated<16>, fovea::arch::emulated<32>, fovea::arch::emulated<64, 32>>;
+    beside_the_machine<fovea::arch::emulated<16>, fovea::arch::emulated<32>, fovea::arch::emulated<64, 32>>;
 #else
 using lane_widths = std::tuple<fovea::arch::best>;
 #endif
