@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/kernel/math.hpp>
+
+#include <algorithm>
+#include <concepts>
+
+namespace fovea::kernel {
+
+/// Integers, one per lane.
+template <class T, class Arch>
+struct index_pack {
+    using integers = typename simd<T, Arch>::integers;
+    using whole = integer_like<T>;
+    using real = pack<T, Arch>;
+    static constexpr index_t lanes = real::lanes;
+    using array_type = std::array<whole, static_cast<std::size_t>(lanes)>;
+
+    integers value;
+
+    index_pack() = default;
+    FOVEA_INLINE index_pack(integers const& v) : value(v) {}
+    template <std::integral Number>
+    FOVEA_INLINE index_pack(Number x) : value(static_cast<whole>(x)) {}
+
+    FOVEA_INLINE static index_pack load(whole const* from) { return {simd<whole, Arch>::load(from)}; }
+    FOVEA_INLINE array_type array() const {
+        alignas(64) array_type elements;
+        simd<whole, Arch>::store(elements.data(), value);
+        return elements;
+    }
+    FOVEA_INLINE real to_real() const { return {simd<T, Arch>::to_real(value)}; }
+
+    FOVEA_INLINE friend index_pack operator+(index_pack const& a, index_pack const& b) { return {a.value + b.value}; }
+    FOVEA_INLINE friend index_pack operator-(index_pack const& a, index_pack const& b) { return {a.value - b.value}; }
+    FOVEA_INLINE friend index_pack operator*(index_pack const& a, index_pack const& b) { return {a.value * b.value}; }
+    FOVEA_INLINE friend index_pack operator-(index_pack const& a) { return index_pack(0) - a; }
+    friend index_pack operator/(index_pack const& a, index_pack const& b) { return each(a, b, floor_divide); }
+    friend index_pack operator%(index_pack const& a, index_pack const& b) { return each(a, b, floor_modulo); }
+
+    using mask = lane_mask<T, Arch>;
+    FOVEA_INLINE static mask as_mask(auto const& m) { return {simd<T, Arch>::as_mask(m)}; }
+    FOVEA_INLINE friend mask operator<(index_pack const& a, index_pack const& b) { return as_mask(a.value < b.value); }
+    FOVEA_INLINE friend mask operator>(index_pack const& a, index_pack const& b) { return as_mask(b.value < a.value); }
+    FOVEA_INLINE friend mask operator<=(index_pack const& a, index_pack const& b) { return !(b < a); }
+    FOVEA_INLINE friend mask operator>=(index_pack const& a, index_pack const& b) { return !(a < b); }
+    FOVEA_INLINE friend mask operator==(index_pack const& a, index_pack const& b) {
+        return as_mask(a.value == b.value);
+    }
+    friend index_pack min(index_pack const& a, index_pack const& b) {
+        return each(a, b, [](index_t x, index_t y) { return std::min(x, y); });
+    }
+    friend index_pack max(index_pack const& a, index_pack const& b) {
+        return each(a, b, [](index_t x, index_t y) { return std::max(x, y); });
+    }
+    friend index_pack abs(index_pack const& a) { return max(a, -a); }
+    friend index_pack square(index_pack const& a) { return a * a; }
+    friend index_pack select(mask const& m, index_pack const& a, index_pack const& b) {
+        return {simd<T, Arch>::as_integers(
+            simd<T, Arch>::select(m.value, simd<T, Arch>::as_reals(a.value), simd<T, Arch>::as_reals(b.value)))};
+    }
+
+private:
+    template <class F>
+    static index_pack each(index_pack const& a, index_pack const& b, F f) {
+        auto x = a.array();
+        auto const y = b.array();
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<whole>(f(x[i], y[i]));
+        return load(x.data());
+    }
+};
+
+}  // namespace fovea::kernel
