@@ -48,13 +48,13 @@ TEST_CASE("few queries, many keys", "[driver]") {
 
 TEST_CASE("few queries, many keys, each weight by itself", "[driver]") {
     testing::dice random(24);
-    auto const q = testing::random_tensor<float, 4>(random, {1, 2, 1, 24});
-    auto const k = testing::random_tensor<float, 4>(random, {1, 1, 9000, 24});
-    tensor<float, 4> expected(q.extents), got(q.extents), threaded(q.extents);
+    auto const query = testing::random_tensor<float, 4>(random, {1, 2, 1, 24});
+    auto const key = testing::random_tensor<float, 4>(random, {1, 1, 9000, 24});
+    tensor<float, 4> expected(query.extents), got(query.extents), threaded(query.extents);
     auto const spec = scaled_dot | weigh(sigmoid(score) / 9000) | weighted_sum;
-    reference::attend(spec, q, k, k, expected);
-    attend(spec, q, k, k, got);
-    attend(threads(3), spec, q, k, k, threaded);
+    reference::attend(spec, query, key, key, expected);
+    attend(spec, query, key, key, got);
+    attend(threads(3), spec, query, key, key, threaded);
     testing::check_close<float, float>("result", expected.elements, got.elements, {4e-6, 2e-5});
     CHECK(threaded.elements == got.elements);
 }

@@ -119,11 +119,11 @@ TEST_CASE("every operand may be stored in its own type", "[driver]") {
 
 TEST_CASE("integers with a scale for each token", "[driver]") {
     operands const all;
-    auto const k = stored_as<std::int8_t>(all.key), v = stored_as<std::int8_t>(all.value);
+    auto const key = stored_as<std::int8_t>(all.key), value = stored_as<std::int8_t>(all.value);
     testing::dice random(5);
     auto const key_scale = testing::random_tensor<float>(random, std::array<index_t, 3>{2, 2, 45}, 0.1);
     auto const value_scale = testing::random_tensor<float>(random, std::array<index_t, 3>{2, 2, 45}, 0.1);
-    auto scaled_key = widened(k), scaled_value = widened(v);
+    auto scaled_key = widened(key), scaled_value = widened(value);
     for (index_t b = 0; b < 2; ++b)
         for (index_t h = 0; h < 2; ++h)
             for (index_t j = 0; j < 45; ++j) {
@@ -133,7 +133,7 @@ TEST_CASE("integers with a scale for each token", "[driver]") {
     tensor<float, 4> got({2, 4, 37, 19}), expected({2, 4, 37, 19});
     attend(scaled_dot | rescore(score * param(key_scale)(batch, head / 2, kv_idx)) | softmax
                | reweight(weight * param(value_scale)(batch, head / 2, kv_idx)) | weighted_sum,
-           all.query, k, v, got);
+           all.query, key, value, got);
     reference::attend(scaled_dot | softmax | weighted_sum, all.query, scaled_key, scaled_value, expected);
     testing::check_close<float, float>("result", expected.elements, got.elements, {4e-6, 1e-5});
 }
