@@ -21,12 +21,12 @@ TEST_CASE("every axis of a bias may stand for all positions", "[score]") {
     for (int axes = 0; axes < 16; ++axes) {
         extents_t<4> const extents{axes & 1 ? 1 : 2, axes & 2 ? 1 : 3, axes & 4 ? 1 : 19, axes & 8 ? 1 : 37};
         auto const table = testing::random_tensor<float, 4>(random, extents);
-        auto const q = testing::random_tensor<float, 4>(random, {2, 3, 19, 4}),
-                   k = testing::random_tensor<float, 4>(random, {2, 3, 37, 4});
+        auto const query = testing::random_tensor<float, 4>(random, {2, 3, 19, 4}),
+                   key = testing::random_tensor<float, 4>(random, {2, 3, 37, 4});
         tensor<float, 4> got({2, 3, 19, 4}), expected(got.extents);
         auto const attention = dot | bias(table) | softmax | weighted_sum;
-        attend(attention, q, k, k, got);
-        reference::attend(attention, q, k, k, expected);
+        attend(attention, query, key, key, got);
+        reference::attend(attention, query, key, key, expected);
         for (std::size_t i = 0; i < got.elements.size(); ++i)
             CHECK(got.elements[i] == Approx(expected.elements[i]).margin(1e-6));
         auto const at = [&](int axis, index_t x) { return extents[static_cast<std::size_t>(axis)] == 1 ? 0 : x; };
