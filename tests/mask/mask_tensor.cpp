@@ -39,11 +39,11 @@ TEST_CASE("every axis may stand for all positions", "[mask]") {
             CHECK(evaluate(mask.predicate(), testing::detail::pair_at(b, h, i, j, n))
                   == (visible(at(0, b), at(1, h), at(2, i), at(3, j)) != 0));
         });
-        tensor<float, 4> const q({n.batches, n.heads, n.queries, 4}, 1), k({n.batches, n.heads, n.keys, 4}, 1);
+        tensor<float, 4> const query({n.batches, n.heads, n.queries, 4}, 1), key({n.batches, n.heads, n.keys, 4}, 1);
         tensor<float, 4> got({n.batches, n.heads, n.queries, 4}), expected(got.extents);
         auto const attention = dot | mask | softmax | weighted_sum;
-        attend(attention, q, k, k, got);
-        reference::attend(attention, q, k, k, expected);
+        attend(attention, query, key, key, got);
+        reference::attend(attention, query, key, key, expected);
         for (std::size_t i = 0; i < got.elements.size(); ++i) CHECK(got.elements[i] == Approx(expected.elements[i]));
     }
 }

@@ -20,7 +20,7 @@ using namespace fovea;
 namespace {
 
 /// Four nodes; node 1 sees nobody, node 2 sees node 0 twice.
-std::array<graph::edge, 6> const edges{{{0, 0}, {0, 3}, {2, 0}, {2, 1}, {2, 0}, {3, 2}}};
+std::array<graph::edge, 6> const six_edges{{{0, 0}, {0, 3}, {2, 0}, {2, 1}, {2, 0}, {3, 2}}};
 
 struct nodes {
     testing::dice random{8};
@@ -38,7 +38,7 @@ struct nodes {
 }  // namespace
 
 TEST_CASE("neighbors shows the listed keys and no others", "[mask]") {
-    graph const g(4, edges);
+    graph const g(4, six_edges);
     nodes n;
     reference::attend(dot | neighbors(g) | softmax | weighted_sum, n.x, n.out, weights(n.w), lse(n.sums));
     double const total = n.product(0, 0) + n.product(0, 3);
@@ -50,7 +50,7 @@ TEST_CASE("neighbors shows the listed keys and no others", "[mask]") {
 }
 
 TEST_CASE("an edge that is listed twice counts twice", "[mask]") {
-    graph const g(4, edges);
+    graph const g(4, six_edges);
     nodes n;
     reference::attend(dot | neighbors(g) | softmax | weighted_sum, n.x, n.out, weights(n.w));
     double const total = 2 * n.product(2, 0) + n.product(2, 1);
@@ -59,7 +59,7 @@ TEST_CASE("an edge that is listed twice counts twice", "[mask]") {
 }
 
 TEST_CASE("a node without edges gets zeros", "[mask]") {
-    graph const g(4, edges);
+    graph const g(4, six_edges);
     nodes n;
     reference::attend(dot | neighbors(g) | softmax | weighted_sum, n.x, n.out, weights(n.w), lse(n.sums));
     for (index_t c = 0; c < 3; ++c) CHECK(n.out(1, c) == 0);
@@ -68,7 +68,7 @@ TEST_CASE("a node without edges gets zeros", "[mask]") {
 }
 
 TEST_CASE("a condition narrows the list", "[mask]") {
-    graph const g(4, edges);
+    graph const g(4, six_edges);
     nodes n;
     reference::attend(dot | neighbors(g) | causal | softmax | weighted_sum, n.x, n.out, weights(n.w));
     CHECK(n.w(0, 0) == 1);
