@@ -122,9 +122,9 @@ private:
                         pack_run<tile> run) const {
         if (keys.in_place() || !keys.coming().done()) return;
         index_t const first = keys.first(block) + run.first * tile::lanes, count = (run.last - run.first) * tile::lanes;
-        if constexpr (kernel::looks_up<Pointwise>)
+        if constexpr (reads_a_table<Pointwise>)
             keys.coming() = kernel::table_lines<T, Arch>(pointwise, facts, rows, first, count);
-        if constexpr (kernel::looks_up<Predicate>)
+        if constexpr (reads_a_table<Predicate>)
             if (keys.coming().done())
                 keys.coming() = kernel::table_lines<T, Arch>(predicate, facts, rows, first, count);
     }

@@ -27,6 +27,16 @@ inline constexpr bool has_sum<node<Operation, Children...>> = (has_sum<Children>
 template <class Body>
 inline constexpr bool has_sum<node<operations::sum, Body>> = true;
 
+/// True where the expression reads a table, or a number that is a parameter.
+template <class E>
+inline constexpr bool reads_a_table = false;
+template <class T, int Rank>
+inline constexpr bool reads_a_table<parameter<T, Rank>> = true;
+template <class Operation, class... Children>
+inline constexpr bool reads_a_table<node<Operation, Children...>> = (reads_a_table<Children> || ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool reads_a_table<node<at_operation, parameter<T, Rank>, Indices...>> = true;
+
 /// True where the value is the same for all keys that one query sees: no key, no key position, no score.
 template <class E>
 inline constexpr bool same_for_all_keys = !uses<E, k_t, kv_idx_t, edge_t, score_t>;

@@ -75,33 +75,31 @@ struct generic_groups {
 template <class T, class Arch>
 struct groups_of : generic_groups<T, Arch> {};
 
+/// f(l, shift) of each lane l of one vector, from a table over all shifts.
+template <class T, class Arch, class F>
+FOVEA_INLINE index_pack<T, Arch> of_lanes(int shift, F) {
+    using integers = index_pack<T, Arch>;
+    constexpr int steps = std::countr_zero(static_cast<unsigned>(integers::lanes));
+    alignas(64) static constexpr auto table = [] {
+        std::array<typename integers::array_type, static_cast<std::size_t>(steps) + 1> all{};
+        for (std::size_t s = 0; s < all.size(); ++s)
+            for (std::size_t l = 0; l < all[s].size(); ++l)
+                all[s][l] = static_cast<typename integers::whole>(F{}(l, s));
+        return all;
+    }();
+    return integers::load(table[static_cast<std::size_t>(std::min(shift, steps))].data());
+}
+
 /// Lane l divided by 2^shift, for the lanes of one vector.
 template <class T, class Arch>
 FOVEA_INLINE index_pack<T, Arch> lanes_shifted(int shift) {
-    using integers = index_pack<T, Arch>;
-    constexpr int steps = std::countr_zero(static_cast<unsigned>(integers::lanes));
-    alignas(64) static constexpr auto shifted = [] {
-        std::array<typename integers::array_type, static_cast<std::size_t>(steps) + 1> all{};
-        for (std::size_t s = 0; s < all.size(); ++s)
-            for (std::size_t l = 0; l < all[s].size(); ++l) all[s][l] = static_cast<typename integers::whole>(l >> s);
-        return all;
-    }();
-    return integers::load(shifted[static_cast<std::size_t>(std::min(shift, steps))].data());
+    return of_lanes<T, Arch>(shift, [](std::size_t lane, std::size_t s) { return lane >> s; });
 }
 
 /// Lane l modulo 2^shift.
 template <class T, class Arch>
 FOVEA_INLINE index_pack<T, Arch> lanes_masked(int shift) {
-    using integers = index_pack<T, Arch>;
-    constexpr int steps = std::countr_zero(static_cast<unsigned>(integers::lanes));
-    alignas(64) static constexpr auto masked = [] {
-        std::array<typename integers::array_type, static_cast<std::size_t>(steps) + 1> all{};
-        for (std::size_t s = 0; s < all.size(); ++s)
-            for (std::size_t l = 0; l < all[s].size(); ++l)
-                all[s][l] = static_cast<typename integers::whole>(l & ((std::size_t{1} << s) - 1));
-        return all;
-    }();
-    return integers::load(masked[static_cast<std::size_t>(std::min(shift, steps))].data());
+    return of_lanes<T, Arch>(shift, [](std::size_t lane, std::size_t s) { return lane & ((std::size_t{1} << s) - 1); });
 }
 
 }  // namespace fovea::kernel

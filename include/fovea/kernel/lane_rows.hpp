@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/groups.hpp>
+#include <fovea/kernel/score_packs.hpp>
 #include <fovea/spec/row.hpp>
 
 namespace fovea::kernel {
@@ -47,9 +48,6 @@ struct lane_rows {
     }
 
 private:
-    FOVEA_INLINE static vector greater(vector const& a, vector const& b) {
-        return {vector::operations::max(a.value, b.value)};
-    }
     FOVEA_INLINE vector lane_max() const {
         vector greatest(excluded<T>);
         for (index_t p = 0; p < packs; ++p) greatest = greater(greatest, vector::load(scores + p * step));
@@ -64,12 +62,7 @@ private:
     }
     template <class F>
     FOVEA_INLINE vector weight(F const& f, T* at) const {
-        auto const score = vector::load(at);
-        vector w(f(score));
-        if constexpr (!requires { requires Normalize::excluded_vanish; })
-            w = select(score == vector(excluded<T>), vector(T{0}), w);
-        w.store(at);
-        return w;
+        return weigh_pack<Normalize, T, Arch>(f, at);
     }
 };
 

@@ -55,8 +55,11 @@ inline constexpr bool counts_up<positions<T, Arch, 1>> = true;
 
 /// A table is read along the keys: its last index counts up from lane to lane, the others are numbers.
 template <class... Index>
-inline constexpr bool along_keys = counts_up<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>
-                                && ((std::integral<Index> ? 0 : 1) + ...) == 1;
+inline constexpr bool along_keys = false;
+template <class First, class... Index>
+inline constexpr bool along_keys<First, Index...> =
+    counts_up<std::tuple_element_t<sizeof...(Index), std::tuple<First, Index...>>>
+    && ((std::integral<First> ? 0 : 1) + ... + (std::integral<Index> ? 0 : 1)) == 1;
 
 /// Where the row begins that is read along the keys, and the first key in it; inside the table, whatever they are.
 template <class Element, int Rank, class... Index>

@@ -3,6 +3,7 @@
 
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/math.hpp>
+#include <fovea/kernel/score_packs.hpp>
 #include <fovea/spec/row.hpp>
 
 #include <algorithm>
@@ -167,19 +168,9 @@ private:
         for (; p < packs; ++p) max0 = greater(max0, vector::load(from + p * width));
         return greater(greater(max0, max1), greater(max2, max3));
     }
-    FOVEA_INLINE static vector greater(vector const& a, vector const& b) {
-        return {vector::operations::max(a.value, b.value)};
-    }
-
-    /// A pack of scores becomes f of it; 0 for excluded ones, unless the normalizer says that f gives that itself.
     template <class F>
     FOVEA_INLINE vector weight(F const& f, T* at) const {
-        auto const score = vector::load(at);
-        vector w(f(score));
-        if constexpr (!requires { requires Normalize::excluded_vanish; })
-            w = select(score == vector(excluded<T>), vector(T{0}), w);
-        w.store(at);
-        return w;
+        return weigh_pack<Normalize, T, Arch>(f, at);
     }
 };
 

@@ -7,13 +7,6 @@
 
 namespace fovea::kernel {
 
-/// True where an expression reads a table.
-template <class E>
-inline constexpr bool looks_up = false;
-template <class Operation, class... Children>
-inline constexpr bool looks_up<node<Operation, Children...>> =
-    std::is_same_v<Operation, at_operation> || (looks_up<Children> || ...);
-
 /// The first element that a row reads along its keys, if it reads any.
 struct table_place {
     char const* first = nullptr;

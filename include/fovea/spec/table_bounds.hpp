@@ -7,6 +7,7 @@
 #pragma once
 
 #include <fovea/core/graph.hpp>
+#include <fovea/expr/analyze.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/spec/attention.hpp>
 #include <fovea/spec/finish.hpp>
@@ -149,15 +150,6 @@ struct read_pairs {
         return false;
     }
 };
-
-template <class E>
-inline constexpr bool reads_a_table = false;
-template <class T, int Rank>
-inline constexpr bool reads_a_table<parameter<T, Rank>> = true;
-template <class Operation, class... Children>
-inline constexpr bool reads_a_table<node<Operation, Children...>> = (reads_a_table<Children> || ...);
-template <class T, int Rank, class... Indices>
-inline constexpr bool reads_a_table<node<at_operation, parameter<T, Rank>, Indices...>> = true;
 
 template <class T, int Rank, class Index, class Readers>
 void check_index(view<T const, Rank> const& table, int axis, Index const& index, Readers const& readers,
