@@ -71,3 +71,19 @@ TEST_CASE("few queries, many keys, other weights and scores", "[driver]") {
     check_few<arch::best>(cosine | softmax | weighted_sum, 1, 4, 9000, 24);
     check_few<arch::best>(compare(sum(q * square(k)) - 1) | softmax | weighted_sum, 1, 4, 9000, 24);
 }
+
+TEST_CASE("queries of several heads fill the lanes that those of one would not", "[driver]") {
+    testing::dice random(25);
+    auto const slope = testing::random_tensor<float, 1>(random, {30});
+    auto const score_of = scaled_dot | rescore(score + param(slope)[head] * 0.01f * (q_idx - kv_idx));
+    for (index_t group : {5, 30}) {
+        check_few<arch::best>(scaled_dot | causal_at_end | softmax | weighted_sum, 3, group, 300, 24);
+        check_few<arch::best>(score_of | softmax | weighted_sum, 3, group, 300, 20);
+        check_few<arch::best>(scaled_dot | rescore(score * (1 + head * 0.1f)) | softmax | weighted_sum, 2, group, 65,
+                              9);
+        check_few<arch::best>(scaled_dot | where((kv_idx + head) % 3 != q_idx % 2) | softmax | weighted_sum, 3, group,
+                              130, 8);
+        check_few<arch::best>(scaled_dot | where(kv_idx < head) | softmax | weighted_sum, 3, group, 70, 8);
+        check_few<arch::emulated<16>>(scaled_dot | causal_at_end | softmax | weighted_sum, 2, group, 40, 8);
+    }
+}

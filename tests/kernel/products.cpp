@@ -4,6 +4,7 @@
 #include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/contract_rows.hpp>
+#include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/pairwise.hpp>
 #include <fovea/testing/random.hpp>
 
@@ -46,8 +47,8 @@ void check_contract(index_t features) {
     CHECK(worst <= allowed<T>);
 }
 
-/// Keys in place, a row every features + 3 elements.
-template <class T, class Arch, int Rows, class Element>
+/// Keys in place, a row every features + 3 elements; of all queries, At_once at a time.
+template <class T, class Arch, int Rows, int At_once, class Element>
 void check_contract_rows(index_t features, index_t count) {
     constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     index_t const width = round_up(features, lanes), stride = features + 3, room = round_up(count, lanes);
@@ -62,7 +63,7 @@ void check_contract_rows(index_t features, index_t count) {
         for (index_t f = 0; f < features; ++f) query(r, f) = static_cast<T>(random.real(-1, 1));
     kernel::upcoming const next(features, stride);
     kernel::strided_keys<T, Arch, Element> const from{keys.data(), stride, next};
-    kernel::contract_rows<Rows, T, Arch>(queries.data(), from, count, features, scores.data(), room);
+    kernel::contract_rows<At_once, T, Arch>(queries.data(), Rows, from, count, features, scores.data(), room);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t k = 0; k < room; ++k) {
@@ -93,6 +94,42 @@ void check_accumulate(index_t keys) {
         }
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, weights.data(), keys + 1, keys, values.data(), width,
                                                sums.data(), width, rescale.data());
+    double worst = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
+    CHECK(worst <= allowed<T>);
+}
+
+/// Rows of numbers, `stride` apart from one step to the next or from row to row, met with vectors that are `width`
+/// apart.
+template <class T, class Arch, int Rows, int Vectors, template <class> class Numbers>
+void check_meet_lanes(index_t steps, bool continues) {
+    constexpr index_t lanes = Vectors * kernel::pack<T, Arch>::lanes, width = lanes + 3;
+    constexpr bool by_row = std::is_same_v<Numbers<T>, kernel::key_numbers<T>>;
+    index_t const stride = (by_row ? steps : Rows) + 2;
+    testing::dice random(7);
+    guarded<T> numbers(by_row ? (Rows - 1) * stride + steps : steps == 0 ? 0 : (steps - 1) * stride + Rows);
+    guarded<T> queries(steps * width), sums(Rows * width), rescale(lanes);
+    for (auto const* memory : {&numbers, &queries, &sums, &rescale}) fill(random, *memory);
+    std::vector<double> expected;
+    for (index_t r = 0; r < Rows; ++r)
+        for (index_t l = 0; l < width; ++l) {
+            double sum = static_cast<double>(sums[r * width + l]);
+            if (l < lanes) sum *= continues ? static_cast<double>(rescale[l]) : 0;
+            for (index_t i = 0; i < steps && l < lanes; ++i)
+                sum += static_cast<double>(numbers[by_row ? r * stride + i : i * stride + r])
+                     * static_cast<double>(queries[i * width + l]);
+            expected.push_back(sum);
+        }
+    T const* const factors = continues ? rescale.data() : nullptr;
+    Numbers<T> const from{numbers.data(), stride};
+    if (continues) {  // and asks for two rows of three lines
+        kernel::coming_lines const left = kernel::meet_lanes<Rows, Vectors, T, Arch>(
+            from, steps, queries.data(), sums.data(), width, factors, kernel::coming_lines(sums.data(), 2, 192, 256));
+        CHECK(left.done() == (steps >= 6));
+    } else {
+        kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors);
+    }
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
@@ -140,10 +177,10 @@ TEMPLATE_LIST_TEST_CASE("contract multiplies a tile of queries with a panel of k
 TEMPLATE_LIST_TEST_CASE("contract_rows multiplies queries with keys in place", "[kernel]", lane_widths) {
     for (index_t features : {0, 1, 7, 24, 64, 83})
         for (index_t count : {0, 1, 5, 32, 35}) {
-            check_contract_rows<float, TestType, 1, float>(features, count);
-            check_contract_rows<float, TestType, 4, bfloat16>(features, count);
-            check_contract_rows<float, TestType, 6, std::int8_t>(features, count);
-            check_contract_rows<double, TestType, 2, double>(features, count);
+            check_contract_rows<float, TestType, 1, 1, float>(features, count);
+            check_contract_rows<float, TestType, 4, 4, bfloat16>(features, count);
+            check_contract_rows<float, TestType, 6, 2, std::int8_t>(features, count);
+            check_contract_rows<double, TestType, 6, 2, double>(features, count);
         }
 }
 
@@ -153,6 +190,16 @@ TEMPLATE_LIST_TEST_CASE("accumulate adds values with their weights", "[kernel]",
         check_accumulate<float, TestType, 6, 2>(keys);
         check_accumulate<double, TestType, 4, 2>(keys);
     }
+}
+
+TEMPLATE_LIST_TEST_CASE("meet_lanes adds products with a query in each lane", "[kernel]", lane_widths) {
+    for (index_t steps : {0, 1, 5, 6, 64})
+        for (bool continues : {false, true}) {
+            check_meet_lanes<float, TestType, 1, 1, kernel::key_numbers>(steps, continues);
+            check_meet_lanes<float, TestType, 4, 3, kernel::key_numbers>(steps, continues);
+            check_meet_lanes<float, TestType, 8, 2, kernel::value_numbers>(steps, continues);
+            check_meet_lanes<double, TestType, 2, 3, kernel::value_numbers>(steps, continues);
+        }
 }
 
 TEMPLATE_LIST_TEST_CASE("pairwise sums what does not separate", "[kernel]", lane_widths) {

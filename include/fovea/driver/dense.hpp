@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/driver/ask_ahead.hpp>
+#include <fovea/driver/dense_lanes.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/key_parts.hpp>
 #include <fovea/driver/row_tile.hpp>
+#include <fovea/driver/takes_lanes.hpp>
 #include <fovea/driver/value_sums.hpp>
 #include <fovea/driver/visible_runs.hpp>
 #include <fovea/driver/workspace.hpp>
@@ -28,8 +31,10 @@ class dense_loop {
         adds
         && kernel::multiplies_stored<T, Arch, element_of_rows<decltype(Operands::value)>,
                                      std::remove_cvref_t<decltype(*Operands::result.data)>>;
-    using packed = packed_keys<T, Arch, parts, Operands, rounds_weights>;
-    using rows_type = row_tile<T, Arch, parts, Operands, rounds_weights>;
+    static constexpr bool takes_lanes = takes_query_lanes<T, Recipe, Operands>();
+    static constexpr packing how{rounds_weights, takes_lanes};
+    using packed = packed_keys<T, Arch, parts, Operands, how>;
+    using rows_type = row_tile<T, Arch, parts, Operands, how>;
     using pack_run = driver::pack_run<tile>;
     using visible = visible_runs<std::remove_const_t<decltype(Recipe::predicate)>, rows_type, Operands>;
     using normalizing = plan::normalizing<std::remove_const_t<decltype(Recipe::normalize)>, T>;
@@ -48,20 +53,20 @@ public:
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
+        if constexpr (takes_lanes)
+            if (plan::lane_tile<T, Arch>::suits(operands_.rows()))
+                return dense_lanes<T, Arch, Recipe, Operands>(recipe_, operands_).run(executor, scratch);
         index_t const row_blocks = (operands_.rows() + tile::block_rows - 1) / tile::block_rows;
         index_t const heads = operands_.batches() * operands_.key_heads();
-        index_t const wanted = executor.workers() == 1 || Operands::adds_up ? 1 : 8 * executor.workers();
-        index_t const parts_per_head = std::clamp<index_t>((wanted + heads - 1) / std::max<index_t>(heads, 1), 1,
-                                                           std::max<index_t>(row_blocks, 1));
+        index_t const parts_per_head = shares(Operands::adds_up ? 1 : executor.workers(), heads, row_blocks);
         key_parts const key_ranges(keys_in_blocks(), splits_keys && row_blocks == 1);
         if constexpr (splits_keys)
             if (key_ranges.count() > 1) return run_key_parts(executor, scratch, heads, key_ranges);
         executor.run(heads * parts_per_head, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
-            index_t const head = task / parts_per_head;
-            index_t const part =
-                parts_per_head - 1 - task % parts_per_head;  // under a causal mask the last rows are longest
+            index_t const head = task % heads;
+            index_t const part = parts_per_head - 1 - task / heads;  // under a causal mask the last rows are longest
             run_head(memory, head / operands_.key_heads(), head % operands_.key_heads(),
                      part * row_blocks / parts_per_head, (part + 1) * row_blocks / parts_per_head,
                      {0, keys_in_blocks()});
@@ -141,39 +146,21 @@ private:
 
     index_t keys_in_blocks() const { return (operands_.keys() + tile::block_keys - 1) / tile::block_keys; }
 
-    /// The lines of some rows are brought nearer, to be read or to be written.
-    template <bool Written, class Rows>
-    FOVEA_INLINE void ask_for(Rows const& rows, index_t features, row_place const& at, index_t count) const {
-        index_t const group = operands_.group(), last = std::min(at.query + count, operands_.rows());
-        auto const line = 64 / static_cast<index_t>(sizeof(*rows.place(0, 0, 0, 0)));
-        for (index_t r = at.query; r < last; ++r) {
-            index_t const position = group == 1 ? r : r / group;
-            auto const* const row = rows.place(at.batch, at.head * group + r - position * group, position, 0);
-            for (index_t c = 0; c < features; c += line) __builtin_prefetch(row + c, Written, 2);
-        }
-    }
-
     /// While a tile is worked on, the results it will write come nearer, and the queries of the same tile of the next
     /// block.
     FOVEA_INLINE void ask_beside(row_block const& block, index_t t) const {
         auto const& rows = block.tiles[t];
         row_place now{rows.facts[0].batch, rows.facts[0].head / operands_.group(), rows.first_row}, next = block.next;
         next.query += t * tile::rows;
-        ask_for<true>(operands_.result, operands_.value_features(), now, tile::rows);
-        if (next.batch < operands_.batches()) ask_for<false>(operands_.query, operands_.features(), next, tile::rows);
-    }
-
-    /// Where the rows begin that are likely to follow those of a block: (batch, key head, row).
-    row_place after(index_t batch, index_t key_head, index_t row) const {
-        if (row < operands_.rows()) return {batch, key_head, row};
-        if (key_head + 1 < operands_.key_heads()) return {batch, key_head + 1, 0};
-        return {batch + 1, 0, 0};
+        ask_for<true>(operands_.result, operands_.group(), now, operands_.rows(), tile::rows);
+        if (next.batch < operands_.batches())
+            ask_for<false>(operands_.query, operands_.group(), next, operands_.rows(), tile::rows);
     }
 
     void begin_rows(row_block& block, index_t batch, index_t key_head, index_t first, packed const& keys) const {
         index_t const last = std::min(first + tile::block_rows, operands_.rows());
         block.count = 0;
-        block.next = after(batch, key_head, last);
+        block.next = row_after({batch, key_head, last}, operands_.rows(), operands_.key_heads());
         for (index_t r = first; r < last; r += tile::rows)
             block.tiles[block.count++].prepare(operands_, recipe_.score.parts, batch, key_head, r,
                                                std::min<index_t>(tile::rows, last - r), keys.in_place());

@@ -3,9 +3,10 @@
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/diagnose.hpp>
-#include <fovea/driver/operands.hpp>
+#include <fovea/driver/takes_lanes.hpp>
 #include <fovea/plan/architecture.hpp>
 #include <fovea/plan/explain.hpp>
+#include <fovea/plan/tile.hpp>
 #include <fovea/spec/inputs.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 #include <fovea/spec/recurrence.hpp>
@@ -33,31 +34,54 @@ std::string explain_state(A const& a, operand_shapes const& n) {
          + " for each of " + number(n.batches() * n.key_heads()) + " heads of keys\n";
 }
 
-template <class T, class Arch, class A>
+/// The same for pairs in tiles, with a query or a key in each lane.
+template <class T, class Arch, class Tile, class A>
+std::string explain_tiles(A const& a, operand_shapes const& n, index_t block_queries, std::string const& loop) {
+    auto const number = [](index_t x) { return std::to_string(x); };
+    box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
+                  n.queries(),          n.keys(),           n.compared()};
+    auto const blocks = plan::count_blocks(a.mask.predicate(), all, block_queries, Tile::block_keys);
+    std::string const mask = describe(a.mask);
+    return "mask        " + (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries)
+         + " queries x " + number(Tile::block_keys) + " keys " + number(blocks.full) + " full, " + number(blocks.mixed)
+         + " mixed, " + number(blocks.empty) + " skipped\n" + "normalize   " + plan::explain_normalizer(a.normalize)
+         + "\nloop        " + loop + " on " + std::string(Arch::name) + ", "
+         + number(Arch::vector_bytes / static_cast<index_t>(sizeof(T))) + " x "
+         + (sizeof(T) == 4 ? "float32" : "float64") + ": tiles of " + number(Tile::rows) + " queries x "
+         + number(Tile::panel) + " keys, ";
+}
+
+template <class T, class Arch, class Operands, class A>
 std::string explain_on(A const& a, operand_shapes const& n) {
     using tile = plan::tile<T, Arch>;
+    using lane_tile = plan::lane_tile<T, Arch>;
     auto const number = [](index_t x) { return std::to_string(x); };
     std::string const width = number(tile::lanes) + " x " + (sizeof(T) == 4 ? "float32" : "float64");
     std::string text = "attention   " + fovea::text(a) + "\n";
-    text += "score       " + plan::explain_score(plan::lower(a.score.expression())) + "\n";
+    auto const score = [&](std::string const& file_of_products) {
+        return "score       " + plan::explain_score(plan::lower(a.score.expression()), file_of_products) + "\n";
+    };
     if constexpr (enumerating_mask<decltype(a.mask)>) {
-        text += "mask        " + describe(a.mask) + ": keys are listed, not tested\n";
-        text += "normalize   " + plan::explain_normalizer(a.normalize) + "\n";
+        text += score("kernel/head_sums.hpp") + "mask        " + describe(a.mask)
+              + ": keys are listed, not tested\nnormalize   " + plan::explain_normalizer(a.normalize) + "\n";
         return text + "loop        driver/enumerated.hpp on " + std::string(Arch::name) + ", " + width
              + ": one query at a time, heads innermost\n";
     } else {
-        index_t const queries = std::max<index_t>(tile::block_rows / std::max<index_t>(n.group(), 1), 1);
-        box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
-                      n.queries(),          n.keys(),           n.compared()};
-        auto const blocks = plan::count_blocks(a.mask.predicate(), all, queries, tile::block_keys);
-        std::string const mask = describe(a.mask);
-        text += "mask        " + (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(queries)
-              + " queries x " + number(tile::block_keys) + " keys " + number(blocks.full) + " full, "
-              + number(blocks.mixed) + " mixed, " + number(blocks.empty) + " skipped\n";
-        text += "normalize   " + plan::explain_normalizer(a.normalize) + "\n";
-        return text + "loop        driver/dense.hpp on " + std::string(Arch::name) + ", " + width + ": tiles of "
-             + number(tile::rows) + " queries x " + number(tile::panel) + " keys, " + number(tile::rows * tile::vectors)
-             + " of " + number(Arch::registers) + " registers hold sums\n";
+        using recipe_type =
+            decltype(recipe{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
+                            reweighting_of(a.normalize), core_of(a.aggregate)});
+        std::string const of_registers = " of " + number(Arch::registers) + " registers hold sums\n";
+        if (takes_query_lanes<T, recipe_type, Operands>() && lane_tile::suits(n.queries() * n.group())) {
+            index_t const group = lane_tile::suits(n.queries()) ? 1 : n.group();
+            return text + score("kernel/lane_products.hpp")
+                 + explain_tiles<T, Arch, lane_tile>(a, n, std::max<index_t>(lane_tile::block_rows / group, 1),
+                                                     "driver/dense_lanes.hpp")
+                 + "a query in each lane, " + number(lane_tile::numbers * lane_tile::most_vectors) + of_registers;
+        }
+        return text + score("kernel/contract.hpp")
+             + explain_tiles<T, Arch, tile>(a, n, std::max<index_t>(tile::block_rows / n.group(), 1),
+                                            "driver/dense.hpp")
+             + "a key in each lane, " + number(tile::rows * tile::vectors) + of_registers;
     }
 }
 
@@ -67,7 +91,12 @@ std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
     auto const shapes = projected_shapes(a, q.extents, k.extents, v.extents);
     if constexpr (is_recurrent<A>)
         return explain_state<compute_type<Q, element_of_rows<K>, element_of_rows<V>>, Arch>(a, shapes);
-    else return explain_on<compute_type<Q, K, V>, Arch>(a, shapes);
+    else {
+        using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>>;
+        if constexpr (projection<decltype(a.project)>)
+            return explain_on<T, Arch, operands<T, view<T const, 4>, view<T const, 4>, T>>(a, shapes);
+        else return explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, T>>(a, shapes);
+    }
 }
 }  // namespace driver
 

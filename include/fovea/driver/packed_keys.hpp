@@ -18,6 +18,12 @@ struct value_rows {
     index_t stride;
 };
 
+/// What is known of keys and values before any shape is.
+struct packing {
+    bool rounds_weights = false;  // to match values that are multiplied as they are stored
+    bool in_place = false;        // nothing is packed: where there are many queries, another traversal takes them
+};
+
 /// The keys and values of one head, block by block in the layout of the register tiles, or where they lie.
 ///
 /// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
@@ -26,7 +32,7 @@ struct value_rows {
 ///
 /// bfloat16 that an architecture multiplies as it is stored is packed as words, two features, or two values, to a lane;
 /// values only where weights are rounded to match.
-template <class T, class Arch, class Parts, class Operands, bool RoundsWeights = false>
+template <class T, class Arch, class Parts, class Operands, packing How = packing{}>
 class packed_keys {
 public:
     using tile = plan::tile<T, Arch>;
@@ -50,15 +56,15 @@ public:
         && std::is_same_v<std::remove_cvref_t<decltype(Product::of_key)>, k_t>;
     template <class Product>
     using products_of = std::conditional_t<multiplies_words<Product>, kernel::word_products, kernel::number_products>;
-    static constexpr bool rounds_weights = RoundsWeights;
-    static constexpr index_t keys_per_row = RoundsWeights ? 2 : 1;  // of packed values
+    static constexpr bool rounds_weights = How.rounds_weights, always_in_place = How.in_place;
+    static constexpr index_t keys_per_row = rounds_weights ? 2 : 1;  // of packed values
 
     /// Room for `slots` blocks at a time.
     packed_keys(Operands const& operands, Parts const& parts, arena& memory, index_t slots)
         : operands_(operands), parts_(parts) {
         features_ = operands.key_features();
         value_width_ = value_width(operands);
-        in_place_ = operands.rows() <= tile::rows;
+        in_place_ = always_in_place || operands.rows() <= tile::rows;
         direct_values_ = has_value_rows && (in_place_ || !converts_values)
                       && operands.value_features() % (keys_per_row * lanes) == 0 && operands.value_features() > 0;
         blocks_ = (operands.keys() + tile::block_keys - 1) / tile::block_keys;
@@ -116,7 +122,7 @@ public:
     kernel::coming_lines& coming() const { return coming_keys_.done() ? coming_values_ : coming_keys_; }
 
     /// True where products are computed with keys in place.
-    bool in_place() const { return in_place_; }
+    bool in_place() const { return always_in_place || in_place_; }
 
     /// Calls f(keys) with the keys of a block from one of its keys on, through a body, for kernel::contract_rows.
     template <class Product, class Body, class F>
@@ -162,13 +168,14 @@ public:
     void prepare(index_t block) {
         if (holds_[slot(block)] == block) return;
         holds_[slot(block)] = block;
-        if (!in_place_ && slots_ == 1 && block + 1 < blocks_) {
+        if (!in_place() && slots_ == 1 && block + 1 < blocks_) {
             coming_keys_ = lines(operands_.key, block + 1);
             coming_values_ = lines(operands_.value, block + 1);
         }
         index_t plane = 0;
         plan::for_each_part(parts_.products, [&](auto const& p) {
-            if (!in_place_) pack_plane<multiplies_words<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
+            if constexpr (!always_in_place)
+                if (!in_place_) pack_plane<multiplies_words<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
             ++plane;
         });
         factorable_[slot(block)] = true;
@@ -283,7 +290,7 @@ private:
         for (index_t k = first(block); k < last(block); k += keys_per_row) {
             auto const* from = operands_.value.place(batch_, head_, k, 0);
             T* const row = to + (k - first(block)) / keys_per_row * value_width_;
-            if constexpr (RoundsWeights)
+            if constexpr (rounds_weights)
                 kernel::interleave_rows<Arch>(
                     from, k + 1 < last(block) ? operands_.value.place(batch_, head_, k + 1, 0) : nullptr, n, row);
             else

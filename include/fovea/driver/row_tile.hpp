@@ -14,12 +14,13 @@ namespace fovea::driver {
 
 /// Up to `tile::rows` queries of one key/value head, ready to be compared: query heads that share keys are rows
 /// of one tile, so keys are read once per group.
-template <class T, class Arch, class Parts, class Operands, bool RoundsWeights = false>
+template <class T, class Arch, class Parts, class Operands, packing How = packing{}>
 struct row_tile {
     using tile = plan::tile<T, Arch>;
-    using packed = packed_keys<T, Arch, Parts, Operands, RoundsWeights>;
+    using packed = packed_keys<T, Arch, Parts, Operands, How>;
     using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
     static constexpr index_t query_factors = plan::query_factors_of<decltype(Parts::pairs)>;
+    static constexpr bool whole_panels = packed::pairs > 0;  // pairwise terms are computed so
     static constexpr index_t row_terms = plan::count_of<decltype(Parts::rows)>;
 
     index_t first_row = 0;
@@ -103,19 +104,6 @@ struct row_tile {
     }
 
 private:
-    /// Calls f(first, packs, masked) for neighbouring panels of a run that are masked, or not, alike.
-    template <class F>
-    static void for_spans(pack_run<tile> run, bool const* mixed, F const& f) {
-        for (index_t first = run.first; first < run.last;) {
-            index_t panel = first / tile::vectors;
-            bool const masked = mixed[panel];
-            while (panel < run.last_panel() && mixed[panel] == masked) ++panel;
-            index_t const last = std::min(panel * tile::vectors, run.last);
-            f(first, last - first, masked);
-            first = last;
-        }
-    }
-
     /// What score and mask read of tables comes nearer while the products are computed.
     template <class Pointwise, class Predicate>
     void ask_for_tables(Pointwise const& pointwise, Predicate const& predicate, packed const& keys, index_t block,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/driver/pack_run.hpp>
 #include <fovea/driver/packed_keys.hpp>
 #include <fovea/kernel/contract.hpp>
 
@@ -15,14 +16,6 @@ void with_rows(index_t rows, F&& f) {
     else if (rows <= Tile::row_steps[I]) f(std::integral_constant<int, Tile::row_steps[I]>{});
     else with_rows<Tile, I + 1>(rows, f);
 }
-
-/// Neighbouring packs of the keys of a block.
-template <class Tile>
-struct pack_run {
-    index_t first, last;
-    constexpr index_t first_panel() const { return first / Tile::vectors; }
-    constexpr index_t last_panel() const { return (last + Tile::vectors - 1) / Tile::vectors; }
-};
 
 /// The matrix products of a tile of queries: their factors, rows side by side, and the sums over the features.
 template <class T, class Arch, class Packed>
@@ -56,14 +49,15 @@ public:
             }
             for (index_t r = rows; r < step; ++r) scales[r] = T{0};
             if constexpr (Packed::template multiplies_words<product>) {
-                if (in_place) place_words(row, rows, to);
+                if (Packed::always_in_place || in_place) place_words(row, rows, to);
                 else kernel::transpose_words<Arch>(row, rows, step, rows, features_, to, step);
             } else {
                 auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[one_scale ? 0 : r]; };
-                if (in_place) place_features(p.of_query, row, base, scale, rows, to);
-                else
-                    kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, rows, step, rows, features_, to,
-                                                        step);
+                if constexpr (!Packed::always_in_place)
+                    if (!in_place)
+                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, rows, step, rows,
+                                                                   features_, to, step);
+                place_features(p.of_query, row, base, scale, rows, to);
             }
         });
     }
@@ -80,7 +74,9 @@ public:
             T const* const scales = scales_ + n * tile::rows;
             T* const to = scores + n * plane_stride;
             if (keys.in_place()) contract_in_place<product>(p.of_key, keys, block, run, queries, scales, to, stride);
-            else contract_packed<products>(queries, keys.keys(block, n), run, scales, to, stride, keys.coming());
+            if constexpr (!Packed::always_in_place)
+                if (!keys.in_place())
+                    contract_packed<products>(queries, keys.keys(block, n), run, scales, to, stride, keys.coming());
             ++n;
         });
     }
@@ -113,10 +109,12 @@ private:
         index_t const column = run.first * tile::lanes;
         index_t const count = std::min(run.last * tile::lanes, keys.last(block) - keys.first(block)) - column;
         keys.template with_keys<Product>(of_key, block, column, [&](auto const& from) {
-            with_rows<tile>(step_, [&](auto rows) {
-                kernel::contract_rows<rows(), T, Arch>(queries, from, count, features_, scores + column, stride,
+            auto const contract = [&](auto rows) {
+                kernel::contract_rows<rows(), T, Arch>(queries, step_, from, count, features_, scores + column, stride,
                                                        scales);
-            });
+            };
+            if (step_ == 1) contract(std::integral_constant<int, 1>{});
+            else contract(std::integral_constant<int, tile::row_steps[1]>{});
         });
     }
 
@@ -131,12 +129,16 @@ private:
                 T const* const from = keys + (pack - offset) * tile::lanes * terms + offset * tile::lanes;
                 T* const to = scores + pack * tile::lanes;
                 if (offset == 0 && run.last - pack >= tile::vectors) {
-                    if (coming.done())
-                        kernel::contract<rows(), tile::vectors, T, Arch, Products>(queries, from, tile::panel, terms,
-                                                                                   to, stride, scales);
-                    else
-                        coming = kernel::contract<rows(), tile::vectors, T, Arch, Products>(
-                            queries, from, tile::panel, terms, to, stride, scales, coming);
+                    auto const contract = [&](auto const& lines) {
+                        return kernel::contract<rows(), tile::vectors, T, Arch, Products>(
+                            queries, from, tile::panel, terms, to, stride, scales, lines);
+                    };
+                    if constexpr (rows() == tile::rows) {
+                        if (coming.done()) contract(kernel::no_lines{});
+                        else coming = contract(coming);
+                    } else {
+                        contract(kernel::no_lines{});
+                    }
                     pack += tile::vectors;
                 } else {
                     kernel::contract<rows(), 1, T, Arch, Products>(queries, from, tile::panel, terms, to, stride,

@@ -33,8 +33,9 @@ public:
                 kernel::round_to_words<Arch>(weights.first + r * weights.stride,
                                              (weights.count + tile::lanes - 1) / tile::lanes);
         keys_.with_values(weights.block, weights.key, [&](auto const& values) {
-            if (keys_.in_place()) add_few(weights, values, rescale);
-            else add_many(weights, values, rescale);
+            if constexpr (!Packed::always_in_place)
+                if (!keys_.in_place()) return add_many(weights, values, rescale);
+            add_few(weights, values, rescale);
         });
     }
 
@@ -83,8 +84,12 @@ private:
                                                                               count, values.first + c, values.stride,
                                                                               sums_ + c, width_, rescale, lines);
                     };
-                    if (auto& coming = keys_.coming(); coming.done()) run(kernel::no_lines{});
-                    else coming = run(coming);
+                    if constexpr (rows() == tile::rows) {
+                        if (auto& coming = keys_.coming(); coming.done()) run(kernel::no_lines{});
+                        else coming = run(coming);
+                    } else {
+                        run(kernel::no_lines{});
+                    }
                 };
                 if constexpr (words) accumulate(kernel::word_products{});
                 else accumulate(aggregate_);

@@ -5,6 +5,7 @@
 #include <fovea/expr/bound.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace fovea::driver {
 
@@ -14,7 +15,6 @@ template <class Predicate, class Rows, class Operands>
 class visible_runs {
     using tile = typename Rows::tile;
     using run = pack_run<tile>;
-    static constexpr bool whole_panels = Rows::packed::pairs > 0;  // pairwise terms are computed so
 
 public:
     visible_runs(Predicate const& predicate, Operands const& operands) : predicate_(predicate), operands_(operands) {}
@@ -47,35 +47,52 @@ public:
     /// tells of panel p whether the mask has to be applied.
     template <class F>
     void for_runs(Rows const& rows, index_t first, index_t last, truth seen, F f) const {
-        part const all{rows.span(operands_), first, last};
-        index_t const panels = (last - first + tile::panel - 1) / tile::panel;
-        truth known[tile::panels];
-        if (seen.always()) std::fill_n(known, panels, seen);
-        else look_at(all, 0, panels, known);
+        index_t const panels = (last - first + tile::panel - 1) / tile::panel,
+                      packs = (last - first + tile::pack - 1) / tile::pack;
         bool mixed[tile::panels] = {};
+        if (!tile::pads_keys && seen.always()) return f(run{0, packs}, mixed);
+        part const all{rows.span(operands_), first, last};
+        truth known[tile::panels];
+        if (seen.always()) std::fill(std::begin(known), std::end(known), seen);
+        else look_at(all, 0, panels, known);
         for (index_t p = 0; p < panels; ++p) mixed[p] = !known[p].always();
-        index_t const packs = (last - first + tile::lanes - 1) / tile::lanes;
-        mixed[panels - 1] =
-            mixed[panels - 1] || (last - first) % tile::lanes != 0 || (whole_panels && packs % tile::vectors != 0);
+        if constexpr (tile::pads_keys)
+            mixed[panels - 1] = mixed[panels - 1] || (last - first) % tile::pack != 0
+                             || (Rows::whole_panels && packs % tile::vectors != 0);
         for (index_t p = 0; p < panels; ++p) {
             if (known[p].never()) continue;
             index_t const begin = p;
             while (p + 1 < panels && !known[p + 1].never()) ++p;
             f(trimmed(all,
                       {begin * tile::vectors,
-                       whole_panels ? (p + 1) * tile::vectors : std::min((p + 1) * tile::vectors, packs)},
+                       Rows::whole_panels ? (p + 1) * tile::vectors : std::min((p + 1) * tile::vectors, packs)},
                       mixed),
               mixed);
         }
     }
 
-private:
     /// Some rows and the keys [first, last) of a block.
     struct part {
         box where;
         index_t first, last;
     };
 
+    /// A run without the packs at its ends that are empty.
+    run trimmed(part const& all, run packs, bool const* mixed) const {
+        if constexpr (!Rows::whole_panels) {
+            auto const is_empty = [&](index_t pack) {
+                index_t const key = all.first + pack * tile::pack;
+                return coverage(all.where, key, std::min(key + tile::pack, all.last)).never();
+            };
+            while (mixed[packs.first / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.first))
+                ++packs.first;
+            while (mixed[(packs.last - 1) / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.last - 1))
+                --packs.last;
+        }
+        return packs;
+    }
+
+private:
     /// What the mask says of the panels [first, last), halved until a part is wholly visible or empty.
     void look_at(part const& all, index_t first, index_t last, truth* panels) const {
         auto const seen =
@@ -87,21 +104,6 @@ private:
         index_t const middle = (first + last) / 2;
         look_at(all, first, middle, panels);
         look_at(all, middle, last, panels);
-    }
-
-    /// A run without the packs at its ends that are empty.
-    run trimmed(part const& all, run packs, bool const* mixed) const {
-        if constexpr (!whole_panels) {
-            auto const is_empty = [&](index_t pack) {
-                index_t const key = all.first + pack * tile::lanes;
-                return coverage(all.where, key, std::min(key + tile::lanes, all.last)).never();
-            };
-            while (mixed[packs.first / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.first))
-                ++packs.first;
-            while (mixed[(packs.last - 1) / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.last - 1))
-                --packs.last;
-        }
-        return packs;
     }
 
     Predicate const& predicate_;

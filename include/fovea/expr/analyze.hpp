@@ -37,6 +37,15 @@ inline constexpr bool reads_a_table<node<Operation, Children...>> = (reads_a_tab
 template <class T, int Rank, class... Indices>
 inline constexpr bool reads_a_table<node<at_operation, parameter<T, Rank>, Indices...>> = true;
 
+/// True where the expression reads a table at a place that depends on the query and on the key.
+template <class E>
+inline constexpr bool reads_a_table_by_pair = false;
+template <class Operation, class... Children>
+inline constexpr bool reads_a_table_by_pair<node<Operation, Children...>> = (reads_a_table_by_pair<Children> || ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool reads_a_table_by_pair<node<at_operation, parameter<T, Rank>, Indices...>> =
+    (uses<Indices, q_idx_t> || ...) && (uses<Indices, kv_idx_t, edge_t> || ...);
+
 /// True where the value is the same for all keys that one query sees: no key, no key position, no score.
 template <class E>
 inline constexpr bool same_for_all_keys = !uses<E, k_t, kv_idx_t, edge_t, score_t>;

@@ -31,7 +31,10 @@ template <class E, class Environment>
         auto const first = evaluate(get<0>(e), environment);
         if constexpr (std::is_same_v<decltype(first), bool const>) {
             using second = decltype(evaluate(get<1>(e), environment));
-            if (first == is_node_of<operations::logical_or, E>) return second(first);
+            if (first == is_node_of<operations::logical_or, E>) {
+                if constexpr (requires { second::all(); }) return first ? second::all() : second::none();
+                else return second(first);
+            }
             return evaluate(get<1>(e), environment);
         } else {
             return E::operation::apply(first, evaluate(get<1>(e), environment));

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/kernel/unrolled.hpp>
 #include <fovea/kernel/upcoming.hpp>
 #include <fovea/kernel/words.hpp>
 
-#include <utility>
-
 namespace fovea::kernel {
-
-/// Calls f(std::integral_constant<int, 0>{}), f(... 1), ...: a loop that is always unrolled.
-template <int Count, class F>
-FOVEA_INLINE void unrolled(F&& f) {
-    [&]<int... I>(std::integer_sequence<int, I...>)
-        FOVEA_LAMBDA { (f(std::integral_constant<int, I>{}), ...); }(std::make_integer_sequence<int, Count>{});
-}
 
 /// contract: products of a tile of queries with a panel of keys, in registers.
 ///

@@ -63,11 +63,12 @@ struct evaluated_keys {
 ///
 /// Keys that are words take queries as words, and what comes out is multiplied by a scale for each row.
 /// Two keys share each load of a query. Some features of the one are read, then of the other: memory is fastest where
-/// lines are asked for almost in order.
+/// lines are asked for almost in order. `Rows` queries are met at a time, and the others find the keys near.
 template <int Rows, class T, class Arch, class Keys>
-[[gnu::noinline]] void contract_rows(T const* FOVEA_RESTRICT queries,  // (packs of features, Rows, lanes)
+[[gnu::noinline]] void contract_rows(T const* FOVEA_RESTRICT queries,  // (packs of features, rows, lanes)
+                                     index_t rows,                     // a multiple of Rows
                                      Keys const& keys, index_t count, index_t features,
-                                     T* FOVEA_RESTRICT scores,  // (Rows, count rounded up)
+                                     T* FOVEA_RESTRICT scores,  // (rows, count rounded up)
                                      index_t row_stride, [[maybe_unused]] T const* scales = nullptr) {
     using vector = pack<T, Arch>;
     using products = typename Keys::products;
@@ -75,26 +76,26 @@ template <int Rows, class T, class Arch, class Keys>
     constexpr int per_lane = products::scales ? 2 : 1, width = lanes * per_lane;  // features of a lane, of a pack
     // Packs of one key, then of the other: as many as find room beside the sums.
     constexpr int run = Arch::registers >= 32 ? (Rows <= 4 ? 8 : 4) : (Rows <= 2 ? 4 : 2);
-    for (index_t first = 0; first < count; first += lanes) {
+    auto const meet = [&](index_t first, index_t row) FOVEA_LAMBDA {
         vector sums[Rows][lanes];
         for (int k = 0; k < lanes; k += 2) {
             vector sum[2][Rows];
             unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[0][r] = sum[1][r] = vector(T{0}); });
             if (first + k < count) {
                 index_t const at[2] = {first + k, std::min(first + k + 1, count - 1)};
-                decltype(keys.row(0)) const row[2] = {keys.row(at[0]), keys.row(at[1])};
+                decltype(keys.row(0)) const from[2] = {keys.row(at[0]), keys.row(at[1])};
                 auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
                     vector key[2][packs()];
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
-                        ask<packs() * width>(keys.next, row[i] + f);
+                        if (row == 0) ask<packs() * width>(keys.next, from[i] + f);
                         unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
-                            key[i][p] = held(keys.features(row[i], at[i], f + p * width, left - p * width));
+                            key[i][p] = held(keys.features(from[i], at[i], f + p * width, left - p * width));
                         });
                     });
                     unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
                         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
                             auto const query =
-                                held(vector::load(queries + (f / per_lane + p * lanes) * Rows + r * lanes));
+                                held(vector::load(queries + (f / per_lane + p * lanes) * rows + (row + r) * lanes));
                             unrolled<2>([&](auto i)
                                             FOVEA_LAMBDA { sum[i][r] = products::add(key[i][p], query, sum[i][r]); });
                         });
@@ -112,10 +113,12 @@ template <int Rows, class T, class Arch, class Keys>
         }
         for (int r = 0; r < Rows; ++r) {
             auto total = lanes_of<T, Arch>::sum_each(sums[r]);
-            if constexpr (products::scales) total = total * vector(scales[r]);
-            total.store(scores + r * row_stride + first);
+            if constexpr (products::scales) total = total * vector(scales[row + r]);
+            total.store(scores + (row + r) * row_stride + first);
         }
-    }
+    };
+    for (index_t first = 0; first < count; first += lanes)
+        for (index_t row = 0; row < rows; row += Rows) meet(first, row);
 }
 
 }  // namespace fovea::kernel

@@ -33,26 +33,15 @@ struct lane_rows {
     }
     template <class F>
     FOVEA_INLINE vector map_and_sum(F f) const {
-        T* const from = scores;
-        vector even(T{0}), odd(T{0});
-        index_t p = 0;
-        for (; p + 2 <= packs; p += 2) {
-            even = even + weight(f, from + p * step);
-            odd = odd + weight(f, from + (p + 1) * step);
-        }
-        if (p < packs) even = even + weight(f, from + p * step);
-        return over_row(even + odd, [](vector const& a, vector const& b) FOVEA_LAMBDA { return a + b; });
+        return over_row(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, step),
+                        [](vector const& a, vector const& b) FOVEA_LAMBDA { return a + b; });
     }
     FOVEA_INLINE void rescale(vector const& factor) const {
         for (index_t p = 0; p < packs; ++p) (vector::load(scores + p * step) * factor).store(scores + p * step);
     }
 
 private:
-    FOVEA_INLINE vector lane_max() const {
-        vector greatest(excluded<T>);
-        for (index_t p = 0; p < packs; ++p) greatest = greater(greatest, vector::load(scores + p * step));
-        return greatest;
-    }
+    FOVEA_INLINE vector lane_max() const { return greatest_of<T, Arch>(scores, packs, step); }
     /// Lanes of the same row meet, in an order that is the same for all of them.
     template <class F>
     FOVEA_INLINE vector over_row(vector all, F f) const {

@@ -7,15 +7,24 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace fovea::kernel {
 
-/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
+/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; of many terms those with even and odd powers side by side.
 template <class T, class Arch, std::size_t N>
 FOVEA_INLINE pack<T, Arch> polynomial(pack<T, Arch> const& x, std::array<T, N> const& c) {
-    pack<T, Arch> sum(c[N - 1]);
-    for (std::size_t i = N - 1; i-- > 0;) sum = fma(sum, x, pack<T, Arch>(c[i]));
-    return sum;
+    using vector = pack<T, Arch>;
+    if constexpr (N < 10) {
+        vector sum(c[N - 1]);
+        for (std::size_t i = N - 1; i-- > 0;) sum = fma(sum, x, vector(c[i]));
+        return sum;
+    } else {
+        auto const square = x * x;
+        vector next(c[N - 1]), last(c[N - 2]);
+        for (std::size_t i = N - 2; i-- > 0; std::swap(next, last)) next = fma(next, square, vector(c[i]));
+        return fma(next, x, last);
+    }
 }
 
 namespace detail {

@@ -65,17 +65,7 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE T map_and_sum(F f) const {
-        T* const from = scores;  // a copy: stores through it cannot change where it points
-        vector sum0(T{0}), sum1(T{0}), sum2(T{0}), sum3(T{0});
-        index_t p = 0;
-        for (index_t const whole = packs - packs % 4; p < whole; p += 4) {
-            sum0 = sum0 + weight(f, from + p * width);
-            sum1 = sum1 + weight(f, from + (p + 1) * width);
-            sum2 = sum2 + weight(f, from + (p + 2) * width);
-            sum3 = sum3 + weight(f, from + (p + 3) * width);
-        }
-        for (; p < packs; ++p) sum0 = sum0 + weight(f, from + p * width);
-        return lanes::sum((sum0 + sum1) + (sum2 + sum3));
+        return lanes::sum(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, width));
     }
 
     FOVEA_INLINE void rescale(T factor) const {
@@ -155,19 +145,7 @@ struct packed_row {
 
 private:
     /// The greatest scores, lane by lane.
-    FOVEA_INLINE vector lane_max() const {
-        T const* const from = scores;
-        vector max0(excluded<T>), max1(excluded<T>), max2(excluded<T>), max3(excluded<T>);
-        index_t p = 0;
-        for (index_t const whole = packs - packs % 4; p < whole; p += 4) {
-            max0 = greater(max0, vector::load(from + p * width));
-            max1 = greater(max1, vector::load(from + (p + 1) * width));
-            max2 = greater(max2, vector::load(from + (p + 2) * width));
-            max3 = greater(max3, vector::load(from + (p + 3) * width));
-        }
-        for (; p < packs; ++p) max0 = greater(max0, vector::load(from + p * width));
-        return greater(greater(max0, max1), greater(max2, max3));
-    }
+    FOVEA_INLINE vector lane_max() const { return greatest_of<T, Arch>(scores, packs, width); }
     template <class F>
     FOVEA_INLINE vector weight(F const& f, T* at) const {
         return weigh_pack<Normalize, T, Arch>(f, at);

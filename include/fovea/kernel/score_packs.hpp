@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/lanes.hpp>
+#include <fovea/kernel/unrolled.hpp>
 #include <fovea/spec/row.hpp>
 
 namespace fovea::kernel {
@@ -23,6 +24,41 @@ FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
         w = select(score == vector(excluded<T>), vector(T{0}), w);
     w.store(at);
     return w;
+}
+
+/// So many sums, or maxima, are kept at a time, so that none waits for the one before.
+template <class Arch>
+inline constexpr int chains = (3 + arch::vectors_of<Arch>) / arch::vectors_of<Arch>;
+
+/// The greatest of so many packs, one every `step` elements, lane by lane.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> greatest_of(T const* from, index_t packs, index_t step) {
+    using vector = pack<T, Arch>;
+    constexpr int count = chains<Arch>;
+    vector max[static_cast<std::size_t>(count)];
+    unrolled<count>([&](auto i) FOVEA_LAMBDA { max[i] = vector(excluded<T>); });
+    index_t p = 0;
+    for (index_t const whole = packs - packs % count; p < whole; p += count)
+        unrolled<count>([&](auto i) FOVEA_LAMBDA { max[i] = greater(max[i], vector::load(from + (p + i) * step)); });
+    for (; p < packs; ++p) max[0] = greater(max[0], vector::load(from + p * step));
+    if constexpr (count == 4) return greater(greater(max[0], max[1]), greater(max[2], max[3]));
+    else return greater(max[0], max[count - 1]);
+}
+
+/// The same packs become f of themselves; their sum, lane by lane.
+template <class Normalize, class T, class Arch, class F>
+FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step) {
+    using vector = pack<T, Arch>;
+    constexpr int count = chains<Arch>;
+    vector sum[static_cast<std::size_t>(count)];
+    unrolled<count>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
+    index_t p = 0;
+    for (index_t const whole = packs - packs % count; p < whole; p += count)
+        unrolled<count>(
+            [&](auto i) FOVEA_LAMBDA { sum[i] = sum[i] + weigh_pack<Normalize, T, Arch>(f, from + (p + i) * step); });
+    for (; p < packs; ++p) sum[0] = sum[0] + weigh_pack<Normalize, T, Arch>(f, from + p * step);
+    if constexpr (count == 4) return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    else return sum[0] + sum[count - 1];
 }
 
 }  // namespace fovea::kernel

@@ -157,7 +157,7 @@ struct simd<T, arch::emulated<Bytes, Registers>> {
             if (lane) return true;
         return false;
     }
-    static void hold(vector&) {}
+    static void hold(vector& a) { asm("" : "+m"(a)); }
     static integers as_integers(vector const& a) { return std::bit_cast<integers>(a); }
     static vector as_reals(integers const& a) { return std::bit_cast<vector>(a); }
     static mask as_mask(mask const& m) { return m; }

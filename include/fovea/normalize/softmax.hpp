@@ -33,7 +33,7 @@ struct softmax_t : stage<role::normalizer> {
     };
 
     template <class T, class Row>
-    static constexpr T fold(state<T>& s, Row const& row) {
+    [[gnu::always_inline]] static constexpr T fold(state<T>& s, Row const& row) {
         using operations::select;
         using number = number_of<T>;
         T rescale = T(1);

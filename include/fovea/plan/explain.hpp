@@ -17,14 +17,14 @@ namespace fovea::plan {
 
 /// "1 matrix product + 2 row terms": the parts of a lowered score, with the files that compute them.
 template <class Lowered>
-std::string explain_score(Lowered const& score) {
+std::string explain_score(Lowered const& score, std::string const& file_of_products) {
     using parts = std::remove_cvref_t<decltype(score.parts)>;
     std::string text;
     auto const add = [&](index_t n, std::string const& what, std::string const& file) {
         if (n == 0) return;
         text += (text.empty() ? "" : "; ") + std::to_string(n) + " " + what + (n > 1 ? "s" : "") + " (" + file + ")";
     };
-    add(count_of<decltype(parts::products)>, "matrix product", "kernel/contract.hpp");
+    add(count_of<decltype(parts::products)>, "matrix product", file_of_products);
     add(count_of<decltype(parts::pairs)>, "sum for each pair", "kernel/pairwise.hpp");
     add(count_of<decltype(parts::rows)>, "term for each query", "kernel/environment.hpp");
     add(count_of<decltype(parts::keys)>, "term for each key", "kernel/environment.hpp");

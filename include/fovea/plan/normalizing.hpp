@@ -2,6 +2,7 @@
 // The classes of normalizers behind one interface, so that a loop is written once.
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/spec/concepts.hpp>
 
 #include <type_traits>
@@ -37,7 +38,7 @@ struct normalizing {
 
     /// Scores become weights; the factor for what was accumulated before them.
     template <class Row>
-    static T fold(of_row const& n, state& s, Row const& row) {
+    FOVEA_INLINE static T fold(of_row const& n, state& s, Row const& row) {
         if constexpr (selects) {
             n.fold(s, row);
             return T{1};

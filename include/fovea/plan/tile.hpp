@@ -19,10 +19,32 @@ struct tile {
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : vectors; }
     /// Few rows that are met with `n` vectors of a value at a time.
     static constexpr int rows_with(int n) { return n >= 8 ? rows / 6 : rows / 3; }
+    static constexpr index_t pack = lanes;                      // keys of the smallest run that is left out
+    static constexpr bool pads_keys = true;                     // behind the last key, to whole packs
     static constexpr index_t panel = index_t{vectors} * lanes;  // keys
     static constexpr index_t panels = 16;                       // panels of a block of keys
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = index_t{16} * rows;
+};
+
+/// The same with a query in each lane: a register tile is so many keys, or features of a value, by up to `vectors`
+/// vectors of queries, and what is met with these is read number by number.
+template <class T, class Arch>
+struct lane_tile {
+    static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
+    static constexpr int most_vectors = Arch::registers >= 32 ? 3 : 2;              // of queries
+    static constexpr int numbers = Arch::registers >= 32 ? 8 : 6;                   // keys, or features, at once
+    static constexpr index_t rows = index_t{most_vectors} * lanes;
+    static constexpr int vectors = 2;  // runs of keys in a panel
+    static constexpr index_t pack = numbers;
+    static constexpr bool pads_keys = false;
+    static constexpr index_t panel = vectors * pack;  // keys
+    static constexpr index_t panels = 128 / panel;    // of a block of keys
+    static constexpr index_t block_keys = panels * panel;
+    static constexpr index_t block_rows = 4 * rows;
+
+    /// True where there are so many queries that they fill most of a vector, or several.
+    static constexpr bool suits(index_t queries) { return 4 * queries >= 3 * lanes; }
 };
 
 }  // namespace fovea::plan

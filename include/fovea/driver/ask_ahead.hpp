@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/config.hpp>
+#include <fovea/core/index.hpp>
+#include <fovea/spec/outputs.hpp>
+
+#include <algorithm>
+
+namespace fovea::driver {
+
+/// The lines of up to `count` rows from one of `all` on are brought nearer, to be read or to be written. Rows of
+/// `group` heads take turns.
+template <bool Written, class Rows>
+FOVEA_INLINE void ask_for(Rows const& rows, index_t group, row_place const& at, index_t all, index_t count) {
+    index_t const last = std::min(at.query + count, all), features = rows.extent(3);
+    constexpr auto line = 64 / static_cast<index_t>(sizeof(*rows.data));
+    for (index_t r = at.query; r < last; ++r) {
+        index_t const position = group == 1 ? r : r / group;
+        auto const* const row = rows.place(at.batch, at.head * group + r - position * group, position, 0);
+        for (index_t c = 0; c < features; c += line) __builtin_prefetch(row + c, Written, 2);
+    }
+}
+
+/// The row that is likely to follow when all before it in its head are done: (batch, head, row).
+inline row_place row_after(row_place at, index_t rows, index_t heads) {
+    if (at.query < rows) return at;
+    if (at.head + 1 < heads) return {at.batch, at.head + 1, 0};
+    return {at.batch + 1, 0, 0};
+}
+
+}  // namespace fovea::driver

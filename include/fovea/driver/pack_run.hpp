@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/index.hpp>
+
+#include <algorithm>
+
+namespace fovea::driver {
+
+/// Neighbouring packs of the keys of a block.
+template <class Tile>
+struct pack_run {
+    index_t first, last;
+    constexpr index_t first_panel() const { return first / Tile::vectors; }
+    constexpr index_t last_panel() const { return (last + Tile::vectors - 1) / Tile::vectors; }
+};
+
+/// Calls f(first, packs, masked) for neighbouring panels of a run that are masked, or not, alike.
+template <class Tile, class F>
+void for_spans(pack_run<Tile> run, bool const* mixed, F const& f) {
+    for (index_t first = run.first; first < run.last;) {
+        index_t panel = first / Tile::vectors;
+        bool const masked = mixed[panel];
+        while (panel < run.last_panel() && mixed[panel] == masked) ++panel;
+        index_t const last = std::min(panel * Tile::vectors, run.last);
+        f(first, last - first, masked);
+        first = last;
+    }
+}
+
+/// How many parts the rows of each head are shared out in: none where one worker does all.
+constexpr index_t shares(index_t workers, index_t heads, index_t blocks) {
+    index_t const wanted = workers == 1 ? 1 : 8 * workers;
+    return std::clamp<index_t>((wanted + heads - 1) / std::max<index_t>(heads, 1), 1, std::max<index_t>(blocks, 1));
+}
+
+}  // namespace fovea::driver

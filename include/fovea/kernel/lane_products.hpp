@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products with a query in each lane: keys and values are read number by number, where they lie.
+#pragma once
+
+#include <fovea/kernel/contract.hpp>
+
+namespace fovea::kernel {
+
+/// Features of neighbouring keys: the number of row r at step f is feature f of key r.
+template <class T>
+struct key_numbers {
+    T const* first;
+    index_t stride;
+    FOVEA_INLINE T operator()(index_t r, index_t f) const { return first[r * stride + f]; }
+};
+
+/// Features of values, key after key: the number of row r at step k is feature r of the value of key k.
+template <class T>
+struct value_numbers {
+    T const* first;
+    index_t stride;
+    FOVEA_INLINE T operator()(index_t r, index_t k) const { return first[k * stride + r]; }
+};
+
+/// meet_lanes: rows of numbers met with vectors of queries, in registers.
+///
+///     sums[r][q] = sums[r][q] * rescale[q] + sum_i numbers(r, i) * lanes[i][q]
+///
+/// Without `rescale` there is nothing before it. Meanwhile asks for lines that come later; what is left of them is
+/// returned.
+template <int Rows, int Vectors, class T, class Arch, class Numbers, class Coming = no_lines>
+[[gnu::noinline]] Coming meet_lanes(Numbers const numbers, index_t steps,
+                                    T const* FOVEA_RESTRICT lanes,    // (steps, Vectors * lanes)
+                                    T* FOVEA_RESTRICT sums,           // (Rows, Vectors * lanes)
+                                    index_t width,                    // from one step, or one row, to the next
+                                    T const* FOVEA_RESTRICT rescale,  // (Vectors * lanes)
+                                    Coming coming = {}) {
+    using vector = pack<T, Arch>;
+    vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
+    auto const each = [&](auto const& f) FOVEA_LAMBDA {
+        unrolled<Rows>([&](auto r) FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { f(r, v); }); });
+    };
+    if (rescale == nullptr) each([&](auto r, auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); });
+    else
+        each([&](auto r, auto v) FOVEA_LAMBDA {
+            sum[r][v] = vector::load(sums + r * width + v * vector::lanes) * vector::load(rescale + v * vector::lanes);
+        });
+    for (index_t i = 0; i < steps; ++i, lanes += width) {
+        vector queries[Vectors];
+        coming.ask();
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { queries[v] = held(vector::load(lanes + v * vector::lanes)); });
+        unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
+            vector const number(numbers(r, i));
+            unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = fma(number, queries[v], sum[r][v]); });
+        });
+    }
+    each([&](auto r, auto v) FOVEA_LAMBDA { sum[r][v].store(sums + r * width + v * vector::lanes); });
+    return coming;
+}
+
+/// Calls f(vectors) with their number, at most `Most`, as a constant.
+template <int Most, class F>
+void with_vectors(index_t vectors, F const& f) {
+    if constexpr (Most == 1) f(std::integral_constant<int, 1>{});
+    else if (vectors == Most) f(std::integral_constant<int, Most>{});
+    else with_vectors<Most - 1>(vectors, f);
+}
+
+/// meet_lanes for any number of rows and of vectors: `numbers_from(r)` are the numbers from row r on.
+template <class Tile, class T, class Arch, class NumbersFrom>
+void meet_rows(index_t vectors, index_t rows, NumbersFrom const& numbers_from, index_t steps, T const* lanes, T* sums,
+               index_t width, T const* rescale, coming_lines& coming) {
+    with_vectors<Tile::most_vectors>(vectors, [&](auto count) {
+        index_t r = 0;
+        auto const meet = [&](auto at_once, auto const& lines) {
+            return meet_lanes<at_once(), count(), T, Arch>(numbers_from(r), steps, lanes, sums + r * width, width,
+                                                           rescale, lines);
+        };
+        constexpr std::integral_constant<int, Tile::numbers> most{};
+        for (; r + most() <= rows; r += most()) {
+            if (coming.done()) meet(most, no_lines{});
+            else coming = meet(most, coming);
+        }
+        auto const rest = [&](auto at_once) {
+            for (; r + at_once() <= rows; r += at_once()) meet(at_once, no_lines{});
+        };
+        rest(std::integral_constant<int, most() / 2>{});
+        rest(std::integral_constant<int, 1>{});
+    });
+}
+
+}  // namespace fovea::kernel

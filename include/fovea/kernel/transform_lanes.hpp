@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// kernel/transform.hpp with a query in each lane.
+#pragma once
+
+#include <fovea/kernel/environment.hpp>
+#include <fovea/spec/row.hpp>
+
+namespace fovea::kernel {
+
+/// Rows that are neighbouring queries of one head.
+template <class T, class Arch>
+struct neighbouring_queries {
+    FOVEA_INLINE positions<T, Arch> query(row_facts const& first) const { return {first.q_idx}; }
+    FOVEA_INLINE index_t head(row_facts const& first) const { return first.head; }
+};
+
+/// Rows that are queries of several heads.
+template <class T, class Arch>
+struct queries_of_heads {
+    integer_like<T> const* queries;
+    integer_like<T> const* heads;
+    FOVEA_INLINE auto query(row_facts const&) const { return index_pack<T, Arch>::load(queries); }
+    FOVEA_INLINE auto head(row_facts const&) const { return index_pack<T, Arch>::load(heads); }
+};
+
+/// One key and as many rows as there are lanes, of the first of which the facts are.
+template <class T, class Arch, class Rows>
+struct lane_environment : index_environment<T, Arch, index_t> {
+    Rows rows;
+    T const* score;      // the product of each row with the key
+    T const* row_terms;  // (terms, stride) of each row
+    index_t term_stride;
+
+    using index_environment<T, Arch, index_t>::operator();
+    FOVEA_INLINE auto operator()(q_idx_t) const { return rows.query(this->row); }
+    FOVEA_INLINE auto operator()(head_t) const { return rows.head(this->row); }
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::product, 0>) const { return pack<T, Arch>::load(score); }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::row_term, I>) const {
+        return pack<T, Arch>::load(row_terms + static_cast<index_t>(I) * term_stride);
+    }
+};
+
+/// transform_lanes: the pointwise rest of the score on a vector of rows and a run of keys, and the mask where the run
+/// is mixed. Takes expressions and facts by value, as transform does.
+template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
+FOVEA_INLINE void transform_lanes(Pointwise const pointwise, Predicate const predicate, row_facts const first,
+                                  Rows const rows, T* scores, index_t stride, index_t first_key, index_t keys,
+                                  T const* row_terms) {
+    using vector = pack<T, Arch>;
+    for (index_t k = 0; k < keys; ++k, scores += stride) {
+        lane_environment<T, Arch, Rows> const here{
+            {first, first_key + k, first_key + k}, rows, scores, row_terms, stride};
+        auto score = as_pack<T, Arch>(evaluate(pointwise, here));
+        if constexpr (Masked)
+            score = select(lane_mask<T, Arch>::all() && evaluate(predicate, here), score, vector(excluded<T>));
+        score.store(scores);
+    }
+}
+
+}  // namespace fovea::kernel
