@@ -109,9 +109,9 @@ void check_meet_lanes(index_t steps, bool continues) {
     index_t const stride = (by_row ? steps : Rows) + 2;
     testing::dice random(7);
     guarded<T> numbers(by_row ? (Rows - 1) * stride + steps : steps == 0 ? 0 : (steps - 1) * stride + Rows);
-    guarded<T> queries(steps * width), sums(Rows * width), rescale(lanes);
-    for (auto const* memory : {&numbers, &queries, &sums, &rescale}) fill(random, *memory);
-    std::vector<double> expected;
+    guarded<T> queries(steps * width), sums(Rows * width), rescale(lanes), greatest(lanes);
+    for (auto const* memory : {&numbers, &queries, &sums, &rescale, &greatest}) fill(random, *memory);
+    std::vector<double> expected, expected_greatest(greatest.begin(), greatest.end());
     for (index_t r = 0; r < Rows; ++r)
         for (index_t l = 0; l < width; ++l) {
             double sum = static_cast<double>(sums[r * width + l]);
@@ -120,19 +120,27 @@ void check_meet_lanes(index_t steps, bool continues) {
                 sum += static_cast<double>(numbers[by_row ? r * stride + i : i * stride + r])
                      * static_cast<double>(queries[i * width + l]);
             expected.push_back(sum);
+            if (l < lanes && !continues)
+                expected_greatest[static_cast<std::size_t>(l)] =
+                    std::max(expected_greatest[static_cast<std::size_t>(l)], sum);
         }
     T const* const factors = continues ? rescale.data() : nullptr;
     Numbers<T> const from{numbers.data(), stride};
     if (continues) {  // and asks for two rows of three lines
-        kernel::coming_lines const left = kernel::meet_lanes<Rows, Vectors, T, Arch>(
-            from, steps, queries.data(), sums.data(), width, factors, kernel::coming_lines(sums.data(), 2, 192, 256));
+        kernel::coming_lines const left =
+            kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors,
+                                                       nullptr, kernel::coming_lines(sums.data(), 2, 192, 256));
         CHECK(left.done() == (steps >= 6));
     } else {
-        kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors);
+        kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors,
+                                                   greatest.data());
     }
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
+    for (std::size_t i = 0; i < expected_greatest.size(); ++i)
+        worst =
+            std::max(worst, std::abs(expected_greatest[i] - static_cast<double>(greatest[static_cast<index_t>(i)])));
     CHECK(worst <= allowed<T>);
 }
 

@@ -15,10 +15,13 @@ template <bool Written, class Rows>
 FOVEA_INLINE void ask_for(Rows const& rows, index_t group, row_place const& at, index_t all, index_t count) {
     index_t const last = std::min(at.query + count, all), features = rows.extent(3);
     constexpr auto line = 64 / static_cast<index_t>(sizeof(*rows.data));
+    index_t position = at.query / group, head = at.query % group;
     for (index_t r = at.query; r < last; ++r) {
-        index_t const position = group == 1 ? r : r / group;
-        auto const* const row = rows.place(at.batch, at.head * group + r - position * group, position, 0);
+        auto const* const row = rows.place(at.batch, at.head * group + head, position, 0);
         for (index_t c = 0; c < features; c += line) __builtin_prefetch(row + c, Written, 2);
+        if (++head < group) continue;
+        head = 0;
+        ++position;
     }
 }
 

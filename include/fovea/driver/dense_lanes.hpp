@@ -3,11 +3,12 @@
 
 #include <fovea/driver/ask_ahead.hpp>
 #include <fovea/driver/lane_tile.hpp>
+#include <fovea/driver/row_range.hpp>
 #include <fovea/driver/visible_runs.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/prepare.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace fovea::driver {
 
@@ -31,7 +32,7 @@ public:
         : recipe_(recipe),
           operands_(operands),
           visible_(recipe.predicate, operands),
-          group_(tile::suits(operands.queries()) ? 1 : operands.group()) {}
+          group_(tile::sharing(operands.queries(), operands.group())) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
@@ -71,16 +72,18 @@ private:
             row_place const next = row_after({batch, head, last}, rows(), heads());
             bool begun = false;
             for (index_t k = 0; k < key_blocks(); ++k) {
-                auto const seen = visible_.coverage(all, first_key(k), last_key(k));
+                auto const keys = key_range(batch, head, k);
+                auto const seen = visible_.coverage(all, keys.first, keys.last);
                 if (seen.never()) continue;
                 if (k + 1 < key_blocks() && (b == first_block || !stays_near())) {
-                    here.keys = lines(operands_.key, {batch, key_head(head), k + 1});
-                    here.values = lines(operands_.value, {batch, key_head(head), k + 1});
+                    here.keys = lines_of(operands_.key, key_range(batch, head, k + 1));
+                    here.values = lines_of(operands_.value, key_range(batch, head, k + 1));
                 }
                 for (index_t t = 0; t < count; ++t) {
                     if (!begun && rows() > tile::block_rows) ask_beside({batch, head, first}, next, t);
-                    visible_.for_runs(tiles[t], first_key(k), last_key(k), seen, [&](pack_run run, bool const* mixed) {
-                        step(memory, here, tiles[t], {batch, key_head(head), k}, run, mixed);
+                    visible_.for_runs(tiles[t], keys.first, keys.last, seen, [&](pack_run run, bool const* mixed) {
+                        note(memory, run, mixed);
+                        step(here, tiles[t], {keys, here.finite[k], run, mixed});
                     });
                 }
                 begun = true;
@@ -106,9 +109,21 @@ private:
         kernel::coming_lines keys{}, values{};  // of the next block
     };
 
-    /// Some keys of one head.
-    struct key_block {
-        index_t batch, head, block;
+    /// Some packs of a block of keys, and of which panels the mask hides something.
+    struct part_of_keys {
+        row_range const& block;
+        signed char& finite;  // of the values of the block
+        pack_run run;
+        bool const* mixed;
+
+        key_run<T> keys(pack_run packs, T* scores, index_t width) const {
+            index_t const first = packs.first * tile::pack;
+            return {block.first + first, std::min(packs.last * tile::pack, block.last - block.first) - first,
+                    scores + first * width};
+        }
+        bool is_masked() const {
+            return std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
+        }
     };
 
     /// Keys and values that the second cache keeps from one block of rows to the next.
@@ -116,12 +131,6 @@ private:
         constexpr index_t kept = 1 << 18;
         return operands_.keys() * (operands_.features() + operands_.value_features()) * static_cast<index_t>(sizeof(T))
             <= kept;
-    }
-
-    kernel::coming_lines lines(view<T const, 4> const& rows, key_block const& at) const {
-        constexpr auto bytes = static_cast<index_t>(sizeof(T));
-        return {rows.place(at.batch, at.head, first_key(at.block), 0), last_key(at.block) - first_key(at.block),
-                rows.extent(3) * bytes, rows.stride(2) * bytes};
     }
 
     /// The parts of a run that the same vectors of queries see some of.
@@ -134,8 +143,9 @@ private:
         index_t count = 0;
     };
 
-    seen_parts look_at(rows_type const& rows, index_t block, pack_run run, bool const* mixed, bool trims) const {
+    seen_parts look_at(rows_type const& rows, part_of_keys const& at, bool trims) const {
         seen_parts seen;
+        auto const run = at.run;
         index_t const n = rows.vectors();
         if (!trims || n == 1) {
             seen.parts[seen.count++] = {{0, n}, run};
@@ -143,7 +153,7 @@ private:
         }
         pack_run of[tile::most_vectors];
         for (index_t v = 0; v < n; ++v)
-            of[v] = visible_.trimmed({rows.span({v, v + 1}), first_key(block), last_key(block)}, run, mixed);
+            of[v] = visible_.trimmed({rows.span({v, v + 1}), at.block.first, at.block.last}, run, at.mixed);
         for (index_t v = 1; v + 1 < n; ++v) {  // vectors that see a pack are neighbours
             auto const &before = of[v - 1], &after = of[v + 1];
             of[v] = {std::min(of[v].first, std::max(before.first, after.first)),
@@ -164,63 +174,58 @@ private:
         return seen;
     }
 
-    /// One run of keys: its scores, their weights, the values.
-    void step(arena& memory, room& here, rows_type& rows, key_block const& at, pack_run run, bool const* mixed) const {
-        index_t const block = at.block;
-        bool masked = false;
-        for (index_t p = run.first_panel(); p < run.last_panel(); ++p) {
+    static void note(arena& memory, pack_run run, bool const* mixed) {
+        for (index_t p = run.first_panel(); p < run.last_panel(); ++p)
             ++(mixed[p] ? memory.tiles.mixed : memory.tiles.full);
-            masked = masked || mixed[p];
-        }
-        bool const careful = (masked || rescores) && !finite(here.finite[block], at);
-        auto const seen = look_at(rows, block, run, mixed, masked && !careful);
-        auto const keys = [&](pack_run packs) {
-            return std::pair(packs.first * tile::pack,
-                             std::min(packs.last * tile::pack, last_key(block) - first_key(block)));
-        };
-        auto const scores = [&](index_t key) { return here.scores + key * rows.width(); };
-        for (index_t i = 0; i < seen.count; ++i) {
-            auto const [first, last] = keys(seen.parts[i].packs);
-            rows.compare(operands_, seen.parts[i].lanes, first_key(block) + first, last - first, scores(first),
-                         here.keys);
-        }
-        for_spans(run, mixed, [&](index_t pack, index_t packs, bool hides) {
-            auto const [first, last] = keys({pack, pack + packs});
-            if (hides) rows.template transform<true>(recipe_, first_key(block) + first, last - first, scores(first));
-            else rows.template transform<false>(recipe_, first_key(block) + first, last - first, scores(first));
-        });
-        auto const [run_first, run_last] = keys(run);
-        if (careful)
-            for (index_t i = run_first * rows.width(); i < run_last * rows.width(); ++i)
-                here.visible[i] = here.scores[i] != excluded<T>;
-        alignas(64) T rescale[tile::rows];
-        rows.fold(recipe_, run_last - run_first, scores(run_first), rescale);
-        if (careful)
-            return rows.add_visible(operands_, first_key(block) + run_first, run_last - run_first, scores(run_first),
-                                    here.visible + run_first * rows.width(), rescale);
+    }
+
+    /// One run of keys: its scores, their weights, the values.
+    void step(room& here, rows_type& rows, part_of_keys const& at) const {
+        bool const masked = at.is_masked(), careful = (masked || rescores) && !finite(at);
+        auto const seen = look_at(rows, at, masked && !careful);
+        alignas(64) T rescale[tile::rows], greatest[tile::rows];
+        score(here, rows, at, seen, masked || rescores, greatest);
+        auto const run = at.keys(at.run, here.scores, rows.width());
+        if (careful) note_visible(here, rows, run);
+        rows.fold(recipe_, run, greatest, rescale);
+        if (careful) return rows.add_visible(operands_, run, here.visible, rescale);
         for (index_t i = 0; i < seen.count; ++i) {
             auto const& [lanes, packs] = seen.parts[i];
-            auto const [first, last] = keys(packs);
-            rows.add(operands_, lanes, first_key(block) + first, last - first, scores(first), rescale, here.values);
+            rows.add(operands_, lanes, at.keys(packs, here.scores, rows.width()), rescale, here.values);
             if (i + 1 < seen.count)
                 std::fill(rescale + lanes.first * tile::lanes, rescale + lanes.last * tile::lanes, T{1});
         }
     }
 
-    /// True where all values of a block are finite: then 0 times a value is 0.
-    bool finite(signed char& known, key_block const& at) const {
-        if (known < 0) {
-            known = 1;
-            for (index_t k = first_key(at.block); k < last_key(at.block) && known == 1; ++k)
-                known = kernel::all_finite<T, Arch>(operands_.value.place(at.batch, at.head, k, 0),
-                                                    operands_.value_features());
+    /// The scores of a run, and the greatest of each row.
+    void score(room& here, rows_type const& rows, part_of_keys const& at, seen_parts const& seen, bool transforms,
+               T* greatest) const {
+        std::fill_n(greatest, rows.width(), excluded<T>);
+        for (index_t i = 0; i < seen.count; ++i) {
+            auto const& [lanes, packs] = seen.parts[i];
+            rows.compare(operands_, lanes, at.keys(packs, here.scores, rows.width()), transforms ? nullptr : greatest,
+                         here.keys);
         }
-        return known == 1;
+        if (!transforms) return;
+        for_spans(at.run, at.mixed, [&](index_t pack, index_t packs, bool hides) {
+            auto const run = at.keys({pack, pack + packs}, here.scores, rows.width());
+            if (hides) rows.template transform<true>(recipe_, run, greatest);
+            else rows.template transform<false>(recipe_, run, greatest);
+        });
     }
 
+    /// Which pairs take part, where values are not finite.
+    static void note_visible(room& here, rows_type const& rows, key_run<T> const& run) {
+        for (index_t i = 0; i < run.count * rows.width(); ++i) here.visible[i] = run.scores[i] != excluded<T>;
+    }
+
+    bool finite(part_of_keys const& at) const { return all_finite<T, Arch>(at.finite, operands_.value, at.block); }
+
     index_t key_blocks() const { return (operands_.keys() + tile::block_keys - 1) / tile::block_keys; }
-    static index_t first_key(index_t block) { return block * tile::block_keys; }
-    index_t last_key(index_t block) const { return std::min(first_key(block + 1), operands_.keys()); }
+    row_range key_range(index_t batch, index_t head, index_t block) const {
+        index_t const first = block * tile::block_keys;
+        return {batch, key_head(head), first, std::min(first + tile::block_keys, operands_.keys())};
+    }
 
     Recipe const& recipe_;
     Operands const& operands_;

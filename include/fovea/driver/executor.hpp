@@ -41,6 +41,7 @@ public:
 
     template <class Task>
     void run(index_t count, Task const& task) const {
+        if (count_ == 1) return serial.run(count, task);
         std::atomic<index_t> next{0};
         std::exception_ptr failure;
         std::mutex guard;

@@ -72,7 +72,7 @@ std::string explain_on(A const& a, operand_shapes const& n) {
                             reweighting_of(a.normalize), core_of(a.aggregate)});
         std::string const of_registers = " of " + number(Arch::registers) + " registers hold sums\n";
         if (takes_query_lanes<T, recipe_type, Operands>() && lane_tile::suits(n.queries() * n.group())) {
-            index_t const group = lane_tile::suits(n.queries()) ? 1 : n.group();
+            index_t const group = lane_tile::sharing(n.queries(), n.group());
             return text + score("kernel/lane_products.hpp")
                  + explain_tiles<T, Arch, lane_tile>(a, n, std::max<index_t>(lane_tile::block_rows / group, 1),
                                                      "driver/dense_lanes.hpp")

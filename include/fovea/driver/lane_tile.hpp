@@ -3,6 +3,7 @@
 
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/row_scales.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/lane_rows.hpp>
@@ -14,12 +15,20 @@
 
 #include <algorithm>
 #include <tuple>
+#include <variant>
 
 namespace fovea::driver {
 
 /// Neighbouring vectors of queries of a tile.
 struct lane_run {
     index_t first, last;
+};
+
+/// Neighbouring keys, and what the queries of a tile and these come to: scores, and then weights.
+template <class T>
+struct key_run {
+    index_t first, count;
+    T* scores;  // (keys, width)
 };
 
 /// Up to `tile::rows` neighbouring queries, one in each lane, and all that is carried for them. They are of one head,
@@ -52,21 +61,20 @@ public:
     void begin(Recipe const& recipe, Operands const& operands, index_t group, row_place first, index_t count) {
         key_head_ = first.head * group / operands.group();
         group_ = group;
+        one_head_ = group == 1;
         first_row_ = first.query;
         count_ = count;
         vectors_ = (count + tile::lanes - 1) / tile::lanes;
         empty_ = true;
-        states_ = {};
+        kernel::with_vectors<tile::most_vectors>(vectors_,
+                                                 [&](auto vectors) { states_.template emplace<vectors() - 1>(); });
         facts_ = {first.batch, first.head * group, 0, operands.queries(), operands.keys(), operands.features()};
         for (index_t r = 0; r < width() && group > 1; ++r) {
             auto const row = facts_of(std::min(r, count - 1));
             queries_of_[r] = static_cast<whole>(row.q_idx);
             heads_of_[r] = static_cast<whole>(row.head);
         }
-        auto const row = [&](index_t r) FOVEA_LAMBDA {
-            auto const at = facts_of(r);
-            return operands.query.place(at.batch, at.head, at.q_idx, 0);
-        };
+        auto const row = [&](index_t r) FOVEA_LAMBDA { return row_of(operands.query, r); };
         auto const of_row = [&](auto const& expression, index_t r) {
             auto const facts = facts_of(r);
             kernel::single_environment<T, Arch, T, T> const here{{facts, 0}, row(r), row(r), facts.dim, facts.dim};
@@ -74,16 +82,15 @@ public:
         };
         plan::for_each_part(recipe.score.parts.products, [&](auto const& p) {
             using product = std::remove_cvref_t<decltype(p)>;
-            constexpr bool one_scale = !uses<decltype(product::scale), head_t, q_idx_t, q_t>;
             constexpr bool as_stored = std::is_same_v<decltype(product::of_query), q_t>;
-            T scales[one_scale ? 1 : tile::rows];
-            for (index_t r = 0; r < (one_scale ? 1 : count); ++r) scales[r] = of_row(p.scale, r);
+            T scales[tile::rows];
+            scales_of_rows<decltype(product::scale)>(count, scales, [&](index_t r) { return of_row(p.scale, r); });
             kernel::row_facts facts[as_stored ? 1 : tile::rows];
             for (index_t r = 0; r < (as_stored ? 0 : count); ++r) facts[r] = facts_of(r);
             kernel::transpose_features<T, Arch>(
                 p.of_query, row,
                 [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
-                [&](index_t r) FOVEA_LAMBDA { return scales[one_scale ? 0 : r]; }, count, width(),
+                [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, count, width(),
                 operands.queries() * group - first.query, facts_.dim, queries_, width());
         });
         index_t term = 0;
@@ -107,70 +114,71 @@ public:
     index_t vectors() const { return vectors_; }
     index_t width() const { return vectors_ * tile::lanes; }
 
-    /// Products of some vectors of rows with `n` keys from one of them on: (keys, width).
-    void compare(Operands const& operands, lane_run lanes, index_t key, index_t n, T* scores,
+    /// Products of some vectors of rows with keys; the greatest of each row, if `greatest` is given.
+    void compare(Operands const& operands, lane_run lanes, key_run<T> const& run, T* greatest,
                  kernel::coming_lines& coming) const {
-        T const* const keys = operands.key.place(facts_.batch, key_head_, key, 0);
+        T const* const keys = operands.key.place(facts_.batch, key_head_, run.first, 0);
         index_t const stride = operands.key.stride(2), lane = lanes.first * tile::lanes;
         kernel::meet_rows<tile, T, Arch>(
-            lanes.last - lanes.first, n,
+            lanes.last - lanes.first, run.count,
             [&](index_t k) FOVEA_LAMBDA { return kernel::key_numbers<T>{keys + k * stride, stride}; }, facts_.dim,
-            queries_ + lane, scores + lane, width(), nullptr, coming);
+            queries_ + lane, run.scores + lane, width(), nullptr, greatest ? greatest + lane : nullptr, coming);
     }
 
-    /// The rest of the score, and the mask where not all pairs are visible.
+    /// The rest of the score, and the mask where not all pairs are visible; the greatest of each row.
     template <bool Masked>
-    void transform(Recipe const& recipe, index_t key, index_t n, T* scores) const {
+    void transform(Recipe const& recipe, key_run<T> const& run, T* greatest) const {
         using pointwise = std::remove_cvref_t<decltype(recipe.score.pointwise)>;
         using predicate = std::remove_cvref_t<decltype(recipe.predicate)>;
-        if constexpr (!Masked && plan::is_bare_product<pointwise>) return;
         kernel::with_vectors<tile::most_vectors>(vectors_, [&](auto vectors) {
-            auto const run = [&](auto const& rows) {
+            auto const transform = [&](auto const& rows) {
                 kernel::transform_lanes<Masked, T, wide<vectors()>>(recipe.score.pointwise, recipe.predicate,
-                                                                    facts_of(0), rows, scores, width(), key, n, terms_);
+                                                                    facts_of(0), rows, run.scores, width(), run.first,
+                                                                    run.count, terms_, greatest);
             };
             if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
-                if (group_ > 1) return run(kernel::queries_of_heads<T, wide<vectors()>>{queries_of_, heads_of_});
-            run(kernel::neighbouring_queries<T, wide<vectors()>>{});
+                if (group_ > 1) return transform(kernel::queries_of_heads<T, wide<vectors()>>{queries_of_, heads_of_});
+            transform(kernel::neighbouring_queries<T, wide<vectors()>>{});
         });
     }
 
     /// Scores become weights; `rescale` what was summed before them is worth: (width).
-    void fold(Recipe const& recipe, index_t n, T* scores, T* rescale) {
+    void fold(Recipe const& recipe, key_run<T> const& run, T const* greatest, T* rescale) {
         kernel::with_vectors<tile::most_vectors>(vectors_, [&](auto vectors) {
             using many = normalizing<vectors()>;
             using rows = kernel::lane_rows<T, wide<vectors()>, typename many::of_row>;
             kernel::pack<T, wide<vectors()>> const factor =
-                many::fold(recipe.normalize, std::get<vectors() - 1>(states_), rows{scores, n, width(), width()});
+                many::fold(recipe.normalize, *std::get_if<vectors() - 1>(&states_),
+                           rows{run.scores, run.count, width(), width(), greatest});
             factor.store(rescale);
         });
     }
 
-    /// Adds `n` values from a key on to the sums of some vectors.
-    void add(Operands const& operands, lane_run lanes, index_t key, index_t n, T const* weights, T const* rescale,
+    /// Adds the values of keys to the sums of some vectors.
+    void add(Operands const& operands, lane_run lanes, key_run<T> const& run, T const* rescale,
              kernel::coming_lines& coming) {
         bool const first_of_all = empty_ && lanes.last - lanes.first == vectors_;
         if (first_of_all) empty_ = false;
         else clear_if_empty(operands);
-        T const* const values = operands.value.place(facts_.batch, key_head_, key, 0);
+        T const* const values = operands.value.place(facts_.batch, key_head_, run.first, 0);
         index_t const stride = operands.value.stride(2), lane = lanes.first * tile::lanes;
         kernel::meet_rows<tile, T, Arch>(
             lanes.last - lanes.first, operands.value_features(),
-            [&](index_t c) FOVEA_LAMBDA { return kernel::value_numbers<T>{values + c, stride}; }, n, weights + lane,
-            sums_ + lane, width(), first_of_all ? nullptr : rescale + lane, coming);
+            [&](index_t c) FOVEA_LAMBDA { return kernel::value_numbers<T>{values + c, stride}; }, run.count,
+            run.scores + lane, sums_ + lane, width(), first_of_all ? nullptr : rescale + lane, nullptr, coming);
     }
 
     /// The same where a value is not finite: it must not be multiplied by the weight 0 of a pair that takes no part.
-    void add_visible(Operands const& operands, index_t key, index_t n, T const* weights, bool const* visible,
-                     T const* rescale) {
+    void add_visible(Operands const& operands, key_run<T> const& run, bool const* visible, T const* rescale) {
         clear_if_empty(operands);
         for (index_t c = 0; c < operands.value_features(); ++c)
             for (index_t q = 0; q < width(); ++q) {
                 T& sum = sums_[c * width() + q];
                 sum *= rescale[q];
-                for (index_t k = 0; k < n; ++k)
+                for (index_t k = 0; k < run.count; ++k)
                     if (visible[k * width() + q])
-                        sum += weights[k * width() + q] * *operands.value.place(facts_.batch, key_head_, key + k, c);
+                        sum += run.scores[k * width() + q]
+                             * *operands.value.place(facts_.batch, key_head_, run.first + k, c);
             }
     }
 
@@ -179,7 +187,7 @@ public:
         alignas(64) T factors[tile::rows];
         kernel::with_vectors<tile::most_vectors>(vectors_, [&](auto vectors) {
             using many = normalizing<vectors()>;
-            auto const& state = std::get<vectors() - 1>(states_);
+            auto const& state = *std::get_if<vectors() - 1>(&states_);
             kernel::pack<T, wide<vectors()>>(many::finish(recipe.normalize, state)).store(factors);
             if constexpr (requires { recipe.normalize.log_sum(state); }
                           && std::tuple_size_v<decltype(operands.outputs)> > 0) {
@@ -194,27 +202,40 @@ public:
 private:
     using whole = kernel::integer_like<T>;
 
+    /// Where a row is; known without a division where all rows are of one head.
+    row_place place_of_row(index_t r) const {
+        r += first_row_;
+        index_t const query = one_head_ ? r : r / group_;
+        return {facts_.batch, facts_.head + (one_head_ ? 0 : r - query * group_), query};
+    }
+    template <class Rows>
+    FOVEA_INLINE auto row_of(Rows const& rows, index_t r) const {
+        auto const at = place_of_row(r);
+        return rows.place(at.batch, at.head, at.query, 0);
+    }
     kernel::row_facts facts_of(index_t r) const {
         auto facts = facts_;
-        r += first_row_;
-        facts.q_idx = group_ == 1 ? r : r / group_;
-        facts.head += r - facts.q_idx * group_;
+        auto const at = place_of_row(r);
+        facts.head = at.head;
+        facts.q_idx = at.query;
         return facts;
     }
 
     /// The results of one vector of queries, which are rows again.
     void write(Operands const& operands, index_t lane, vector const& factor) const {
         index_t const features = operands.value_features(), rows = std::min<index_t>(count_ - lane, tile::lanes);
+        decltype(operands.result.place(0, 0, 0, 0)) to[tile::lanes];
+        for (index_t r = 0; r < rows; ++r) to[r] = row_of(operands.result, lane + r);
+        auto const store = [&](index_t c, index_t r, vector const& row)
+                               FOVEA_LAMBDA { kernel::store_as<T, Arch>(row, to[r] + c, features - c); };
         for (index_t c = 0; c < features; c += tile::lanes) {
             vector block[tile::lanes];
             for (index_t i = 0; i < tile::lanes; ++i)
                 block[i] = c + i < features ? vector::load(sums_ + (c + i) * width() + lane) * factor : vector(T{0});
             kernel::lanes_of<T, Arch>::transpose(block);
-            for (index_t r = 0; r < rows; ++r) {
-                auto const at = facts_of(lane + r);
-                kernel::store_as<T, Arch>(block[r], operands.result.place(at.batch, at.head, at.q_idx, c),
-                                          features - c);
-            }
+            if (rows == tile::lanes) kernel::unrolled<tile::lanes>([&](auto r) FOVEA_LAMBDA { store(c, r, block[r]); });
+            else
+                for (index_t r = 0; r < rows; ++r) store(c, r, block[r]);
         }
     }
 
@@ -230,8 +251,9 @@ private:
     whole queries_of_[tile::rows], heads_of_[tile::rows];
     index_t key_head_ = 0, group_ = 1, first_row_ = 0, count_ = 0;
     index_t vectors_ = 0;
+    bool one_head_ = true;
     bool empty_ = true;  // nothing has been added to the sums, nor have they been cleared
-    std::tuple<typename normalizing<1>::state, typename normalizing<2>::state, typename normalizing<3>::state>
+    std::variant<typename normalizing<1>::state, typename normalizing<2>::state, typename normalizing<3>::state>
         states_;  // of so many vectors
     static_assert(tile::most_vectors <= 3);
 };

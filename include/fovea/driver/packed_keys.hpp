@@ -3,6 +3,7 @@
 
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/row_range.hpp>
 #include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/prepare.hpp>
 #include <fovea/plan/tile.hpp>
@@ -28,7 +29,7 @@ struct packing {
 ///
 /// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
 /// once and all share the room of one; otherwise every block is kept for the rows that follow. Where all rows fit one
-/// tile, products are computed and values are read in place.
+/// tile, or another traversal takes what they do not fit (packing::in_place), keys and values are met in place.
 ///
 /// bfloat16 that an architecture multiplies as it is stored is packed as words, two features, or two values, to a lane;
 /// values only where weights are rounded to match.
@@ -147,16 +148,7 @@ public:
     }
 
     /// True where all values of the block are finite: then 0 times a value is 0.
-    bool finite(index_t block) {
-        auto& known = finite_[block];
-        if (known < 0) {
-            known = 1;
-            for (index_t k = first(block); k < last(block) && known == 1; ++k)
-                known =
-                    kernel::all_finite<T, Arch>(operands_.value.place(batch_, head_, k, 0), operands_.value_features());
-        }
-        return known == 1;
-    }
+    bool finite(index_t block) { return all_finite<T, Arch>(finite_[block], operands_.value, range(block)); }
 
     /// False where an exponential of the block left its range and pairwise terms must be computed as written.
     bool factorable(index_t block) const { return factorable_[slot(block)]; }
@@ -169,8 +161,8 @@ public:
         if (holds_[slot(block)] == block) return;
         holds_[slot(block)] = block;
         if (!in_place() && slots_ == 1 && block + 1 < blocks_) {
-            coming_keys_ = lines(operands_.key, block + 1);
-            coming_values_ = lines(operands_.value, block + 1);
+            coming_keys_ = lines_of(operands_.key, range(block + 1));
+            coming_values_ = lines_of(operands_.value, range(block + 1));
         }
         index_t plane = 0;
         plan::for_each_part(parts_.products, [&](auto const& p) {
@@ -199,15 +191,7 @@ public:
     }
 
 private:
-    template <class Rows>
-    kernel::coming_lines lines(Rows const& rows, index_t block) const {
-        if constexpr (is_paged<Rows>) return {};
-        else {
-            auto const bytes = static_cast<index_t>(sizeof(*rows.data));
-            return {rows.place(batch_, head_, first(block), 0), last(block) - first(block), rows.extent(3) * bytes,
-                    rows.stride(2) * bytes};
-        }
-    }
+    row_range range(index_t block) const { return {batch_, head_, first(block), last(block)}; }
 
     T* packed_values(index_t block) const {
         return values_ + slot(block) * tile::block_keys / keys_per_row * value_width_;

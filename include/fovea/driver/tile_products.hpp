@@ -3,6 +3,7 @@
 
 #include <fovea/driver/pack_run.hpp>
 #include <fovea/driver/packed_keys.hpp>
+#include <fovea/driver/row_scales.hpp>
 #include <fovea/kernel/contract.hpp>
 
 #include <algorithm>
@@ -41,18 +42,17 @@ public:
                                   FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; };
             T* const scales = scales_ + n * tile::rows;
             T* const to = factors_ + n++ * plane(features_) * step;
-            constexpr bool one_scale = !uses<std::remove_cvref_t<decltype(p.scale)>, batch_t, head_t, q_idx_t, q_t>;
-            for (index_t r = 0; r < rows; ++r) {
+            scales_of_rows<decltype(p.scale)>(rows, scales, [&](index_t r) {
                 kernel::single_environment<T, Arch, Element, Element> const here{base(r), row(r), row(r), features_,
                                                                                  features_};
-                scales[r] = one_scale && r > 0 ? scales[0] : static_cast<T>(evaluate(p.scale, here));
-            }
+                return static_cast<T>(evaluate(p.scale, here));
+            });
             for (index_t r = rows; r < step; ++r) scales[r] = T{0};
             if constexpr (Packed::template multiplies_words<product>) {
                 if (Packed::always_in_place || in_place) place_words(row, rows, to);
                 else kernel::transpose_words<Arch>(row, rows, step, rows, features_, to, step);
             } else {
-                auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[one_scale ? 0 : r]; };
+                auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
                 if constexpr (!Packed::always_in_place)
                     if (!in_place)
                         return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, rows, step, rows,

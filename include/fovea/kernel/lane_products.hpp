@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/contract.hpp>
+#include <fovea/kernel/score_packs.hpp>
 
 namespace fovea::kernel {
 
@@ -26,14 +27,15 @@ struct value_numbers {
 ///
 ///     sums[r][q] = sums[r][q] * rescale[q] + sum_i numbers(r, i) * lanes[i][q]
 ///
-/// Without `rescale` there is nothing before it. Meanwhile asks for lines that come later; what is left of them is
-/// returned.
+/// Without `rescale` there is nothing before it. With `greatest` that becomes as great as the sums of its lane.
+/// Meanwhile asks for lines that come later; what is left of them is returned.
 template <int Rows, int Vectors, class T, class Arch, class Numbers, class Coming = no_lines>
 [[gnu::noinline]] Coming meet_lanes(Numbers const numbers, index_t steps,
                                     T const* FOVEA_RESTRICT lanes,    // (steps, Vectors * lanes)
                                     T* FOVEA_RESTRICT sums,           // (Rows, Vectors * lanes)
                                     index_t width,                    // from one step, or one row, to the next
                                     T const* FOVEA_RESTRICT rescale,  // (Vectors * lanes)
+                                    T* FOVEA_RESTRICT greatest,       // (Vectors * lanes)
                                     Coming coming = {}) {
     using vector = pack<T, Arch>;
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
@@ -55,6 +57,12 @@ template <int Rows, int Vectors, class T, class Arch, class Numbers, class Comin
         });
     }
     each([&](auto r, auto v) FOVEA_LAMBDA { sum[r][v].store(sums + r * width + v * vector::lanes); });
+    if (greatest != nullptr)
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+            auto most = vector::load(greatest + v * vector::lanes);
+            unrolled<Rows>([&](auto r) FOVEA_LAMBDA { most = greater(most, sum[r][v]); });
+            most.store(greatest + v * vector::lanes);
+        });
     return coming;
 }
 
@@ -69,14 +77,15 @@ void with_vectors(index_t vectors, F const& f) {
 /// meet_lanes for any number of rows and of vectors: `numbers_from(r)` are the numbers from row r on.
 template <class Tile, class T, class Arch, class NumbersFrom>
 void meet_rows(index_t vectors, index_t rows, NumbersFrom const& numbers_from, index_t steps, T const* lanes, T* sums,
-               index_t width, T const* rescale, coming_lines& coming) {
+               index_t width, T const* rescale, T* greatest, coming_lines& coming) {
     with_vectors<Tile::most_vectors>(vectors, [&](auto count) {
         index_t r = 0;
         auto const meet = [&](auto at_once, auto const& lines) {
             return meet_lanes<at_once(), count(), T, Arch>(numbers_from(r), steps, lanes, sums + r * width, width,
-                                                           rescale, lines);
+                                                           rescale, greatest, lines);
         };
-        constexpr std::integral_constant<int, Tile::numbers> most{};
+        constexpr bool side_by_side = std::is_same_v<decltype(numbers_from(r)), value_numbers<T>>;
+        constexpr std::integral_constant<int, side_by_side ? Tile::features_with(count()) : Tile::numbers> most{};
         for (; r + most() <= rows; r += most()) {
             if (coming.done()) meet(most, no_lines{});
             else coming = meet(most, coming);
@@ -85,6 +94,7 @@ void meet_rows(index_t vectors, index_t rows, NumbersFrom const& numbers_from, i
             for (; r + at_once() <= rows; r += at_once()) meet(at_once, no_lines{});
         };
         rest(std::integral_constant<int, most() / 2>{});
+        if constexpr (most() > 8) rest(std::integral_constant<int, most() / 4>{});
         rest(std::integral_constant<int, 1>{});
     });
 }

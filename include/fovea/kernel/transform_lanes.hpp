@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/score_packs.hpp>
 #include <fovea/spec/row.hpp>
 
 namespace fovea::kernel {
@@ -42,20 +43,24 @@ struct lane_environment : index_environment<T, Arch, index_t> {
 };
 
 /// transform_lanes: the pointwise rest of the score on a vector of rows and a run of keys, and the mask where the run
-/// is mixed. Takes expressions and facts by value, as transform does.
+/// is mixed; `greatest` becomes as great as what each lane comes to. Takes expressions and facts by value, as transform
+/// does.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
 FOVEA_INLINE void transform_lanes(Pointwise const pointwise, Predicate const predicate, row_facts const first,
                                   Rows const rows, T* scores, index_t stride, index_t first_key, index_t keys,
-                                  T const* row_terms) {
+                                  T const* row_terms, T* greatest) {
     using vector = pack<T, Arch>;
+    auto most = vector::load(greatest);
     for (index_t k = 0; k < keys; ++k, scores += stride) {
         lane_environment<T, Arch, Rows> const here{
             {first, first_key + k, first_key + k}, rows, scores, row_terms, stride};
         auto score = as_pack<T, Arch>(evaluate(pointwise, here));
         if constexpr (Masked)
             score = select(lane_mask<T, Arch>::all() && evaluate(predicate, here), score, vector(excluded<T>));
-        score.store(scores);
+        if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
+        most = greater(most, score);
     }
+    most.store(greatest);
 }
 
 }  // namespace fovea::kernel

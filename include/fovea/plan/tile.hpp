@@ -34,6 +34,8 @@ struct lane_tile {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
     static constexpr int most_vectors = Arch::registers >= 32 ? 3 : 2;              // of queries
     static constexpr int numbers = Arch::registers >= 32 ? 8 : 6;                   // keys, or features, at once
+    /// Features, which lie side by side, where there are `n` vectors: one alone would wait for its own sums.
+    static constexpr int features_with(int n) { return n == 1 ? 2 * numbers : numbers; }
     static constexpr index_t rows = index_t{most_vectors} * lanes;
     static constexpr int vectors = 2;  // runs of keys in a panel
     static constexpr index_t pack = numbers;
@@ -45,6 +47,8 @@ struct lane_tile {
 
     /// True where there are so many queries that they fill most of a vector, or several.
     static constexpr bool suits(index_t queries) { return 4 * queries >= 3 * lanes; }
+    /// So many heads of a group that has the same keys share vectors: where the queries of one do not fill them.
+    static constexpr index_t sharing(index_t queries, index_t group) { return suits(queries) ? 1 : group; }
 };
 
 }  // namespace fovea::plan

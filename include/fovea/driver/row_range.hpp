@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/paged.hpp>
+#include <fovea/kernel/prepare.hpp>
+#include <fovea/kernel/upcoming.hpp>
+
+namespace fovea::driver {
+
+/// Some neighbouring keys of one head, or their values.
+struct row_range {
+    index_t batch, head, first, last;
+};
+
+/// The lines of these rows, to be asked for; none where rows lie in pages.
+template <class Rows>
+kernel::coming_lines lines_of(Rows const& rows, row_range const& at) {
+    if constexpr (is_paged<Rows>) return {};
+    else {
+        constexpr auto bytes = static_cast<index_t>(sizeof(*rows.data));
+        return {rows.place(at.batch, at.head, at.first, 0), at.last - at.first, rows.extent(3) * bytes,
+                rows.stride(2) * bytes};
+    }
+}
+
+/// True where these rows are finite: then 0 times one of them is 0. Remembered in `known`, where -1 is unknown.
+template <class T, class Arch, class Rows>
+bool all_finite(signed char& known, Rows const& rows, row_range const& at) {
+    if (known < 0) {
+        known = 1;
+        for (index_t k = at.first; k < at.last && known == 1; ++k)
+            known = kernel::all_finite<T, Arch>(rows.place(at.batch, at.head, k, 0), rows.extent(3));
+    }
+    return known == 1;
+}
+
+}  // namespace fovea::driver
