@@ -48,3 +48,14 @@ TEST_CASE("a bias for each distance, fused", "[driver]") {
     auto const bias = testing::random_tensor<float>(random, std::array<index_t, 1>{120});
     check_fused<float>(scaled_dot | rescore(score + param(bias)[q_idx - kv_idx + 80]) | softmax | weighted_sum, sizes);
 }
+
+TEST_CASE("a bias for each distance and head, from the last query back, fused", "[driver]") {
+    testing::dice random(9);
+    auto const bias = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 37 + 70 - 1});
+    check_fused_at_all_widths<float>(
+        scaled_dot | rescore(score + param(bias)(head, kv_idx - q_idx + 36)) | softmax | weighted_sum, sizes);
+    bool near[37 + 70 - 1];
+    for (auto& x : near) x = random.chance(0.6);
+    view<bool const, 1> const seen(near, {37 + 70 - 1});
+    check_fused<float>(scaled_dot | where(param(seen)[kv_idx - q_idx + 36]) | softmax | weighted_sum, sizes);
+}

@@ -36,6 +36,10 @@ TEST_CASE("keys stand in lanes where something is read along them", "[driver]") 
     tensor<float, 2> const bias({3 * lanes, 40}, 0.5f);
     auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx)) | softmax | weighted_sum;
     CHECK(says("driver/dense.hpp", biased, 2, 2, 3 * lanes));
+    tensor<float, 1> const distances({3 * lanes + 39});
+    auto const near =
+        scaled_dot | rescore(score + param(distances)[kv_idx - q_idx + 3 * lanes - 1]) | softmax | weighted_sum;
+    CHECK(says("driver/dense_lanes.hpp", near, 2, 2, 3 * lanes));
     CHECK(says("driver/dense.hpp", scaled_dot | sparsemax | weighted_sum, 2, 2, 3 * lanes));
     CHECK(says("driver/dense.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
 }

@@ -2,6 +2,7 @@
 // What crosses lanes: reductions, and loads and stores of fewer elements than a vector has.
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/lanes.hpp>
+#include <fovea/kernel/several.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -76,6 +77,9 @@ void check_transpose() {
     for (index_t i = 0; i < pack::lanes; ++i)
         for (index_t j = 0; j < pack::lanes; ++j)
             CHECK(lanes::stored(rows[i])[static_cast<std::size_t>(j)] == static_cast<T>(100 * j + i));
+    auto const backwards = lanes::stored(lanes::reversed(pack::iota()));
+    for (index_t i = 0; i < pack::lanes; ++i)
+        CHECK(backwards[static_cast<std::size_t>(i)] == static_cast<T>(pack::lanes - 1 - i));
     for (index_t i = 0; i < pack::lanes; ++i) rows[i] = select(pack::iota() == pack(i), pack(0), pack(i + 1));
     auto const sums = lanes::stored(lanes::sum_each(rows));
     for (index_t i = 0; i < pack::lanes; ++i)
@@ -137,5 +141,7 @@ TEMPLATE_LIST_TEST_CASE("tables are read inside their ends", "[kernel]", lane_wi
     check_table<float, TestType, double>();
     check_table<float, TestType, int>();
     check_table<float, TestType, bool>();
+    check_table<float, arch::several<TestType, 3>, float>();
+    check_table<float, arch::several<TestType, 3>, bool>();
     check_table<double, TestType, std::int64_t>();
 }

@@ -19,8 +19,8 @@ constexpr bool takes_query_lanes() {
         return std::is_same_v<std::remove_cvref_t<decltype(*Operands::query.data)>, T>
             && std::is_same_v<element_of_rows<decltype(Operands::key)>, T>
             && std::is_same_v<element_of_rows<decltype(Operands::value)>, T> && plan::is_one_product<parts>
-            && !reads_a_table_by_pair<std::remove_cvref_t<decltype(Recipe::score.pointwise)>>
-            && !reads_a_table_by_pair<std::remove_const_t<decltype(Recipe::predicate)>>
+            && !reads_a_row_of_query<std::remove_cvref_t<decltype(Recipe::score.pointwise)>>
+            && !reads_a_row_of_query<std::remove_const_t<decltype(Recipe::predicate)>>
             && plan::normalizing<normalizer_type, T>::takes_lanes
             && !row_dependent_normalizer<normalizer_type> && !Recipe::reweights && !Operands::looks_at_rows
             && linear_aggregator<std::remove_const_t<decltype(Recipe::aggregate)>>;

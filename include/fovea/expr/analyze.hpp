@@ -4,6 +4,8 @@
 
 #include <fovea/expr/operators.hpp>
 
+#include <tuple>
+
 namespace fovea {
 
 /// True where the expression mentions any of the placeholders, also inside sums and indices.
@@ -37,14 +39,18 @@ inline constexpr bool reads_a_table<node<Operation, Children...>> = (reads_a_tab
 template <class T, int Rank, class... Indices>
 inline constexpr bool reads_a_table<node<at_operation, parameter<T, Rank>, Indices...>> = true;
 
-/// True where the expression reads a table at a place that depends on the query and on the key.
+/// True where the expression reads a table of which the query chooses a row and the key an element: those of
+/// neighbouring queries lie a row apart.
 template <class E>
-inline constexpr bool reads_a_table_by_pair = false;
+inline constexpr bool reads_a_row_of_query = false;
 template <class Operation, class... Children>
-inline constexpr bool reads_a_table_by_pair<node<Operation, Children...>> = (reads_a_table_by_pair<Children> || ...);
-template <class T, int Rank, class... Indices>
-inline constexpr bool reads_a_table_by_pair<node<at_operation, parameter<T, Rank>, Indices...>> =
-    (uses<Indices, q_idx_t> || ...) && (uses<Indices, kv_idx_t, edge_t> || ...);
+inline constexpr bool reads_a_row_of_query<node<Operation, Children...>> = (reads_a_row_of_query<Children> || ...);
+template <class T, int Rank, class First, class... Indices>
+inline constexpr bool reads_a_row_of_query<node<at_operation, parameter<T, Rank>, First, Indices...>> = [] {
+    using last = std::tuple_element_t<sizeof...(Indices), std::tuple<First, Indices...>>;
+    return uses<last, kv_idx_t>
+        && (uses<First, q_idx_t> + ... + uses<Indices, q_idx_t>) > static_cast<int>(uses<last, q_idx_t>);
+}();
 
 /// True where the value is the same for all keys that one query sees: no key, no key position, no score.
 template <class E>

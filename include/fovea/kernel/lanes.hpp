@@ -91,6 +91,13 @@ struct generic_lanes {
         for (std::size_t i = 0; i < n; ++i) rows[i] = vector::load(elements.data() + i * n);
     }
 
+    /// The last lane first.
+    FOVEA_INLINE static vector reversed(vector const& a) {
+        auto elements = stored(a);
+        std::reverse(elements.begin(), elements.end());
+        return vector::load(elements.data());
+    }
+
     /// As many vectors as one has lanes become one: lane i is the sum of the lanes of vector i.
     FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
         lanes_of<T, Arch>::transpose(rows);

@@ -53,13 +53,20 @@ inline constexpr bool counts_up = false;
 template <class T, class Arch>
 inline constexpr bool counts_up<positions<T, Arch, 1>> = true;
 
+/// The others are numbers where the last of so many indices is not.
+template <class... Index>
+inline constexpr bool only_last_varies = false;
+template <class First, class... Index>
+inline constexpr bool only_last_varies<First, Index...> =
+    is_positions<std::tuple_element_t<sizeof...(Index), std::tuple<First, Index...>>>
+    && ((std::integral<First> ? 0 : 1) + ... + (std::integral<Index> ? 0 : 1)) == 1;
+
 /// A table is read along the keys: its last index counts up from lane to lane, the others are numbers.
 template <class... Index>
 inline constexpr bool along_keys = false;
 template <class First, class... Index>
 inline constexpr bool along_keys<First, Index...> =
-    counts_up<std::tuple_element_t<sizeof...(Index), std::tuple<First, Index...>>>
-    && ((std::integral<First> ? 0 : 1) + ... + (std::integral<Index> ? 0 : 1)) == 1;
+    counts_up<std::tuple_element_t<sizeof...(Index), std::tuple<First, Index...>>> && only_last_varies<First, Index...>;
 
 /// Where the row begins that is read along the keys, and the first key in it; inside the table, whatever they are.
 template <class Element, int Rank, class... Index>
@@ -106,11 +113,17 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
                     arrays);
             });
         };
-        if constexpr (along_keys<Index...> && (std::is_floating_point_v<Element> || std::is_same_v<Element, bool>)) {
+        if constexpr (only_last_varies<Index...>
+                      && (std::is_floating_point_v<Element> || std::is_same_v<Element, bool>)) {
+            constexpr index_t lanes = pack<T, Arch>::lanes;
             auto const* const row = table.data + row_along_keys(table, index...);
-            index_t const first = first_along_keys(index...), left = table.extent(Rank - 1) - first;
-            if (first >= 0 && left > 0 && table.stride(Rank - 1) == 1) [[likely]] {
-                auto const elements = load_as<T, Arch>(row + first, left);
+            index_t const first = first_along_keys(index...) - (along_keys<Index...> ? 0 : lanes - 1),
+                          left = table.extent(Rank - 1) - first;
+            if (first >= 0 && left >= (along_keys<Index...> ? 1 : lanes) && table.stride(Rank - 1) == 1) [[likely]] {
+                auto const elements = [&]() FOVEA_LAMBDA {
+                    if constexpr (along_keys<Index...>) return load_as<T, Arch>(row + first, left);
+                    else return lanes_of<T, Arch>::reversed(load_as<T, Arch>(row + first, lanes));
+                }();
                 if constexpr (std::is_same_v<Element, bool>) return pack<T, Arch>(T{0}) < elements;
                 else return elements;
             }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/lanes.hpp>
+#include <fovea/kernel/storage.hpp>
 #include <fovea/kernel/unrolled.hpp>
 
 namespace fovea::kernel {
@@ -155,8 +156,29 @@ struct lanes_of<T, arch::several<Arch, Count>> : generic_lanes<T, arch::several<
         return {each([](auto const& x, auto const& y) FOVEA_LAMBDA { return one::scale({x}, {y}).value; }, a.value,
                      n.value)};
     }
+    FOVEA_INLINE static vector reversed(vector const& a) {
+        vector b;
+        unrolled<Count>([&](auto i)
+                            FOVEA_LAMBDA { b.value.part[i] = one::reversed({a.value.part[Count - 1 - i]}).value; });
+        return b;
+    }
     FOVEA_INLINE static vector reciprocal(vector const& a) {
         return {each([](auto const& x) FOVEA_LAMBDA { return one::reciprocal({x}).value; }, a.value)};
+    }
+};
+
+/// Elements of another type are converted vector by vector.
+template <class Element, class T, class Arch, int Count>
+    requires(!std::is_same_v<Element, T>)
+struct storage<Element, T, arch::several<Arch, Count>> {
+    using vector = pack<T, arch::several<Arch, Count>>;
+
+    FOVEA_INLINE static vector load(Element const* from) {
+        vector a;
+        unrolled<Count>([&](auto i) FOVEA_LAMBDA {
+            a.value.part[i] = storage<Element, T, Arch>::load(from + i * pack<T, Arch>::lanes).value;
+        });
+        return a;
     }
 };
 

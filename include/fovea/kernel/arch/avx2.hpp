@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What AVX2 does in a few instructions: columns of what were rows.
+// What AVX2 does in a few instructions: columns of what were rows, lanes in the opposite order.
 #pragma once
 
 #include <fovea/kernel/lanes.hpp>
@@ -14,6 +14,9 @@ struct lanes_of<T, arch::avx2> : generic_lanes<T, arch::avx2> {
     using vector = pack<T, arch::avx2>;
     static constexpr index_t count = vector::lanes;
 
+    FOVEA_INLINE static vector reversed(vector const& a) {
+        return {_mm256_permutevar8x32_ps(a.value.data, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0))};
+    }
     /// Two vectors become one at each step: sums of two, then of four neighbours, then of the halves.
     FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
         __m256 pairs[4], fours[2];

@@ -63,6 +63,12 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         if constexpr (single) transpose_singles(rows);
         else transpose_doubles(rows);
     }
+    FOVEA_INLINE static vector reversed(vector const& a) {
+        if constexpr (single)
+            return {_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                                          a.value.data)};
+        else return {_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
+    }
     /// Two vectors become one at each step: sums of two, then of four neighbours, then of the quarters.
     FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
         if constexpr (single) return sum_each_single(rows);
