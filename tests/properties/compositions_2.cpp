@@ -2,5 +2,5 @@
 #include "support/compositions.hpp"
 
 TEST_CASE("any parts put together give what the definition says: share 2", "[driver]") {
-    compositions::check_share<57, 71>(3);
+    compositions::check_share<153, 432>(3);
 }

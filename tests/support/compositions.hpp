@@ -7,8 +7,7 @@
 #include "support/fused.hpp"
 
 #include <boost/hana/at.hpp>
-#include <boost/hana/cartesian_product.hpp>
-#include <boost/hana/size.hpp>
+#include <boost/hana/length.hpp>
 #include <boost/hana/tuple.hpp>
 
 #include <type_traits>
@@ -31,16 +30,22 @@ inline constexpr auto normalizers =
                      normalized(sigmoid(score)), uniform);
 inline constexpr auto aggregators = hana::make_tuple(weighted_sum, max_pool);
 
+template <auto const& Parts>
+inline constexpr std::size_t count_of = decltype(hana::length(Parts))::value;
+
 /// Every score with every mask and every normalizer.
-using all = decltype(hana::cartesian_product(hana::make_tuple(scores, masks, normalizers)));
-inline constexpr std::size_t count = decltype(hana::size(std::declval<all>()))::value;
+inline constexpr std::size_t count = count_of<scores> * count_of<masks> * count_of<normalizers>;
+
+/// The part of one number, as often as all are counted through.
+template <auto const& Parts, std::size_t Number>
+constexpr auto const& part = Parts[hana::size_c<Number % count_of<Parts>>];
 
 /// The specification of one number; rescorings and aggregators change from one to the next.
 template <std::size_t Number>
 auto composed() {
-    auto const parts = hana::cartesian_product(hana::make_tuple(scores, masks, normalizers))[hana::size_c<Number>];
-    auto const scored = parts[hana::size_c<0>] | rescorings[hana::size_c<Number % 4>] | parts[hana::size_c<1>];
-    return scored | parts[hana::size_c<2>] | aggregators[hana::size_c<Number / 3 % 2>];
+    constexpr auto of_masks = Number / count_of<normalizers>, of_scores = of_masks / count_of<masks>;
+    auto const scored = part<scores, of_scores> | part<rescorings, Number> | part<masks, of_masks>;
+    return scored | part<normalizers, Number> | part<aggregators, Number / 3>;
 }
 
 /// Sizes that nobody chose.

@@ -72,16 +72,20 @@ private:
     /// A few rows through one block of the matrix: into the result, which holds what the blocks before have added.
     void run_rows(room& all, T const* bias, index_t first, index_t columns, index_t i, index_t count, index_t r,
                   index_t present) const {
-        bool const together = present == tile::rows && r / positions() == (r + present - 1) / positions();
+        index_t const batch = r / positions(), position = r - batch * positions();
+        bool const together = present == tile::rows && position + present <= positions();
         T const* x = nullptr;
         index_t x_stride = block;
         if constexpr (std::is_same_v<std::remove_const_t<From>, T>)
-            if (together) x = source(r, i), x_stride = from_.stride(2);
+            if (together) x = from_.place(batch, index_t{0}, position, i), x_stride = from_.stride(2);
         if (!x) x = copy_rows(all.row_copies, r, present, i, count);
         T* sums = all.sums;
         index_t sum_stride = tile::panel;
         if constexpr (std::is_same_v<To, T>)
-            if (together && columns == tile::panel) sums = target(r, first), sum_stride = to_.stride(2);
+            if (together && columns == tile::panel) {
+                sums = to_.place(batch, index_t{0}, position, first), sum_stride = to_.stride(2);
+                if (r + present < rows()) ask_for_next(sums + present * sum_stride, sum_stride);
+            }
         for (index_t n = 0; n < present; ++n) {
             if (i == 0) std::copy_n(bias, tile::panel, sums + n * sum_stride);
             else if (sums == all.sums)
@@ -90,11 +94,22 @@ private:
         }
         T ones[tile::rows];
         std::fill_n(ones, tile::rows, T{1});
+        kernel::coming_lines next;
+        if (x != all.row_copies && r + present < rows())
+            next = {x + present * x_stride, present, count * static_cast<index_t>(sizeof(T)),
+                    x_stride * static_cast<index_t>(sizeof(T))};
         kernel::accumulate<tile::rows, tile::vectors, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel,
-                                                               sums, sum_stride, ones);
+                                                               sums, sum_stride, ones, next);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)
             for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);
+    }
+
+    /// The lines that the next rows will be added to come nearer.
+    static void ask_for_next(T const* sums, index_t stride) {
+        constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+        for (index_t n = 0; n < tile::rows; ++n)
+            for (index_t c = 0; c < tile::panel; c += line) __builtin_prefetch(sums + n * stride + c, 1, 3);
     }
 
     /// Rows in a place of their own, as many as the register tile has; the last one stands for those that are missing.

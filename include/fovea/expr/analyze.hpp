@@ -48,8 +48,8 @@ inline constexpr bool reads_a_row_of_query<node<Operation, Children...>> = (read
 template <class T, int Rank, class First, class... Indices>
 inline constexpr bool reads_a_row_of_query<node<at_operation, parameter<T, Rank>, First, Indices...>> = [] {
     using last = std::tuple_element_t<sizeof...(Indices), std::tuple<First, Indices...>>;
-    return uses<last, kv_idx_t>
-        && (uses<First, q_idx_t> + ... + uses<Indices, q_idx_t>) > static_cast<int>(uses<last, q_idx_t>);
+    constexpr int by_query = (int{uses<First, q_idx_t>} + ... + int{uses<Indices, q_idx_t>});
+    return uses<last, kv_idx_t> && by_query > int{uses<last, q_idx_t>};
 }();
 
 /// True where the value is the same for all keys that one query sees: no key, no key position, no score.
