@@ -47,26 +47,25 @@ FOVEA_INLINE auto as_array(I const& index) {
     else return spread(index).array();
 }
 
-/// Consecutive elements can be read at once: the index counts up by one from lane to lane.
+/// Consecutive elements can be read at once: the index counts up by one from lane to lane, or down.
 template <class I>
 inline constexpr bool counts_up = false;
 template <class T, class Arch>
 inline constexpr bool counts_up<positions<T, Arch, 1>> = true;
+template <class I>
+inline constexpr bool counts_down = false;
+template <class T, class Arch>
+inline constexpr bool counts_down<positions<T, Arch, -1>> = true;
 
-/// The others are numbers where the last of so many indices is not.
+/// A table is read along the keys: its last index counts up from lane to lane, the others are numbers; or against them.
 template <class... Index>
-inline constexpr bool only_last_varies = false;
-template <class First, class... Index>
-inline constexpr bool only_last_varies<First, Index...> =
-    is_positions<std::tuple_element_t<sizeof...(Index), std::tuple<First, Index...>>>
-    && ((std::integral<First> ? 0 : 1) + ... + (std::integral<Index> ? 0 : 1)) == 1;
-
-/// A table is read along the keys: its last index counts up from lane to lane, the others are numbers.
+inline constexpr bool only_last_varies = ((std::integral<Index> ? 0 : 1) + ... + 0) == 1;
 template <class... Index>
-inline constexpr bool along_keys = false;
-template <class First, class... Index>
-inline constexpr bool along_keys<First, Index...> =
-    counts_up<std::tuple_element_t<sizeof...(Index), std::tuple<First, Index...>>> && only_last_varies<First, Index...>;
+inline constexpr bool along_keys =
+    only_last_varies<Index...> && counts_up<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>;
+template <class... Index>
+inline constexpr bool against_keys =
+    only_last_varies<Index...> && counts_down<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>;
 
 /// Where the row begins that is read along the keys, and the first key in it; inside the table, whatever they are.
 template <class Element, int Rank, class... Index>
@@ -113,7 +112,7 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
                     arrays);
             });
         };
-        if constexpr (only_last_varies<Index...>
+        if constexpr ((along_keys<Index...> || against_keys<Index...>)
                       && (std::is_floating_point_v<Element> || std::is_same_v<Element, bool>)) {
             constexpr index_t lanes = pack<T, Arch>::lanes;
             auto const* const row = table.data + row_along_keys(table, index...);
