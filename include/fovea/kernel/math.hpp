@@ -103,7 +103,8 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
     using lanes = lanes_of<T, Arch>;
     if constexpr (lanes::scale_saturates) {
-        return lanes::scale(polynomial(lanes::fraction(x), detail::exp2_series<T>), x);
+        if constexpr (requires { lanes::two_to_fraction(x); }) return lanes::scale(lanes::two_to_fraction(x), x);
+        else return lanes::scale(polynomial(lanes::fraction(x), detail::exp2_series<T>), x);
     } else {
         constexpr T lowest = sizeof(T) == 4 ? T(-126) : T(-1022), highest = sizeof(T) == 4 ? T(128) : T(1024);
         constexpr T magic = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa: adding it rounds

@@ -156,6 +156,11 @@ struct lanes_of<T, arch::several<Arch, Count>> : generic_lanes<T, arch::several<
         return {each([](auto const& x, auto const& y) FOVEA_LAMBDA { return one::scale({x}, {y}).value; }, a.value,
                      n.value)};
     }
+    FOVEA_INLINE static vector two_to_fraction(vector const& a)
+        requires requires(pack<T, Arch> const& x) { one::two_to_fraction(x); }
+    {
+        return {each([](auto const& x) FOVEA_LAMBDA { return one::two_to_fraction({x}).value; }, a.value)};
+    }
     FOVEA_INLINE static vector reversed(vector const& a) {
         vector b;
         unrolled<Count>([&](auto i)
