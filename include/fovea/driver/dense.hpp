@@ -265,14 +265,22 @@ private:
             auto const& rows = block.tiles[t];
             ask_beside(block, t);
             index_t const width = keys.blocks() * tile::block_keys;
-            for (index_t r = 0; r < rows.rows; ++r) std::fill_n(block.scores + r * block.stride, width, excluded<T>);
+            index_t known = 0;  // scores so far; those of pairs that no run has are excluded
+            auto const exclude_up_to = [&](index_t column) {
+                for (index_t r = 0; r < rows.rows && known < column; ++r)
+                    std::fill(block.scores + r * block.stride + known, block.scores + r * block.stride + column,
+                              excluded<T>);
+            };
             for (index_t k = 0; k < keys.blocks(); ++k)
                 visible_.for_runs(rows, keys.first(k), keys.last(k), truth{}, [&](pack_run run, bool const* mixed) {
                     count(memory, run, mixed);
                     keys.prepare(k);
+                    exclude_up_to(k * tile::block_keys + run.first * tile::lanes);
                     rows.score(recipe_.score, recipe_.predicate, keys, k, run, mixed,
                                block.scores + k * tile::block_keys, block.stride, tile::rows * block.stride);
+                    known = k * tile::block_keys + run.last * tile::lanes;
                 });
+            exclude_up_to(width);
             finish_strip(block, t, keys, width);
         }
     }
