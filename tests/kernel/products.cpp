@@ -207,6 +207,7 @@ TEMPLATE_LIST_TEST_CASE("meet_lanes adds products with a query in each lane", "[
             check_meet_lanes<float, TestType, 4, 3, kernel::key_numbers>(steps, continues);
             check_meet_lanes<float, TestType, 8, 2, kernel::value_numbers>(steps, continues);
             check_meet_lanes<double, TestType, 2, 3, kernel::value_numbers>(steps, continues);
+            check_meet_lanes<float, TestType, 16, 1, kernel::value_numbers>(steps, continues);
         }
 }
 

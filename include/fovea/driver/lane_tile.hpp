@@ -3,6 +3,7 @@
 
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/pack_run.hpp>
 #include <fovea/driver/row_scales.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/kernel/lane_products.hpp>
@@ -18,18 +19,6 @@
 #include <variant>
 
 namespace fovea::driver {
-
-/// Neighbouring vectors of queries of a tile.
-struct lane_run {
-    index_t first, last;
-};
-
-/// Neighbouring keys, and what the queries of a tile and these come to: scores, and then weights.
-template <class T>
-struct key_run {
-    index_t first, count;
-    T* scores;  // (keys, width)
-};
 
 /// Up to `tile::rows` neighbouring queries, one in each lane, and all that is carried for them. They are of one head,
 /// or of some that share keys and take turns.

@@ -15,6 +15,18 @@ struct pack_run {
     constexpr index_t last_panel() const { return (last + Tile::vectors - 1) / Tile::vectors; }
 };
 
+/// Neighbouring vectors of queries of a tile.
+struct lane_run {
+    index_t first, last;
+};
+
+/// Neighbouring keys, and what the queries of a tile and these come to: scores, and then weights.
+template <class T>
+struct key_run {
+    index_t first, count;
+    T* scores;  // (keys, width)
+};
+
 /// Calls f(first, packs, masked) for neighbouring panels of a run that are masked, or not, alike.
 template <class Tile, class F>
 void for_spans(pack_run<Tile> run, bool const* mixed, F const& f) {
