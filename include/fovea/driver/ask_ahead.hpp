@@ -25,6 +25,16 @@ FOVEA_INLINE void ask_for(Rows const& rows, index_t group, row_place const& at, 
     }
 }
 
+/// While some rows are worked on, the results that they will write come nearer, and the queries of as many rows that
+/// follow.
+template <class Operands>
+FOVEA_INLINE void ask_beside(Operands const& operands, index_t group, row_place const& now, row_place const& next,
+                             index_t count) {
+    index_t const all = operands.queries() * group;
+    ask_for<true>(operands.result, group, now, all, count);
+    if (next.batch < operands.batches()) ask_for<false>(operands.query, group, next, all, count);
+}
+
 /// The row that is likely to follow when all before it in its head are done: (batch, head, row).
 inline row_place row_after(row_place at, index_t rows, index_t heads) {
     if (at.query < rows) return at;

@@ -146,15 +146,12 @@ private:
 
     index_t keys_in_blocks() const { return (operands_.keys() + tile::block_keys - 1) / tile::block_keys; }
 
-    /// While a tile is worked on, the results it will write come nearer, and the queries of the same tile of the next
-    /// block.
+    /// The same tile of the next block follows.
     FOVEA_INLINE void ask_beside(row_block const& block, index_t t) const {
         auto const& rows = block.tiles[t];
         row_place now{rows.facts[0].batch, rows.facts[0].head / operands_.group(), rows.first_row}, next = block.next;
         next.query += t * tile::rows;
-        ask_for<true>(operands_.result, operands_.group(), now, operands_.rows(), tile::rows);
-        if (next.batch < operands_.batches())
-            ask_for<false>(operands_.query, operands_.group(), next, operands_.rows(), tile::rows);
+        driver::ask_beside(operands_, operands_.group(), now, next, tile::rows);
     }
 
     void begin_rows(row_block& block, index_t batch, index_t key_head, index_t first, packed const& keys) const {
@@ -172,11 +169,6 @@ private:
         return normalizer_of_row(recipe_.normalize, facts_of_row<T, Arch>{row});
     }
 
-    static void count(arena& memory, pack_run run, bool const* mixed) {
-        for (index_t p = run.first_panel(); p < run.last_panel(); ++p)
-            ++(mixed[p] ? memory.tiles.mixed : memory.tiles.full);
-    }
-
     // --- streaming: one tile of keys at a time ---
 
     void run_blocks(arena& memory, row_block& block, packed& keys) const {
@@ -192,7 +184,7 @@ private:
                 if (first) ask_beside(block, t);
                 visible_.for_runs(block.tiles[t], keys.first(k), keys.last(k), seen,
                                   [&](pack_run run, bool const* mixed) {
-                                      count(memory, run, mixed);
+                                      count_panels(memory.tiles, run, mixed);
                                       block.tiles[t].score(recipe_.score, recipe_.predicate, keys, k, run, mixed,
                                                            block.scores, block.stride, tile::rows * block.stride);
                                       step(block, t, keys, k, run, has_excluded(run, mixed));
@@ -204,8 +196,7 @@ private:
     }
 
     static bool has_excluded(pack_run run, bool const* mixed) {
-        return !plan::is_bare_product<decltype(Recipe::score.pointwise)>
-            || std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
+        return !plan::is_bare_product<decltype(Recipe::score.pointwise)> || any_mixed(run, mixed);
     }
 
     /// One tile: fold its scores into the states of its rows, then meet its weights with the values.
@@ -273,7 +264,7 @@ private:
             };
             for (index_t k = 0; k < keys.blocks(); ++k)
                 visible_.for_runs(rows, keys.first(k), keys.last(k), truth{}, [&](pack_run run, bool const* mixed) {
-                    count(memory, run, mixed);
+                    count_panels(memory.tiles, run, mixed);
                     keys.prepare(k);
                     exclude_up_to(k * tile::block_keys + run.first * tile::lanes);
                     rows.score(recipe_.score, recipe_.predicate, keys, k, run, mixed,

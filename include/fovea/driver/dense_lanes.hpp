@@ -8,14 +8,13 @@
 #include <fovea/driver/workspace.hpp>
 
 #include <algorithm>
-#include <functional>
 
 namespace fovea::driver {
 
 /// The dense traversal with a query in each lane, for scores that are one product and what is computed of it.
 ///
-/// What reads a table by query and key goes along the keys in memory and stays with the other traversal, and so does
-/// what looks at a row of scores as a whole, or at operands in another type than is computed in.
+/// What reads a table with a row for each query goes along the keys in memory and stays with the other traversal, and
+/// so does what looks at a row of scores as a whole, or at operands in another type than is computed in.
 template <class T, class Arch, class Recipe, class Operands>
 class dense_lanes {
     using rows_type = lane_tile<T, Arch, Recipe, Operands>;
@@ -82,7 +81,7 @@ private:
                 for (index_t t = 0; t < count; ++t) {
                     if (!begun && rows() > tile::block_rows) ask_beside({batch, head, first}, next, t);
                     visible_.for_runs(tiles[t], keys.first, keys.last, seen, [&](pack_run run, bool const* mixed) {
-                        note(memory, run, mixed);
+                        count_panels(memory.tiles, run, mixed);
                         step(here, tiles[t], {keys, here.finite[k], run, mixed});
                     });
                 }
@@ -92,13 +91,11 @@ private:
         }
     }
 
-    /// While a tile is worked on, the results it will write come nearer, and the queries of the same tile of the next
-    /// block.
+    /// The same tile of the next block follows.
     FOVEA_INLINE void ask_beside(row_place now, row_place next, index_t t) const {
         now.query += t * tile::rows;
         next.query += t * tile::rows;
-        ask_for<true>(operands_.result, group_, now, rows(), tile::rows);
-        if (next.batch < operands_.batches()) ask_for<false>(operands_.query, group_, next, rows(), tile::rows);
+        driver::ask_beside(operands_, group_, now, next, tile::rows);
     }
 
     /// What a task works with.
@@ -120,9 +117,6 @@ private:
             index_t const first = packs.first * tile::pack;
             return {block.first + first, std::min(packs.last * tile::pack, block.last - block.first) - first,
                     scores + first * width};
-        }
-        bool is_masked() const {
-            return std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
         }
     };
 
@@ -174,14 +168,9 @@ private:
         return seen;
     }
 
-    static void note(arena& memory, pack_run run, bool const* mixed) {
-        for (index_t p = run.first_panel(); p < run.last_panel(); ++p)
-            ++(mixed[p] ? memory.tiles.mixed : memory.tiles.full);
-    }
-
     /// One run of keys: its scores, their weights, the values.
     void step(room& here, rows_type& rows, part_of_keys const& at) const {
-        bool const masked = at.is_masked(), careful = (masked || rescores) && !finite(at);
+        bool const masked = any_mixed(at.run, at.mixed), careful = (masked || rescores) && !finite(at);
         auto const seen = look_at(rows, at, masked && !careful);
         alignas(64) T rescale[tile::rows], greatest[tile::rows];
         score(here, rows, at, seen, masked || rescores, greatest);

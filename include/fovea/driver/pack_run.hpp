@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
+#include <fovea/driver/arena.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace fovea::driver {
 
@@ -38,6 +40,18 @@ void for_spans(pack_run<Tile> run, bool const* mixed, F const& f) {
         f(first, last - first, masked);
         first = last;
     }
+}
+
+/// True where the mask hides something in a panel of a run.
+template <class Tile>
+bool any_mixed(pack_run<Tile> run, bool const* mixed) {
+    return std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
+}
+
+/// Counts the panels of a run.
+template <class Tile>
+void count_panels(tile_count& tiles, pack_run<Tile> run, bool const* mixed) {
+    for (index_t p = run.first_panel(); p < run.last_panel(); ++p) ++(mixed[p] ? tiles.mixed : tiles.full);
 }
 
 /// How many parts the rows of each head are shared out in: none where one worker does all.

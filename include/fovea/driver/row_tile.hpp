@@ -8,7 +8,6 @@
 #include <fovea/kernel/transform.hpp>
 
 #include <algorithm>
-#include <functional>
 
 namespace fovea::driver {
 
@@ -87,9 +86,7 @@ struct row_tile {
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
             });
         }
-        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>>
-            && std::none_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{}))
-            return;
+        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>> && !any_mixed(run, mixed)) return;
         for_spans(run, mixed, [&](index_t first, index_t packs, bool masked) {
             index_t const column = first * tile::lanes, key = keys.first(block) + column;
             for (index_t r = 0; r < rows; ++r) {
