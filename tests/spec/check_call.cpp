@@ -181,14 +181,16 @@ TEST_CASE("extents, strides and pointers that no memory has are named", "[spec]"
     CHECK_THROWS_WITH(check({data, {2, 3, 7, 8}, {index_t{1} << 62, 56, 8, 1}}),
                       "key is (2, 3, 7, 8) with strides (4611686018427387904, 56, 8, 1): no memory reaches so far");
     CHECK_THROWS_WITH(check({data, {2, index_t{1} << 40, index_t{1} << 40, 8}, {0, 0, 1, 1}}),
-                      "value has 3 heads, key has 1099511627776");
+                      "key is (2, 1099511627776, 1099511627776, 8): it has more elements than can be counted");
+    CHECK_THROWS_WITH(check({data, {2, 3, index_t{1} << 40, 8}, {0, 0, 1, 1}}),
+                      "value has 7 positions, key has 1099511627776");
     CHECK_NOTHROW(check({data, {2, 3, 7, 8}, {0, 56, 8, 1}}));
 
     CHECK_THROWS_WITH(c.check(plain, lse(view<float, 3>(nullptr, {2, 6, 5}))),
                       "lse is (2, 6, 5) and its data is a null pointer");
     view<float const, 1> const nowhere(nullptr, {6});
     CHECK_THROWS_WITH(c.check(scaled_dot | rescore(score * param(nowhere)[head]) | softmax | weighted_sum),
-                      "a table is (6) and its data is a null pointer");
+                      "a table of the score is (6) and its data is a null pointer");
     projected_call p;
     CHECK_THROWS_WITH(p.check(project(view<float const, 2>(nullptr, {12, 8}), p.wk, p.wv, heads<4, 2>) | scaled_dot
                               | softmax | weighted_sum),

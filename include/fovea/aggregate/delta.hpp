@@ -20,6 +20,10 @@ struct delta_t {
     using state_update_tag = void;
     static constexpr std::string_view name = "delta";
     step_table<T> rate;
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        rate.memory(visit, "delta");
+    }
 };
 
 template <step_numbers Rate>

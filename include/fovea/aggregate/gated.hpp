@@ -20,6 +20,10 @@ struct gated_t {
     using state_update_tag = void;
     static constexpr std::string_view name = "gated";
     step_table<T> decay;
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        decay.memory(visit, "gated");
+    }
 };
 
 template <step_numbers Decay>

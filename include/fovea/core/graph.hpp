@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/errors.hpp>
-#include <fovea/core/index.hpp>
+#include <fovea/core/view.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,6 +23,13 @@ struct graph_view {
         auto const first = offsets[static_cast<std::size_t>(query)];
         auto const last = offsets[static_cast<std::size_t>(query) + 1];
         return keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+    }
+
+    /// The arrays that are read: visit(array, what).
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        visit(view<index_t const, 1>(offsets.data(), {static_cast<index_t>(offsets.size())}), "the graph's offsets");
+        visit(view<std::int32_t const, 1>(keys.data(), {edges()}), "the graph's keys");
     }
 
     /// Errors: graph_error when the rows do not fit `query_count` queries and `key_count` keys.

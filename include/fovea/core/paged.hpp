@@ -21,7 +21,7 @@ struct paged_rows {
     extents_t<4> extents;  // (batch, head, position, feature), as a view of the rows would have them
 
     constexpr paged_rows(view<T const, 4> const& p, view<std::int32_t const, 2> const& t)
-        : pages(p), table(t), extents{t.extent(0), p.extent(1), t.extent(1) * p.extent(2), p.extent(3)} {}
+        : pages(p), table(t), extents{t.extent(0), p.extent(1), positions(), p.extent(3)} {}
 
     constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
     constexpr T const* place(index_t batch, index_t head, index_t position, index_t feature) const {
@@ -33,8 +33,11 @@ struct paged_rows {
         return *place(batch, head, position, feature);
     }
 
-    /// Errors: shape_error for a page that is not among the pages.
+    /// Errors: shape_error for a page that is not among the pages, or more positions than can be counted.
     void check(char const* argument) const {
+        if (extents[2] < 0)
+            throw shape_error(std::string(argument) + " has " + std::to_string(table.extent(1)) + " pages of "
+                              + std::to_string(pages.extent(2)) + " positions: more than can be counted");
         for (index_t b = 0; b < table.extent(0); ++b)
             for (index_t n = 0; n < table.extent(1); ++n)
                 if (table(b, n) >= pages.extent(0))
@@ -44,6 +47,13 @@ struct paged_rows {
         if (pages.extent(0) == 0 && table.size() > 0 && pages.extent(2) > 0)
             throw shape_error(std::string(argument) + " has no pages, its table has " + std::to_string(table.size())
                               + " entries");
+    }
+
+private:
+    /// The positions of a sequence; -1 where they cannot be counted.
+    constexpr index_t positions() const {
+        index_t n = 0;
+        return __builtin_mul_overflow(table.extent(1), pages.extent(2), &n) ? -1 : n;
     }
 };
 

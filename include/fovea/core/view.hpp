@@ -4,7 +4,9 @@
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -21,6 +23,14 @@ std::string to_text(std::array<index_t, Rank> const& extents) {
     for (std::size_t i = 0; i < Rank; ++i) text += (i ? ", " : "") + std::to_string(extents[i]);
     return text + ")";
 }
+
+namespace detail {
+/// A product of extents, or the greatest index where that is exceeded.
+constexpr index_t product_or_most(index_t a, index_t b) {
+    index_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<index_t>::max() : product;
+}
+}  // namespace detail
 
 /// view: a non-owning array of rank `Rank`: a pointer, extents, and strides in elements.
 ///
@@ -74,16 +84,21 @@ struct view {
     constexpr operator view<T const, Rank>() const
         requires(!std::is_const_v<T>)
     {
-        return {data, extents, strides};
+        view<T const, Rank> same;  // as it is: the axis along which a table repeats may be the last one
+        same.data = data;
+        same.extents = extents;
+        same.strides = strides;
+        return same;
     }
 
     constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
     constexpr index_t stride(int axis) const { return strides[static_cast<std::size_t>(axis)]; }
 
+    /// The number of elements; the greatest index_t where there are more.
     constexpr index_t size() const {
         index_t n = 1;
-        for (auto extent : extents) n *= extent;
-        return n;
+        for (auto extent : extents) n = detail::product_or_most(n, extent);
+        return std::find(extents.begin(), extents.end(), 0) == extents.end() ? n : 0;
     }
 
     template <class... Index>
@@ -111,8 +126,8 @@ private:
     static constexpr extents_t<Rank> dense_strides(extents_t<Rank> const& sizes) {
         extents_t<Rank> steps{};
         index_t step = 1;
-        for (int i = Rank; i-- > 0; step *= sizes[static_cast<std::size_t>(i)])
-            steps[static_cast<std::size_t>(i)] = step;
+        for (auto i = static_cast<std::size_t>(Rank); i-- > 0; step = detail::product_or_most(step, sizes[i]))
+            steps[i] = step;
         return steps;
     }
 

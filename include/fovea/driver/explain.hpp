@@ -7,8 +7,8 @@
 #include <fovea/plan/architecture.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/tile.hpp>
+#include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>
-#include <fovea/spec/projected_shapes.hpp>
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/shapes.hpp>
 #include <fovea/spec/well_formed.hpp>
@@ -88,7 +88,7 @@ std::string explain_on(A const& a, operand_shapes const& n) {
 /// What is complete can be explained; what lacks a part is said to.
 template <class Arch, class A, class Q, class K, class V>
 std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
-    auto const shapes = projected_shapes(a, q.extents, k.extents, v.extents);
+    auto const shapes = check_explained(a, q, k, v);
     if constexpr (is_recurrent<A>)
         return explain_state<compute_type<Q, element_of_rows<K>, element_of_rows<V>>, Arch>(a, shapes);
     else {
@@ -104,7 +104,7 @@ std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
 ///
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
 ///
-/// Errors: shape_error as attend would throw it.
+/// Errors: shape_error or graph_error as attend would throw them for these operands.
 template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value>
 std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {
     if constexpr (!detail::is_well_formed_call<A, float>()) return {};

@@ -60,7 +60,7 @@ private:
     void run_panel(room& all, index_t first) const {
         index_t const inputs = inputs_of(map_), columns = std::min(tile::panel, outputs_of(map_) - first);
         T bias[tile::panel] = {};
-        for (index_t c = 0; c < columns && has_bias(map_); ++c) bias[c] = static_cast<T>(map_.bias(first + c));
+        for (index_t c = 0; c < columns && has_bias(map_); ++c) bias[c] = static_cast<T>((*map_.bias)(first + c));
         for (index_t i = 0; i < std::max<index_t>(inputs, 1); i += block) {
             index_t const count = std::min(block, inputs - i);
             pack(all.panel, first, columns, i, count);

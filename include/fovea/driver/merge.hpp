@@ -6,9 +6,9 @@
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/kernel/lookup.hpp>
-#include <fovea/spec/apart.hpp>
 #include <fovea/spec/check_call.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -69,6 +69,28 @@ void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, inde
     if (to.lse.data) to.lse(b, h, n) = rounded_to<Lse>(sum == 0 ? none : greatest + std::log(sum));
 }
 
+/// Errors: shape_error where an array cannot be, or one that is written shares an element with another, unless the
+/// result is one of the parts or its lse that of one.
+template <bool HasLse, class... Parts, class Out, class Lse, std::size_t... I>
+void check_merged_memory(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, std::index_sequence<I...>) {
+    using detail::memory_region;
+    constexpr int result_twin = 1, lse_twin = 2;
+    auto const with_twin = [](memory_region region, int twin) {
+        region.twin = twin;
+        return region;
+    };
+    std::array<memory_region, HasLse ? 2 : 1> written{with_twin(detail::region_of(to.result, "result"), result_twin)};
+    if constexpr (HasLse) written[1] = with_twin(detail::region_of(to.lse, "lse"), lse_twin);
+    std::array<std::array<char, 12>, sizeof...(I)> numbers{};
+    (static_cast<void>(std::snprintf(numbers[I].data(), numbers[I].size(), "%d", static_cast<int>(I + 1))), ...);
+    std::array<memory_region, 2 * sizeof...(I)> const read{
+        with_twin(detail::region_of(std::get<I>(parts).result, "part ", numbers[I].data()), result_twin)...,
+        with_twin(detail::region_of(std::get<I>(parts).lse, "lse of part ", numbers[I].data()), lse_twin)...};
+    for (auto const& region : written) detail::require_sound(region);
+    for (auto const& region : read) detail::require_sound(region);
+    detail::check_written(written, [&](auto const& visit) { std::for_each(read.begin(), read.end(), visit); });
+}
+
 /// (result, lse, result, lse, ..., result, lse), the last pair the one that is written; its lse may be left out.
 template <class Arch, class Executor, class... Views, std::size_t... I>
 void merge(Executor const& executor, std::tuple<Views...> const& views, std::index_sequence<I...>) {
@@ -94,22 +116,16 @@ void merge(Executor const& executor, std::tuple<Views...> const& views, std::ind
         if (result.extents != out.extents)
             throw shape_error("part " + std::to_string(I + 1) + " is " + to_text(result.extents) + ", the result is "
                               + to_text(out.extents));
-        auto const named = [](char const* before, char const* behind) {
+        auto const subject = [] {
             std::array<char, 40> text{};
-            std::snprintf(text.data(), text.size(), "%spart %d%s", before, static_cast<int>(I + 1), behind);
+            std::snprintf(text.data(), text.size(), "lse of part %d is", static_cast<int>(I + 1));
             return text;
         };
-        auto const lse = rows_of_call(named("lse of ", " is").data(), std::get<2 * I + 1>(views), shapes);
-        detail::require_same_or_apart(to.result, "result", result, named("", "").data());
-        detail::require_same_or_apart(to.result, "result", lse, named("lse of ", "").data());
-        detail::require_same_or_apart(to.lse, "lse", result, named("", "").data());
-        detail::require_same_or_apart(to.lse, "lse", lse, named("lse of ", "").data());
+        auto const lse = rows_of_call(subject().data(), std::get<2 * I + 1>(views), shapes);
         return part<std::remove_pointer_t<decltype(result.data)>, std::remove_pointer_t<decltype(lse.data)>>{result,
                                                                                                              lse};
     }()...);
-    detail::require_distinct_elements(to.result, "result");
-    detail::require_distinct_elements(to.lse, "lse");
-    detail::require_apart(to.lse, "lse", to.result, "result");
+    check_merged_memory<has_lse>(all, to, std::index_sequence<I...>{});
     using T =
         compute_type<out_element, typename std::tuple_element_t<I, std::remove_const_t<decltype(all)>>::element...>;
     constexpr bool writable =

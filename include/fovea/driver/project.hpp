@@ -87,8 +87,9 @@ template <class MapA, class MapB, class A, class B>
 bool same_projection(MapA const& a, MapB const& b, view<A, 4> const& x, view<B, 4> const& y) {
     if constexpr (linear_map<MapA> && std::is_same_v<MapA, MapB> && std::is_same_v<A, B>)
         return a.matrix.data == b.matrix.data && a.matrix.strides == b.matrix.strides
-            && a.matrix.extents == b.matrix.extents && a.bias.data == b.bias.data && x.data == y.data
-            && x.strides == y.strides && x.extents == y.extents;
+            && a.matrix.extents == b.matrix.extents && has_bias(a) == has_bias(b)
+            && (!has_bias(a) || a.bias->data == b.bias->data) && x.data == y.data && x.strides == y.strides
+            && x.extents == y.extents;
     else return false;
 }
 

@@ -29,6 +29,7 @@ struct l2_normalized_t {
         T const factor = 1 / (length < least ? least : length);
         row.map([factor](auto x) __attribute__((always_inline)) { return x * factor; });
     }
+    static constexpr void memory(auto const&) {}
     static std::string text() { return "l2_normalized"; }
 };
 inline constexpr l2_normalized_t l2_normalized{};

@@ -3,6 +3,7 @@
 
 #include <fovea/core/view.hpp>
 
+#include <optional>
 #include <string>
 
 namespace fovea {
@@ -36,12 +37,17 @@ struct linear_t {
     using value_type = T;
     static constexpr bool is_transposed = Transposed;
     view<T const, 2> matrix;
-    view<T const, 1> bias{};
+    std::optional<view<T const, 1>> bias{};
 
     constexpr index_t inputs() const { return matrix.extent(Transposed ? 1 : 0); }
     constexpr index_t outputs() const { return matrix.extent(Transposed ? 0 : 1); }
-    constexpr bool has_bias() const { return bias.data != nullptr; }
+    constexpr bool has_bias() const { return bias.has_value(); }
     constexpr index_t features(index_t) const { return outputs(); }
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        visit(matrix, "the matrix for ");
+        if (bias) visit(*bias, "the bias added to ");
+    }
     std::string text() const {
         return "linear(" + std::to_string(inputs()) + " -> " + std::to_string(outputs())
              + (has_bias() ? ", bias)" : ")");
@@ -49,11 +55,19 @@ struct linear_t {
 };
 
 template <class T>
-constexpr linear_t<std::remove_const_t<T>> linear(view<T, 2> matrix, view<std::type_identity_t<T> const, 1> bias = {}) {
+constexpr linear_t<std::remove_const_t<T>> linear(view<T, 2> matrix) {
+    return {matrix};
+}
+template <class T>
+constexpr linear_t<std::remove_const_t<T>> linear(view<T, 2> matrix, view<std::type_identity_t<T> const, 1> bias) {
     return {matrix, bias};
 }
 template <class T>
-constexpr linear_t<T, true> linear(transposed_t<T> matrix, view<std::type_identity_t<T> const, 1> bias = {}) {
+constexpr linear_t<T, true> linear(transposed_t<T> matrix) {
+    return {matrix.stored};
+}
+template <class T>
+constexpr linear_t<T, true> linear(transposed_t<T> matrix, view<std::type_identity_t<T> const, 1> bias) {
     return {matrix.stored, bias};
 }
 template <class Owner>

@@ -5,6 +5,7 @@
 #include <fovea/spec/headwise.hpp>
 
 #include <cmath>
+#include <optional>
 #include <string>
 
 namespace fovea {
@@ -21,7 +22,7 @@ namespace fovea {
 template <class T = float>
 struct rms_normalized_t {
     using head_map_tag = void;
-    view<T const, 2> gain{};  // (head, feature), (1, feature)
+    std::optional<view<T const, 2>> gain{};  // (head, feature), (1, feature)
     double eps = 1e-6;
 
     constexpr rms_normalized_t operator()(double e) const { return {gain, e}; }
@@ -36,20 +37,25 @@ struct rms_normalized_t {
         using value = typename Row::value_type;
         value const squares = row.sum([](auto x) __attribute__((always_inline)) { return x * x; });
         value const factor = 1 / std::sqrt(squares / static_cast<value>(row.size()) + static_cast<value>(eps));
-        if (gain.data == nullptr) row.map([factor](auto x) __attribute__((always_inline)) { return x * factor; });
+        if (!gain) row.map([factor](auto x) __attribute__((always_inline)) { return x * factor; });
         else
             row.map([factor](auto x, auto g) __attribute__((always_inline)) { return x * factor * g; },
-                    gain.place(gain.extent(0) == 1 ? index_t{0} : at.head, index_t{0}));
+                    gain->place(gain->extent(0) == 1 ? index_t{0} : at.head, index_t{0}));
+    }
+
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        if (gain) visit(*gain, "the gain of rms_normalized on ");
     }
 
     /// `rows` is (batch, head, position, feature).
     void check(extents_t<4> const& rows, char const* argument) const {
-        if (gain.data != nullptr && (gain.extent(1) != rows[3] || (gain.extent(0) != 1 && gain.extent(0) != rows[1])))
-            throw shape_error("rms_normalized on " + std::string(argument) + ": the gain is " + to_text(gain.extents)
+        if (gain && (gain->extent(1) != rows[3] || (gain->extent(0) != 1 && gain->extent(0) != rows[1])))
+            throw shape_error("rms_normalized on " + std::string(argument) + ": the gain is " + to_text(gain->extents)
                               + ", (head, feature) is (" + std::to_string(rows[1]) + ", " + std::to_string(rows[3])
                               + ")");
     }
-    std::string text() const { return gain.data == nullptr ? "rms_normalized" : "rms_normalized(gain)"; }
+    std::string text() const { return gain ? "rms_normalized(gain)" : "rms_normalized"; }
 };
 inline constexpr rms_normalized_t<> rms_normalized{};
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -29,7 +30,7 @@ struct rotary_t {
     index_t turned = 0;  // 0: all features
     double theta = 10000, stretch = 1, ntk = 1;
     bool neighbors = false;
-    view<Frequency const, 1> given{};  // (r / 2)
+    std::optional<view<Frequency const, 1>> given{};  // (r / 2)
     row_positions<Index> place{};
 
     constexpr rotary_t interleaved() const { return {turned, theta, stretch, ntk, true, given, place}; }
@@ -74,7 +75,7 @@ struct rotary_t {
         for (index_t first = 0, half = size(of_head) / 2; first < half; first += run) {
             index_t const count = std::min(run, half - first);
             for (index_t i = 0; i < count; ++i, power *= ratio)
-                angles[i] = p * (given.data ? static_cast<exact>(given(first + i)) : power);
+                angles[i] = p * (given ? static_cast<exact>((*given)(first + i)) : power);
             write_directions(angles, count, numbers + first, numbers + half + first);
         }
     }
@@ -89,6 +90,12 @@ struct rotary_t {
         else row.map_halves(half, turn, numbers, numbers + half);
     }
 
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        if (given) visit(*given, "the frequencies of rotary on ");
+        place.memory(visit);
+    }
+
     /// `rows` is (batch, head, position, feature).
     [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* argument) const {
         auto const n = size(rows[3]);
@@ -96,8 +103,8 @@ struct rotary_t {
         if (n % 2 != 0 || n <= 0 || n > rows[3])
             throw shape_error(subject() + std::to_string(n) + " features cannot be turned in pairs, a head has "
                               + std::to_string(rows[3]));
-        if (given.data && given.extent(0) != n / 2)
-            throw shape_error(subject() + "there are " + std::to_string(given.extent(0)) + " frequencies for "
+        if (given && given->extent(0) != n / 2)
+            throw shape_error(subject() + "there are " + std::to_string(given->extent(0)) + " frequencies for "
                               + std::to_string(n / 2) + " pairs");
         place.check(rows, "rotary", argument);
     }

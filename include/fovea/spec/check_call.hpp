@@ -4,12 +4,14 @@
 
 #include <fovea/core/config.hpp>
 #include <fovea/spec/check_state.hpp>
+#include <fovea/spec/memory.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/table_bounds.hpp>
 #include <fovea/spec/well_formed.hpp>
 
+#include <array>
 #include <string>
 
 namespace fovea {
@@ -21,38 +23,92 @@ struct call_shapes {
 };
 
 namespace detail {
-template <class T, int Rank>
-void require_distinct_elements(view<T, Rank> const& written, char const* name) {
-    for (int axis = 0; axis < Rank; ++axis)
-        if (written.size() > 0 && written.extent(axis) > 1 && written.stride(axis) == 0)
-            throw shape_error(std::string(name) + " has stride 0 along axis " + std::to_string(axis)
-                              + ": its elements would be written twice");
+/// Two states of one call may be one array: the new one takes the place of the old.
+inline constexpr int state_twin = 1;
+
+template <class Asked>
+inline constexpr bool is_only_read = gives_past_state<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>;
+
+template <class Asked>
+FOVEA_INLINE memory_region region_of_output(Asked const& asked, operand_shapes const& shapes) {
+    auto const bound = asked.bind(shapes);
+    auto region = region_of(bound.target, asked.name.data());
+    if constexpr (concerns_state<decltype(bound)>) region.twin = state_twin;
+    return region;
 }
 
-/// What may not overlap a view that is written: the operands, and what is written beside it.
-template <class Written, int Rank, class... Rows>
-void require_apart_from_operands(view<Written, Rank> const& written, char const* name, Rows const&... operands) {
-    char const* names[] = {"query", "key", "value"};
-    int i = 0;
-    auto const apart = [&](auto const& rows, char const* other) {
-        if constexpr (is_paged<std::remove_cvref_t<decltype(rows)>>) require_apart(written, name, rows.pages, other);
-        else require_apart(written, name, rows, other);
+/// Errors: shape_error where an array that a call reads cannot be.
+template <attention_spec A, class Q, class KeyRows, class ValueRows>
+FOVEA_INLINE void check_memory_read(A const& a, view<Q, 4> const& query, KeyRows const& key, ValueRows const& value) {
+    for_each_array_read(a, query, key, value, [](memory_region const& region) { require_sound(region); });
+}
+
+/// Errors: shape_error where an array that a call writes cannot be, or shares an element with anything else that the
+/// call uses. `also_read` passes its argument what is read beside the operands and the specification's arrays.
+template <attention_spec A, class Q, class KeyRows, class ValueRows, class Out, class AlsoRead, class... Extra>
+FOVEA_INLINE void check_memory_written(A const& a, operand_shapes const& shapes, view<Q, 4> const& query,
+                                       KeyRows const& key, ValueRows const& value, view<Out, 4> const& result,
+                                       AlsoRead const& also_read, Extra const&... extra) {
+    constexpr std::size_t count = (std::size_t{1} + ... + std::size_t{is_only_read<Extra> ? 0 : 1});
+    std::array<memory_region, count> written{region_of(result, "result")};
+    [[maybe_unused]] std::size_t next = 1;
+    [[maybe_unused]] auto const add = [&](auto const& asked) {
+        if constexpr (!is_only_read<std::remove_cvref_t<decltype(asked)>>)
+            written[next++] = region_of_output(asked, shapes);
     };
-    (apart(operands, names[i++]), ...);
+    (add(extra), ...);
+    for (auto const& region : written) require_sound(region);
+    check_written(written, [&](auto const& visit) {
+        for_each_array_read(a, query, key, value, visit);
+        also_read(visit);
+        [[maybe_unused]] auto const read = [&](auto const& asked) {
+            if constexpr (is_only_read<std::remove_cvref_t<decltype(asked)>>) {
+                auto const region = region_of_output(asked, shapes);
+                require_sound(region);
+                visit(region);
+            }
+        };
+        (read(extra), ...);
+    });
 }
-
-/// Rows that can be read: a view that is sound, or pages that their table finds.
-template <class Rows>
-void require_readable(Rows const& rows, char const* name) {
-    if constexpr (is_paged<Rows>) {
-        require_sound(rows.pages, name);
-        rows.check(name);
-    } else {
-        require_sound(rows, name);
-    }
-}
-
 }  // namespace detail
+
+/// check_operands_of: the extents of the operands of a call as its score sees them, with every check of what the call
+/// reads; its arrays are sound.
+///
+/// Errors: shape_error naming the argument, what it has and what was needed; graph_error for a mask that lists keys.
+template <attention_spec A, class Q, class KeyRows, class ValueRows>
+FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& query, KeyRows const& key,
+                                              ValueRows const& value) {
+    [[maybe_unused]] auto const check_pages = [](auto const& rows, char const* name) {
+        if constexpr (is_paged<std::remove_cvref_t<decltype(rows)>>) rows.check(name);
+    };
+    check_pages(key, "key");
+    check_pages(value, "value");
+    auto const shapes = projected_shapes(a, query.extents, key.extents, value.extents);
+    check_summed_tables(a.score.expression(), shapes.query[3], shapes.key[3]);
+    if constexpr (enumerating_mask<decltype(a.mask)>) a.mask.neighbor_list().check(shapes.queries(), shapes.keys());
+    check_tables(a, shapes);
+    check_recurrence(a, shapes);
+    return shapes;
+}
+
+/// check_extents: the extents of a call whose arrays are sound, with every check but those of what it writes in memory.
+template <attention_spec A, class Q, class KeyRows, class ValueRows, class Out, extra_output... Extra>
+FOVEA_INLINE call_shapes check_extents(A const& a, view<Q, 4> const& query, KeyRows const& key, ValueRows const& value,
+                                       view<Out, 4> const& result, Extra const&... extra) {
+    call_shapes shapes{check_operands_of(a, query, key, value), {}};
+    shapes.result = result_shape(a, shapes.operands, query.extents);
+    if (result.extents != shapes.result)
+        throw shape_error("result is " + to_text(result.extents) + ", (batch, head, position, feature) of the call is "
+                          + to_text(shapes.result));
+    [[maybe_unused]] auto const check = [&](auto const& asked) {
+        auto const bound = asked.bind(shapes.operands);
+        if constexpr (concerns_state<decltype(bound)>) check_state(a, shapes.operands, bound);
+    };
+    (check(extra), ...);
+    return shapes;
+}
 
 /// check_call: the extents of a call on (batch, head, position, feature) views of the sources and the result.
 ///
@@ -64,40 +120,20 @@ FOVEA_INLINE auto check_call(A const& a, view<Q, 4> const& query, KeyRows const&
     if constexpr (!detail::is_well_formed_call<A, Out, Extra...>()) {
         return ill_formed{};
     } else {
-        detail::require_sound(query, "query");
-        detail::require_readable(key, "key");
-        detail::require_readable(value, "value");
-        detail::require_sound(result, "result");
-        call_shapes shapes;
-        auto& operands = shapes.operands;
-        operands = projected_shapes(a, query.extents, key.extents, value.extents);
-        check_summed_tables(a.score.expression(), operands.query[3], operands.key[3]);
-        if constexpr (enumerating_mask<decltype(a.mask)>)
-            a.mask.neighbor_list().check(operands.queries(), operands.keys());
-        check_tables(a, operands);
-
-        shapes.result = result_shape(a, operands, query.extents);
-        if (result.extents != shapes.result)
-            throw shape_error("result is " + to_text(result.extents)
-                              + ", (batch, head, position, feature) of the call is " + to_text(shapes.result));
-        detail::require_distinct_elements(result, "result");
-        detail::require_apart_from_operands(result, "result", query, key, value);
-
-        auto const check = [&](auto const& asked) {
-            auto const bound = asked.bind(operands);
-            if constexpr (concerns_state<decltype(bound)>) check_state(a, operands, bound, result);
-            if constexpr (gives_past_state<decltype(bound)>) return;
-            auto const& target = bound.target;
-            char const* const name = asked.name.data();
-            detail::require_sound(target, name);
-            detail::require_distinct_elements(target, name);
-            detail::require_apart_from_operands(target, name, query, key, value);
-            detail::require_apart(target, name, result, "result");
-        };
-        (check(extra), ...);
-        check_recurrence(a, operands, extra.bind(operands)...);
+        detail::check_memory_read(a, query, key, value);
+        detail::require_sound(detail::region_of(result, "result"));
+        auto const shapes = check_extents(a, query, key, value, result, extra...);
+        detail::check_memory_written(a, shapes.operands, query, key, value, result, [](auto const&) {}, extra...);
         return shapes;
     }
+}
+
+/// check_explained: the extents of the operands of a call, as check_call finds them, for a call without a result.
+template <attention_spec A, class Q, class KeyRows, class ValueRows>
+FOVEA_INLINE operand_shapes check_explained(A const& a, view<Q, 4> const& query, KeyRows const& key,
+                                            ValueRows const& value) {
+    detail::check_memory_read(a, query, key, value);
+    return check_operands_of(a, query, key, value);
 }
 
 }  // namespace fovea

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fovea/core/config.hpp>
-#include <fovea/spec/apart.hpp>
 #include <fovea/spec/recurrence.hpp>
 
 #include <string>
@@ -17,21 +16,19 @@ constexpr extents_t<4> state_extents(A const&, operand_shapes const& shapes) {
 }
 
 /// Errors: shape_error when a state that is given or asked for does not fit.
-template <attention_spec A, class Bound, class Out>
-FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, Bound const& bound,
-                              view<Out, 4> const& result) {
+template <attention_spec A, class Bound>
+FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, Bound const& bound) {
     auto const needed = state_extents(a, shapes);
     char const* const name = gives_past_state<Bound> ? "past_state" : "present_state";
     if (bound.target.extents != needed)
         throw shape_error(std::string(name) + " is " + to_text(bound.target.extents)
                           + ", (batch, head, feature of key, feature of value)"
                           + (divides_by_sum<A> ? " and the sum of the keys" : "") + " is " + to_text(needed));
-    if constexpr (gives_past_state<Bound>) detail::require_apart(result, "result", bound.target, name);
 }
 
 /// Errors: shape_error when a gate or a rate does not fit, or queries and keys do not go side by side.
-template <attention_spec A, class... Bound>
-FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes, Bound const&... bound) {
+template <attention_spec A>
+FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes) {
     if constexpr (is_recurrent<A>) {
         auto const aggregate = core_of(a.aggregate);
         if (is_causal_attention<A> && shapes.queries() != shapes.keys())
@@ -40,16 +37,6 @@ FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes, Bou
                               + std::to_string(shapes.keys()));
         if constexpr (decltype(aggregate)::gated) aggregate.gate.decay.check(shapes.key, true, "gated");
         if constexpr (decltype(aggregate)::corrected) aggregate.correction.rate.check(shapes.key, false, "delta");
-        [[maybe_unused]] auto const against = [&](auto const& present) {
-            if constexpr (takes_present_state<std::remove_cvref_t<decltype(present)>>)
-                (
-                    [&](auto const& past) {
-                        if constexpr (gives_past_state<std::remove_cvref_t<decltype(past)>>)
-                            detail::require_same_or_apart(present.target, "present_state", past.target, "past_state");
-                    }(bound),
-                    ...);
-        };
-        (against(bound), ...);
     }
 }
 

@@ -141,7 +141,7 @@ concept row_map = requires(M const& m) {
 template <class M>
 concept linear_map = row_map<M> && requires(M const& m) {
     m.matrix(0, 0);
-    m.bias(0);
+    (*m.bias)(0);
     { M::is_transposed } -> std::convertible_to<bool>;
 };
 

@@ -15,6 +15,7 @@ struct sequence_place {
     index_t number = 0, sequences = 0;
     index_t first_query = 0, queries = 0;
     index_t first_key = 0, keys = 0;
+    index_t all_queries = 0, all_keys = 0;  // of all sequences together
 };
 
 namespace detail {
@@ -83,6 +84,10 @@ struct numbered_head_map {
         at.batch = number;
         map.apply(row, at, numbers...);
     }
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        if constexpr (!std::is_empty_v<Map>) map.memory(visit);
+    }
     [[gnu::always_inline]] void check(extents_t<4> rows, char const* argument) const {
         rows[0] = sequences;
         if constexpr (requires { map.check(rows, argument); }) map.check(rows, argument);
@@ -149,8 +154,10 @@ constexpr auto aggregate_of_sequence(Aggregate a, sequence_place const& at) {
         return finished<std::remove_const_t<decltype(first)>, std::remove_const_t<decltype(second)>>{first, second};
     } else {
         if constexpr (recurrent_aggregator<Aggregate>) {
-            if constexpr (Aggregate::gated) a.gate.decay = a.gate.decay.part(at.first_key, at.keys);
-            if constexpr (Aggregate::corrected) a.correction.rate = a.correction.rate.part(at.first_key, at.keys);
+            if constexpr (Aggregate::gated)
+                a.gate.decay = a.gate.decay.part(at.first_key, at.keys, at.all_keys, "gated");
+            if constexpr (Aggregate::corrected)
+                a.correction.rate = a.correction.rate.part(at.first_key, at.keys, at.all_keys, "delta");
         }
         return a;
     }

@@ -88,7 +88,12 @@ struct lse_output {
     }
 
     /// The same for one sequence of a ragged batch.
+    ///
+    /// Errors: shape_error where there is not one number for each query of all sequences.
     lse_output of_sequence(auto const& at) const {
+        if (target.extent(Rank - 1) != at.all_queries)
+            throw shape_error("lse is " + to_text(target.extents) + ", the sequences have "
+                              + std::to_string(at.all_queries) + " queries together");
         auto rows = target;
         rows.data += at.first_query;
         rows.extents[Rank - 1] = at.queries;

@@ -38,20 +38,19 @@ constexpr index_t outputs_of(M const& map) {
 }
 template <linear_map M>
 constexpr bool has_bias(M const& map) {
-    return map.bias.data != nullptr;
+    return map.bias.has_value();
 }
 
 /// Errors: shape_error when `features` features do not fit a row map; `argument` names what has them.
 template <row_map M>
 void check_row_map(M const& map, index_t features, char const* argument) {
     if constexpr (linear_map<M>) {
-        detail::require_sound(map.matrix, "the matrix for ", argument);
         if (features != inputs_of(map))
             throw shape_error(std::string(argument) + " has " + std::to_string(features)
                               + " features, the matrix it is multiplied by takes " + std::to_string(inputs_of(map)));
-        if (has_bias(map) && map.bias.extent(0) != outputs_of(map))
+        if (has_bias(map) && map.bias->extent(0) != outputs_of(map))
             throw shape_error(std::string("the bias added to ") + argument + " has "
-                              + std::to_string(map.bias.extent(0)) + " elements, the matrix gives "
+                              + std::to_string(map.bias->extent(0)) + " elements, the matrix gives "
                               + std::to_string(outputs_of(map)) + " features");
     }
 }

@@ -29,7 +29,16 @@ struct ragged_t {
                 at(query_offsets, 0),
                 at(query_offsets, 1) - at(query_offsets, 0),
                 at(key_offsets, 0),
-                at(key_offsets, 1) - at(key_offsets, 0)};
+                at(key_offsets, 1) - at(key_offsets, 0),
+                at(query_offsets, sequences() - i),
+                at(key_offsets, sequences() - i)};
+    }
+
+    /// The arrays that are read: visit(region).
+    template <class Visit>
+    void memory(Visit const& visit) const {
+        visit(detail::region_of(query_offsets, "the query offsets of ragged"));
+        visit(detail::region_of(key_offsets, "the key offsets of ragged"));
     }
 
     /// Errors: shape_error when the offsets do not go from 0 to the number of packed positions.
@@ -127,6 +136,9 @@ FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4
     if constexpr (!is_well_formed_call<A, Out, Extra...>()) {
         return false;
     } else {
+        check_memory_read(a, q, k, v);
+        all.memory([](memory_region const& region) { require_sound(region); });
+        require_sound(region_of(out, "result"));
         all.check(q.extent(2), k.extent(2));
         for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
                                            std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
@@ -135,13 +147,19 @@ FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4
                                   + " batch elements; sequences of a ragged call lie one behind the other, in one");
         if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "positions", "key");
         if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "positions", "query");
-        require_apart_from_operands(out, "result", q, k, v);
+        if (all.sequences() == 0) return true;
+        call_shapes shapes;
         for (index_t i = 0; i < all.sequences(); ++i) {
             auto const at = all[i];
-            check_call(of_sequence(a, at), rows_of_sequence(q, at.first_query, at.queries),
-                       rows_of_sequence(k, at.first_key, at.keys), rows_of_sequence(v, at.first_key, at.keys),
-                       rows_of_sequence(out, at.first_query, at.queries), output_of_sequence(extra, at)...);
+            shapes =
+                check_extents(of_sequence(a, at), rows_of_sequence(q, at.first_query, at.queries),
+                              rows_of_sequence(k, at.first_key, at.keys), rows_of_sequence(v, at.first_key, at.keys),
+                              rows_of_sequence(out, at.first_query, at.queries), output_of_sequence(extra, at)...);
         }
+        auto& whole = shapes.operands;
+        whole.query[2] = q.extent(2);
+        whole.key[2] = whole.value[2] = k.extent(2);
+        check_memory_written(a, whole, q, k, v, out, [&](auto const& visit) { all.memory(visit); }, extra...);
         return true;
     }
 }

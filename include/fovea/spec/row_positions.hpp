@@ -4,6 +4,7 @@
 #include <fovea/core/view.hpp>
 #include <fovea/spec/feature_row.hpp>
 
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -14,33 +15,38 @@ namespace fovea {
 template <class Index = index_t>
 struct row_positions {
     index_t first = 0;
-    view<Index const, 1> first_of{};  // (batch)
-    view<Index const, 2> table{};     // (batch, position), (1, position)
+    std::optional<view<Index const, 1>> first_of{};  // (batch)
+    std::optional<view<Index const, 2>> table{};     // (batch, position), (1, position)
 
     constexpr index_t operator()(head_place const& at) const {
-        auto const batch = table.extent(0) == 1 ? index_t{0} : at.batch;
-        index_t const row = table.data ? static_cast<index_t>(table(batch, at.position)) : at.position;
-        return row + first + (first_of.data ? static_cast<index_t>(first_of(at.batch)) : 0);
+        index_t row = at.position;
+        if (table) row = static_cast<index_t>((*table)(table->extent(0) == 1 ? index_t{0} : at.batch, at.position));
+        return row + first + (first_of ? static_cast<index_t>((*first_of)(at.batch)) : 0);
     }
 
     /// The same with tables of another type, as long as there are none.
     template <class I>
     constexpr row_positions<I> in() const {
         if constexpr (std::is_same_v<I, Index>) return *this;
-        else if (!first_of.data && !table.data) return {first, {}, {}};
+        else if (!first_of && !table) return {first};
         else throw shape_error("two tables of positions have elements of different types");
+    }
+
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        if (first_of) visit(*first_of, "the first positions for ");
+        if (table) visit(*table, "the positions of ");
     }
 
     /// Errors: shape_error when a table does not fit rows of (batch, head, position, feature); `word` and `argument`
     /// name what has it.
     [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* word, char const* argument) const {
         auto const subject = [&] { return std::string(word) + " on " + argument + ": "; };
-        if (first_of.data && first_of.extent(0) != rows[0])
-            throw shape_error(subject() + "there are " + std::to_string(first_of.extent(0))
+        if (first_of && first_of->extent(0) != rows[0])
+            throw shape_error(subject() + "there are " + std::to_string(first_of->extent(0))
                               + " first positions for a batch of " + std::to_string(rows[0]));
-        bool const fits = table.extent(1) == rows[2] && (table.extent(0) == 1 || table.extent(0) == rows[0]);
-        if (table.data && !fits)
-            throw shape_error(subject() + "positions are " + to_text(table.extents) + ", (batch, position) is "
+        if (table && (table->extent(1) != rows[2] || (table->extent(0) != 1 && table->extent(0) != rows[0])))
+            throw shape_error(subject() + "positions are " + to_text(table->extents) + ", (batch, position) is "
                               + to_text(extents_t<2>{rows[0], rows[2]}));
     }
 };

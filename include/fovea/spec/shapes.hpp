@@ -7,7 +7,6 @@
 #include <fovea/expr/analyze.hpp>
 #include <fovea/spec/attention.hpp>
 
-#include <cstdint>
 #include <string>
 
 namespace fovea {
@@ -56,31 +55,6 @@ inline void require_equal(index_t has, index_t needs, char const* argument, char
                           + std::to_string(needs));
 }
 
-/// Errors: shape_error for extents below zero, for elements without a place, and for sizes that memory cannot have.
-/// `name` and `owner` begin the sentence.
-template <class T, int Rank>
-void require_sound(view<T, Rank> const& v, char const* name, char const* owner = "") {
-    auto const subject = [&] { return std::string(name) + owner; };
-    index_t reach = sizeof(T);
-    bool too_far = false, empty = false;
-    for (int axis = 0; axis < Rank; ++axis) {
-        if (v.extent(axis) < 0)
-            throw shape_error(subject() + " has extent " + std::to_string(v.extent(axis)) + " along axis "
-                              + std::to_string(axis) + ": it must be 0 or more");
-        empty = empty || v.extent(axis) == 0;
-        index_t side = 0;
-        too_far = too_far || __builtin_mul_overflow(v.extent(axis) - 1, v.stride(axis), &side)
-               || __builtin_mul_overflow(side, static_cast<index_t>(sizeof(T)), &side)
-               || __builtin_add_overflow(reach, side < 0 ? -side : side, &reach);
-    }
-    if (empty) return;
-    if (too_far)
-        throw shape_error(subject() + " is " + to_text(v.extents) + " with strides " + to_text(v.strides)
-                          + ": no memory reaches so far");
-    if (v.data == nullptr)
-        throw shape_error(subject() + " is " + to_text(v.extents) + " and its data is a null pointer");
-}
-
 /// True where some sum compares query and key feature by feature.
 template <class E>
 inline constexpr bool compares_features = false;
@@ -88,29 +62,6 @@ template <class Operation, class... Children>
 inline constexpr bool compares_features<node<Operation, Children...>> = (compares_features<Children> || ...);
 template <class Body>
 inline constexpr bool compares_features<node<operations::sum, Body>> = uses<Body, q_t> && uses<Body, k_t>;
-
-/// The addresses that a view can touch.
-template <class T, int Rank>
-std::pair<std::uintptr_t, std::uintptr_t> address_range(view<T, Rank> const& v) {
-    index_t low = 0, high = 0;
-    for (std::size_t i = 0; i < std::size_t{Rank}; ++i) {
-        if (v.extents[i] == 0) return {0, 0};
-        auto const reach = (v.extents[i] - 1) * v.strides[i];
-        (reach < 0 ? low : high) += reach;
-    }
-    auto const base = reinterpret_cast<std::uintptr_t>(v.data);
-    auto const bytes = [](index_t n) { return static_cast<std::uintptr_t>(n) * sizeof(T); };
-    return {base + bytes(low), base + bytes(high + 1)};
-}
-
-template <class A, int RankA, class B, int RankB>
-void require_apart(view<A, RankA> const& written, char const* name, view<B, RankB> const& read, char const* other) {
-    auto const [a, a_end] = address_range(written);
-    auto const [b, b_end] = address_range(read);
-    if (a < b_end && b < a_end)
-        throw shape_error(std::string(name) + " overlaps " + other
-                          + " in memory: it would be overwritten while it is read");
-}
 }  // namespace detail
 
 /// Checks that the operands of one attention fit one another; the extents are (batch, head, position, feature).

@@ -3,6 +3,7 @@
 
 #include <fovea/core/as_view.hpp>
 
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -15,39 +16,49 @@ namespace fovea {
 template <class T>
 struct step_table {
     T number{};
-    view<T const, 4> table{};
+    std::optional<view<T const, 4>> table{};  // where there is one for each step
 
     constexpr step_table() = default;
     constexpr explicit step_table(T x) : number(x) {}
     template <class Element, int Rank>
     constexpr explicit step_table(view<Element, Rank> const& v) : table(as_steps(v)) {
         for (std::size_t axis = 0; axis < 3; ++axis)
-            if (table.extents[axis] == 1) table.strides[axis] = 0;
+            if (table->extents[axis] == 1) table->strides[axis] = 0;
     }
 
-    constexpr index_t features() const { return table.data ? table.extent(3) : 1; }
+    constexpr index_t features() const { return table ? table->extent(3) : 1; }
     constexpr T const* row(index_t batch, index_t head, index_t position) const {
-        return table.data ? table.place(batch, head, position, index_t{0}) : &number;
+        return table ? table->place(batch, head, position, index_t{0}) : &number;
     }
 
-    /// The steps first ... first + count - 1, where there is a number for each.
-    constexpr step_table part(index_t first, index_t count) const {
+    /// The steps first ... first + count - 1 of `all`, where there is a number for each.
+    ///
+    /// Errors: shape_error where there is another number of steps; `name` begins the sentence.
+    step_table part(index_t first, index_t count, index_t all, char const* name) const {
         step_table result = *this;
-        if (table.extent(2) > 1) {
-            result.table.data = table.place(index_t{0}, index_t{0}, first, index_t{0});
-            result.table.extents[2] = count;
-        }
+        if (!table || table->extent(2) == 1) return result;
+        if (table->extent(2) != all)
+            throw shape_error(std::string(name) + " is " + to_text(table->extents) + ", the sequences have "
+                              + std::to_string(all) + " keys together");
+        result.table->data = table->place(index_t{0}, index_t{0}, first, index_t{0});
+        result.table->extents[2] = count;
         return result;
+    }
+
+    /// The array that is read, if there is one: visit(array, what).
+    template <class Visit>
+    constexpr void memory(Visit const& visit, char const* what) const {
+        if (table) visit(*table, what);
     }
 
     /// Errors: shape_error when the view does not fit keys of (batch, head, position, feature).
     void check(extents_t<4> const& key, bool by_feature, char const* name) const {
-        if (!table.data) return;
+        if (!table) return;
         for (std::size_t axis = 0; axis < 4; ++axis) {
-            auto const has = table.extents[axis];
+            auto const has = table->extents[axis];
             bool const fits = has == 1 || (has == key[axis] && (axis < 3 || by_feature));
             if (!fits)
-                throw shape_error(std::string(name) + " is " + to_text(table.extents)
+                throw shape_error(std::string(name) + " is " + to_text(table->extents)
                                   + ", (batch, head, position, feature) of the keys is " + to_text(key)
                                   + (by_feature ? "" : ", and it has one number for each step"));
         }
