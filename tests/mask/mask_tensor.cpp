@@ -31,7 +31,7 @@ TEST_CASE("every axis may stand for all positions", "[mask]") {
     for (int axes = 0; axes < 16; ++axes) {
         extents_t<4> const extents{axes & 1 ? 1 : n.batches, axes & 2 ? 1 : n.heads, axes & 4 ? 1 : n.queries,
                                    axes & 8 ? 1 : n.keys};
-        auto const visible = random_mask(extents);
+        auto visible = random_mask(extents);
         auto const mask = mask_tensor(visible);
         testing::check_mask_laws(mask, n);
         testing::detail::for_each_pair(testing::detail::whole(n), [&](index_t b, index_t h, index_t i, index_t j) {

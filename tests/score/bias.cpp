@@ -12,6 +12,7 @@
 #include "score/rescoring.hpp"
 
 #include <limits>
+#include <utility>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -20,7 +21,7 @@ TEST_CASE("every axis of a bias may stand for all positions", "[score]") {
     testing::dice random(1);
     for (int axes = 0; axes < 16; ++axes) {
         extents_t<4> const extents{axes & 1 ? 1 : 2, axes & 2 ? 1 : 3, axes & 4 ? 1 : 19, axes & 8 ? 1 : 37};
-        auto const table = testing::random_tensor<float, 4>(random, extents);
+        auto table = testing::random_tensor<float, 4>(random, extents);  // of mutable elements, as a step makes it
         auto const query = testing::random_tensor<float, 4>(random, {2, 3, 19, 4}),
                    key = testing::random_tensor<float, 4>(random, {2, 3, 37, 4});
         tensor<float, 4> got({2, 3, 19, 4}), expected(got.extents);
@@ -30,7 +31,7 @@ TEST_CASE("every axis of a bias may stand for all positions", "[score]") {
         for (std::size_t i = 0; i < got.elements.size(); ++i)
             CHECK(got.elements[i] == Approx(expected.elements[i]).margin(1e-6));
         auto const at = [&](int axis, index_t x) { return extents[static_cast<std::size_t>(axis)] == 1 ? 0 : x; };
-        CHECK(rescored_to(bias(table), 2, 1, 2, 5, 6) == Approx(2 + table(at(0, 1), at(1, 2), at(2, 5), at(3, 6))));
+        CHECK(rescored_to(bias(std::as_const(table)), 2, 1, 2, 5, 6) == Approx(2 + table(at(0, 1), at(1, 2), at(2, 5), at(3, 6))));
     }
 }
 

@@ -217,8 +217,7 @@ template <class T, class Arch, class A, class B>
     requires(!(is_pack<A> && is_pack<B>) && !(is_index_pack<A> && is_index_pack<B>))
 FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     constexpr bool whole = (lane_indices<A> || std::integral<A>) && (lane_indices<B> || std::integral<B>);
-    constexpr bool any_lanes = lane_indices<A> || lane_indices<B>;
-    if constexpr (whole && any_lanes) return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
+    if constexpr (whole) return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
     else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));
 }
 

@@ -90,8 +90,7 @@ struct rotary_t {
         else row.map_halves(half, turn, numbers, numbers + half);
     }
 
-    template <class Visit>
-    constexpr void memory(Visit const& visit) const {
+    constexpr void memory(auto const& visit) const {
         if (given) visit(*given, "the frequencies of rotary on ");
         place.memory(visit);
     }

@@ -24,12 +24,18 @@ concept tells_memory =
     std::is_empty_v<Part> || requires(Part const& part) { part.memory([](auto const&, auto...) {}); };
 
 namespace detail {
-template <class Part, class Visit>
-FOVEA_INLINE void visit_part(Part const& part, Visit const& visit, char const* owner = "") {
+/// Said once for each part.
+template <class Part>
+inline constexpr bool told_memory = [] {
     static_assert(tells_memory<Part>,
                   "fovea: a map, gate or list of keys that keeps something says which arrays it reads: give it "
                   "memory(visit), empty where it keeps numbers only");
-    if constexpr (!std::is_empty_v<Part> && tells_memory<Part>)
+    return tells_memory<Part> && !std::is_empty_v<Part>;
+}();
+
+template <class Part, class Visit>
+FOVEA_INLINE void visit_part(Part const& part, Visit const& visit, char const* owner = "") {
+    if constexpr (told_memory<Part>)
         part.memory([&](auto const& array, char const* what) { visit(region_of(array, what, owner)); });
 }
 
