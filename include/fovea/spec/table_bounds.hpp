@@ -168,9 +168,8 @@ void check_index(view<T const, Rank> const& table, int axis, Index const& index,
 
 template <class E, class Readers>
 void check_reads(E const& e, Readers const& readers, read_pairs const& pairs) {
-    if constexpr (is_parameter<E> || !reads_a_table<E>) {
-        return;
-    } else if constexpr (is_node_of<at_operation, E>) {
+    if constexpr (is_parameter<E> || !reads_a_table<E>) return;
+    else if constexpr (is_node_of<at_operation, E>) {
         with_children(e, [&](auto const& table, auto const&... indices) {
             (check_reads(indices, readers, pairs), ...);
             int axis = 0;
