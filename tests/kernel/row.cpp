@@ -10,6 +10,8 @@
 #include "support/guarded.hpp"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 using namespace fovea;
 
@@ -118,4 +120,37 @@ TEMPLATE_LIST_TEST_CASE("of equal scores the lowest key wins wherever it is list
     guarded<std::int32_t> keys(2 * row::width, 50);
     keys[row::width + 1] = 7;
     CHECK(row{scores.data(), 2, {keys.data()}}.first_max().key == 7);
+}
+
+TEMPLATE_LIST_TEST_CASE("maxima pass over what is no number, what is kept does not", "[kernel]", lane_widths) {
+    using row = kernel::packed_row<float, TestType, unnormalized_t>;
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    constexpr index_t packs = 9;
+    for (index_t at = 0; at < packs * row::width; ++at)
+        for (index_t const best : {index_t{0}, row::width, (packs - 1) * row::width}) {
+            guarded<float> scores(packs * row::width, -1.f);
+            scores[best] = 5;
+            scores[at] = nan;
+            row const all{scores.data(), packs};
+            float const expected = at == best ? -1.f : 5.f;
+            CHECK(all.max() == expected);
+            CHECK(all.first_max().value == expected);
+            CHECK(all.max_of([](auto s) { return -s; }) == 1);
+            row_room<float> room;
+            auto const few = all.at_least(5.f, room);
+            index_t kept = 0;
+            for (index_t i = 0; i < few.size(); ++i) kept += few[i] != excluded<float>;
+            CHECK(kept == (at == best ? 1 : 2));
+        }
+}
+
+TEMPLATE_LIST_TEST_CASE("what sums of long rows round off does not grow with their length", "[kernel]", lane_widths) {
+    using row = kernel::packed_row<float, TestType, unnormalized_t>;
+    constexpr index_t packs = 100000 / row::width;
+    guarded<float> scores(packs * row::width, 0.1f);
+    row const all{scores.data(), packs};
+    auto const exact = Approx(static_cast<double>(scores.size()) * static_cast<double>(0.1f)).epsilon(2e-6).margin(0);
+    CHECK(all.sum([](auto s) { return s; }) == exact);
+    CHECK(all.sums([](auto s) { return std::array{s, s + s}; })[0] == exact);
+    CHECK(all.map_and_sum([](auto s) { return s; }) == exact);
 }

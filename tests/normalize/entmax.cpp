@@ -109,3 +109,10 @@ TEST_CASE("the greater alpha, the fewer keys have weight", "[normalize]") {
     CHECK(some(0, 2) == 0);
     CHECK(all(0, 2) > 0.1f);
 }
+
+TEST_CASE("entmax of a long row sums to one", "[normalize]") {
+    for (double const alpha : {1.0001, 1.01, 1.3, 1.5, 2.0, 4.0}) {
+        CAPTURE(alpha);
+        check_sum_of_long_rows(entmax(alpha));
+    }
+}

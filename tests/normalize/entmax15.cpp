@@ -116,3 +116,5 @@ TEST_CASE("a key two behind the best has no weight", "[normalize]") {
     CHECK(w(0, 0) == Approx(0.5));
     CHECK(w(0, 1) == 0);
 }
+
+TEST_CASE("entmax15 of a long row sums to one", "[normalize]") { check_sum_of_long_rows(entmax15); }

@@ -34,3 +34,7 @@ TEST_CASE("weights keep the sign of their scores", "[normalize]") {
     //! [example]
     CHECK(signs.elements == std::vector<float>{0.75f, -0.25f});
 }
+
+TEST_CASE("l1_weights of numbers whose sum, or its inverse, float does not hold", "[normalize]") {
+    check_quotients_of_any_size(l1_weights);
+}

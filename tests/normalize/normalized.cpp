@@ -41,3 +41,7 @@ TEST_CASE("scores are shares after a function of them", "[normalize]") {
     CHECK(shares(0, 0) == Approx(0.2));
     CHECK(shares(1, 1) == Approx(0.8));
 }
+
+TEST_CASE("normalized of numbers whose sum, or its inverse, float does not hold", "[normalize]") {
+    check_quotients_of_any_size(normalized(relu(score)));
+}

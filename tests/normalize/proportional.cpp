@@ -3,6 +3,7 @@
 #include <fovea/testing/normalizer_laws.hpp>
 
 #include "catch.hpp"
+#include "normalize/rows.hpp"
 #include "support/fused.hpp"
 
 #include <fovea/fovea.hpp>
@@ -80,4 +81,8 @@ TEST_CASE("proportional, fused", "[normalize]") {
     auto const positive = feature_map(elu(q) + 1);
     check_fused_at_all_widths<float>(positive | causal | proportional | weighted_sum);
     check_fused<double>(positive | proportional | weighted_sum);
+}
+
+TEST_CASE("proportional of numbers whose sum, or its inverse, float does not hold", "[normalize]") {
+    check_quotients_of_any_size(proportional);
 }

@@ -7,6 +7,7 @@
 #include <fovea/testing/normalizer_laws.hpp>
 
 #include "catch.hpp"
+#include "normalize/rows.hpp"
 
 #include <cmath>
 #include <limits>
@@ -119,3 +120,5 @@ TEST_CASE("weights sum to one", "[normalize]") {
     CHECK(w(0, 1) == Approx(0.75));
     CHECK(log_sum(0) == Approx(std::log(4)));
 }
+
+TEST_CASE("softmax of a long row sums to one", "[normalize]") { check_sum_of_long_rows(softmax); }

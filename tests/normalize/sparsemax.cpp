@@ -120,3 +120,5 @@ TEST_CASE("keys far behind the best have no weight at all", "[normalize]") {
     //! [example]
     CHECK(w.elements == std::vector<float>{0.75f, 0.25f, 0});
 }
+
+TEST_CASE("sparsemax of a long row sums to one", "[normalize]") { check_sum_of_long_rows(sparsemax); }

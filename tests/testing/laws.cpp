@@ -58,6 +58,15 @@ struct leaky_t : stage<role::normalizer> {
     }
 };
 
+/// Right for numbers; a NaN among the scores makes a NaN of the 0 of a pair that takes no part.
+struct leaky_for_nan_t : stage<role::normalizer> {
+    static void normalize(auto const& row) {
+        using T = typename std::remove_cvref_t<decltype(row)>::value_type;
+        T const sum = row.map_and_sum([](auto s) { return s * s; });
+        row.rescale(sum == 0 ? T(0) : T(1) / sum);
+    }
+};
+
 struct wrong_sum_t : stage<role::aggregator> {
     static constexpr bool linear = true;
     static double step(double sum, double weight, double value) { return sum + weight * weight * value; }
@@ -82,6 +91,7 @@ TEST_CASE("a sound normalizer keeps the laws, a flawed one is found", "[testing]
     CHECK_THROWS_WITH(testing::check_normalizer_laws(exponential_t<flaw::false_claim>{}),
                       ContainsSubstring("sum to one"));
     CHECK_THROWS_WITH(testing::check_normalizer_laws(leaky_t{}), ContainsSubstring("takes no part has weight 0"));
+    CHECK_THROWS_WITH(testing::check_normalizer_laws(leaky_for_nan_t{}), ContainsSubstring("whatever the visible"));
 }
 
 TEST_CASE("an aggregator that is not linear is found", "[testing]") {

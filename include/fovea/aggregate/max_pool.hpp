@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/expr/scalar.hpp>
+#include <fovea/expr/operations.hpp>
 #include <fovea/spec/pipe.hpp>
 
 #include <limits>
@@ -19,11 +19,11 @@ struct max_pool_t : stage<role::aggregator> {
     static constexpr std::string_view name = "max_pool";
     static constexpr double start = -std::numeric_limits<double>::infinity();
 
-    /// The greatest so far and one more key.
+    /// The greatest so far and one more key; a NaN stays.
     template <class V, class W>
     [[gnu::always_inline]] static constexpr V step(V const& so_far, W const& weight, V const& value) {
-        using scalar::max;
-        return max(so_far, V(weight * value));
+        V const greatest = V(operations::max::apply(so_far, V(weight * value)));
+        return V(operations::select::apply(so_far == so_far, greatest, so_far));
     }
 };
 inline constexpr max_pool_t max_pool{};

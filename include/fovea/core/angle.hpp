@@ -4,7 +4,6 @@
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -17,14 +16,13 @@ struct direction {
 
 /// direction_of: the direction of an angle in radians, within 3e-9: for results in float.
 ///
-/// Angles below 1e6 in size; larger ones lose digits. Free of branches and of calls, so that loops of it are vectors.
+/// Angles below 1e6 in size; larger ones lose digits. Free of branches and of calls, so that loops of it are vectors,
+/// and of sums that must not be computed in another order: it holds under -ffast-math.
 FOVEA_INLINE direction direction_of(double angle) {
-    constexpr double magic = 6755399441055744;              // 1.5 * 2^52: adding it rounds to integers
     constexpr double quarter = 0x1.921fb544p+0;             // pi/2, its first 33 bits
     constexpr double quarter_rest = 0x1.0b4611a626331p-34;  // and what follows
-    double const shifted = angle * 0x1.45f306dc9c883p-1 + magic;
-    double const quarters = shifted - magic;
-    auto const turned = std::bit_cast<std::int64_t>(shifted);
+    auto const turned = static_cast<std::int32_t>(angle * 0x1.45f306dc9c883p-1 + (angle < 0 ? -0.5 : 0.5));
+    auto const quarters = static_cast<double>(turned);
     double const x = (angle - quarters * quarter) - quarters * quarter_rest, square = x * x;
     double const sine =
         x * (1 + square * (-1. / 6 + square * (1. / 120 + square * (-1. / 5040 + square * (1. / 362880)))));

@@ -195,6 +195,7 @@ private:
         for (index_t t = 0; t < block.count && !block.range.sums; ++t) finish_tile(block, t, keys);
     }
 
+    /// Whether scores may have been excluded; a product alone may be -inf by itself.
     static bool has_excluded(pack_run run, bool const* mixed) {
         return !plan::is_bare_product<decltype(Recipe::score.pointwise)> || any_mixed(run, mixed);
     }
@@ -204,7 +205,8 @@ private:
         auto const& rows = block.tiles[t];
         index_t const column = run.first * tile::lanes;
         index_t const count = std::min(run.last * tile::lanes, keys.last(k) - keys.first(k)) - column;
-        bool const careful = excluding && !selects && (!adds || !keys.finite(k));
+        bool const careful = !selects && (excluding || any_excluded(block, rows.rows, column, run.last - run.first))
+                          && (!adds || !keys.finite(k));
         if (careful) note_visible(block, rows.rows, column, count);
         T rescale[tile::rows] = {};
         for (index_t r = 0; r < rows.rows; ++r) {
@@ -243,6 +245,12 @@ private:
 
     // --- values that are not finite: a pair that does not take part must not multiply them by 0 ---
 
+    static bool any_excluded(row_block const& block, index_t rows, index_t column, index_t packs) {
+        bool found = false;
+        for (index_t r = 0; r < rows && !found; ++r)
+            found = kernel::any_excluded<T, Arch>(block.scores + r * block.stride + column, packs);
+        return found;
+    }
     void note_visible(row_block const& block, index_t rows, index_t column, index_t count) const {
         for (index_t r = 0; r < rows; ++r)
             for (index_t i = r * block.stride + column; i < r * block.stride + column + count; ++i)
@@ -280,7 +288,9 @@ private:
         auto const& rows = block.tiles[t];
         bool careful = !adds;
         for (index_t k = 0; k < keys.blocks() && !selects; ++k) careful = careful || !keys.finite(k);
-        if (careful || Recipe::reweights_rows) note_visible(block, rows.rows, 0, width);
+        // Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
+        constexpr bool shows_weights = Operands::looks_at_rows || Recipe::reweights_rows;
+        if (careful || shows_weights) note_visible(block, rows.rows, 0, width);
         T one[tile::rows];
         std::fill_n(one, tile::rows, T{1});
         for (index_t r = 0; r < rows.rows; ++r) {
@@ -290,7 +300,7 @@ private:
             normalizing::whole(normalizer(rows.facts[r]), s, row);
             if constexpr (Recipe::reweights)
                 kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
-            for (index_t i = 0; i < width && Recipe::reweights_rows; ++i)
+            for (index_t i = 0; i < width && shows_weights; ++i)
                 if (!block.visible[r * block.stride + i]) row[i] = T{0};
             show_weights(operands_.outputs, rows.facts[r], row);
         }

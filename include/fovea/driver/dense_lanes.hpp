@@ -170,11 +170,14 @@ private:
 
     /// One run of keys: its scores, their weights, the values.
     void step(room& here, rows_type& rows, part_of_keys const& at) const {
-        bool const masked = any_mixed(at.run, at.mixed), careful = (masked || rescores) && !finite(at);
+        bool const masked = any_mixed(at.run, at.mixed), finite_values = finite(at);
+        bool careful = (masked || rescores) && !finite_values;
         auto const seen = look_at(rows, at, masked && !careful);
         alignas(64) T rescale[tile::rows], greatest[tile::rows];
         score(here, rows, at, seen, masked || rescores, greatest);
         auto const run = at.keys(at.run, here.scores, rows.width());
+        if (!finite_values && !careful)  // a product alone may be -inf by itself
+            careful = kernel::any_excluded<T, Arch>(run.scores, run.count * rows.vectors());
         if (careful) note_visible(here, rows, run);
         rows.fold(recipe_, run, greatest, rescale);
         if (careful) return rows.add_visible(operands_, run, here.visible, rescale);

@@ -42,7 +42,7 @@ public:
     static constexpr bool whole_panels = false;
 
     lane_tile(arena& memory, Operands const& operands)
-        : queries_(memory.template take<T>(operands.features() * tile::rows + tile::lanes)),
+        : queries_(memory.template take<T>(std::max<index_t>(operands.features(), 1) * tile::rows + tile::lanes)),
           terms_(memory.template take<T>(row_terms * tile::rows)),
           sums_(memory.template take<T>(operands.value_features() * tile::rows)) {}
 
@@ -81,6 +81,8 @@ public:
                 [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
                 [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, count, width(),
                 operands.queries() * group - first.query, facts_.dim, queries_, width());
+            for (index_t r = 0; r < (facts_.dim == 0 ? width() : 0); ++r)
+                queries_[r] = T{0} * scales[std::min(r, count - 1)];
         });
         index_t term = 0;
         plan::for_each_part(recipe.score.parts.rows, [&](auto const& t) {
@@ -106,6 +108,7 @@ public:
     /// Products of some vectors of rows with keys; the greatest of each row, if `greatest` is given.
     void compare(Operands const& operands, lane_run lanes, key_run<T> const& run, T* greatest,
                  kernel::coming_lines& coming) const {
+        if (facts_.dim == 0) return compare_nothing(lanes, run, greatest);
         T const* const keys = operands.key.place(facts_.batch, key_head_, run.first, 0);
         index_t const stride = operands.key.stride(2), lane = lanes.first * tile::lanes;
         kernel::meet_rows<tile, T, Arch>(
@@ -190,6 +193,15 @@ public:
 
 private:
     using whole = kernel::integer_like<T>;
+
+    /// A sum over no features is 0, and its scale may be infinite: what the expression says. That stands for the
+    /// queries.
+    void compare_nothing(lane_run lanes, key_run<T> const& run, T* greatest) const {
+        for (index_t lane = lanes.first * tile::lanes; lane < lanes.last * tile::lanes; ++lane) {
+            for (index_t k = 0; k < run.count; ++k) run.scores[k * width() + lane] = queries_[lane];
+            if (greatest && queries_[lane] > greatest[lane]) greatest[lane] = queries_[lane];
+        }
+    }
 
     /// Where a row is; known without a division where all rows are of one head.
     row_place place_of_row(index_t r) const {

@@ -122,7 +122,9 @@ private:
     }
 
     void normalize_one(kernel::row_facts const& row, index_t padded) const {
-        if constexpr (Recipe::reweights_rows) std::copy_n(row_, padded, row_before_);
+        // Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
+        constexpr bool shows_weights = Operands::looks_at_rows || Recipe::reweights_rows;
+        if constexpr (shows_weights) std::copy_n(row_, padded, row_before_);
         state s{};
         kernel::packed_row<T, Arch, typename normalizing::of_row, kernel::listed_keys> const weights{
             row_, padded / width, {keys_}};
@@ -132,7 +134,7 @@ private:
             show_scores(operands_.outputs, row, weights);
             normalizing::whole(here, s, weights);
             if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, row, weights);
-            for (index_t e = 0; e < padded && Recipe::reweights_rows; ++e)
+            for (index_t e = 0; e < padded && shows_weights; ++e)
                 if (row_before_[e] == excluded<T>) weights[e] = T{0};
             show_weights(operands_.outputs, row, weights);
         } else {

@@ -134,13 +134,15 @@ public:
         index_t stride = 0;
         if constexpr (!is_paged<decltype(Operands::key)>) stride = operands_.key.stride(2);
         kernel::upcoming const next(features_ * bytes, stride * bytes);
-        if constexpr (multiplies_words<Product> && !is_paged<decltype(Operands::key)>) {
-            f(kernel::strided_words<Arch>{operands_.key.place(batch_, head_, from, 0), stride, next});
+        auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, from + i, 0); };
+        if constexpr (multiplies_words<Product>) {  // in pages too: queries have been laid out as words
+            if constexpr (is_paged<decltype(Operands::key)>)
+                f(kernel::placed_words<Arch, decltype(place)>{place, next});
+            else f(kernel::strided_words<Arch>{place(0), stride, next});
         } else if constexpr (std::is_same_v<Body, k_t> && !is_paged<decltype(Operands::key)>) {
-            f(kernel::strided_keys<T, Arch, element>{operands_.key.place(batch_, head_, from, 0), stride, next});
+            f(kernel::strided_keys<T, Arch, element>{place(0), stride, next});
         } else {
             auto const row = facts(0);
-            auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, from + i, 0); };
             auto const base = [&](index_t i)
                                   FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, from + i}; };
             f(kernel::evaluated_keys<T, Arch, Body, decltype(place), decltype(base)>{body, place, base, next});

@@ -27,9 +27,8 @@ kernel::coming_lines lines_of(Rows const& rows, row_range const& at) {
 template <class T, class Arch, class Rows>
 bool all_finite(signed char& known, Rows const& rows, row_range const& at) {
     if (known < 0) {
-        known = 1;
-        for (index_t k = at.first; k < at.last && known == 1; ++k)
-            known = kernel::all_finite<T, Arch>(rows.place(at.batch, at.head, k, 0), rows.extent(3));
+        auto const row = [&](index_t k) FOVEA_LAMBDA { return rows.place(at.batch, at.head, at.first + k, 0); };
+        known = kernel::all_finite<T, Arch>(row, at.last - at.first, rows.extent(3));
     }
     return known == 1;
 }

@@ -73,9 +73,11 @@ public:
             T const* const queries = factors_ + n * plane(features_) * step_;
             T const* const scales = scales_ + n * tile::rows;
             T* const to = scores + n * plane_stride;
-            if (keys.in_place()) contract_in_place<product>(p.of_key, keys, block, run, queries, scales, to, stride);
+            if (features_ == 0) contract_nothing(run, scales, to, stride);
+            else if (keys.in_place())
+                contract_in_place<product>(p.of_key, keys, block, run, queries, scales, to, stride);
             if constexpr (!Packed::always_in_place)
-                if (!keys.in_place())
+                if (features_ != 0 && !keys.in_place())
                     contract_packed<products>(queries, keys.keys(block, n), run, scales, to, stride, keys.coming());
             ++n;
         });
@@ -102,6 +104,13 @@ private:
                 kernel::load_words<Arch>(row(r) + 2 * w, features_ - 2 * w).store(to + w * step_ + r * tile::lanes);
     }
 
+    /// A sum over no features is 0, and its scale may be infinite: what the expression says, not what queries carry.
+    void contract_nothing(pack_run<tile> run, T const* scales, T* scores, index_t stride) const {
+        for (index_t r = 0; r < step_; ++r)
+            std::fill(scores + r * stride + run.first * tile::lanes, scores + r * stride + run.last * tile::lanes,
+                      T{0} * scales[r]);
+    }
+
     /// Keys where they lie.
     template <class Product, class Body>
     void contract_in_place(Body const& of_key, Packed const& keys, index_t block, pack_run<tile> run, T const* queries,
@@ -109,6 +118,9 @@ private:
         index_t const column = run.first * tile::lanes;
         index_t const count = std::min(run.last * tile::lanes, keys.last(block) - keys.first(block)) - column;
         keys.template with_keys<Product>(of_key, block, column, [&](auto const& from) {
+            using met = typename std::remove_cvref_t<decltype(from)>::products;
+            static_assert(std::is_same_v<met, typename Packed::template products_of<Product>>,
+                          "queries are laid out for what keys are met with");
             auto const contract = [&](auto rows) {
                 kernel::contract_rows<rows(), T, Arch>(queries, step_, from, count, features_, scores + column, stride,
                                                        scales);

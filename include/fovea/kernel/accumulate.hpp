@@ -4,6 +4,7 @@
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/storage.hpp>
 #include <fovea/kernel/upcoming.hpp>
+#include <fovea/spec/concepts.hpp>
 
 namespace fovea::kernel {
 
@@ -13,6 +14,11 @@ FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const&
     if constexpr (requires { requires Aggregate::linear; }) return fma(weight, value, sum);
     else return aggregate.step(sum, weight, value);
 }
+
+/// True where what is aggregated is a sum: then what was there before can be added last, and what is rounded off in
+/// many steps does not add up over all of them.
+template <class Aggregate>
+inline constexpr bool is_sum = std::is_same_v<Aggregate, word_products> || linear_aggregator<Aggregate>;
 
 /// accumulate: values met with the weights of a tile of queries, in registers.
 ///
@@ -35,9 +41,10 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
     upcoming const next(Vectors * vector::lanes * value_bytes, value_stride * value_bytes);
     vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-        vector const factor(rescale[r]);
-        unrolled<Vectors>(
-            [&](auto v) FOVEA_LAMBDA { sum[r][v] = factor * vector::load(sums + r * sum_stride + v * vector::lanes); });
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+            if constexpr (is_sum<Aggregate>) sum[r][v] = vector(T{0});
+            else sum[r][v] = vector(rescale[r]) * vector::load(sums + r * sum_stride + v * vector::lanes);
+        });
     });
     for (index_t k = 0; k < keys; ++k, values += value_stride) {
         vector value[Vectors];
@@ -52,7 +59,11 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
         });
     }
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v].store(sums + r * sum_stride + v * vector::lanes); });
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+            T* const to = sums + r * sum_stride + v * vector::lanes;
+            if constexpr (is_sum<Aggregate>) sum[r][v] = fma(vector(rescale[r]), vector::load(to), sum[r][v]);
+            sum[r][v].store(to);
+        });
     });
     return coming;
 }
@@ -71,11 +82,8 @@ template <int Rows, int Vectors, class Arch>
     static_assert(Vectors % 2 == 0);
     upcoming const next(Vectors * vector::lanes * 2, value_stride * 2);
     vector sum[Rows][Vectors];  // all in registers
-    unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-        vector const factor(rescale[r]);
-        unrolled<Vectors>(
-            [&](auto v) FOVEA_LAMBDA { sum[r][v] = factor * vector::load(sums + r * sum_stride + v * vector::lanes); });
-    });
+    unrolled<Rows>([&](auto r)
+                       FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(0.0f); }); });
     auto const add = [&](index_t word, auto both) FOVEA_LAMBDA {
         bfloat16 const* const low = values + 2 * word * value_stride;
         bfloat16 const* const high = low + value_stride;
@@ -102,7 +110,10 @@ template <int Rows, int Vectors, class Arch>
     for (index_t word = 0; word < keys / 2; ++word) add(word, std::true_type{});
     if (keys % 2 != 0) add(keys / 2, std::false_type{});
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v].store(sums + r * sum_stride + v * vector::lanes); });
+        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
+            float* const to = sums + r * sum_stride + v * vector::lanes;
+            fma(vector(rescale[r]), vector::load(to), sum[r][v]).store(to);
+        });
     });
 }
 

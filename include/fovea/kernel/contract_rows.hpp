@@ -36,6 +36,19 @@ struct strided_words {
     }
 };
 
+/// Keys wherever they lie, as words; `place(i)` is the pointer to a row.
+template <class Arch, class Places>
+struct placed_words {
+    using products = word_products;
+    Places place;
+    upcoming next;
+
+    FOVEA_INLINE bfloat16 const* row(index_t i) const { return place(i); }
+    FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
+        return load_words<Arch>(row + offset, count);
+    }
+};
+
 /// Keys through a body; `place(i)` is the pointer to a row, `base(i)` what names mean there.
 template <class T, class Arch, class Body, class Places, class Bases>
 struct evaluated_keys {

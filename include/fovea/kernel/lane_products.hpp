@@ -42,11 +42,7 @@ template <int Rows, int Vectors, class T, class Arch, class Numbers, class Comin
     auto const each = [&](auto const& f) FOVEA_LAMBDA {
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { f(r, v); }); });
     };
-    if (rescale == nullptr) each([&](auto r, auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); });
-    else
-        each([&](auto r, auto v) FOVEA_LAMBDA {
-            sum[r][v] = vector::load(sums + r * width + v * vector::lanes) * vector::load(rescale + v * vector::lanes);
-        });
+    each([&](auto r, auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); });
     for (index_t i = 0; i < steps; ++i, lanes += width) {
         vector queries[Vectors];
         coming.ask();
@@ -56,11 +52,17 @@ template <int Rows, int Vectors, class T, class Arch, class Numbers, class Comin
             unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = fma(number, queries[v], sum[r][v]); });
         });
     }
+    // What was there before is added last: what many steps round off does not add up over all of them.
+    if (rescale != nullptr)
+        each([&](auto r, auto v) FOVEA_LAMBDA {
+            sum[r][v] = fma(vector::load(sums + r * width + v * vector::lanes),
+                            vector::load(rescale + v * vector::lanes), sum[r][v]);
+        });
     each([&](auto r, auto v) FOVEA_LAMBDA { sum[r][v].store(sums + r * width + v * vector::lanes); });
     if (greatest != nullptr)
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
             auto most = vector::load(greatest + v * vector::lanes);
-            unrolled<Rows>([&](auto r) FOVEA_LAMBDA { most = greater(most, sum[r][v]); });
+            unrolled<Rows>([&](auto r) FOVEA_LAMBDA { most = greater(sum[r][v], most); });
             most.store(greatest + v * vector::lanes);
         });
     return coming;

@@ -56,11 +56,11 @@ struct generic_lanes {
 
     /// The lanes that are not less than a limit, one behind the other; a whole pack is overwritten. How many they are.
     FOVEA_INLINE static index_t keep_from(T limit, vector const& a, T* to) {
-        if (!(a >= vector(limit)).any()) return 0;
+        if (!(!(a < vector(limit))).any()) return 0;
         index_t kept = 0;
         for (T const element : stored(a)) {  // without a branch that depends on an element
             to[kept] = element;
-            kept += element >= limit;
+            kept += !(element < limit);
         }
         return kept;
     }

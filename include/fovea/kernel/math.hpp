@@ -71,10 +71,19 @@ struct reduced {
     pack<T, Arch> r;
 };
 
+/// 1.5 * 2^mantissa: a number of moderate size is rounded to an integer where this is added and taken away again.
+template <class T>
+inline constexpr T rounding = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);
+
+/// The integer of a sum with `rounding`. The sum is held, so that no compiler takes the two for nothing (-ffast-math).
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> integer_of(pack<T, Arch> const& sum) {
+    return held(sum) - rounding<T>;
+}
+
 template <class T, class Arch>
 FOVEA_INLINE reduced<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
-    constexpr T magic = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa: adding it rounds
-    auto const n = fma(x, pack<T, Arch>(log2_e<T>), pack<T, Arch>(magic)) - magic;
+    auto const n = integer_of(fma(x, pack<T, Arch>(log2_e<T>), pack<T, Arch>(rounding<T>)));
     auto const r = fma(n, pack<T, Arch>(-ln2_low<T>), fma(n, pack<T, Arch>(-ln2_high<T>), x));
     return {n, r};
 }
@@ -107,9 +116,8 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
         else return lanes::scale(polynomial(lanes::fraction(x), detail::exp2_series<T>), x);
     } else {
         constexpr T lowest = sizeof(T) == 4 ? T(-126) : T(-1022), highest = sizeof(T) == 4 ? T(128) : T(1024);
-        constexpr T magic = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa: adding it rounds
         auto const inside = min(vector(highest * (1 - std::numeric_limits<T>::epsilon() / 2)), max(vector(lowest), x));
-        auto const n = ((inside - vector(T(0.5))) + vector(magic)) - vector(magic);
+        auto const n = detail::integer_of(held(inside - vector(T(0.5))) + vector(detail::rounding<T>));
         auto const result = lanes::scale(polynomial(inside - n, detail::exp2_series<T>), n);
         auto const above = select(x < vector(highest), result, vector(std::numeric_limits<T>::infinity()));
         return select(x < vector(lowest), vector(T{0}), select(x == x, above, x));

@@ -130,10 +130,9 @@ FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, 
             from[i] = row(std::min(first + i, count - 1));
             if (later.row == 0) later.rows[i] = row(std::min(first + i + 2 * vector::lanes, present - 1));
         }
-        auto const load = [&](index_t i, index_t w, index_t left) FOVEA_LAMBDA {
-            if (left >= vector::lanes) return word_arithmetic<Arch>::load(from[i] + 2 * w);
-            return word_arithmetic<Arch>::load(from[i] + 2 * w, features - 2 * w);
-        };
+        // The last word of an odd number of features is half a word: elements are counted, not words.
+        auto const load = [&](index_t i, index_t w, index_t)
+                              FOVEA_LAMBDA { return load_words<Arch>(from[i] + 2 * w, features - 2 * w); };
         transpose_rows<float, Arch>(
             load, [&]() FOVEA_LAMBDA { later.ask(lines); }, words_of(features), to + first, stride);
     });
@@ -149,12 +148,20 @@ bool within_exponential_range(T const* from, index_t n, index_t stride = 1) {
     return within;
 }
 
-/// True where every element of n is finite.
-template <class T, class Arch, class Element>
-FOVEA_INLINE bool all_finite(Element const* from, index_t n) {
+/// True where every one of n elements is finite in each of `count` rows.
+template <class T, class Arch, class Rows>
+FOVEA_INLINE bool all_finite(Rows const& row, index_t count, index_t n) {
     using vector = pack<T, Arch>;
-    vector probe(T{0});
-    for (index_t i = 0; i < n; i += vector::lanes) probe = fma(load_as<T, Arch>(from + i, n - i), vector(T{0}), probe);
+    vector const zero(T{0});
+    vector probe = zero;  // 0 times what is not finite is NaN, and stays
+    for (index_t r = 0; r < count; ++r) {
+        auto const* const from = row(r);
+        using element = std::remove_cvref_t<decltype(*from)>;
+        index_t i = 0;
+        for (; i + vector::lanes <= n; i += vector::lanes)
+            probe = fma(storage<element, T, Arch>::load(from + i), zero, probe);
+        if (i < n) probe = fma(load_as<T, Arch>(from + i, n - i), zero, probe);
+    }
     return lanes_of<T, Arch>::sum(probe) == T{0};
 }
 

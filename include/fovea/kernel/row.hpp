@@ -75,28 +75,34 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE T sum(F f) const {
-        vector total(T{0});
-        for (index_t p = 0; p < packs; ++p) {
-            auto const score = vector::load(scores + p * width);
-            total = total + select(score == vector(excluded<T>), vector(T{0}), vector(f(score)));
-        }
-        return lanes::sum(total);
+        return lanes::sum(sum_of_packs<in_sequence, vector>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
+            vector total(T{0});
+            for (index_t p = first; p < first + n; ++p) {
+                auto const score = vector::load(scores + p * width);
+                total = total + select(score == vector(excluded<T>), vector(T{0}), vector(f(score)));
+            }
+            return total;
+        }));
     }
 
     template <class F>
     FOVEA_INLINE auto sums(F f) const {
         constexpr std::size_t count = std::tuple_size_v<decltype(f(vector(T{0})))>;
-        vector total[count];
-        for (auto& t : total) t = vector(T{0});
-        for (index_t p = 0; p < packs; ++p) {
-            auto const score = vector::load(scores + p * width);
-            auto const excluded_lanes = score == vector(excluded<T>);
-            auto const terms = f(score);
-            for (std::size_t n = 0; n < count; ++n)
-                total[n] = total[n] + select(excluded_lanes, vector(T{0}), terms[n]);
+        cascade_sum<vector> all[count];
+        for (index_t first = 0; first < packs; first += in_sequence) {
+            vector total[count];
+            for (auto& t : total) t = vector(T{0});
+            for (index_t p = first; p < std::min(first + in_sequence, packs); ++p) {
+                auto const score = vector::load(scores + p * width);
+                auto const excluded_lanes = score == vector(excluded<T>);
+                auto const terms = f(score);
+                for (std::size_t n = 0; n < count; ++n)
+                    total[n] = total[n] + select(excluded_lanes, vector(T{0}), terms[n]);
+            }
+            for (std::size_t n = 0; n < count; ++n) all[n].add(total[n]);
         }
         std::array<T, count> result;
-        for (std::size_t n = 0; n < count; ++n) result[n] = lanes::sum(total[n]);
+        for (std::size_t n = 0; n < count; ++n) result[n] = lanes::sum(all[n].total(vector(T{0})));
         return result;
     }
 
@@ -117,7 +123,7 @@ struct packed_row {
         vector greatest(excluded<T>);
         for (index_t p = 0; p < packs; ++p) {
             auto const score = vector::load(scores + p * width);
-            greatest = greater(greatest, select(score == vector(excluded<T>), score, vector(f(score))));
+            greatest = greater(select(score == vector(excluded<T>), score, vector(f(score))), greatest);
         }
         return lanes::max(greatest);
     }
@@ -144,6 +150,8 @@ struct packed_row {
     }
 
 private:
+    static constexpr index_t in_sequence = 32;  // packs, as packs_in_sequence has it
+
     /// The greatest scores, lane by lane.
     FOVEA_INLINE vector lane_max() const { return greatest_of<T, Arch>(scores, packs, width); }
     template <class F>

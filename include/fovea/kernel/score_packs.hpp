@@ -2,16 +2,28 @@
 // What rows of scores do with one pack, however they lie.
 #pragma once
 
+#include <fovea/core/cascade_sum.hpp>
 #include <fovea/kernel/lanes.hpp>
 #include <fovea/kernel/unrolled.hpp>
 #include <fovea/spec/row.hpp>
 
 namespace fovea::kernel {
 
-/// The greater score of each lane.
+/// The greater score of each lane; b where a is NaN or both are, so that a maximum stays one of numbers:
+/// greater(next, so far).
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> greater(pack<T, Arch> const& a, pack<T, Arch> const& b) {
     return {pack<T, Arch>::operations::max(a.value, b.value)};
+}
+
+/// Whether any score of some packs is excluded.
+template <class T, class Arch>
+FOVEA_INLINE bool any_excluded(T const* scores, index_t packs) {
+    using vector = pack<T, Arch>;
+    auto found = lane_mask<T, Arch>::none();
+    for (index_t p = 0; p < packs; ++p)
+        found = found || vector::load(scores + p * vector::lanes) == vector(excluded<T>);
+    return found.any();
 }
 
 /// A pack of scores becomes f of it; 0 for excluded ones, unless the normalizer says that f gives that itself.
@@ -39,15 +51,27 @@ FOVEA_INLINE pack<T, Arch> greatest_of(T const* from, index_t packs, index_t ste
     unrolled<count>([&](auto i) FOVEA_LAMBDA { max[i] = vector(excluded<T>); });
     index_t p = 0;
     for (index_t const whole = packs - packs % count; p < whole; p += count)
-        unrolled<count>([&](auto i) FOVEA_LAMBDA { max[i] = greater(max[i], vector::load(from + (p + i) * step)); });
-    for (; p < packs; ++p) max[0] = greater(max[0], vector::load(from + p * step));
+        unrolled<count>([&](auto i) FOVEA_LAMBDA { max[i] = greater(vector::load(from + (p + i) * step), max[i]); });
+    for (; p < packs; ++p) max[0] = greater(vector::load(from + p * step), max[0]);
     if constexpr (count == 4) return greater(greater(max[0], max[1]), greater(max[2], max[3]));
     else return greater(max[0], max[count - 1]);
 }
 
-/// The same packs become f of themselves; their sum, lane by lane.
+/// Packs whose sum is computed one after the other; the sums of so many are added as a cascade_sum does.
+inline constexpr index_t packs_in_sequence = 128;
+
+/// The sum of `of_packs(first, count)` over all packs.
+template <index_t InSequence, class V, class OfPacks>
+FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
+    if (packs <= InSequence) return of_packs(index_t{0}, packs);
+    cascade_sum<V> sum;
+    for (index_t p = 0; p < packs; p += InSequence) sum.add(of_packs(p, std::min(InSequence, packs - p)));
+    return sum.total(V(0));
+}
+
+/// The same packs, at most packs_in_sequence, become f of themselves; their sum, lane by lane.
 template <class Normalize, class T, class Arch, class F>
-FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step) {
+FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
     constexpr int count = chains<Arch>;
     vector sum[static_cast<std::size_t>(count)];
@@ -59,6 +83,14 @@ FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, ind
     for (; p < packs; ++p) sum[0] = sum[0] + weigh_pack<Normalize, T, Arch>(f, from + p * step);
     if constexpr (count == 4) return (sum[0] + sum[1]) + (sum[2] + sum[3]);
     else return sum[0] + sum[count - 1];
+}
+
+/// The same for any number of packs.
+template <class Normalize, class T, class Arch, class F>
+FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step) {
+    return sum_of_packs<packs_in_sequence, pack<T, Arch>>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
+        return weigh_and_sum_some<Normalize, T, Arch>(f, from + first * step, n, step);
+    });
 }
 
 }  // namespace fovea::kernel

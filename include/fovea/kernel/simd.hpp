@@ -82,8 +82,15 @@ struct simd {
     FOVEA_INLINE static vector select(mask const& m, vector const& a, vector const& b) {
         return xsimd::select(m, a, b);
     }
-    FOVEA_INLINE static vector min(vector const& a, vector const& b) { return xsimd::min(a, b); }
-    FOVEA_INLINE static vector max(vector const& a, vector const& b) { return xsimd::max(a, b); }
+    /// Where one is NaN, b: on AArch64 an instruction would give NaN for either.
+    FOVEA_INLINE static vector min(vector const& a, vector const& b) {
+        if constexpr (std::is_same_v<Arch, arch::neon>) return xsimd::select(a < b, a, b);
+        else return xsimd::min(a, b);
+    }
+    FOVEA_INLINE static vector max(vector const& a, vector const& b) {
+        if constexpr (std::is_same_v<Arch, arch::neon>) return xsimd::select(a > b, a, b);
+        else return xsimd::max(a, b);
+    }
     FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }
     FOVEA_INLINE static vector sqrt(vector const& a) { return xsimd::sqrt(a); }
     FOVEA_INLINE static bool any(mask const& m) { return xsimd::any(m); }

@@ -58,7 +58,7 @@ FOVEA_INLINE void transform_lanes(Pointwise const pointwise, Predicate const pre
         if constexpr (Masked)
             score = select(lane_mask<T, Arch>::all() && evaluate(predicate, here), score, vector(excluded<T>));
         if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
-        most = greater(most, score);
+        most = greater(score, most);
     }
     most.store(greatest);
 }

@@ -34,6 +34,7 @@ struct entmax15_t : stage<role::normalizer> {
         auto const excess = [&tau, greatest](auto const& s_j) __attribute__((always_inline)) {
             return operations::max::apply(T(0), (s_j - greatest) * T(0.5) - tau);
         };
+        T share = 0;  // what tau was rounded by
         for (bool rising = true; rising;) {
             auto const above = few.sums([&](auto const& s_j) __attribute__((always_inline)) {
                 using V = std::remove_cvref_t<decltype(s_j)>;
@@ -45,13 +46,18 @@ struct entmax15_t : stage<role::normalizer> {
             T const next = tau + (above[1] - std::sqrt(above[1])) / above[0];
             rising = next > tau;
             if (rising) tau = next;
+            else share = (T(1) - above[1]) / (2 * above[0]);
             if (all && above[2] <= T(room.size)) {
                 few = row.at_least(greatest + 2 * tau, room);
                 all = false;
             }
         }
-        row.map_from(greatest + 2 * tau,
-                     [&](auto s_j) __attribute__((always_inline)) { return operations::square::apply(excess(s_j)); });
+        row.map_from(greatest + 2 * tau, [&](auto s_j) __attribute__((always_inline)) {
+            using V = std::remove_cvref_t<decltype(s_j)>;
+            V const x = excess(s_j);
+            return operations::square::apply(
+                V(operations::select::apply(x == V(T(0)), x, V(operations::max::apply(T(0), x + share)))));
+        });
     }
 };
 inline constexpr entmax15_t entmax15{};

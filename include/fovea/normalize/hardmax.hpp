@@ -12,7 +12,7 @@ namespace fovea {
 ///     w_j = 1 for the first j with s_j = max_k s_k, else 0
 ///
 /// Streaming: the best score and its position are carried; values are read only for the keys that win.
-/// Ties go to the lowest position. A query that sees no key gets zeros.
+/// Ties go to the lowest position; a NaN never wins. A query that sees no key gets zeros.
 struct hardmax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "hardmax";
 

@@ -3,6 +3,7 @@
 
 #include <fovea/expr/operations.hpp>
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/quotient.hpp>
 
 #include <utility>
 
@@ -12,30 +13,32 @@ namespace fovea {
 ///
 ///     w_j = s_j / sum_k |s_k|
 ///
-/// Weights keep the sign of their scores and their sizes sum to one. Streaming: the sum is carried.
+/// Weights keep the sign of their scores and their sizes sum to one. Streaming: the sum is carried, in a unit that keeps
+/// it in range.
 /// A row whose scores are all 0, one that sees no key among them, gets zeros.
 struct l1_weights_t : stage<role::normalizer> {
     static constexpr std::string_view name = "l1_weights";
 
     template <class T>
-    struct state {
-        T sum = 0;
-    };
+    using state = quotient_state<T>;
 
     template <class T, class Row>
     static constexpr T fold(state<T>& s, Row const& row) {
-        s.sum += row.sum([](auto const& s_j) __attribute__((always_inline)) { return operations::abs::apply(s_j); });
+        auto const sizes = [](Row const& weights) {
+            return weights.sum([](auto const& s_j)
+                                   __attribute__((always_inline)) { return operations::abs::apply(s_j); });
+        };
+        T const added = sizes(row);
         row.map([](auto s_j) __attribute__((always_inline)) { return s_j; });
-        return T(1);
+        return s.fold(row, added, sizes);
     }
     template <class T>
     static constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) {
-        s.sum += other.sum;
-        return {T(1), T(1)};
+        return s.merge(other);
     }
     template <class T>
     static constexpr T finish(state<T> const& s) {
-        return s.sum == 0 ? T(0) : T(1) / s.sum;
+        return s.finish();
     }
 };
 inline constexpr l1_weights_t l1_weights{};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/normalize/weigh.hpp>
+#include <fovea/spec/quotient.hpp>
 
 #include <utility>
 
@@ -23,24 +24,22 @@ struct normalized_t : stage<role::normalizer> {
     constexpr normalized_t(E const& e, double added) : f(e), eps(added) {}
 
     template <class T>
-    struct state {
-        T sum = 0;
-    };
+    using state = quotient_state<T>;
 
     template <class T, class Row>
     constexpr T fold(state<T>& s, Row const& row) const {
-        s.sum += row.map_and_sum([this](auto s_j) __attribute__((always_inline)) { return f.weight(s_j); });
-        return T(1);
+        T const added = row.map_and_sum([this](auto s_j) __attribute__((always_inline)) { return f.weight(s_j); });
+        return s.fold(row, added, [](Row const& weights) {
+            return weights.sum([](auto const& w) __attribute__((always_inline)) { return w; });
+        });
     }
     template <class T>
     constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) const {
-        s.sum += other.sum;
-        return {T(1), T(1)};
+        return s.merge(other);
     }
     template <class T>
     constexpr T finish(state<T> const& s) const {
-        T const divisor = s.sum + static_cast<T>(eps);
-        return divisor == 0 ? T(0) : T(1) / divisor;
+        return s.finish(static_cast<T>(eps));
     }
     std::string text() const {
         auto const number = eps == 0 ? std::string() : ", " + print(literal<double>{eps});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/quotient.hpp>
 
 #include <utility>
 
@@ -19,23 +20,20 @@ struct proportional_t : stage<role::normalizer> {
     static constexpr bool weights_are_scores_over_sum = true;
 
     template <class T>
-    struct state {
-        T sum = 0;
-    };
+    using state = quotient_state<T>;
 
     template <class T, class Row>
     static constexpr T fold(state<T>& s, Row const& row) {
-        s.sum += row.map_and_sum([](auto score) __attribute__((always_inline)) { return score; });
-        return T(1);
+        auto const identity = [](auto score) __attribute__((always_inline)) { return score; };
+        return s.fold(row, row.map_and_sum(identity), [&](Row const& weights) { return weights.sum(identity); });
     }
     template <class T>
     static constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) {
-        s.sum += other.sum;
-        return {T(1), T(1)};
+        return s.merge(other);
     }
     template <class T>
     static constexpr T finish(state<T> const& s) {
-        return s.sum == 0 ? T(0) : T(1) / s.sum;
+        return s.finish();
     }
 };
 inline constexpr proportional_t proportional{};

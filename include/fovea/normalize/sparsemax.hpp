@@ -31,7 +31,8 @@ struct sparsemax_t : stage<role::normalizer> {
         row_room<T> room;
         Row few = row;
         bool all = true;
-        for (T support = std::numeric_limits<T>::infinity();;) {
+        T support = std::numeric_limits<T>::infinity();
+        while (true) {
             auto const above = few.sums([greatest, tau](auto const& s_j) __attribute__((always_inline)) {
                 using V = std::remove_cvref_t<decltype(s_j)>;
                 V const s = s_j - greatest;
@@ -47,8 +48,16 @@ struct sparsemax_t : stage<role::normalizer> {
                 all = false;
             }
         }
-        row.map_from(greatest + tau, [greatest, tau](auto s_j) __attribute__((always_inline)) {
-            return operations::max::apply(T(0), (s_j - greatest) - tau);
+        // What tau was rounded by is small beside it, not beside weights of which there are many.
+        auto const rest = few.sums([greatest, tau](auto const& s_j) __attribute__((always_inline)) {
+            using V = std::remove_cvref_t<decltype(s_j)>;
+            return std::array<V, 1>{operations::max::apply(T(0), (s_j - greatest) - tau)};
+        });
+        T const share = (T(1) - rest[0]) / support;
+        row.map_from(greatest + tau, [greatest, tau, share](auto s_j) __attribute__((always_inline)) {
+            using V = std::remove_cvref_t<decltype(s_j)>;
+            V const w = operations::max::apply(T(0), (s_j - greatest) - tau);
+            return operations::select::apply(w == V(T(0)), w, V(operations::max::apply(T(0), w + share)));
         });
     }
 };

@@ -4,11 +4,15 @@
 #include <fovea/reference/row.hpp>
 #include <fovea/spec/concepts.hpp>
 
+#include <cstddef>
+#include <vector>
+
 namespace fovea::reference {
 
 /// normalize: turns the scores of a whole row into its weights; returns the log-sum-exp, or what stands for it.
 ///
-/// The words of the normalizer are used as they are, on numbers; excluded scores become weight 0.
+/// The words of the normalizer are used as they are, on numbers; excluded scores become weight 0, whatever the others
+/// are.
 template <normalizer N, class T>
 T normalize(N const& n, row<T> const& r) {
     T log_sum = excluded<T>;
@@ -23,9 +27,12 @@ T normalize(N const& n, row<T> const& r) {
                 if (best) left = -1;  // a key that is listed twice wins once
             }
         } else {
+            std::vector<bool> takes_part;
+            for (T const score : r.scores) takes_part.push_back(score != excluded<T>);
             n.fold(state, r);
             T const factor = n.finish(state);
-            for (T& weight : r.scores) weight *= factor;
+            for (std::size_t i = 0; i < takes_part.size(); ++i)
+                if (takes_part[i]) r.scores[i] *= factor;  // the factor may be NaN
         }
         if constexpr (requires { n.log_sum(state); }) log_sum = n.log_sum(state);
     } else if constexpr (elementwise_normalizer<N>) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/cascade_sum.hpp>
 #include <fovea/spec/row.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -61,18 +63,20 @@ struct row {
 
     auto sums(auto f) const {
         decltype(f(T{})) total{};
+        std::array<cascade_sum<T>, std::tuple_size_v<decltype(total)>> sums;
         for (T const s : scores) {
             if (s == excluded<T>) continue;
             auto const terms = f(s);
-            for (std::size_t n = 0; n < terms.size(); ++n) total[n] += terms[n];
+            for (std::size_t n = 0; n < terms.size(); ++n) sums[n].add(terms[n]);
         }
+        for (std::size_t n = 0; n < total.size(); ++n) total[n] = sums[n].total(T(0));
         return total;
     }
 
     row at_least(T limit, row_room<T>& room) const {
         std::size_t count = 0;
         for (T const s : scores) {
-            if (!(s >= limit)) continue;
+            if (s == excluded<T> || s < limit) continue;
             if (count == room.size) return *this;
             room.scores[count++] = s;
         }
@@ -87,8 +91,9 @@ struct row {
     }
 
     T reached_by(index_t k) const {
-        if (k < 1 || k > size()) return excluded<T>;
-        std::vector<T> sorted(scores.begin(), scores.end());
+        std::vector<T> sorted;
+        std::copy_if(scores.begin(), scores.end(), std::back_inserter(sorted), [](T s) { return s == s; });
+        if (k < 1 || k > std::ssize(sorted)) return excluded<T>;
         std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end(), std::greater<>{});
         return sorted[static_cast<std::size_t>(k - 1)];
     }

@@ -15,7 +15,7 @@ struct bound_entropy {
     void weights(row_place const& at, Row const& row) const {
         typename Row::value_type sum = 0;
         for (index_t i = 0; i < row.size(); ++i)
-            if (row[i] > 0) sum -= row[i] * std::log(row[i]);
+            if (!(row[i] <= 0)) sum -= row[i] * std::log(row[i]);  // a NaN too
         target(at.batch, at.head, at.query) = rounded_to<T>(sum);
     }
 };

@@ -10,7 +10,7 @@ namespace fovea {
 ///
 ///     s_ij = (1 / sqrt(d)) sum_c q_ic k_jc
 ///
-/// Query (d) and key (d) have the same number of features.
+/// Query (d) and key (d) have the same number of features; with none, the score is 0 times infinity, NaN.
 /// The scale is folded into the queries. Source: Vaswani et al. 2017, equation 1.
 struct scaled_dot_t : stage<role::score> {
     static constexpr std::string_view name = "scaled_dot";

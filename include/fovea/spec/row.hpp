@@ -43,7 +43,7 @@ struct row_room {
 
 /// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
 ///
-///     row.max()              the greatest score; excluded when no pair takes part
+///     row.max()              the greatest score that is a number; excluded when no pair takes part
 ///     row.any_above(s)       whether a score is greater than s: cheaper than asking for the greatest
 ///     row.first_max()        that score and the position of the first key that has it
 ///     row.map(f)             each score s becomes the weight f(s), of an excluded pair 0

@@ -6,6 +6,7 @@
 #include <fovea/testing/random.hpp>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <sstream>
 #include <vector>
@@ -144,6 +145,22 @@ void check_pieces(N const& n, std::vector<T> const& scores, std::vector<T> const
     }
 }
 
+/// Some visible scores become such that nothing good can come of them.
+template <class T, class N>
+void check_no_part(N const& n, std::vector<T> scores, dice& random) {
+    T const odd[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                     std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest()};
+    for (T& s : scores)
+        if (s != excluded<T> && random.chance(0.3)) s = odd[random.between(0, 3)];
+    std::vector<index_t> keys(scores.size());
+    std::iota(keys.begin(), keys.end(), index_t{0});
+    auto weights = scores;
+    reference::normalize(n, reference::row<T>{weights, keys});
+    for (std::size_t i = 0; i < scores.size(); ++i)
+        law(scores[i] != excluded<T> || weights[i] == 0,
+            "a pair that takes no part has weight 0 whatever the visible scores are", [&] { return row_text(scores); });
+}
+
 template <class T, class N>
 void check_rows(N const& n, unsigned seed) {
     dice random(seed);
@@ -161,6 +178,7 @@ void check_rows(N const& n, unsigned seed) {
             law(!std::isnan(whole[i]), "weights of numbers are numbers", text);
         }
         law(any || log_sum == excluded<T>, "a row without keys has log-sum-exp -inf", text);
+        check_no_part(n, scores, random);
         if constexpr (streaming_normalizer<N> || one_hot_normalizer<N>) check_pieces(n, scores, whole, random);
 
         if constexpr (requires { requires N::sums_to_one; }) {
@@ -181,7 +199,8 @@ void check_rows(N const& n, unsigned seed) {
 
 /// check_normalizer_laws: what has to hold for every normalizer, in float and in double.
 ///
-///     a pair that takes no part has weight 0; a row without keys has weights 0 and log-sum-exp -inf
+///     a pair that takes no part has weight 0, whatever the visible scores are, NaN and infinity among them
+///     a row without keys has weights 0 and log-sum-exp -inf
 ///     folding a row in pieces, in any pieces, gives what folding it whole does
 ///     merge is associative, and the empty state is its unit
 ///     sums_to_one and shift_invariant hold where they are declared

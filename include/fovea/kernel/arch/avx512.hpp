@@ -48,11 +48,11 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
     FOVEA_INLINE static index_t keep_from(T limit, vector const& a, T* to) {
         if constexpr (single) {
-            auto const kept = _mm512_cmp_ps_mask(a.value.data, _mm512_set1_ps(limit), _CMP_GE_OQ);
+            auto const kept = _mm512_cmp_ps_mask(a.value.data, _mm512_set1_ps(limit), _CMP_NLT_UQ);
             _mm512_storeu_ps(to, _mm512_maskz_compress_ps(kept, a.value.data));
             return std::popcount(static_cast<unsigned>(kept));
         } else {
-            auto const kept = _mm512_cmp_pd_mask(a.value.data, _mm512_set1_pd(limit), _CMP_GE_OQ);
+            auto const kept = _mm512_cmp_pd_mask(a.value.data, _mm512_set1_pd(limit), _CMP_NLT_UQ);
             _mm512_storeu_pd(to, _mm512_maskz_compress_pd(kept, a.value.data));
             return std::popcount(static_cast<unsigned>(kept));
         }
