@@ -4,6 +4,7 @@
 #include "catch.hpp"
 
 #include <array>
+#include <vector>
 
 using namespace fovea;
 
@@ -40,4 +41,33 @@ TEST_CASE("what is wrong with a graph is said", "[core]") {
     std::array<graph::edge, 1> const before{{{1, -1}}}, beyond{{{1, index_t{1} << 31}}};
     CHECK_THROWS_WITH((graph(3, before)), "graph: an edge begins at key -1, keys are from 0 to 2147483647");
     CHECK_THROWS_WITH((graph(3, beyond)), "graph: an edge begins at key 2147483648, keys are from 0 to 2147483647");
+}
+
+TEST_CASE("edges are numbered as they are given", "[core]") {
+    graph::edge const unsorted[] = {{2, 0}, {0, 1}, {2, 1}, {0, 2}, {1, 0}};
+    graph const g(3, unsorted);
+    auto const view = g.view();
+    for (index_t query = 0; query < 3; ++query)
+        for (index_t place = view.offsets[static_cast<std::size_t>(query)];
+             place < view.offsets[static_cast<std::size_t>(query) + 1]; ++place) {
+            auto const& given = unsorted[view.number(place)];
+            CHECK(given.to == query);
+            CHECK(given.from == view.keys[static_cast<std::size_t>(place)]);
+        }
+    graph::edge const sorted[] = {{0, 1}, {0, 0}, {2, 1}};
+    graph const in_order(3, sorted);
+    CHECK(in_order.view().numbers.empty());
+    CHECK(in_order.view().number(2) == 2);
+}
+
+TEST_CASE("numbers of edges that do not fit the edges are refused", "[core]") {
+    graph::edge const edges[] = {{1, 0}, {0, 1}, {1, 1}};
+    graph const g(2, edges);
+    std::vector<index_t> const wrong[] = {{0, 1}, {0, 1, 2, 0}, {0, 3, 1}, {0, -1, 1}};
+    for (auto const& numbers : wrong) {
+        auto view = g.view();
+        view.numbers = numbers;
+        CHECK_THROWS_AS(view.check(2, 2), graph_error);
+    }
+    CHECK_NOTHROW(g.view().check(2, 2));
 }

@@ -94,6 +94,10 @@ TEST_CASE("comparisons are settled exactly where all pairs of values agree", "[c
 TEST_CASE("truths follow logic", "[core]") {
     truth const truths[] = {truth(true), truth(false), truth{}};
     for (auto const a : truths) {
+        for (bool const b : {false, true}) {
+            CHECK((a && b) == (a && truth(b)));
+            CHECK((a || b) == (a || truth(b)));
+        }
         CHECK((a && truth(true)) == a);
         CHECK((a || truth(false)) == a);
         CHECK((a && truth(false)) == truth(false));
@@ -107,7 +111,7 @@ TEST_CASE("truths follow logic", "[core]") {
 
 TEST_CASE("what may be anything stays within its ends", "[core]") {
     auto const any = interval<index_t>::everything();
-    for (auto const grown : {any + any, any - any, any * any, square(any), any * index_t{1000}, -any + any}) {
+    for (auto const grown : {any + index_t{1}, any - index_t{1}, -any, abs(any), any / index_t{-1}, any + any, any - any, any * any, square(any), any * index_t{1000}, -any + any}) {
         CHECK(grown.lo <= any.hi);
         CHECK((grown.lo <= 5 && 5 <= grown.hi));
     }

@@ -131,6 +131,7 @@ TEST_CASE("graphs and numbers of their edges", "[driver]") {
     auto const x = a.add<float>("query", {6, 4}, wave);
     auto const offsets = a.add<index_t>("graph", {7}, [](index_t i) { return 2 * i; });
     auto const keys = a.add<std::int32_t>("graph", {12}, [](index_t i) { return std::int32_t(i % 6); });
+    auto const numbers = a.add<index_t>("graph", {12}, [](index_t i) { return 11 - i; });
     auto const weight_of_edge = a.add<float>("a table", {12}, wave, fit::longer);
     auto const target = a.add<float>("a table", {1, 4}, wave, fit::free);
     auto const source = a.add<float>("a table", {1, 4}, wave, fit::free);
@@ -141,7 +142,8 @@ TEST_CASE("graphs and numbers of their edges", "[driver]") {
             return std::span<T>(v.data, static_cast<std::size_t>(v.extent(0)));
         };
         graph_view const listed{span_of(at[offsets].as<index_t const, 1>()),
-                                span_of(at[keys].as<std::int32_t const, 1>())};
+                                span_of(at[keys].as<std::int32_t const, 1>()),
+                                span_of(at[numbers].as<index_t const, 1>())};
         auto const spec = gat_score(at[target].as<float const, 2>(), at[source].as<float const, 2>())
                         | rescore(score + param(at[weight_of_edge].as<float const, 1>())[edge]) | neighbors(listed)
                         | softmax | weighted_sum;

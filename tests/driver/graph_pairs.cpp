@@ -21,6 +21,8 @@ TEST_CASE("indices and tables of pairs, heads side by side", "[driver]") {
     node_features<float> const n(8, 8, 8);
     auto const base = compare(sum(q * k) * rsqrt(dim));
     n.check<arch::best>(base | rescore(score + param(of_edge)[edge]) | neighbors(g) | softmax | weighted_sum);
+    n.check<arch::best>(compare(sum(abs(q - k) * param(of_edge)[edge])) | where(param(of_edge)[edge] > -1)
+                        | neighbors(g) | softmax | reweight(weight * (edge + 1)) | weighted_sum);
     n.check<arch::best>(base | rescore(score * param(of_edge_and_head)(edge, head)) | neighbors(g) | softmax
                         | weighted_sum);
     n.check<arch::best>(base | rescore(score + param(of_node)(head, kv_idx) * (head + 1)) | neighbors(g) | softmax

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementary functions against the standard library in a wider type.
 #include <fovea/kernel/math.hpp>
+#include <fovea/kernel/positions.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
 #include "support/architectures.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -203,6 +205,68 @@ TEMPLATE_LIST_TEST_CASE("a reciprocal is within 1 ulp", "[kernel]", lane_widths)
     };
     CHECK(worst_ulps<float, TestType>(reciprocal_of, 1000000, next) <= 1);
     CHECK(worst_of_doubles<TestType>(reciprocal_of, 1e-3, 1e3) <= 1);
+}
+
+namespace {
+
+/// A function of namespace elementary, of packs and of wider numbers.
+template <class F>
+constexpr auto elementary_of = [](auto const& x) {
+    using scalar::value_of;
+    return value_of(F{}, x);
+};
+
+/// Worst distances in float and double, from one number on to another.
+template <class F, class Arch>
+void check_elementary(double low, double high) {
+    CAPTURE(F::name);
+    testing::dice random(4);
+    auto const next = [&] {
+        if (random.chance(0.5)) return static_cast<float>(random.real(low, high));
+        return static_cast<float>(
+            std::clamp(std::ldexp(random.real(-1, 1), static_cast<int>(random.between(-60, 9))), low, high));
+    };
+    CHECK(worst_ulps<float, Arch>(elementary_of<F>, 20000, next) <= 3);
+    CHECK(worst_ulps<double, Arch>(elementary_of<F>, 2000, [&] { return random.real(low, high); }) <= 4);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("the other elementary functions are within 3 ulp", "[kernel]", lane_widths) {
+    check_elementary<elementary::sin, TestType>(-1e30, 1e30);
+    check_elementary<elementary::sin, TestType>(-10, 10);
+    check_elementary<elementary::cos, TestType>(-1e30, 1e30);
+    check_elementary<elementary::tan, TestType>(-1e6, 1e6);
+    check_elementary<elementary::asin, TestType>(-1, 1);
+    check_elementary<elementary::acos, TestType>(-1, 1);
+    check_elementary<elementary::atan, TestType>(-1e9, 1e9);
+    check_elementary<elementary::sinh, TestType>(-80, 80);
+    check_elementary<elementary::cosh, TestType>(-80, 80);
+    check_elementary<elementary::asinh, TestType>(-1e9, 1e9);
+    check_elementary<elementary::acosh, TestType>(1, 1e9);
+    check_elementary<elementary::atanh, TestType>(-0.999, 0.999);
+    check_elementary<elementary::exp2, TestType>(-120, 120);
+    check_elementary<elementary::expm1, TestType>(-80, 80);
+    check_elementary<elementary::log2, TestType>(1e-30, 1e30);
+    check_elementary<elementary::log10, TestType>(1e-30, 1e30);
+    check_elementary<elementary::log1p, TestType>(-0.999, 1e9);
+    check_elementary<elementary::cbrt, TestType>(-1e30, 1e30);
+    check_elementary<elementary::erfc, TestType>(-9, 9);
+}
+
+TEMPLATE_LIST_TEST_CASE("functions of two numbers take packs, numbers and indices", "[kernel]", lane_widths) {
+    using pack = kernel::pack<float, TestType>;
+    kernel::positions<float, TestType> const up{3};
+    std::array<float, std::size_t{pack::lanes}> power, angle, length;
+    value_of(elementary::pow{}, pack(1.25f), up).store(power.data());
+    value_of(elementary::atan2{}, up, index_t{-2}).store(angle.data());
+    value_of(elementary::hypot{}, 0.5f, up).store(length.data());
+    for (std::size_t i = 0; i < power.size(); ++i) {
+        double const x = 3 + static_cast<double>(i);
+        CHECK(ulps(std::pow(1.25, x), power[i]) <= 2);
+        CHECK(ulps(std::atan2(x, -2.0), angle[i]) <= 2);
+        CHECK(ulps(std::hypot(0.5, x), length[i]) <= 2);
+    }
 }
 
 TEMPLATE_LIST_TEST_CASE("zeros, infinities, NaN and denormals", "[kernel]", lane_widths) {

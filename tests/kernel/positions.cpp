@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Indices, one for each lane, against the same arithmetic on numbers.
-#include <fovea/kernel/positions.hpp>
+#include <fovea/expr/operations.hpp>
+#include <fovea/kernel/exact_pack.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
 #include "support/architectures.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 using namespace fovea;
@@ -121,6 +123,126 @@ TEMPLATE_LIST_TEST_CASE("positions stay exact where floats are not", "[kernel]",
     CHECK(lane(keys >= far + 1, 1) == 1);
     CHECK(lane(far + 1 - keys > 0, 0) == 1);
     CHECK(lane(far + 1 - keys > 0, 1) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("positions beside the ends of all integers", "[kernel]", lane_widths) {
+    using limits = std::numeric_limits<index_t>;
+    kernel::positions<float, TestType> const up{5};
+    auto const down = 5 - up;
+    for (index_t const limit : {limits::max(), limits::max() - 3, limits::min(), limits::min() + 3}) {
+        bool const greater = limit > 0;
+        CHECK(lane(up < limit, 1) == greater);
+        CHECK(lane(up <= limit, 1) == greater);
+        CHECK(lane(up > limit, 1) != greater);
+        CHECK(lane(down < limit, 1) == greater);
+        CHECK(lane(down <= limit, 1) == greater);
+        CHECK(lane(limit < down, 1) != greater);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("lanes beside a number that none can hold", "[kernel]", lane_widths) {
+    using indices = kernel::index_pack<float, TestType>;
+    using narrow = std::numeric_limits<std::int32_t>;
+    for (index_t const element : {index_t{narrow::min()}, index_t{-1}, index_t{0}, index_t{narrow::max()}})
+        for (index_t const number : {index_t{narrow::min()} - 1, index_t{narrow::min()}, index_t{0}, index_t{1} << 32,
+                                     index_t{narrow::max()}, index_t{narrow::max()} + 1, -(index_t{1} << 40)}) {
+            CAPTURE(element, number);
+            indices const x(element);
+            CHECK(lane(x < number, 0) == (element < number));
+            CHECK(lane(x <= number, 0) == (element <= number));
+            CHECK(lane(x > number, 0) == (element > number));
+            CHECK(lane(x >= number, 0) == (element >= number));
+            CHECK(lane(x == number, 0) == (element == number));
+            CHECK(lane(number < x, 0) == (number < element));
+            CHECK(lane(number <= x, 0) == (number <= element));
+            CHECK(lane(number > x, 0) == (number > element));
+            CHECK(lane(number >= x, 0) == (number >= element));
+            CHECK(lane(number == x, 0) == (number == element));
+        }
+}
+
+namespace {
+
+__extension__ using wide = __int128;
+
+/// The integer of 64 bits that is the same as one of 128 to a multiple of 2^64.
+index_t wrapped(wide x) { return static_cast<index_t>(static_cast<std::uint64_t>(x)); }
+wide floor_of(wide a, wide b) { return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+
+/// Integers at the ends of 8, 32 and 64 bits, and anywhere.
+index_t extreme(testing::dice& random) {
+    constexpr index_t ends[] = {0, 128, index_t{1} << 31, index_t{1} << 32, std::numeric_limits<index_t>::min()};
+    auto const near = random.between(-2, 2);
+    if (random.chance(0.2)) return random.between(-9, 9);
+    if (random.chance(0.2))
+        return wrapped(wide{random.between(-1 << 30, 1 << 30)} * random.between(0, index_t{1} << 40));
+    auto const at = ends[static_cast<std::size_t>(random.between(0, 4))];
+    return wrapped(wide{random.chance(0.5) ? at : wrapped(-wide{at})} + near);
+}
+
+/// Arithmetic of the language with numbers, intervals and exact lanes, against integers of 128 bits.
+template <class T, class Arch>
+void check_exact() {
+    using exact = kernel::exact_pack<T, Arch>;
+    testing::dice random(17);
+    for (int trial = 0; trial < 400; ++trial) {
+        exact x, y;
+        for (auto* pack : {&x, &y})
+            for (auto& element : pack->lane) element = extreme(random);
+        index_t const n = extreme(random);
+        auto const check = [&](char const* name, auto operation, auto const& truth) {
+            using op = decltype(operation);
+            auto const lanes = op::apply(x, y);
+            auto const beside = op::apply(x, n);
+            for (std::size_t i = 0; i < x.lane.size(); ++i) {
+                index_t const a = x.lane[i], b = y.lane[i], right = wrapped(truth(a, b));
+                CAPTURE(name, a, b, n);
+                CHECK(lanes.array()[i] == right);
+                CHECK(op::apply(a, b) == right);
+                CHECK(beside.array()[i] == wrapped(truth(a, n)));
+                auto const lo = std::min(a, b), hi = std::max(a, b);
+                auto const said = op::apply(interval<index_t>{lo, hi}, interval<index_t>(n));
+                CHECK(said.contains(wrapped(truth(a, n))));
+                CHECK(said.contains(wrapped(truth(b, n))));
+                CHECK(op::apply(interval<index_t>(n), interval<index_t>{lo, hi}).contains(wrapped(truth(n, a))));
+            }
+        };
+        check("+", operations::plus{}, [](wide a, wide b) { return a + b; });
+        check("-", operations::minus{}, [](wide a, wide b) { return a - b; });
+        check("*", operations::times{}, [](wide a, wide b) { return a * b; });
+        check("/", operations::divided{}, floor_of);
+        check("%", operations::modulo{}, [](wide a, wide b) { return b == 0 ? a : a - floor_of(a, b) * b; });
+        check("min", operations::min{}, [](wide a, wide b) { return a < b ? a : b; });
+        check("max", operations::max{}, [](wide a, wide b) { return a < b ? b : a; });
+        for (std::size_t i = 0; i < x.lane.size(); ++i) {
+            index_t const a = x.lane[i], b = y.lane[i];
+            CAPTURE(a, b);
+            CHECK(lane(x < y, i) == (a < b));
+            CHECK(lane(x <= y, i) == (a <= b));
+            CHECK(lane(x == y, i) == (a == b));
+            CHECK(lane(x >= n, i) == (a >= n));
+            CHECK(lane(n > x, i) == (n > a));
+            CHECK(select(x < y, x, y).array()[i] == std::min(a, b));
+            CHECK(operations::negate::apply(x).array()[i] == wrapped(-wide{a}));
+            CHECK(operations::negate::apply(a) == wrapped(-wide{a}));
+            CHECK(operations::abs::apply(x).array()[i] == wrapped(a < 0 ? -wide{a} : wide{a}));
+            CHECK(operations::abs::apply(a) == wrapped(a < 0 ? -wide{a} : wide{a}));
+            CHECK(operations::square::apply(x).array()[i] == wrapped(wide{a} * a));
+            CHECK(operations::square::apply(a) == wrapped(wide{a} * a));
+            auto const range = interval<index_t>{std::min(a, b), std::max(a, b)};
+            CHECK(operations::negate::apply(range).contains(wrapped(-wide{a})));
+            CHECK(operations::abs::apply(range).contains(operations::abs::apply(a)));
+            CHECK(operations::square::apply(range).contains(operations::square::apply(b)));
+            CHECK(lane(x.to_real(), i) == static_cast<double>(static_cast<T>(a)));
+        }
+    }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("exact lanes, numbers and intervals agree with integers of 128 bits", "[kernel]", lane_widths) {
+    check_exact<float, TestType>();
+    if constexpr (std::is_same_v<TestType, arch::best>) check_exact<double, TestType>();
 }
 
 TEMPLATE_LIST_TEST_CASE("masks of lanes", "[kernel]", lane_widths) {

@@ -56,9 +56,14 @@ TEST_CASE("a pair that takes no part keeps weight 0", "[normalize]") {
 }
 
 TEST_CASE("edges are reweighted by their number", "[normalize]") {
-    std::vector<graph::edge> const edges{{0, 1}, {1, 0}, {1, 1}};
+    std::vector<graph::edge> edges{{0, 1}, {1, 0}, {1, 1}};
+    std::vector<float> gate{3, 4, 6};
+    SECTION("given query by query") {}
+    SECTION("given in another order") {
+        std::rotate(edges.begin(), edges.begin() + 1, edges.end());
+        std::rotate(gate.begin(), gate.begin() + 1, gate.end());
+    }
     graph const g(2, edges);
-    std::vector<float> const gate{3, 4, 6};
     tensor<float, 2> const x({2, 1}, 1);
     tensor<float, 2> result({2, 1}), expected({2, 1});
     auto const gated = dot | neighbors(g) | softmax | reweight(weight * param(gate)[edge]) | weighted_sum;

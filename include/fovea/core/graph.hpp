@@ -13,12 +13,19 @@
 namespace fovea {
 
 /// graph_view: for each query the keys it sees, as compressed sparse rows; owns nothing.
+///
+/// Edges are numbered as they stand in `keys`, or by `numbers`: those that a table over the edges is read at.
 struct graph_view {
     std::span<index_t const> offsets;    // (queries + 1)
     std::span<std::int32_t const> keys;  // (edges)
+    std::span<index_t const> numbers{};  // (edges), or empty
 
     constexpr index_t queries() const { return offsets.empty() ? 0 : static_cast<index_t>(offsets.size()) - 1; }
     constexpr index_t edges() const { return static_cast<index_t>(keys.size()); }
+    /// The number of the edge at a place of `keys`.
+    constexpr index_t number(index_t place) const {
+        return numbers.empty() ? place : numbers[static_cast<std::size_t>(place)];
+    }
     constexpr std::span<std::int32_t const> of(index_t query) const {
         auto const first = offsets[static_cast<std::size_t>(query)];
         auto const last = offsets[static_cast<std::size_t>(query) + 1];
@@ -30,6 +37,7 @@ struct graph_view {
     constexpr void memory(Visit const& visit) const {
         visit(view<index_t const, 1>(offsets.data(), {static_cast<index_t>(offsets.size())}), "the graph's offsets");
         visit(view<std::int32_t const, 1>(keys.data(), {edges()}), "the graph's keys");
+        visit(view<index_t const, 1>(numbers.data(), {static_cast<index_t>(numbers.size())}), "the graph's numbers");
     }
 
     /// Errors: graph_error when the rows do not fit `query_count` queries and `key_count` keys.
@@ -41,6 +49,13 @@ struct graph_view {
             throw graph_error("graph: offsets run from " + std::to_string(offsets.front()) + " to "
                               + std::to_string(offsets.back()) + ", they must run from 0 to the number of edges, "
                               + std::to_string(edges()));
+        if (!numbers.empty() && numbers.size() != keys.size())
+            throw graph_error("graph: it has " + std::to_string(edges()) + " edges and numbers for "
+                              + std::to_string(numbers.size()));
+        for (std::size_t e = 0; e < numbers.size(); ++e)
+            if (numbers[e] < 0 || numbers[e] >= edges())
+                throw graph_error("graph: edge " + std::to_string(e) + " has the number " + std::to_string(numbers[e])
+                                  + ", there are " + std::to_string(edges()) + " edges");
         if (is_valid(key_count)) return;
         for (std::size_t i = 1; i < offsets.size(); ++i)
             if (offsets[i] < offsets[i - 1])
@@ -66,7 +81,7 @@ private:
     }
 };
 
-/// graph: an owning graph_view, built from pairs.
+/// graph: an owning graph_view, built from pairs. Its edges are numbered as they are given.
 class graph {
 public:
     /// One edge: `to` looks at `from`; in attention terms, query and key.
@@ -92,16 +107,23 @@ public:
         for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];
         keys_.resize(edges.size());
         auto next = offsets_;
-        for (auto const& e : edges)
-            keys_[static_cast<std::size_t>(next[static_cast<std::size_t>(e.to)]++)] = static_cast<std::int32_t>(e.from);
+        bool const sorted =
+            std::is_sorted(edges.begin(), edges.end(), [](edge const& a, edge const& b) { return a.to < b.to; });
+        numbers_.resize(sorted ? 0 : edges.size());
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            auto const place = static_cast<std::size_t>(next[static_cast<std::size_t>(edges[i].to)]++);
+            keys_[place] = static_cast<std::int32_t>(edges[i].from);
+            if (!sorted) numbers_[place] = static_cast<index_t>(i);
+        }
     }
 
-    graph_view view() const { return {offsets_, keys_}; }
+    graph_view view() const { return {offsets_, keys_, numbers_}; }
     operator graph_view() const { return view(); }
 
 private:
     std::vector<index_t> offsets_;
     std::vector<std::int32_t> keys_;
+    std::vector<index_t> numbers_;  // of the edges as they were given; empty where that is their order
 };
 
 }  // namespace fovea

@@ -7,14 +7,32 @@ namespace fovea {
 
 using index_t = std::ptrdiff_t;  // positions, sizes and strides
 
-/// Quotient rounded towards minus infinity: buckets of positions do not change their size at zero.
+/// Sums, differences and products of 64 bits in two's complement: what does not fit wraps around.
+constexpr index_t wrapped_plus(index_t a, index_t b) {
+    return static_cast<index_t>(static_cast<std::size_t>(a) + static_cast<std::size_t>(b));
+}
+constexpr index_t wrapped_minus(index_t a, index_t b) {
+    return static_cast<index_t>(static_cast<std::size_t>(a) - static_cast<std::size_t>(b));
+}
+constexpr index_t wrapped_times(index_t a, index_t b) {
+    return static_cast<index_t>(static_cast<std::size_t>(a) * static_cast<std::size_t>(b));
+}
+
+/// Quotient rounded towards minus infinity: buckets of positions do not change their size at zero. By zero it is 0.
 constexpr index_t floor_divide(index_t a, index_t b) {
+    if (b == 0) return 0;
+    if (b == -1) return wrapped_minus(0, a);
     auto const quotient = a / b;
     return quotient - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
-/// Remainder of floor_divide: it has the sign of the divisor.
-constexpr index_t floor_modulo(index_t a, index_t b) { return a - floor_divide(a, b) * b; }
+/// Remainder of floor_divide: it has the sign of the divisor. By zero it is the dividend.
+constexpr index_t floor_modulo(index_t a, index_t b) {
+    if (b == 0) return a;
+    if (b == -1) return 0;
+    auto const rest = a % b;
+    return rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0);
+}
 
 /// The smallest multiple of `step` that is not below `n`.
 constexpr index_t round_up(index_t n, index_t step) { return (n + step - 1) / step * step; }

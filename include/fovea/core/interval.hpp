@@ -25,13 +25,16 @@ struct truth {
 
 constexpr truth operator&&(truth a, truth b) { return {a.may_hold && b.may_hold, a.may_fail || b.may_fail}; }
 constexpr truth operator||(truth a, truth b) { return {a.may_hold || b.may_hold, a.may_fail && b.may_fail}; }
+constexpr truth operator&&(truth a, bool b) { return a && truth(b); }
+constexpr truth operator||(truth a, bool b) { return a || truth(b); }
 constexpr truth operator!(truth a) { return {a.may_fail, a.may_hold}; }
 
 /// Every value an expression can take over a box: lo <= value <= hi. T is index_t or double.
 ///
-/// Where a value may not be a number, the interval is everything(). Integers stop at the ends of everything().
+/// Where a value may not be a number, or an integer may wrap around, the interval is everything().
 template <class T>
 struct interval {
+    using value_type = T;
     T lo{};
     T hi{};
 
@@ -47,7 +50,7 @@ struct interval {
     static constexpr interval everything() {
         if constexpr (std::is_same_v<T, double>)
             return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-        else return {std::numeric_limits<T>::min() / 4, std::numeric_limits<T>::max() / 4};
+        else return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
     }
     friend constexpr bool operator==(interval, interval) = default;
 };
@@ -86,21 +89,6 @@ constexpr auto in_common_kind(A const& a, B const& b, F f) {
 constexpr double without_nan(double x, double otherwise) { return x == x ? x : otherwise; }
 constexpr index_t without_nan(index_t x, index_t) { return x; }
 
-/// Sums and products; integers stop at the ends of everything() instead of overflowing.
-constexpr index_t clamped(index_t x) {
-    auto const all = interval<index_t>::everything();
-    return std::clamp(x, all.lo, all.hi);
-}
-constexpr index_t plus(index_t a, index_t b) { return clamped(clamped(a) + clamped(b)); }
-constexpr index_t times(index_t a, index_t b) {
-    auto const all = interval<index_t>::everything();
-    index_t product = 0;
-    if (__builtin_mul_overflow(a, b, &product)) return (a < 0) == (b < 0) ? all.hi : all.lo;
-    return clamped(product);
-}
-constexpr double plus(double a, double b) { return a + b; }
-constexpr double times(double a, double b) { return a * b; }
-
 /// The interval between two ends; an end that is not a number widens to everything.
 template <class T>
 constexpr interval<T> between(T lo, T hi) {
@@ -115,29 +103,48 @@ constexpr interval<T> hull(T a, T b, T c, T d) {
     return {std::min({without_nan(a, all.lo), without_nan(b, all.lo), without_nan(c, all.lo), without_nan(d, all.lo)}),
             std::max({without_nan(a, all.hi), without_nan(b, all.hi), without_nan(c, all.hi), without_nan(d, all.hi)})};
 }
+
+/// Sums, differences and products: of integers everything where one of them may wrap around.
+constexpr interval<double> plus(interval<double> x, interval<double> y) { return between(x.lo + y.lo, x.hi + y.hi); }
+constexpr interval<double> minus(interval<double> x, interval<double> y) { return between(x.lo - y.hi, x.hi - y.lo); }
+constexpr interval<double> times(interval<double> x, interval<double> y) {
+    return hull(x.lo * y.lo, x.lo * y.hi, x.hi * y.lo, x.hi * y.hi);
+}
+constexpr interval<index_t> plus(interval<index_t> x, interval<index_t> y) {
+    interval<index_t> sum;
+    bool const wraps = __builtin_add_overflow(x.lo, y.lo, &sum.lo) || __builtin_add_overflow(x.hi, y.hi, &sum.hi);
+    return wraps ? interval<index_t>::everything() : sum;
+}
+constexpr interval<index_t> minus(interval<index_t> x, interval<index_t> y) {
+    interval<index_t> difference;
+    bool const wraps =
+        __builtin_sub_overflow(x.lo, y.hi, &difference.lo) || __builtin_sub_overflow(x.hi, y.lo, &difference.hi);
+    return wraps ? interval<index_t>::everything() : difference;
+}
+constexpr interval<index_t> times(interval<index_t> x, interval<index_t> y) {
+    index_t a = 0, b = 0, c = 0, d = 0;
+    bool const wraps = __builtin_mul_overflow(x.lo, y.lo, &a) || __builtin_mul_overflow(x.lo, y.hi, &b)
+                    || __builtin_mul_overflow(x.hi, y.lo, &c) || __builtin_mul_overflow(x.hi, y.hi, &d);
+    return wraps ? interval<index_t>::everything() : hull(a, b, c, d);
+}
 }  // namespace detail
 
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator+(A const& a, B const& b) {
-    return detail::in_common_kind(
-        a, b, [](auto x, auto y) { return detail::between(detail::plus(x.lo, y.lo), detail::plus(x.hi, y.hi)); });
+    return detail::in_common_kind(a, b, [](auto x, auto y) { return detail::plus(x, y); });
 }
 
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator-(A const& a, B const& b) {
-    return detail::in_common_kind(
-        a, b, [](auto x, auto y) { return detail::between(detail::plus(x.lo, -y.hi), detail::plus(x.hi, -y.lo)); });
+    return detail::in_common_kind(a, b, [](auto x, auto y) { return detail::minus(x, y); });
 }
 
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator*(A const& a, B const& b) {
-    return detail::in_common_kind(a, b, [](auto x, auto y) {
-        using detail::times;
-        return detail::hull(times(x.lo, y.lo), times(x.lo, y.hi), times(x.hi, y.lo), times(x.hi, y.hi));
-    });
+    return detail::in_common_kind(a, b, [](auto x, auto y) { return detail::times(x, y); });
 }
 
 /// Division: integers round down; a divisor that may be zero gives everything.
@@ -147,19 +154,22 @@ constexpr auto operator/(A const& a, B const& b) {
     return detail::in_common_kind(a, b, [](auto x, auto y) {
         using kind = decltype(x);
         if (y.lo <= 0 && y.hi >= 0) return kind::everything();
-        if constexpr (std::is_same_v<kind, interval<index_t>>)
+        if constexpr (std::is_same_v<kind, interval<index_t>>) {
+            if (x.lo == kind::everything().lo && y.hi == -1) return kind::everything();
             return detail::hull(floor_divide(x.lo, y.lo), floor_divide(x.lo, y.hi), floor_divide(x.hi, y.lo),
                                 floor_divide(x.hi, y.hi));
-        else return detail::hull(x.lo / y.lo, x.lo / y.hi, x.hi / y.lo, x.hi / y.hi);
+        } else return detail::hull(x.lo / y.lo, x.lo / y.hi, x.hi / y.lo, x.hi / y.hi);
     });
 }
 
-/// Remainder by a positive constant; exact where the dividend stays within one period.
+/// Remainder: exact where the dividend stays within one period of a constant; a divisor that may be zero gives
+/// everything.
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto operator%(A const& a, B const& b) {
     return detail::in_common_kind(a, b, [](auto x, auto y) {
         static_assert(std::is_same_v<decltype(x), interval<index_t>>, "fovea: % needs integers");
+        if (y.hi < 0) return interval<index_t>{y.lo + 1, 0};
         if (y.lo <= 0) return interval<index_t>::everything();
         if (y.lo == y.hi && floor_divide(x.lo, y.lo) == floor_divide(x.hi, y.lo))
             return interval<index_t>{floor_modulo(x.lo, y.lo), floor_modulo(x.hi, y.lo)};
@@ -169,7 +179,7 @@ constexpr auto operator%(A const& a, B const& b) {
 
 template <class T>
 constexpr interval<T> operator-(interval<T> a) {
-    return {-a.hi, -a.lo};
+    return detail::minus(interval<T>(T{0}), a);
 }
 
 template <class A, class B>
@@ -229,6 +239,8 @@ constexpr auto select(truth condition, A const& a, B const& b) {
 template <class T>
 constexpr interval<T> abs(interval<T> a) {
     if (a.lo >= 0) return a;
+    if constexpr (std::is_integral_v<T>)  // the least integer has no absolute value
+        if (a.lo == interval<T>::everything().lo) return interval<T>::everything();
     if (a.hi <= 0) return -a;
     return {T{0}, std::max(-a.lo, a.hi)};
 }
@@ -236,7 +248,14 @@ constexpr interval<T> abs(interval<T> a) {
 template <class T>
 constexpr interval<T> square(interval<T> a) {
     auto const positive = abs(a);
-    return {detail::times(positive.lo, positive.lo), detail::times(positive.hi, positive.hi)};
+    if constexpr (std::is_integral_v<T>) return detail::times(positive, positive);
+    else return {positive.lo * positive.lo, positive.hi * positive.hi};
+}
+
+/// The same numbers, as reals.
+template <class T>
+constexpr interval<double> to_real(interval<T> a) {
+    return a;
 }
 
 /// The image under a function that never decreases.

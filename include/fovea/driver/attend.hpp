@@ -9,6 +9,7 @@
 #include <fovea/driver/project.hpp>
 #include <fovea/driver/recurrent.hpp>
 #include <fovea/spec/check_call.hpp>
+#include <fovea/spec/exact_integers.hpp>
 #include <fovea/spec/inputs.hpp>
 
 namespace fovea {
@@ -51,6 +52,10 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
 template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
 void attend_heads(Executor const& executor, workspace& scratch, A const& a, operand_shapes const& shapes,
                   view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out, Extra const&... extra) {
+    bool const exact = [&] {
+        if constexpr (sizeof(T) == 4) return needs_exact_integers(a, shapes);
+        else return false;
+    }();
     auto const outputs = std::tuple(extra.bind(shapes)...);
     for_each_output(outputs, [&](auto const& output) {
         using bound = std::remove_cvref_t<decltype(output)>;
@@ -61,11 +66,12 @@ void attend_heads(Executor const& executor, workspace& scratch, A const& a, oper
             auto no_result = out;
             no_result.extents[3] = 0;
             auto const rows = std::tuple(output.rows());
-            operands<Q, K, V, Out, std::remove_const_t<decltype(rows)>> const all{q, k, nothing, no_result, rows};
+            operands<Q, K, V, Out, std::remove_const_t<decltype(rows)>> const all{q,         k,    nothing,
+                                                                                  no_result, rows, exact};
             run_loop<T, Arch>(executor, scratch, output.pass(a), all);
         }
     });
-    operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs};
+    operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs, exact};
     run_loop<T, Arch>(executor, scratch, a, all);
 }
 

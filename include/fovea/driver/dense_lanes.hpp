@@ -31,7 +31,9 @@ public:
         : recipe_(recipe),
           operands_(operands),
           visible_(recipe.predicate, operands),
-          group_(tile::sharing(operands.queries(), operands.group())) {}
+          group_(operands.keys() > std::numeric_limits<std::int32_t>::max()
+                     ? 1  // lanes of several heads hold positions as they are
+                     : tile::sharing(operands.queries(), operands.group())) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {

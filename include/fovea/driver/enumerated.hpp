@@ -27,6 +27,10 @@ class enumerated_loop {
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
     static constexpr index_t usual_share = 1024;  // queries, or keys, of one task; a multiple of any width
     static constexpr index_t ahead = 24;          // edges between asking for the rows of a key and using them
+    static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Recipe::score.pointwise)>, edge_t>
+                                       || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
+                                       || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
+                                       || plan::any_pair_uses<decltype(parts::pairs), edge_t>;
     static constexpr bool always_visible = is_literal<std::remove_const_t<decltype(Recipe::predicate)>>;
 
 public:
@@ -39,6 +43,7 @@ public:
         plan::for_each_part(recipe.score.parts.products,
                             [&](auto const& p) { joined_ = joined_ && joins(p.of_query) && joins(p.of_key); });
         plan::for_each_part(recipe.score.parts.pairs, [&](auto const& p) { joined_ = joined_ && joins(p.body); });
+        joined_ = joined_ && !operands.exact;
     }
 
     template <class Executor>
@@ -62,6 +67,7 @@ public:
             task_room const here{key_values + batch * key_terms * term_stride(operands_.keys()),
                                  row_values + batch * row_terms * term_stride(operands_.queries()),
                                  memory.template take<T>((row_terms + products) * lanes_.round(width)),
+                                 memory.template take<index_t>(longest + width),
                                  {operands_.value, batch, operands_.value_features()},
                                  {operands_.key, batch, operands_.key_features()}};
             for (index_t q = first; q < last; ++q) query(rows, here, batch, q);
@@ -74,6 +80,7 @@ private:
         T const* of_keys;     // (terms, keys, head lanes)
         T const* of_queries;  // (terms, queries, head lanes)
         T* row;               // (terms, then scales of products; round)
+        index_t* edges;       // (keys of one query) their numbers, the last one repeated
         coming_rows<decltype(Operands::value)> values;
         coming_rows<decltype(Operands::key)> keys;
     };
@@ -82,13 +89,7 @@ private:
     index_t term_stride(index_t positions) const { return round_up(lanes_.pairs(positions), width); }
 
     kernel::row_facts facts(index_t batch, index_t head, index_t q) const {
-        return {batch,
-                head,
-                q,
-                operands_.queries(),
-                operands_.keys(),
-                operands_.features(),
-                graph_.offsets.empty() ? 0 : graph_.offsets[static_cast<std::size_t>(q)]};
+        return {batch, head, q, operands_.queries(), operands_.keys(), operands_.features(), operands_.exact};
     }
 
     /// The terms of one side for all positions and heads.
@@ -102,7 +103,8 @@ private:
             }();
             index_t const n = operand.extent(2), features = operand.extent(3), group = of_key ? operands_.group() : 1;
             head_groups const key_head(group);
-            bool joined = group == 1 && kernel::fills_vectors<T, Arch>(features, head_stride(operand), lanes_);
+            bool joined = group == 1 && !operands_.exact
+                       && kernel::fills_vectors<T, Arch>(features, head_stride(operand), lanes_);
             plan::for_each_part(terms, [&](auto const& t) {
                 joined = joined && kernel::joins_heads(t.expression, lanes_.heads, features);
             });
@@ -125,7 +127,7 @@ private:
                     kernel::side_environment<Side, T, Arch, decltype(sums)> const here{{row}, lanes_, pair, sums};
                     T* place = to + batch * plan::count_of<Terms> * term_stride(n) + pair;
                     plan::for_each_part(terms, [&](auto const& t) {
-                        kernel::as_pack<T, Arch>(evaluate(t.expression, here)).store(place);
+                        kernel::value_in_lanes<T, Arch>(t.expression, here).store(place);
                         place += term_stride(n);
                     });
                 }
@@ -144,9 +146,15 @@ private:
     /// One query: scores of all its pairs, a vector at a time; then its rows are finished. Meanwhile what edges further
     /// on will need is asked for.
     void query(rows_type& rows, task_room const& here, index_t batch, index_t q) const {
-        auto const row = facts(batch, 0, q);
+        auto row = facts(batch, 0, q);
         auto const listed = graph_.of(q);
-        index_t const n = std::ssize(listed), farthest = graph_.edges() - 1 - row.first_edge;
+        index_t const first_edge = graph_.offsets[static_cast<std::size_t>(q)];
+        index_t const n = std::ssize(listed), farthest = graph_.edges() - 1 - first_edge;
+        if constexpr (numbers_edges) {
+            for (index_t e = 0; e < n; ++e) here.edges[e] = graph_.number(first_edge + e);
+            std::fill_n(here.edges + n, width, n > 0 ? here.edges[n - 1] : 0);
+            row.edges = here.edges;
+        }
         take_row(here, row);
         bool excluding = false;
         for (index_t pair = 0; pair < lanes_.pairs(n); pair += width) {
@@ -203,10 +211,9 @@ private:
         kernel::pair_environment<T, Arch, parts_of_pair> const names{
             {row}, listed.data(), n, lanes_, pair, found, products, planes - products, here.row + (pair & (round - 1)),
             round};
-        auto score = kernel::as_pack<T, Arch>(evaluate(recipe_.score.pointwise, names));
+        auto score = kernel::value_in_lanes<T, Arch>(recipe_.score.pointwise, names);
         if constexpr (!always_visible) {
-            auto const visible = kernel::lane_mask<T, Arch>::all() && evaluate(recipe_.predicate, names);
-            score = select(visible, score, vector(excluded<T>));
+            score = select(kernel::mask_in_lanes<T, Arch>(recipe_.predicate, names), score, vector(excluded<T>));
         }
         auto absent = score == vector(excluded<T>);
         if (index_t const left = lanes_.pairs(n) - pair; left < width) {

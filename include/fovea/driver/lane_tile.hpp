@@ -57,7 +57,8 @@ public:
         empty_ = true;
         kernel::with_vectors<tile::most_vectors>(vectors_,
                                                  [&](auto vectors) { states_.template emplace<vectors() - 1>(); });
-        facts_ = {first.batch, first.head * group, 0, operands.queries(), operands.keys(), operands.features()};
+        facts_ = {first.batch,         first.head * group, 0, operands.queries(), operands.keys(),
+                  operands.features(), operands.exact};
         for (index_t r = 0; r < width() && group > 1; ++r) {
             auto const row = facts_of(std::min(r, count - 1));
             queries_of_[r] = static_cast<whole>(row.q_idx);

@@ -21,7 +21,8 @@ struct operands {
     KeyRows key;
     ValueRows value;
     view<Out, 4> result;
-    Outputs outputs{};  // bound
+    Outputs outputs{};   // bound
+    bool exact = false;  // integers may need more bits than a lane has
 
     /// True where an output looks at whole rows, or adds up over them.
     static constexpr bool looks_at_rows = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {

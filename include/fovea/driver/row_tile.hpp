@@ -43,7 +43,8 @@ struct row_tile {
         index_t const group = operands.group(), head = key_head * group;
         index_t position = first / group, of_group = first - position * group;
         for (index_t r = 0; r < step; ++r) {
-            facts[r] = {batch, head + of_group, position, operands.queries(), operands.keys(), operands.features()};
+            facts[r] = {batch,           head + of_group,     position,      operands.queries(),
+                        operands.keys(), operands.features(), operands.exact};
             sources[r] = operands.query.place(batch, head + of_group, position, 0);
             if (r < count) prepare_row(parts, r);
             if (r + 1 < count && ++of_group == group) of_group = 0, ++position;

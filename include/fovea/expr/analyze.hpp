@@ -4,7 +4,9 @@
 
 #include <fovea/expr/operators.hpp>
 
+#include <cstdint>
 #include <tuple>
+#include <type_traits>
 
 namespace fovea {
 
@@ -56,7 +58,12 @@ inline constexpr bool reads_a_row_of_query<node<at_operation, parameter<T, Rank>
 template <class E>
 inline constexpr bool same_for_all_keys = !uses<E, k_t, kv_idx_t, edge_t, score_t>;
 
-/// True where an expression is an integer: positions, lengths, tables of integers, and what is computed of them.
+/// True for the position of a query or of a key.
+template <class E>
+inline constexpr bool is_position = std::is_same_v<E, q_idx_t> || std::is_same_v<E, kv_idx_t>;
+
+/// True where an expression is an integer: positions, lengths, tables of integers, and what is computed of them. What a
+/// table has for each feature is real.
 template <class E>
 inline constexpr bool is_whole_number = std::is_same_v<E, literal<index_t>>;
 template <fixed_string Name>
@@ -66,18 +73,34 @@ inline constexpr bool is_whole_number<placeholder<Name>> =
     && !std::is_same_v<placeholder<Name>, out_t>;
 template <class T, int Rank, class... Indices>
 inline constexpr bool is_whole_number<node<at_operation, parameter<T, Rank>, Indices...>> =
-    std::is_integral_v<T> && !std::is_same_v<T, bool>;
+    std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof...(Indices) == Rank;
 template <class Condition, class A, class B>
 inline constexpr bool is_whole_number<node<operations::select, Condition, A, B>> =
     is_whole_number<A> && is_whole_number<B>;
 template <class Operation, class... Operands>
     requires(std::is_same_v<Operation, operations::plus> || std::is_same_v<Operation, operations::minus>
              || std::is_same_v<Operation, operations::times> || std::is_same_v<Operation, operations::divided>
-             || std::is_same_v<Operation, operations::modulo> || std::is_same_v<Operation, operations::min>
-             || std::is_same_v<Operation, operations::max> || std::is_same_v<Operation, operations::negate>
-             || std::is_same_v<Operation, operations::abs> || std::is_same_v<Operation, operations::square>
-             || std::is_same_v<Operation, operations::relu>)
+             || std::is_same_v<Operation, operations::modulo> || std::is_same_v<Operation, operations::floor_div>
+             || std::is_same_v<Operation, operations::min> || std::is_same_v<Operation, operations::max>
+             || std::is_same_v<Operation, operations::negate> || std::is_same_v<Operation, operations::abs>
+             || std::is_same_v<Operation, operations::square> || std::is_same_v<Operation, operations::relu>)
 inline constexpr bool is_whole_number<node<Operation, Operands...>> = (is_whole_number<Operands> && ...);
+
+/// True where some integer of an expression may need more than 32 bits in a lane, as far as types and names tell:
+/// positions, their differences and elements of fewer bits do not. What values it comes to is for integer_range.hpp.
+template <class E>
+inline constexpr bool may_exceed_32_bits = false;
+template <class T, int Rank, class... Indices>
+inline constexpr bool may_exceed_32_bits<node<at_operation, parameter<T, Rank>, Indices...>> =
+    (std::is_integral_v<T> && sizeof(T) >= 4 && !std::is_same_v<T, std::int32_t>)
+    || (may_exceed_32_bits<Indices> || ...);
+template <class Operation, class... Children>
+inline constexpr bool may_exceed_32_bits<node<Operation, Children...>> =
+    (is_whole_number<node<Operation, Children...>> || (may_exceed_32_bits<Children> || ...));
+template <class A, class B>
+inline constexpr bool may_exceed_32_bits<node<operations::minus, A, B>> =
+    (is_whole_number<A> && is_whole_number<B> && !(is_position<A> && is_position<B>))
+    || may_exceed_32_bits<A> || may_exceed_32_bits<B>;
 
 /// True where an expression is a condition rather than a number.
 template <class E>
@@ -93,5 +116,42 @@ template <class Operation, class... Operands>
              || std::is_same_v<Operation, operations::logical_and> || std::is_same_v<Operation, operations::logical_or>
              || std::is_same_v<Operation, operations::logical_not>)
 inline constexpr bool is_condition<node<Operation, Operands...>> = true;
+
+/// True where an integer is computed from an integer quotient written `/`: what stands in conditions and in indices of
+/// tables does not count.
+template <class E>
+inline constexpr bool has_whole_quotient = false;
+template <class Operation, class... Children>
+inline constexpr bool has_whole_quotient<node<Operation, Children...>> =
+    std::is_same_v<Operation, operations::divided>
+    || (!std::is_same_v<Operation, operations::floor_div> && (has_whole_quotient<Children> || ...));
+template <class Condition, class A, class B>
+inline constexpr bool has_whole_quotient<node<operations::select, Condition, A, B>> =
+    has_whole_quotient<A> || has_whole_quotient<B>;
+template <class T, int Rank, class... Indices>
+inline constexpr bool has_whole_quotient<node<at_operation, parameter<T, Rank>, Indices...>> = false;
+
+/// True where the quotient of two integers becomes a real number somewhere, other than by real(): in an expression
+/// whose own value is real (`Real`), a condition, or an index.
+template <class E, bool Real>
+inline constexpr bool makes_quotient_real = Real && is_whole_number<E> && has_whole_quotient<E>;
+template <class Operation, class... Children, bool Real>
+inline constexpr bool makes_quotient_real<node<Operation, Children...>, Real> = [] {
+    using E = node<Operation, Children...>;
+    constexpr bool explicit_real = std::is_same_v<Operation, operations::real>;
+    if constexpr (is_whole_number<E>) {
+        return (Real && has_whole_quotient<E>) || (makes_quotient_real<Children, false> || ...);
+    } else if constexpr (std::is_same_v<Operation, operations::random>) {
+        return false;
+    } else if constexpr (is_condition<E>) {  // integers that are compared with integers stay what they are
+        constexpr bool numbers = !(is_condition<Children> && ...);
+        return (makes_quotient_real < Children, numbers && !(is_whole_number<Children> && ...) > || ...);
+    } else {
+        return (makes_quotient_real < Children, !is_condition<Children> && !explicit_real > || ...);
+    }
+}();
+template <class T, int Rank, class... Indices, bool Real>
+inline constexpr bool makes_quotient_real<node<at_operation, parameter<T, Rank>, Indices...>, Real> =
+    (makes_quotient_real<Indices, false> || ...);
 
 }  // namespace fovea

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <type_traits>
+#include <utility>
 
 namespace fovea {
 
@@ -41,18 +42,40 @@ constexpr auto extremes(T const* from, index_t n, index_t stride) {
     return numbers ? interval<number>{lo, hi} : interval<number>{number(1), number(0)};
 }
 
-/// What the elements of a table can be over ranges of its indices: looked at where there are few of them.
+/// What an element can be that nobody has looked at.
+template <class T>
+constexpr auto any_element() {
+    using number = std::conditional_t<std::is_integral_v<T>, index_t, double>;
+    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(index_t))
+        return interval<number>{std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+    else if constexpr (std::is_unsigned_v<T>) return interval<number>{0, std::numeric_limits<number>::max()};
+    else return interval<number>::everything();
+}
+
+/// All indices of a table.
 template <class T, int Rank>
-auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<interval<index_t>, Rank>> at) {
-    constexpr index_t most = 4096;
+constexpr auto whole_of(view<T const, Rank> const& table) {
+    std::array<interval<index_t>, Rank> all;
+    for (std::size_t axis = 0; axis < all.size(); ++axis) all[axis] = {0, table.extents[axis] - 1};
+    return all;
+}
+
+/// What the elements of a table can be over ranges of its indices: looked at where there are at most so many.
+template <class T, int Rank>
+auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<interval<index_t>, Rank>> at,
+              index_t most = 4096) {
     index_t count = 1;
     for (std::size_t axis = 0; axis < std::size_t{Rank}; ++axis) {
         index_t const last = table.extents[axis] - 1;
         at[axis] = {std::clamp<index_t>(at[axis].lo, 0, last), std::clamp<index_t>(at[axis].hi, 0, last)};
-        count = last < 0 ? 0 : std::min(most + 1, count * (at[axis].hi - at[axis].lo + 1));
+        if (table.strides[axis] == 0) at[axis].hi = at[axis].lo;  // the same element everywhere
+        index_t const size = at[axis].hi - at[axis].lo + 1;
+        if (last < 0 || count == 0) count = 0;
+        else if (count > most / size) return any_element<T>();
+        else count *= size;
     }
-    using number = std::conditional_t<std::is_integral_v<T>, index_t, double>;
-    if (count == 0 || count > most) return interval<number>::everything();
+    using number = typename decltype(any_element<T>())::value_type;
+    if (count == 0) return any_element<T>();
     auto const& inner = at[Rank - 1];
     auto position = at;  // .lo runs over the outer axes
     interval<number> range{};
@@ -62,7 +85,9 @@ auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<
             offset += position[axis].lo * table.strides[axis];
         auto const row = extremes(table.data + offset + inner.lo * table.stride(Rank - 1), inner.hi - inner.lo + 1,
                                   table.stride(Rank - 1));
-        if (!(row.lo <= row.hi)) return interval<number>::everything();
+        if (!(row.lo <= row.hi)) return any_element<T>();
+        if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t))
+            if (!std::in_range<index_t>(row.hi)) return interval<number>::everything();  // no call takes it
         interval<number> const seen{static_cast<number>(row.lo), static_cast<number>(row.hi)};
         range = first ? seen : interval<number>{std::min(range.lo, seen.lo), std::max(range.hi, seen.hi)};
         first = false;

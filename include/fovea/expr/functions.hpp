@@ -2,6 +2,7 @@
 // The functions of the language; each builds a node.
 #pragma once
 
+#include <fovea/expr/elementary.hpp>
 #include <fovea/expr/operators.hpp>
 
 namespace fovea {
@@ -21,6 +22,19 @@ constexpr auto max(A const& a, B const& b) {
 template <expression Condition, operand A, operand B>
 constexpr auto select(Condition const& condition, A const& a, B const& b) {
     return detail::build<operations::select>(condition, a, b);
+}
+
+/// real(a) = a as a real number: the quotient of real(a) and b is one of reals
+template <expression A>
+constexpr auto real(A const& a) {
+    return detail::build<operations::real>(a);
+}
+
+/// floor_div(a, b) = the greatest integer that is not above a / b: what `/` is between integers. By zero it is 0.
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto floor_div(A const& a, B const& b) {
+    return detail::build<operations::floor_div>(a, b);
 }
 
 template <expression A>
@@ -54,6 +68,102 @@ constexpr auto sqrt(A const& a) {
 template <expression A>
 constexpr auto rsqrt(A const& a) {
     return detail::build<operations::rsqrt>(a);
+}
+
+// The other elementary functions of <cmath> that have derivatives; integers are taken as reals.
+namespace detail {
+template <class F, class... A>
+constexpr auto build_elementary(A const&... a) {
+    return build<operations::elementary_function<F>>(a...);
+}
+}  // namespace detail
+
+template <expression A>
+constexpr auto sin(A const& a) {
+    return detail::build_elementary<elementary::sin>(a);
+}
+template <expression A>
+constexpr auto cos(A const& a) {
+    return detail::build_elementary<elementary::cos>(a);
+}
+template <expression A>
+constexpr auto tan(A const& a) {
+    return detail::build_elementary<elementary::tan>(a);
+}
+template <expression A>
+constexpr auto asin(A const& a) {
+    return detail::build_elementary<elementary::asin>(a);
+}
+template <expression A>
+constexpr auto acos(A const& a) {
+    return detail::build_elementary<elementary::acos>(a);
+}
+template <expression A>
+constexpr auto atan(A const& a) {
+    return detail::build_elementary<elementary::atan>(a);
+}
+template <class Y, class X>
+    requires expression_operands<Y, X>
+constexpr auto atan2(Y const& y, X const& x) {
+    return detail::build_elementary<elementary::atan2>(y, x);
+}
+template <expression A>
+constexpr auto sinh(A const& a) {
+    return detail::build_elementary<elementary::sinh>(a);
+}
+template <expression A>
+constexpr auto cosh(A const& a) {
+    return detail::build_elementary<elementary::cosh>(a);
+}
+template <expression A>
+constexpr auto asinh(A const& a) {
+    return detail::build_elementary<elementary::asinh>(a);
+}
+template <expression A>
+constexpr auto acosh(A const& a) {
+    return detail::build_elementary<elementary::acosh>(a);
+}
+template <expression A>
+constexpr auto atanh(A const& a) {
+    return detail::build_elementary<elementary::atanh>(a);
+}
+template <expression A>
+constexpr auto exp2(A const& a) {
+    return detail::build_elementary<elementary::exp2>(a);
+}
+template <expression A>
+constexpr auto expm1(A const& a) {
+    return detail::build_elementary<elementary::expm1>(a);
+}
+template <expression A>
+constexpr auto log2(A const& a) {
+    return detail::build_elementary<elementary::log2>(a);
+}
+template <expression A>
+constexpr auto log10(A const& a) {
+    return detail::build_elementary<elementary::log10>(a);
+}
+template <expression A>
+constexpr auto log1p(A const& a) {
+    return detail::build_elementary<elementary::log1p>(a);
+}
+template <expression A>
+constexpr auto cbrt(A const& a) {
+    return detail::build_elementary<elementary::cbrt>(a);
+}
+template <expression A>
+constexpr auto erfc(A const& a) {
+    return detail::build_elementary<elementary::erfc>(a);
+}
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto hypot(A const& a, B const& b) {
+    return detail::build_elementary<elementary::hypot>(a, b);
+}
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto pow(A const& a, B const& b) {
+    return detail::build_elementary<elementary::pow>(a, b);
 }
 
 /// sigmoid(a) = 1 / (1 + exp(-a))

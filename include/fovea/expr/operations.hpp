@@ -13,22 +13,28 @@ namespace fovea::operations {
 struct plus {
     static constexpr std::string_view symbol = "+";
     static constexpr int precedence = 6;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
-        return scalar::like(a, b) + scalar::like(b, a);
+    template <class A, class B>
+    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+        if constexpr (scalar::integers<A, B>) return wrapped_plus(static_cast<index_t>(a), static_cast<index_t>(b));
+        else return scalar::like(a, b) + scalar::like(b, a);
     }
 };
 struct minus {
     static constexpr std::string_view symbol = "-";
     static constexpr int precedence = 6;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
-        return scalar::like(a, b) - scalar::like(b, a);
+    template <class A, class B>
+    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+        if constexpr (scalar::integers<A, B>) return wrapped_minus(static_cast<index_t>(a), static_cast<index_t>(b));
+        else return scalar::like(a, b) - scalar::like(b, a);
     }
 };
 struct times {
     static constexpr std::string_view symbol = "*";
     static constexpr int precedence = 7;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
-        return scalar::like(a, b) * scalar::like(b, a);
+    template <class A, class B>
+    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+        if constexpr (scalar::integers<A, B>) return wrapped_times(static_cast<index_t>(a), static_cast<index_t>(b));
+        else return scalar::like(a, b) * scalar::like(b, a);
     }
 };
 struct divided {
@@ -106,12 +112,29 @@ struct logical_or {
 struct negate {
     static constexpr std::string_view symbol = "-";
     static constexpr int precedence = 8;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return -a; }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(a)>>) return scalar::negate(a);
+        else return -a;
+    }
 };
 struct logical_not {
     static constexpr std::string_view symbol = "!";
     static constexpr int precedence = 8;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return !a; }
+};
+
+/// Division rounded down, of integers: what `/` is between integers, for where the quotient becomes a real.
+struct floor_div {
+    static constexpr std::string_view name = "floor_div";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return divided::apply(a, b); }
+};
+/// An integer as a real.
+struct real {
+    static constexpr std::string_view name = "real";
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+        using scalar::to_real;
+        return to_real(a);
+    }
 };
 
 // Functions: a name, and the meaning in terms of the value's own arithmetic.
@@ -191,7 +214,7 @@ struct rsqrt {
 };
 struct sigmoid {
     static constexpr std::string_view name = "sigmoid";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / (1 + exp::apply(-a)); }
+    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / (1 + exp::apply(negate::apply(a))); }
 };
 struct silu {
     static constexpr std::string_view name = "silu";

@@ -17,6 +17,10 @@ concept numbers = (std::is_arithmetic_v<T> && ...);
 template <class T>
 using real = std::conditional_t<std::is_floating_point_v<T>, T, double>;
 
+/// Integers of the language: 64 bits in two's complement, wrapping around where a value does not fit.
+template <class... T>
+concept integers = (std::is_integral_v<T> && ...);
+
 /// A number in the common type of itself and another; anything else as it is.
 template <class A, class B>
 [[gnu::always_inline]] constexpr decltype(auto) like(A const& a, B const&) {
@@ -27,8 +31,7 @@ template <class A, class B>
 template <class A, class B>
     requires numbers<A, B>
 constexpr auto divide(A a, B b) {
-    if constexpr (std::is_integral_v<A> && std::is_integral_v<B>)
-        return floor_divide(static_cast<index_t>(a), static_cast<index_t>(b));
+    if constexpr (integers<A, B>) return floor_divide(static_cast<index_t>(a), static_cast<index_t>(b));
     else return like(a, b) / like(b, a);
 }
 
@@ -62,13 +65,26 @@ constexpr auto select(bool condition, A a, B b) {
 
 template <class A>
     requires numbers<A>
+constexpr auto negate(A a) {
+    if constexpr (integers<A>) return wrapped_minus(0, static_cast<index_t>(a));
+    else return -a;
+}
+template <class A>
+    requires numbers<A>
 constexpr auto abs(A a) {
-    return a < A{0} ? -a : a;
+    return a < A{0} ? negate(a) : a;
 }
 template <class A>
     requires numbers<A>
 constexpr auto square(A a) {
-    return a * a;
+    if constexpr (integers<A>) return wrapped_times(static_cast<index_t>(a), static_cast<index_t>(a));
+    else return a * a;
+}
+/// An integer as a real; a real as it is.
+template <class A>
+    requires numbers<A>
+constexpr auto to_real(A a) {
+    return static_cast<real<A>>(a);
 }
 
 using fovea::uniform_of_pair;
@@ -97,21 +113,6 @@ template <class A>
     requires numbers<A>
 auto sqrt(A a) {
     return std::sqrt(static_cast<real<A>>(a));
-}
-template <class A>
-    requires numbers<A>
-auto floor(A a) {
-    return std::floor(static_cast<real<A>>(a));
-}
-template <class A>
-    requires numbers<A>
-auto sin(A a) {
-    return std::sin(static_cast<real<A>>(a));
-}
-template <class A>
-    requires numbers<A>
-auto cos(A a) {
-    return std::cos(static_cast<real<A>>(a));
 }
 
 }  // namespace fovea::scalar

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/counter_random.hpp>
-#include <fovea/kernel/positions.hpp>
+#include <fovea/kernel/exact_pack.hpp>
 
 #include <concepts>
 #include <utility>
@@ -44,9 +44,21 @@ FOVEA_INLINE auto threefry(typename simd<T, Arch>::integers x, typename simd<T, 
     return x;
 }
 
+/// An index as random numbers count with it: its low half.
+template <class I>
+FOVEA_INLINE auto counted(I const& index) {
+    if constexpr (is_exact_pack<I>) return low_words(index);
+    else return index;
+}
+
 /// One random number per lane, whichever of the indices differ from lane to lane.
 template <class... Index>
-    requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...))
+    requires((sizeof...(Index) == 5) && (is_exact_pack<Index> || ...))
+auto uniform_of_pair(Index const&... at) {
+    return uniform_of_pair(counted(at)...);
+}
+template <class... Index>
+    requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...) && !(is_exact_pack<Index> || ...))
 auto uniform_of_pair(Index const&... at) {
     using any = decltype((spread(at) + ...));  // integers per lane
     using real = typename any::real;

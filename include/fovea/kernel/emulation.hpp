@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 
 namespace fovea::kernel::emulation {
 
@@ -46,17 +47,28 @@ lane_mask<N> both(lane_mask<N> const& a, lane_mask<N> const& b, F f) {
     return r;
 }
 
+/// f of two numbers; integers wrap around, as those of real vectors do.
+template <class T, class F>
+T wrapped(T x, T y, F f) {
+    if constexpr (std::is_integral_v<T>) {
+        using bits = std::make_unsigned_t<T>;
+        return static_cast<T>(f(static_cast<bits>(x), static_cast<bits>(y)));
+    } else {
+        return f(x, y);
+    }
+}
+
 template <class T, int N>
 vector<T, N> operator+(vector<T, N> const& a, vector<T, N> const& b) {
-    return each(a, b, [](T x, T y) { return static_cast<T>(x + y); });
+    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto a, auto b) { return a + b; }); });
 }
 template <class T, int N>
 vector<T, N> operator-(vector<T, N> const& a, vector<T, N> const& b) {
-    return each(a, b, [](T x, T y) { return static_cast<T>(x - y); });
+    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto a, auto b) { return a - b; }); });
 }
 template <class T, int N>
 vector<T, N> operator*(vector<T, N> const& a, vector<T, N> const& b) {
-    return each(a, b, [](T x, T y) { return static_cast<T>(x * y); });
+    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto a, auto b) { return a * b; }); });
 }
 template <class T, int N>
 vector<T, N> operator/(vector<T, N> const& a, vector<T, N> const& b) {

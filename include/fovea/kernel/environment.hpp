@@ -2,6 +2,7 @@
 // What the names of an expression stand for in the fused loop.
 #pragma once
 
+#include <fovea/expr/analyze.hpp>
 #include <fovea/expr/evaluate.hpp>
 #include <fovea/kernel/lookup.hpp>
 #include <fovea/plan/lower.hpp>
@@ -16,7 +17,8 @@ struct row_facts {
     index_t q_len = 0;
     index_t kv_len = 0;
     index_t dim = 0;
-    index_t first_edge = 0;  // the number of its first key, where keys are listed
+    bool exact = false;              // integers of this call may need more bits than a lane has
+    index_t const* edges = nullptr;  // where keys are listed, the number of each in the whole list
 };
 
 /// Names that stand for one number per row; the key positions are what `Keys` is: a number, or one per lane.
@@ -29,8 +31,14 @@ struct index_environment {
     FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
     FOVEA_INLINE Keys operator()(kv_idx_t) const { return keys; }
     FOVEA_INLINE auto operator()(edge_t) const {
-        if constexpr (std::is_same_v<Keys, index_t>) return row.first_edge + column;
-        else return positions<T, Arch>{row.first_edge + column};
+        if constexpr (std::is_same_v<Keys, index_t>) {
+            return row.edges[column];
+        } else {
+            exact_pack<T, Arch> numbers;
+            for (std::size_t i = 0; i < numbers.lane.size(); ++i)
+                numbers.lane[i] = row.edges[column + static_cast<index_t>(i)];
+            return numbers;
+        }
     }
     FOVEA_INLINE index_t operator()(head_t) const { return row.head; }
     FOVEA_INLINE index_t operator()(batch_t) const { return row.batch; }
@@ -51,6 +59,63 @@ template <class T, class Arch, class X>
 FOVEA_INLINE pack<T, Arch> as_pack(X const& x) {
     if constexpr (lane_indices<X>) return x.to_real();
     else return pack<T, Arch>(x);
+}
+
+/// The same names where integers have 64 bits in every lane.
+template <class T, class Arch, class Names>
+struct exact_environment {
+    Names const& names;
+
+    template <class X>
+    static auto exact(X const& x) {
+        if constexpr (lane_indices<X>) return exact_pack<T, Arch>(x);
+        else return x;
+    }
+    template <class Name>
+    auto operator()(Name name) const {
+        return exact(names(name));
+    }
+    template <class Body>
+    auto sum(Body const& body) const {
+        return names.sum(body);
+    }
+    template <class Element, int Rank, class... Index>
+    auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        if constexpr (sizeof...(Index) == Rank) return exact(look_up<T, Arch, true>(table, at...));
+        else return names.lookup(table, at...);
+    }
+};
+
+/// Where integers of 64 bits may be needed at all: beside floats, in expressions that are more than a difference of
+/// positions or tables of fewer bits.
+template <class T, class... E>
+inline constexpr bool asks_for_exact = sizeof(T) == 4 && (may_exceed_32_bits<E> || ...);
+
+/// The value of an expression in lanes, integers narrow or exact.
+template <class T, class Arch, bool Exact, class E, class Names>
+FOVEA_INLINE auto evaluate_in_lanes(E const& e, Names const& names) {
+    if constexpr (Exact) return evaluate(e, exact_environment<T, Arch, Names>{names});
+    else return evaluate(e, names);
+}
+template <class T, class Arch, class E, class Names>
+[[gnu::noinline]] auto evaluate_exactly(E const& e, Names const& names) {
+    return evaluate_in_lanes<T, Arch, true>(e, names);
+}
+
+/// The value of an expression as a pack, and of a condition as a mask, whichever integers this call needs.
+template <class T, class Arch, class E, class Names>
+FOVEA_INLINE pack<T, Arch> value_in_lanes(E const& e, Names const& names) {
+    if constexpr (asks_for_exact<T, E>)
+        if (names.row.exact) [[unlikely]]
+            return as_pack<T, Arch>(evaluate_exactly<T, Arch>(e, names));
+    return as_pack<T, Arch>(evaluate(e, names));
+}
+template <class T, class Arch, class E, class Names>
+FOVEA_INLINE lane_mask<T, Arch> mask_in_lanes(E const& e, Names const& names) {
+    if constexpr (asks_for_exact<T, E>)
+        if (names.row.exact) [[unlikely]]
+            return lane_mask<T, Arch>::all() && evaluate_exactly<T, Arch>(e, names);
+    return lane_mask<T, Arch>::all() && evaluate(e, names);
 }
 
 /// Inside sum(), lane by feature: features offset ... of one query and one key.

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <concepts>
+#include <utility>
 
 namespace fovea::kernel {
 
-/// Integers, one per lane.
+/// Integers, one per lane, as wide as the reals beside them; for values that need more there is exact_pack.
 template <class T, class Arch>
 struct index_pack {
     using integers = typename simd<T, Arch>::integers;
@@ -48,6 +49,24 @@ struct index_pack {
     FOVEA_INLINE friend mask operator==(index_pack const& a, index_pack const& b) {
         return as_mask(a.value == b.value);
     }
+    // Beside a number that no lane can hold, all lanes are less, or none.
+    FOVEA_INLINE friend mask operator<(index_pack const& a, std::integral auto b) {
+        return holds(b) ? a < index_pack(b) : mask::none() || b > 0;
+    }
+    FOVEA_INLINE friend mask operator<=(index_pack const& a, std::integral auto b) {
+        return holds(b) ? a <= index_pack(b) : mask::none() || b > 0;
+    }
+    FOVEA_INLINE friend mask operator==(index_pack const& a, std::integral auto b) {
+        return holds(b) ? a == index_pack(b) : mask::none();
+    }
+    FOVEA_INLINE friend mask operator>(index_pack const& a, std::integral auto b) { return !(a <= b); }
+    FOVEA_INLINE friend mask operator>=(index_pack const& a, std::integral auto b) { return !(a < b); }
+    FOVEA_INLINE friend mask operator<(std::integral auto b, index_pack const& a) { return !(a <= b); }
+    FOVEA_INLINE friend mask operator<=(std::integral auto b, index_pack const& a) { return !(a < b); }
+    FOVEA_INLINE friend mask operator>(std::integral auto b, index_pack const& a) { return a < b; }
+    FOVEA_INLINE friend mask operator>=(std::integral auto b, index_pack const& a) { return a <= b; }
+    FOVEA_INLINE friend mask operator==(std::integral auto b, index_pack const& a) { return a == b; }
+
     friend index_pack min(index_pack const& a, index_pack const& b) {
         return each(a, b, [](index_t x, index_t y) { return std::min(x, y); });
     }
@@ -62,6 +81,7 @@ struct index_pack {
     }
 
 private:
+    FOVEA_INLINE static bool holds(std::integral auto b) { return std::in_range<whole>(b); }
     template <class F>
     static index_pack each(index_pack const& a, index_pack const& b, F f) {
         auto x = a.array();

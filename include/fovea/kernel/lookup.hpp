@@ -4,7 +4,7 @@
 
 #include <fovea/core/view.hpp>
 #include <fovea/kernel/counter_random.hpp>
-#include <fovea/kernel/positions.hpp>
+#include <fovea/kernel/exact_pack.hpp>
 #include <fovea/kernel/storage.hpp>
 
 #include <array>
@@ -13,8 +13,8 @@
 
 namespace fovea::kernel {
 
-/// Elements per lane in the kind their type calls for: reals, integers, or a mask.
-template <class T, class Arch, class Element, class Pick>
+/// Elements per lane in the kind their type calls for: reals, integers (of 64 bits where `Exact`), or a mask.
+template <class T, class Arch, class Element, bool Exact, class Pick>
 FOVEA_INLINE auto collect(Pick pick) {
     using whole = integer_like<T>;
     constexpr auto count = static_cast<std::size_t>(pack<T, Arch>::lanes);
@@ -22,6 +22,10 @@ FOVEA_INLINE auto collect(Pick pick) {
         alignas(64) std::array<T, count> lane;
         for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<T>(pick(i));
         return pack<T, Arch>::load(lane.data());
+    } else if constexpr (Exact && !std::is_same_v<Element, bool>) {
+        exact_pack<T, Arch> integers;
+        for (std::size_t i = 0; i < count; ++i) integers.lane[i] = static_cast<index_t>(pick(i));
+        return integers;
     } else {
         alignas(64) std::array<whole, count> lane;
         for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<whole>(pick(i));
@@ -85,8 +89,9 @@ FOVEA_INLINE index_t first_along_keys(Index const&... index) {
     return std::get<sizeof...(Index) - 1>(std::tie(index...)).first;
 }
 
-/// table(indices...) where at least one index differs from lane to lane, or the number where none does.
-template <class T, class Arch, class Element, int Rank, class... Index>
+/// table(indices...) where at least one index differs from lane to lane, or the number where none does. `Exact`: its
+/// integers keep their 64 bits.
+template <class T, class Arch, bool Exact = false, class Element, int Rank, class... Index>
     requires(sizeof...(Index) == Rank)
 FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&... index) {
     if constexpr ((std::integral<Index> && ...)) {
@@ -100,7 +105,7 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
     } else {
         auto const one_by_one = [&]() FOVEA_LAMBDA {
             auto const arrays = std::make_tuple(as_array(index)...);
-            return collect<T, Arch, Element>([&](std::size_t lane) {
+            return collect<T, Arch, Element, Exact>([&](std::size_t lane) {
                 return std::apply(
                     [&](auto const&... at) {
                         index_t offset = 0;

@@ -34,26 +34,31 @@ struct near_positions {
     FOVEA_INLINE offsets spread() const { return offsets(base) + offset; }
     FOVEA_INLINE pack<T, Arch> to_real() const { return pack<T, Arch>(base) + offset.to_real(); }
     /// Lanes that are below a limit.
-    FOVEA_INLINE mask below(index_t limit) const {
-        return offset < offsets(std::clamp<index_t>(limit - base, -1, std::numeric_limits<std::int32_t>::max()));
+    FOVEA_INLINE mask below(index_t limit) const { return offset < offsets(near(limit)); }
+
+    /// Lanes that are up to a limit.
+    FOVEA_INLINE mask up_to(index_t limit) const { return offset <= offsets(near(limit)); }
+    /// The distance from the base to a limit; as short as a lane can hold, which all offsets are shorter than.
+    FOVEA_INLINE index_t near(index_t limit) const {
+        return std::clamp<index_t>(distance_between(limit, base), -1, std::numeric_limits<std::int32_t>::max());
     }
 
     FOVEA_INLINE friend near_positions operator+(near_positions const& a, std::integral auto b) {
-        return {a.base + static_cast<index_t>(b), a.offset};
+        return {wrapped_plus(a.base, static_cast<index_t>(b)), a.offset};
     }
     FOVEA_INLINE friend near_positions operator+(std::integral auto b, near_positions const& a) { return a + b; }
     FOVEA_INLINE friend near_positions operator-(near_positions const& a, std::integral auto b) {
-        return {a.base - static_cast<index_t>(b), a.offset};
+        return {wrapped_minus(a.base, static_cast<index_t>(b)), a.offset};
     }
     FOVEA_INLINE friend offsets operator-(std::integral auto b, near_positions const& a) {
-        return offsets(static_cast<index_t>(b) - a.base) - a.offset;
+        return offsets(wrapped_minus(static_cast<index_t>(b), a.base)) - a.offset;
     }
     FOVEA_INLINE friend offsets operator-(near_positions const& a) { return -a.spread(); }
     FOVEA_INLINE friend mask operator<(near_positions const& a, std::integral auto b) {
         return a.below(static_cast<index_t>(b));
     }
     FOVEA_INLINE friend mask operator<=(near_positions const& a, std::integral auto b) {
-        return a.below(static_cast<index_t>(b) + 1);
+        return a.up_to(static_cast<index_t>(b));
     }
     FOVEA_INLINE friend mask operator>(near_positions const& a, std::integral auto b) { return !(a <= b); }
     FOVEA_INLINE friend mask operator>=(near_positions const& a, std::integral auto b) { return !(a < b); }
@@ -71,6 +76,10 @@ FOVEA_INLINE auto as_array(near_positions<T, Arch> const& index) {
     auto const offset = index.offset.array();
     for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = index.base + static_cast<index_t>(offset[i]);
     return exact;
+}
+template <class T, class Arch>
+FOVEA_INLINE auto exact_lanes(near_positions<T, Arch> const& index) {
+    return as_array(index);
 }
 
 /// The keys, and the heads, of the lanes from a pair on; `pair` is a multiple of the lanes of a vector.
@@ -109,7 +118,12 @@ struct pair_environment : uniform_names {
     using uniform_names::operator();
     FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
     FOVEA_INLINE auto operator()(head_t) const { return heads_of_pairs<T, Arch>(lanes, pair); }
-    FOVEA_INLINE auto operator()(edge_t) const { return keys_of_pairs<T, Arch>(lanes, pair) + row.first_edge; }
+    FOVEA_INLINE auto operator()(edge_t) const {
+        exact_pack<T, Arch> numbers;
+        index_t l = pair;
+        for (auto& number : numbers.lane) number = row.edges[std::min(lanes.key(l++), listed - 1)];
+        return numbers;
+    }
     FOVEA_INLINE auto operator()(kv_idx_t) const {
         alignas(64) typename index_pack<T, Arch>::array_type keys;
         index_t l = pair;

@@ -30,7 +30,9 @@ struct pair_feature_environment : Base {
         if constexpr (sizeof...(Index) == Rank) return Base::lookup(table, at...);
         else if constexpr ((std::integral<Index> && ...))
             return static_cast<T>(look_up<T, Arch>(table, at..., feature));
-        else return look_up<T, Arch>(table, at..., feature);
+        else
+            return real(
+                look_up<T, Arch, asks_for_exact<T, node<at_operation, parameter<Element, 0>>>>(table, at..., feature));
     }
 };
 
@@ -48,8 +50,8 @@ struct pair_factors {
 template <class T, class Arch, class Body, class Environment>
 FOVEA_INLINE pack<T, Arch> added(pack<T, Arch> const& sum, Body const& body, Environment const& here) {
     if constexpr (is_node_of<operations::times, Body>)
-        return fma(as_pack<T, Arch>(evaluate(get<0>(body), here)), as_pack<T, Arch>(evaluate(get<1>(body), here)), sum);
-    else return sum + as_pack<T, Arch>(evaluate(body, here));
+        return fma(value_in_lanes<T, Arch>(get<0>(body), here), value_in_lanes<T, Arch>(get<1>(body), here), sum);
+    else return sum + value_in_lanes<T, Arch>(body, here);
 }
 
 /// True where a factor of the query keeps clear of the ends of the range of T: exponentials, so that they and their

@@ -3,12 +3,24 @@
 // per lane.
 #pragma once
 
+#include <fovea/expr/elementary.hpp>
 #include <fovea/kernel/index_pack.hpp>
 
 #include <algorithm>
 #include <concepts>
 
 namespace fovea::kernel {
+
+template <class T, class Arch>
+struct exact_pack;
+
+/// a - b, or the end of the range that it lies beyond.
+FOVEA_INLINE index_t distance_between(index_t a, index_t b) {
+    index_t distance = 0;
+    if (__builtin_sub_overflow(a, b, &distance))
+        return a < b ? std::numeric_limits<index_t>::min() : std::numeric_limits<index_t>::max();
+    return distance;
+}
 
 /// first, first + Step, first + 2 Step, ...: the positions of consecutive keys. Step is 1 or -1.
 ///
@@ -34,31 +46,36 @@ struct positions {
         else return real(first) - real::iota();
     }
 
-    /// Lane numbers below the distance from `first` to `limit`.
-    FOVEA_INLINE mask lanes_below(index_t distance) const {
+    /// Lane numbers below, or up to, a distance.
+    FOVEA_INLINE static mask lanes_below(index_t distance) {
         return real::iota() < real(std::clamp<index_t>(distance, 0, real::lanes));
+    }
+    FOVEA_INLINE static mask lanes_up_to(index_t distance) {
+        return real::iota() <= real(std::clamp<index_t>(distance, -1, real::lanes));
     }
 
     FOVEA_INLINE friend positions operator+(positions a, std::integral auto b) {
-        return {a.first + static_cast<index_t>(b)};
+        return {wrapped_plus(a.first, static_cast<index_t>(b))};
     }
-    FOVEA_INLINE friend positions operator+(std::integral auto b, positions a) {
-        return {a.first + static_cast<index_t>(b)};
-    }
+    FOVEA_INLINE friend positions operator+(std::integral auto b, positions a) { return a + b; }
     FOVEA_INLINE friend positions operator-(positions a, std::integral auto b) {
-        return {a.first - static_cast<index_t>(b)};
+        return {wrapped_minus(a.first, static_cast<index_t>(b))};
     }
     FOVEA_INLINE friend positions<T, Arch, -Step> operator-(std::integral auto b, positions a) {
-        return {static_cast<index_t>(b) - a.first};
+        return {wrapped_minus(static_cast<index_t>(b), a.first)};
     }
-    FOVEA_INLINE friend positions<T, Arch, -Step> operator-(positions a) { return {-a.first}; }
+    FOVEA_INLINE friend positions<T, Arch, -Step> operator-(positions a) { return {wrapped_minus(0, a.first)}; }
 
     FOVEA_INLINE friend mask operator<(positions a, std::integral auto limit) {
-        auto const distance = static_cast<index_t>(limit) - a.first;
-        if constexpr (Step == 1) return a.lanes_below(distance);
-        else return !a.lanes_below(1 - distance);
+        auto const b = static_cast<index_t>(limit);
+        if constexpr (Step == 1) return lanes_below(distance_between(b, a.first));
+        else return !lanes_up_to(distance_between(a.first, b));
     }
-    FOVEA_INLINE friend mask operator<=(positions a, std::integral auto b) { return a < static_cast<index_t>(b) + 1; }
+    FOVEA_INLINE friend mask operator<=(positions a, std::integral auto limit) {
+        auto const b = static_cast<index_t>(limit);
+        if constexpr (Step == 1) return lanes_up_to(distance_between(b, a.first));
+        else return !lanes_below(distance_between(a.first, b));
+    }
     FOVEA_INLINE friend mask operator>(positions a, std::integral auto b) { return !(a <= b); }
     FOVEA_INLINE friend mask operator>=(positions a, std::integral auto b) { return !(a < b); }
     FOVEA_INLINE friend mask operator<(std::integral auto b, positions a) { return a > b; }
@@ -76,9 +93,12 @@ inline constexpr bool is_positions = false;
 template <class T, class Arch, int Step>
 inline constexpr bool is_positions<positions<T, Arch, Step>> = true;
 
+template <class I>
+inline constexpr bool is_exact_pack = false;
+
 /// Anything that holds one integer per lane.
 template <class I>
-concept lane_indices = is_index_pack<I> || is_positions<I>;
+concept lane_indices = is_index_pack<I> || is_positions<I> || is_exact_pack<I>;
 
 template <lane_indices I>
 FOVEA_INLINE auto spread(I const& i) {
@@ -93,7 +113,8 @@ FOVEA_INLINE index_t spread(I i) {
 /// Two operands of which one holds lane indices and the other is an integer, or lane indices too; without the
 /// pairs that have operators of their own.
 template <class A, class B>
-concept mixed_indices = (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>));
+concept mixed_indices = (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>)
+                         && !is_exact_pack<A> && !is_exact_pack<B>);
 template <class A, class B>
 concept positions_and_integer = (is_positions<A> && std::integral<B>) || (std::integral<A> && is_positions<B>);
 /// Lane indices beside a real: the arithmetic is real.
@@ -106,6 +127,11 @@ template <class X>
 FOVEA_INLINE auto real(X const& x) {
     if constexpr (lane_indices<X>) return x.to_real();
     else return x;
+}
+template <class X>
+    requires lane_indices<X> || is_pack<X>
+FOVEA_INLINE auto to_real(X const& x) {
+    return real(x);
 }
 
 template <class A, class B>
@@ -212,12 +238,32 @@ FOVEA_INLINE auto erf(I const& i) {
     return erf(i.to_real());
 }
 
+/// An elementary function that has no vectors of its own: lane by lane as the standard library has it.
+template <class F, class... A>
+    requires((lane_indices<A> || is_pack<A>) || ...)
+auto value_of(F, A const&... a) {
+    using vector = std::remove_cvref_t<decltype((real(a) + ...))>;
+    if constexpr (std::is_same_v<F, elementary::exp2>) return exp2((real(a) + ...));
+    else {
+        using lanes = lanes_of<typename vector::value_type, typename vector::architecture>;
+        auto const each = [](std::size_t i, auto const&... stored) { return F::of(stored[i]...); };
+        return [&](auto const&... stored) {
+            alignas(64) typename lanes::array values;
+            for (std::size_t i = 0; i < values.size(); ++i) values[i] = each(i, stored...);
+            return vector::load(values.data());
+        }(lanes::stored(vector(real(a)))...);
+    }
+}
+
 /// select with a condition per lane: integers stay integers where both sides are, anything else is real.
 template <class T, class Arch, class A, class B>
     requires(!(is_pack<A> && is_pack<B>) && !(is_index_pack<A> && is_index_pack<B>))
 FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     constexpr bool whole = (lane_indices<A> || std::integral<A>) && (lane_indices<B> || std::integral<B>);
-    if constexpr (whole) return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
+    if constexpr (whole && (is_exact_pack<A> || is_exact_pack<B>))
+        return select(m, exact_pack<T, Arch>(a), exact_pack<T, Arch>(b));
+    else if constexpr (whole)
+        return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
     else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));
 }
 

@@ -34,20 +34,30 @@ struct weight_environment : index_environment<T, Arch, Keys> {
     FOVEA_INLINE auto operator()(weight_t) const { return weight; }
 };
 
-/// reweigh: every weight of a row becomes an expression of itself and its indices. What only scales keeps zeros,
-/// whatever the factor of a pair is that takes no part.
-template <bool Scales, class T, class Arch, class Expression, class Normalize, class Keys>
-void reweigh(Expression const& expression, row_facts const& facts, packed_row<T, Arch, Normalize, Keys> const& row) {
+namespace detail {
+template <bool Scales, bool Exact, class T, class Arch, class Expression, class Normalize, class Keys>
+FOVEA_INLINE void reweigh_row(Expression const& expression, row_facts const& facts,
+                              packed_row<T, Arch, Normalize, Keys> const& row) {
     using vector = pack<T, Arch>;
     for (index_t column = 0; column < row.size(); column += vector::lanes) {
         auto const keys = lane_keys<T, Arch>(row.keys, column);
         T* const at = row.scores + column;
         weight_environment<T, Arch, std::remove_const_t<decltype(keys)>> const here{{facts, keys, column},
                                                                                     vector::load(at)};
-        auto weight = as_pack<T, Arch>(evaluate(expression, here));
+        auto weight = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(expression, here));
         if constexpr (Scales) weight = select(here.weight == vector(T{0}), here.weight, weight);
         weight.store(at);
     }
+}
+}  // namespace detail
+
+/// reweigh: every weight of a row becomes an expression of itself and its indices. What only scales keeps zeros,
+/// whatever the factor of a pair is that takes no part.
+template <bool Scales, class T, class Arch, class Expression, class Normalize, class Keys>
+void reweigh(Expression const& expression, row_facts const& facts, packed_row<T, Arch, Normalize, Keys> const& row) {
+    if constexpr (asks_for_exact<T, Expression>)
+        if (facts.exact) return detail::reweigh_row<Scales, true>(expression, facts, row);
+    detail::reweigh_row<Scales, false>(expression, facts, row);
 }
 
 }  // namespace fovea::kernel

@@ -17,6 +17,32 @@ struct row_parts {
     index_t key_term_stride;
 };
 
+namespace detail {
+template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class Predicate>
+FOVEA_INLINE void transform_row(Pointwise const pointwise, Predicate const predicate, row_facts const row,
+                                row_parts<T> const at, index_t first_key, index_t packs) {
+    using vector = pack<T, Arch>;
+    using keys = positions<T, Arch>;
+    for (index_t p = 0; p < packs; ++p) {
+        index_t const column = p * vector::lanes;
+        tile_environment<T, Arch, keys> const here{
+            {row, keys{first_key + column}}, at.scores + column, at.plane_stride, at.products, at.row_terms,
+            at.key_terms + column,           at.key_term_stride};
+        auto score = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(pointwise, here));
+        if constexpr (Masked) {
+            auto const visible = (here.keys < row.kv_len) && evaluate_in_lanes<T, Arch, Exact>(predicate, here);
+            score = select(visible, score, vector(excluded<T>));
+        }
+        score.store(at.scores + column);
+    }
+}
+template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
+[[gnu::noinline]] void transform_exactly(Pointwise const& pointwise, Predicate const& predicate, row_facts const& row,
+                                         row_parts<T> const& at, index_t first_key, index_t packs) {
+    transform_row<Masked, true, T, Arch>(pointwise, predicate, row, at, first_key, packs);
+}
+}  // namespace detail
+
 /// transform: the pointwise rest of the score on one row, and the mask where the run is mixed.
 ///
 /// Takes expressions and facts by value: vectors that are stored might change what is only referred to, and what is the
@@ -24,21 +50,11 @@ struct row_parts {
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
 FOVEA_INLINE void transform(Pointwise const pointwise, Predicate const predicate, row_facts const row,
                             row_parts<T> const at, index_t first_key, index_t packs) {
-    using vector = pack<T, Arch>;
-    using keys = positions<T, Arch>;
     if constexpr (!Masked && plan::is_bare_product<Pointwise>) return;
-    for (index_t p = 0; p < packs; ++p) {
-        index_t const column = p * vector::lanes;
-        tile_environment<T, Arch, keys> const here{
-            {row, keys{first_key + column}}, at.scores + column, at.plane_stride, at.products, at.row_terms,
-            at.key_terms + column,           at.key_term_stride};
-        auto score = as_pack<T, Arch>(evaluate(pointwise, here));
-        if constexpr (Masked) {
-            auto const visible = (here.keys < row.kv_len) && evaluate(predicate, here);
-            score = select(visible, score, vector(excluded<T>));
-        }
-        score.store(at.scores + column);
-    }
+    if constexpr (asks_for_exact<T, Pointwise> || (Masked && asks_for_exact<T, Predicate>))
+        if (row.exact)
+            return detail::transform_exactly<Masked, T, Arch>(pointwise, predicate, row, at, first_key, packs);
+    detail::transform_row<Masked, false, T, Arch>(pointwise, predicate, row, at, first_key, packs);
 }
 
 }  // namespace fovea::kernel

@@ -42,6 +42,33 @@ struct lane_environment : index_environment<T, Arch, index_t> {
     }
 };
 
+namespace detail {
+template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class Predicate, class Rows>
+FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const predicate, row_facts const first,
+                                 Rows const rows, T* scores, index_t stride, index_t first_key, index_t keys,
+                                 T const* row_terms, T* greatest) {
+    using vector = pack<T, Arch>;
+    auto most = vector::load(greatest);
+    for (index_t k = 0; k < keys; ++k, scores += stride) {
+        lane_environment<T, Arch, Rows> const here{{first, first_key + k}, rows, scores, row_terms, stride};
+        auto score = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(pointwise, here));
+        if constexpr (Masked)
+            score = select(lane_mask<T, Arch>::all() && evaluate_in_lanes<T, Arch, Exact>(predicate, here), score,
+                           vector(excluded<T>));
+        if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
+        most = greater(score, most);
+    }
+    most.store(greatest);
+}
+template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
+[[gnu::noinline]] void transform_keys_exactly(Pointwise const& pointwise, Predicate const& predicate,
+                                              row_facts const& first, Rows const& rows, T* scores, index_t stride,
+                                              index_t first_key, index_t keys, T const* row_terms, T* greatest) {
+    transform_keys<Masked, true, T, Arch>(pointwise, predicate, first, rows, scores, stride, first_key, keys, row_terms,
+                                          greatest);
+}
+}  // namespace detail
+
 /// transform_lanes: the pointwise rest of the score on a vector of rows and a run of keys, and the mask where the run
 /// is mixed; `greatest` becomes as great as what each lane comes to. Takes expressions and facts by value, as transform
 /// does.
@@ -49,18 +76,12 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate, cl
 FOVEA_INLINE void transform_lanes(Pointwise const pointwise, Predicate const predicate, row_facts const first,
                                   Rows const rows, T* scores, index_t stride, index_t first_key, index_t keys,
                                   T const* row_terms, T* greatest) {
-    using vector = pack<T, Arch>;
-    auto most = vector::load(greatest);
-    for (index_t k = 0; k < keys; ++k, scores += stride) {
-        lane_environment<T, Arch, Rows> const here{
-            {first, first_key + k, first_key + k}, rows, scores, row_terms, stride};
-        auto score = as_pack<T, Arch>(evaluate(pointwise, here));
-        if constexpr (Masked)
-            score = select(lane_mask<T, Arch>::all() && evaluate(predicate, here), score, vector(excluded<T>));
-        if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
-        most = greater(score, most);
-    }
-    most.store(greatest);
+    if constexpr (asks_for_exact<T, Pointwise> || (Masked && asks_for_exact<T, Predicate>))
+        if (first.exact)
+            return detail::transform_keys_exactly<Masked, T, Arch>(pointwise, predicate, first, rows, scores, stride,
+                                                                   first_key, keys, row_terms, greatest);
+    detail::transform_keys<Masked, false, T, Arch>(pointwise, predicate, first, rows, scores, stride, first_key, keys,
+                                                   row_terms, greatest);
 }
 
 }  // namespace fovea::kernel

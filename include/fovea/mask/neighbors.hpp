@@ -12,9 +12,10 @@ namespace fovea {
 /// neighbors: the keys of a query are the neighbours of a node, so only edges are visited.
 ///
 /// The graph lists for each query the keys it sees (compressed sparse rows): graph.offsets (queries + 1),
-/// graph.keys (edges). An edge that is listed twice counts twice. A node without edges gets zeros.
+/// graph.keys (edges). An edge that is listed twice counts twice. A node without edges gets zeros. `edge` is the place
+/// of an edge in the list that a graph was made of; of rows given directly the place in keys, or graph.numbers there.
 /// Cost: proportional to the edges. Keeps a view: the graph must outlive the attention.
-/// Errors: graph_error for offsets that do not ascend or keys out of range, before anything is written.
+/// Errors: graph_error for offsets that do not ascend, keys or numbers out of range, before anything is written.
 struct neighbors_t : stage<role::mask> {
     graph_view graph{};
 

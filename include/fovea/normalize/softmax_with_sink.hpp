@@ -69,7 +69,11 @@ constexpr auto softmax_with_sink(E const& e) {
     using expression = expression_of<E>;
     constexpr bool of_row = !uses<expression, kv_idx_t, score_t, q_t, k_t, edge_t>;
     static_assert(of_row, "fovea: a sink is one number for each row: it may use head, batch, q_idx and lengths");
-    if constexpr (of_row) return softmax_with_sink_t<expression>(as_expression(e));
+    constexpr bool whole_quotient = makes_quotient_real<expression, true>;
+    static_assert(!whole_quotient,
+                  "fovea: `/` rounds a quotient of integers down, and here it becomes a real number: "
+                  "write real(x) / y, or floor_div(x, y) if it shall be rounded");
+    if constexpr (of_row && !whole_quotient) return softmax_with_sink_t<expression>(as_expression(e));
     else return ill_formed{};
 }
 

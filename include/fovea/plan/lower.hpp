@@ -200,6 +200,11 @@ inline constexpr bool any_uses_head = hana::unpack(Tuple{}, [](auto const&... te
     return (uses<std::remove_cvref_t<decltype(terms.expression)>, head_t> || ...);
 });
 
+/// True where one of the pairwise terms mentions a placeholder.
+template <class Tuple, class Placeholder>
+inline constexpr bool any_pair_uses = hana::unpack(
+    Tuple{}, [](auto const&... pair) { return (uses<std::remove_cvref_t<decltype(pair.body)>, Placeholder> || ...); });
+
 /// Calls f with each part of one kind, in order.
 template <class Tuple, class F>
 constexpr void for_each_part(Tuple const& all, F&& f) {

@@ -48,13 +48,15 @@ weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, ro
     pair_environment<Real> at{{{}, batch, head, query, 0, x.query.extent(2), x.key.extent(2), x.query.extent(3)},
                               features(x.query, batch, head, query),
                               {}};
+    [[maybe_unused]] index_t place_of_edge = 0;  // in the list of keys
     if constexpr (enumerating_mask<decltype(a.mask)>)
-        at.edge_number = a.mask.neighbor_list().offsets[static_cast<std::size_t>(query)];
+        place_of_edge = a.mask.neighbor_list().offsets[static_cast<std::size_t>(query)];
     weighted_keys<Real> result;
     std::vector<index_t> edges;
     for (auto const key : candidates(a.mask, query, x.key.extent(2))) {
         at.key = key;
-        auto const edge = at.edge_number;
+        if constexpr (enumerating_mask<decltype(a.mask)>)
+            at.edge_number = a.mask.neighbor_list().number(place_of_edge++);
         bool const takes_part = evaluate(visible, static_cast<index_environment<Real> const&>(at));
         if (takes_part) {
             at.key_features = features(x.key, batch, head / group, key);
@@ -62,10 +64,9 @@ weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, ro
             if (s != excluded<Real>) {
                 result.keys.push_back(key);
                 result.weights.push_back(s);
-                edges.push_back(edge);
+                edges.push_back(at.edge_number);
             }
         }
-        at.edge_number = edge + 1;
     }
     row<Real> const all{result.weights, result.keys};
     [[maybe_unused]] auto const show = [&](auto const& output) {

@@ -21,6 +21,13 @@ constexpr auto number(T const& x) {
     else return static_cast<Real>(x);
 }
 
+/// What a table has for one feature: real, whatever the table holds.
+template <class Real, class T>
+constexpr auto real_number(T const& x) {
+    if constexpr (std::is_same_v<T, index_t>) return static_cast<Real>(x);
+    else return x;
+}
+
 /// read: an element of a table.
 ///
 /// Errors: shape_error for an index that is out of range, naming the indices and the extents.
@@ -109,7 +116,8 @@ struct feature_environment : pair_environment<Real> {
 
     template <class T, int Rank, class... Index>
     auto lookup(view<T const, Rank> const& table, Index... at) const {
-        if constexpr (sizeof...(Index) + 1 == Rank) return read<Real>(table, at..., static_cast<index_t>(feature));
+        if constexpr (sizeof...(Index) + 1 == Rank)
+            return real_number<Real>(read<Real>(table, at..., static_cast<index_t>(feature)));
         else return read<Real>(table, at...);
     }
 };
@@ -139,7 +147,7 @@ struct result_environment : number_environment<Real> {
 
     template <class T, int Rank, class... Index>
     auto lookup(view<T const, Rank> const& table, Index... at) const {
-        if constexpr (sizeof...(Index) + 1 == Rank) return read<Real>(table, at..., feature);
+        if constexpr (sizeof...(Index) + 1 == Rank) return real_number<Real>(read<Real>(table, at..., feature));
         else return read<Real>(table, at...);
     }
 };

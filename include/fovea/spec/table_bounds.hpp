@@ -140,11 +140,11 @@ struct read_pairs {
         auto b = whole;
         for (index_t i = 0; i < listed->queries(); ++i) {
             b.q_idx = i;
-            b.edge = listed->offsets[static_cast<std::size_t>(i)];
+            index_t place = listed->offsets[static_cast<std::size_t>(i)];
             for (auto const key : listed->of(i)) {
                 b.kv_idx = key;
+                b.edge = listed->number(place++);
                 if (search.reads_outside(b)) return true;
-                b.edge = b.edge.lo + 1;
             }
         }
         return false;
@@ -166,11 +166,23 @@ void check_index(view<T const, Rank> const& table, int axis, Index const& index,
     }
 }
 
+/// Integers of the language have a sign: elements of 2^63 and more are none.
+template <class T, int Rank>
+void require_signed(view<T const, Rank> const& table) {
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t)) {
+        auto const greatest = range_of(table, whole_of(table), std::numeric_limits<index_t>::max());
+        if (greatest.lo < 0)
+            throw shape_error("a table of extents " + to_text(table.extents) + " holds an unsigned integer of 2^63 or "
+                              "more: integers in expressions are at most 2^63 - 1");
+    }
+}
+
 template <class E, class Readers>
 void check_reads(E const& e, Readers const& readers, read_pairs const& pairs) {
     if constexpr (is_parameter<E> || !reads_a_table<E>) return;
     else if constexpr (is_node_of<at_operation, E>) {
         with_children(e, [&](auto const& table, auto const&... indices) {
+            require_signed(table.table);
             (check_reads(indices, readers, pairs), ...);
             int axis = 0;
             (check_index(table.table, axis++, indices, readers, pairs), ...);
@@ -204,7 +216,8 @@ struct reads_of_rows {
 ///
 /// Cost: one interval for each index of a table; where that is too wide, intervals over boxes of pairs. What 65536
 /// boxes do not decide is not reported; the engine then reads the element nearest to the index.
-/// Errors: shape_error naming the table's extents, the index, its axis and the pair.
+/// Errors: shape_error naming the table's extents, the index, its axis and the pair; or a table of unsigned integers
+/// that need all 64 bits.
 template <attention_spec A>
 void check_tables(A const& a, operand_shapes const& shapes) {
     using namespace detail;

@@ -56,6 +56,11 @@ constexpr bool has_sound_children() {
         static_assert(whole, "fovea: % needs integers");
         if (!whole) return false;
     }
+    if constexpr (is_node_of<operations::floor_div, E>) {
+        constexpr bool whole = is_whole_number<E>;
+        static_assert(whole, "fovea: floor_div needs integers");
+        if (!whole) return false;
+    }
     return []<class Operation, class... Children>(node<Operation, Children...> const*) {
         constexpr bool in_sum = InSum || std::is_same_v<Operation, operations::sum>;
         return (has_sound_tables<Children, in_sum>() && ...);
@@ -73,15 +78,37 @@ constexpr bool has_sound_tables() {
     else return true;
 }
 
+/// The sentence for an integer quotient whose value becomes a real number.
+template <class E, bool Real>
+constexpr bool keeps_quotients_whole() {
+    constexpr bool lost = makes_quotient_real<E, Real>;
+    static_assert(!lost,
+                  "fovea: `/` rounds a quotient of integers down, and here it becomes a real number: write "
+                  "real(x) / y, or floor_div(x, y) if it shall be rounded");
+    return !lost;
+}
+
+/// The sentence for numbers of edges where no mask lists keys.
+template <class Mask, class... E>
+constexpr bool has_edges_where_listed() {
+    constexpr bool listed = enumerating_mask<Mask> || !(uses<E, edge_t> || ...);
+    static_assert(listed,
+                  "fovea: edge is the number of an edge in a list of keys: add a mask that lists them, such as "
+                  "neighbors(graph)");
+    return listed;
+}
+
 /// The sentences for a finish; a map of the result reads its tables feature by feature, as a sum does.
 template <class Finish>
 constexpr bool is_sound_finish() {
     static_assert(is_known_finish<Finish>,
                   "fovea: this is not a finish: give it linear(), expression(), averages_heads, concatenates_heads or "
                   "adds_source");
-    if constexpr (pointwise_finish<Finish>)
-        return has_sound_tables<decltype(std::declval<Finish const&>().expression()), true>();
-    else return is_known_finish<Finish>;
+    if constexpr (pointwise_finish<Finish>) {
+        using mapped = decltype(std::declval<Finish const&>().expression());
+        if constexpr (!has_sound_tables<mapped, true>()) return false;
+        else return keeps_quotients_whole<mapped, true>();
+    } else return is_known_finish<Finish>;
 }
 template <class Aggregate>
 constexpr bool has_sound_finishes(Aggregate const*) {
@@ -101,9 +128,13 @@ constexpr bool has_sound_expressions() {
     constexpr bool features_in_sums = !uses_outside_sum<score, q_t, k_t>;
     static_assert(features_in_sums, "fovea: q and k have features: in a score they stand inside sum()");
     if constexpr (!features_in_sums) return false;
+    else if constexpr (!has_edges_where_listed<decltype(A::mask), score, mask, weight>()) return false;
     else if constexpr (!has_sound_tables<score, false>()) return false;
     else if constexpr (!has_sound_tables<mask, false>()) return false;
     else if constexpr (!has_sound_tables<weight, false>()) return false;
+    else if constexpr (!keeps_quotients_whole<score, true>()) return false;
+    else if constexpr (!keeps_quotients_whole<mask, false>()) return false;
+    else if constexpr (!keeps_quotients_whole<weight, true>()) return false;
     else return has_sound_finishes(static_cast<decltype(A::aggregate) const*>(nullptr));
 }
 

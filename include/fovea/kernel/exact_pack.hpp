@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/kernel/positions.hpp>
+
+namespace fovea::kernel {
+
+/// Lanes of any kind as integers of 64 bits.
+template <class T, class Arch>
+FOVEA_INLINE auto exact_lanes(index_pack<T, Arch> const& indices) {
+    typename exact_pack<T, Arch>::array_type exact;
+    auto const narrow = indices.array();
+    for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = static_cast<index_t>(narrow[i]);
+    return exact;
+}
+template <class T, class Arch, int Step>
+FOVEA_INLINE auto exact_lanes(positions<T, Arch, Step> const& keys) {
+    typename exact_pack<T, Arch>::array_type exact;
+    for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = wrapped_plus(keys.first, Step * static_cast<index_t>(i));
+    return exact;
+}
+
+/// Integers of 64 bits, one per lane of reals of any width: one after the other, where those of index_pack are too
+/// narrow for what an expression comes to.
+template <class T, class Arch>
+struct exact_pack {
+    using real = pack<T, Arch>;
+    using mask = lane_mask<T, Arch>;
+    static constexpr index_t lanes = real::lanes;
+    using array_type = std::array<index_t, static_cast<std::size_t>(lanes)>;
+
+    array_type lane;
+
+    exact_pack() = default;
+    exact_pack(array_type const& elements) : lane(elements) {}
+    template <std::integral Number>
+    exact_pack(Number x) {
+        lane.fill(static_cast<index_t>(x));
+    }
+    template <class Indices>
+        requires is_index_pack<Indices> || is_positions<Indices>
+    exact_pack(Indices const& i) : lane(exact_lanes(i)) {}
+
+    array_type const& array() const { return lane; }
+    real to_real() const {
+        alignas(64) std::array<T, static_cast<std::size_t>(lanes)> reals;
+        for (std::size_t i = 0; i < reals.size(); ++i) reals[i] = static_cast<T>(lane[i]);
+        return real::load(reals.data());
+    }
+
+    friend exact_pack operator+(exact_pack const& a, exact_pack const& b) { return each(a, b, wrapped_plus); }
+    friend exact_pack operator-(exact_pack const& a, exact_pack const& b) { return each(a, b, wrapped_minus); }
+    friend exact_pack operator*(exact_pack const& a, exact_pack const& b) { return each(a, b, wrapped_times); }
+    friend exact_pack operator/(exact_pack const& a, exact_pack const& b) { return each(a, b, floor_divide); }
+    friend exact_pack operator%(exact_pack const& a, exact_pack const& b) { return each(a, b, floor_modulo); }
+    friend exact_pack operator-(exact_pack const& a) { return exact_pack(0) - a; }
+    friend mask operator<(exact_pack const& a, exact_pack const& b) {
+        return test(a, b, [](index_t x, index_t y) { return x < y; });
+    }
+    friend mask operator==(exact_pack const& a, exact_pack const& b) {
+        return test(a, b, [](index_t x, index_t y) { return x == y; });
+    }
+    friend mask operator>(exact_pack const& a, exact_pack const& b) { return b < a; }
+    friend mask operator<=(exact_pack const& a, exact_pack const& b) { return !(b < a); }
+    friend mask operator>=(exact_pack const& a, exact_pack const& b) { return !(a < b); }
+    friend exact_pack min(exact_pack const& a, exact_pack const& b) {
+        return each(a, b, [](index_t x, index_t y) { return std::min(x, y); });
+    }
+    friend exact_pack max(exact_pack const& a, exact_pack const& b) {
+        return each(a, b, [](index_t x, index_t y) { return std::max(x, y); });
+    }
+    friend exact_pack abs(exact_pack const& a) { return max(a, -a); }
+    friend exact_pack square(exact_pack const& a) { return a * a; }
+    friend exact_pack select(mask const& m, exact_pack const& a, exact_pack const& b) {
+        auto const first = lanes_of<T, Arch>::stored(select(m, real(T{1}), real(T{0})));
+        auto chosen = b;
+        for (std::size_t i = 0; i < first.size(); ++i)
+            if (first[i] != T{0}) chosen.lane[i] = a.lane[i];
+        return chosen;
+    }
+
+private:
+    template <class F>
+    static exact_pack each(exact_pack a, exact_pack const& b, F f) {
+        for (std::size_t i = 0; i < a.lane.size(); ++i) a.lane[i] = f(a.lane[i], b.lane[i]);
+        return a;
+    }
+    template <class F>
+    static mask test(exact_pack const& a, exact_pack const& b, F f) {
+        alignas(64) std::array<T, static_cast<std::size_t>(lanes)> holds;
+        for (std::size_t i = 0; i < holds.size(); ++i) holds[i] = f(a.lane[i], b.lane[i]) ? T{1} : T{0};
+        return real(T{0}) < real::load(holds.data());
+    }
+};
+
+template <class T, class Arch>
+inline constexpr bool is_exact_pack<exact_pack<T, Arch>> = true;
+
+/// The low half of each integer.
+template <class T, class Arch>
+index_pack<T, Arch> low_words(exact_pack<T, Arch> const& exact) {
+    typename index_pack<T, Arch>::array_type words;
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<integer_like<T>>(exact.lane[i]);
+    return index_pack<T, Arch>::load(words.data());
+}
+
+}  // namespace fovea::kernel
