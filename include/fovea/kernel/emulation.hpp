@@ -60,15 +60,15 @@ T wrapped(T x, T y, F f) {
 
 template <class T, int N>
 vector<T, N> operator+(vector<T, N> const& a, vector<T, N> const& b) {
-    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto a, auto b) { return a + b; }); });
+    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto l, auto r) { return l + r; }); });
 }
 template <class T, int N>
 vector<T, N> operator-(vector<T, N> const& a, vector<T, N> const& b) {
-    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto a, auto b) { return a - b; }); });
+    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto l, auto r) { return l - r; }); });
 }
 template <class T, int N>
 vector<T, N> operator*(vector<T, N> const& a, vector<T, N> const& b) {
-    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto a, auto b) { return a * b; }); });
+    return each(a, b, [](T x, T y) { return wrapped(x, y, [](auto l, auto r) { return l * r; }); });
 }
 template <class T, int N>
 vector<T, N> operator/(vector<T, N> const& a, vector<T, N> const& b) {
