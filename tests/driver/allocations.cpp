@@ -73,6 +73,16 @@ TEST_CASE("outputs beside the result allocate nothing", "[driver]") {
     CHECK(allocations_of([&] { attend(scratch, spec, c.q, c.k, c.v, c.out, weights(all)); }) == 0);
 }
 
+TEST_CASE("threads allocate nothing in the steady state", "[driver]") {
+    call c;
+    workspace scratch;
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    CHECK(allocations_of([&] { attend(threads(3), scratch, spec, c.q, c.k, c.v, c.out); }) == 0);
+    CHECK(allocations_of([&] { attend(threads(2), scratch, cosine | sparsemax | weighted_sum, c.q, c.k, c.v, c.out); })
+          == 0);
+    CHECK(allocations_of([] { threads(5).run(9, [](index_t, index_t) {}); }) == 0);
+}
+
 TEST_CASE("values that are not finite allocate nothing", "[driver]") {
     call c;
     workspace scratch;
