@@ -101,6 +101,13 @@ struct view {
         return std::find(extents.begin(), extents.end(), 0) == extents.end() ? n : 0;
     }
 
+    /// Whether it has no elements; of extents so large that their product is no number, too.
+    constexpr bool empty() const {
+        for (auto extent : extents)
+            if (extent == 0) return true;
+        return false;
+    }
+
     template <class... Index>
         requires(sizeof...(Index) == Rank)
     constexpr T& operator()(Index... at) const {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace fovea {
@@ -23,6 +24,22 @@ struct tile_count {
 class arena {
 public:
     static constexpr std::size_t alignment = 64;
+
+    arena() = default;
+    /// What has been moved from is empty, and may be used again.
+    arena(arena&& other) noexcept { swap(other); }
+    arena& operator=(arena&& other) noexcept {
+        arena(std::move(other)).swap(*this);
+        return *this;
+    }
+    void swap(arena& other) noexcept {
+        std::swap(tiles, other.tiles);
+        std::swap(memory_, other.memory_);
+        std::swap(capacity_, other.capacity_);
+        std::swap(used_, other.used_);
+        std::swap(taken_, other.taken_);
+        std::swap(overflow_, other.overflow_);
+    }
 
     /// Uninitialised room for n elements, aligned to a cache line.
     template <class T>

@@ -123,6 +123,7 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Query c
     auto const out = as_heads(as_view(result));
     auto const shapes = check_call(a, q, k, v, out, extra...);
     if constexpr (!is_ill_formed<decltype(shapes)> && detail::has_comparable_features<A, Query, Key>()) {
+        if (writes_nothing(out, extra.bind(shapes.operands)...)) return;
         using namespace driver;
         using q_element = std::remove_const_t<std::remove_pointer_t<decltype(q.data)>>;
         using k_element = element_of_rows<decltype(k)>;

@@ -19,7 +19,7 @@ namespace fovea::driver {
 ///
 /// Empty blocks are skipped, full ones are not masked; mixed ones are looked at tile by tile and panel by panel.
 /// Streaming normalizers fold a tile at a time; where weights are asked for, or the normalizer needs whole rows,
-/// the scores of a few rows over all keys are kept (a strip).
+/// the scores of a few rows are kept, from the first key that any of them sees to the last (a strip).
 template <class T, class Arch, class Recipe, class Operands>
 class dense_loop {
     using parts = decltype(Recipe::score.parts);
@@ -119,12 +119,12 @@ private:
 
     void run_head(arena& memory, index_t batch, index_t key_head, index_t first_block, index_t last_block,
                   key_range const& range) const {
-        packed keys(operands_, recipe_.score.parts, memory,
-                    strips ? keys_in_blocks() : visible_.blocks_at_once(batch, key_head, first_block, last_block));
+        bool const revisits = strips || last_block - first_block > 1;  // a block of keys, for further rows
+        index_t const at_once = revisits ? visible_.blocks_at_once(batch, key_head, first_block, last_block) : 1;
+        packed keys(operands_, recipe_.score.parts, memory, at_once);
         keys.begin(batch, key_head);
         row_block block;
-        block.stride =
-            (strips ? std::max<index_t>(keys.blocks(), 1) * tile::block_keys : tile::block_keys) + tile::lanes;
+        block.stride = (strips ? at_once : 1) * tile::block_keys + tile::lanes;
         index_t const tiles = std::min(tiles_per_block, (operands_.rows() + tile::rows - 1) / tile::rows);
         block.tiles = memory.take<rows_type>(tiles);
         block.range = range;
@@ -169,12 +169,17 @@ private:
         return normalizer_of_row(recipe_.normalize, facts_of_row<T, Arch>{row});
     }
 
+    /// What the rows of a block span.
+    box where_is(row_block const& block) const {
+        auto const& last = block.tiles[block.count - 1];
+        return rows_type::span(operands_, last.facts[0].batch, last.facts[0].head / operands_.group(),
+                               block.tiles[0].first_row, last.first_row + last.rows);
+    }
+
     // --- streaming: one tile of keys at a time ---
 
     void run_blocks(arena& memory, row_block& block, packed& keys) const {
-        auto const& last = block.tiles[block.count - 1];
-        auto const where = rows_type::span(operands_, last.facts[0].batch, last.facts[0].head / operands_.group(),
-                                           block.tiles[0].first_row, last.first_row + last.rows);
+        auto const where = where_is(block);
         bool first = true;
         for (index_t k = block.range.first; k < block.range.last; ++k) {
             auto const seen = visible_.coverage(where, keys.first(k), keys.last(k));
@@ -257,58 +262,74 @@ private:
                 block.visible[i] = block.scores[i] != excluded<T>;
     }
 
-    // --- strips: all scores of a few rows ---
+    // --- strips: all scores of a few rows, from the first key that they see to the last ---
+
+    /// Where the scores of a strip are: columns of its rows, the first of which is a key.
+    struct strip {
+        index_t first_key;  // the first of a block
+        index_t from, to;   // columns with scores: whole packs
+
+        index_t first_block() const { return (first_key + from) / tile::block_keys; }
+        index_t last_block() const { return (first_key + to + tile::block_keys - 1) / tile::block_keys; }
+    };
 
     void run_strips(arena& memory, row_block& block, packed& keys) const {
+        auto const all = visible_.seen_by(where_is(block));
         for (index_t t = 0; t < block.count; ++t) {
             auto const& rows = block.tiles[t];
             ask_beside(block, t);
-            index_t const width = keys.blocks() * tile::block_keys;
-            index_t known = 0;  // scores so far; those of pairs that no run has are excluded
-            auto const exclude_up_to = [&](index_t column) {
-                for (index_t r = 0; r < rows.rows && known < column; ++r)
-                    std::fill(block.scores + r * block.stride + known, block.scores + r * block.stride + column,
+            strip at{keys.first(all.first), 0, 0};
+            auto const add_columns = [&](index_t from, index_t to) {  // pairs between runs are excluded
+                if (at.to == 0) at.from = from;
+                for (index_t r = 0; r < rows.rows && at.to > 0 && at.to < from; ++r)
+                    std::fill(block.scores + r * block.stride + at.to, block.scores + r * block.stride + from,
                               excluded<T>);
+                at.to = to;
             };
-            for (index_t k = 0; k < keys.blocks(); ++k)
+            for (index_t k = all.first; k < all.last; ++k)
                 visible_.for_runs(rows, keys.first(k), keys.last(k), truth{}, [&](pack_run run, bool const* mixed) {
                     count_panels(memory.tiles, run, mixed);
                     keys.prepare(k);
-                    exclude_up_to(k * tile::block_keys + run.first * tile::lanes);
-                    rows.score(recipe_.score, recipe_.predicate, keys, k, run, mixed,
-                               block.scores + k * tile::block_keys, block.stride, tile::rows * block.stride);
-                    known = k * tile::block_keys + run.last * tile::lanes;
+                    index_t const column = keys.first(k) - at.first_key;
+                    add_columns(column + run.first * tile::lanes, column + run.last * tile::lanes);
+                    rows.score(recipe_.score, recipe_.predicate, keys, k, run, mixed, block.scores + column,
+                               block.stride, tile::rows * block.stride);
                 });
-            exclude_up_to(width);
-            finish_strip(block, t, keys, width);
+            finish_strip(block, t, keys, at);
         }
     }
 
-    void finish_strip(row_block& block, index_t t, packed& keys, index_t width) const {
+    void finish_strip(row_block& block, index_t t, packed& keys, strip const& at) const {
         auto const& rows = block.tiles[t];
+        index_t const width = at.to - at.from;
         bool careful = !adds;
-        for (index_t k = 0; k < keys.blocks() && !selects; ++k) careful = careful || !keys.finite(k);
+        for (index_t k = at.first_block(); k < at.last_block() && !selects; ++k) careful = careful || !keys.finite(k);
         // Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
         constexpr bool shows_weights = Operands::looks_at_rows || Recipe::reweights_rows;
-        if (careful || shows_weights) note_visible(block, rows.rows, 0, width);
+        if (careful || shows_weights) note_visible(block, rows.rows, at.from, width);
         T one[tile::rows];
         std::fill_n(one, tile::rows, T{1});
         for (index_t r = 0; r < rows.rows; ++r) {
             auto& s = block.states[t * tile::rows + r];
-            row_type const row{block.scores + r * block.stride, width / tile::lanes, {0}};
+            row_type const row{
+                block.scores + r * block.stride + at.from, width / tile::lanes, {at.first_key + at.from}};
             show_scores(operands_.outputs, rows.facts[r], row);
             normalizing::whole(normalizer(rows.facts[r]), s, row);
             if constexpr (Recipe::reweights)
                 kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, rows.facts[r], row);
             for (index_t i = 0; i < width && shows_weights; ++i)
-                if (!block.visible[r * block.stride + i]) row[i] = T{0};
+                if (!block.visible[r * block.stride + at.from + i]) row[i] = T{0};
             show_weights(operands_.outputs, rows.facts[r], row);
         }
         T* const sums = block.sums + t * tile::rows * keys.value_width();
-        for (index_t k = 0; k < keys.blocks() && !selects; ++k) {
+        for (index_t k = at.first_block(); k < at.last_block() && !selects; ++k) {
+            auto const where = rows.span(operands_);
+            if (visible_.coverage(where, keys.first(k), keys.last(k)).never()) continue;
             keys.prepare(k);
-            index_t const column = k * tile::block_keys;
-            meet_values(block, rows, careful, column, keys, k, 0, keys.last(k) - column, sums, one);
+            index_t const first = std::max(keys.first(k), at.first_key + at.from),
+                          last = std::min(keys.last(k), at.first_key + at.to);
+            meet_values(block, rows, careful, first - at.first_key, keys, k, first - keys.first(k), last - first, sums,
+                        one);
         }
         finish_tile(block, t, keys, true);
     }

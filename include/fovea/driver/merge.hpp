@@ -131,6 +131,7 @@ void merge(Executor const& executor, std::tuple<Views...> const& views, std::ind
         compute_type<out_element, typename std::tuple_element_t<I, std::remove_const_t<decltype(all)>>::element...>;
     constexpr bool writable =
         !std::is_const_v<out_element> && !std::is_const_v<std::remove_pointer_t<decltype(to.lse.data)>>;
+    if (out.empty() && to.lse.empty()) return;
     if constexpr (writable)
         executor.run(out.extent(0) * out.extent(1), [&](index_t task, index_t) {
             for (index_t n = 0; n < out.extent(2); ++n)

@@ -25,20 +25,30 @@ public:
         return bound(predicate_, where);
     }
 
-    /// How many blocks of keys any block of rows spans: so many stay packed.
-    index_t blocks_at_once(index_t batch, index_t key_head, index_t first_block, index_t last_block) const {
+    /// Blocks of keys [first, last) outside which some rows see nothing.
+    struct block_span {
+        index_t first = 0, last = 0;
+        index_t size() const { return last - first; }
+    };
+    block_span seen_by(box const& where) const {
         index_t const keys = operands_.keys(), blocks = (keys + tile::block_keys - 1) / tile::block_keys;
+        auto const is_empty = [&](index_t k) {
+            return coverage(where, k * tile::block_keys, std::min((k + 1) * tile::block_keys, keys)).never();
+        };
+        block_span seen{0, blocks};
+        while (seen.size() > 0 && is_empty(seen.first)) ++seen.first;
+        while (seen.size() > 0 && is_empty(seen.last - 1)) --seen.last;
+        return seen;
+    }
+
+    /// How many blocks of keys any of some blocks of rows spans: so many stay packed. At least one.
+    index_t blocks_at_once(index_t batch, index_t key_head, index_t first_block, index_t last_block) const {
+        index_t const blocks = (operands_.keys() + tile::block_keys - 1) / tile::block_keys;
         index_t most = 1;
-        for (index_t b = first_block; b < last_block && last_block - first_block > 1 && most < blocks; ++b) {
+        for (index_t b = first_block; b < last_block && most < blocks; ++b) {
             auto const where = Rows::span(operands_, batch, key_head, b * tile::block_rows,
                                           std::min((b + 1) * tile::block_rows, operands_.rows()));
-            index_t first = blocks, last = 0;
-            for (index_t k = 0; k < blocks; ++k) {
-                if (coverage(where, k * tile::block_keys, std::min((k + 1) * tile::block_keys, keys)).never()) continue;
-                first = std::min(first, k);
-                last = k + 1;
-            }
-            most = std::max(most, last - first);
+            most = std::max(most, seen_by(where).size());
         }
         return most;
     }

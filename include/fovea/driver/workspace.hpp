@@ -11,7 +11,8 @@ namespace fovea {
 
 /// workspace: the scratch memory of calls, kept by the caller so that repeated calls allocate nothing.
 ///
-/// One call at a time may use it. Its size is linear in the number of queries and keys. What sets many bytes at once is
+/// One call at a time may use it. Its size is linear in the number of queries and keys. One that was moved from is
+/// empty, and may be used again. What sets many bytes at once is
 /// always inlined, so that units built for several architectures share no vector instruction.
 class workspace {
 public:

@@ -53,17 +53,35 @@ struct block_count {
     index_t full = 0, mixed = 0, empty = 0;
 };
 
+/// The blocks [first_q, last_q) x [first_k, last_k), halved until all of a part are alike.
+template <class Predicate>
+void count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys,
+                  interval<index_t> q, interval<index_t> k, block_count& n) {
+    box part = all;
+    part.q_idx = {q.lo * block_queries, std::min((q.hi + 1) * block_queries, all.q_len) - 1};
+    part.kv_idx = {k.lo * block_keys, std::min((k.hi + 1) * block_keys, all.kv_len) - 1};
+    auto const seen = bound(predicate, part);
+    index_t const rows = q.hi - q.lo + 1, columns = k.hi - k.lo + 1;
+    if (seen.never()) n.empty += rows * columns;
+    else if (seen.always()) n.full += rows * columns;
+    else if (rows == 1 && columns == 1) ++n.mixed;
+    else if (rows >= columns) {
+        index_t const middle = q.lo + rows / 2;
+        count_blocks(predicate, all, block_queries, block_keys, {q.lo, middle - 1}, k, n);
+        count_blocks(predicate, all, block_queries, block_keys, {middle, q.hi}, k, n);
+    } else {
+        index_t const middle = k.lo + columns / 2;
+        count_blocks(predicate, all, block_queries, block_keys, q, {k.lo, middle - 1}, n);
+        count_blocks(predicate, all, block_queries, block_keys, q, {middle, k.hi}, n);
+    }
+}
+
 template <class Predicate>
 block_count count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys) {
     block_count n;
-    for (index_t q = 0; q < all.q_len; q += block_queries)
-        for (index_t k = 0; k < all.kv_len; k += block_keys) {
-            box part = all;
-            part.q_idx = {q, std::min(q + block_queries, all.q_len) - 1};
-            part.kv_idx = {k, std::min(k + block_keys, all.kv_len) - 1};
-            auto const seen = bound(predicate, part);
-            ++(seen.never() ? n.empty : seen.always() ? n.full : n.mixed);
-        }
+    if (all.q_len > 0 && all.kv_len > 0)
+        count_blocks(predicate, all, block_queries, block_keys, {0, (all.q_len - 1) / block_queries},
+                     {0, (all.kv_len - 1) / block_keys}, n);
     return n;
 }
 

@@ -24,6 +24,7 @@ void attend_in(A const& a, Query const& query, Key const& key, Value const& valu
     auto const out = as_heads(as_view(result));
     auto const shapes = check_call(a, q, k, v, out, extra...);
     if constexpr (!is_ill_formed<decltype(shapes)> && fovea::detail::has_comparable_features<A, Query, Key>()) {
+        if (writes_nothing(out, extra.bind(shapes.operands)...)) return;
         auto const x = project_operands<Real>(a, shapes.operands, q, k, v);
         auto sums = [&] {
             if constexpr (is_recurrent<A>) return recur(a, shapes.operands, x, extra.bind(shapes.operands)...);

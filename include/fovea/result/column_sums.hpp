@@ -13,6 +13,7 @@ struct bound_column_sums {
     static constexpr bool adds_over_queries = true;
 
     void begin() const {
+        if (target.empty()) return;
         for (index_t b = 0; b < target.extent(0); ++b)
             for (index_t h = 0; h < target.extent(1); ++h)
                 for (index_t j = 0; j < target.extent(2); ++j) target(b, h, j) = T(0);

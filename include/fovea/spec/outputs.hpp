@@ -49,6 +49,12 @@ concept needs_own_pass = requires(B const& b, A const& a) {
     b.rows();
 };
 
+/// Whether a call has nothing to write: then it returns at once, however many heads or batch elements are empty.
+template <class T, class... Bound>
+constexpr bool writes_nothing(view<T, 4> const& result, Bound const&... outputs) {
+    return result.empty() && (outputs.target.empty() && ...);
+}
+
 /// A computed number in the type of a target.
 template <class T, class Real>
 constexpr T rounded_to(Real x) {
