@@ -164,6 +164,11 @@ tensor read_tensor(fs::path const& file, json const& described) {
     auto const known = std::find_if(dtypes.begin(), dtypes.end(), [&](auto const& each) { return each.name == type; });
     if (known == dtypes.end()) reject(file, "tensor " + in_quotes(t.name) + " has unknown dtype " + in_quotes(type));
     t.dtype = known->type;
+    std::ptrdiff_t bytes = static_cast<std::ptrdiff_t>(known->size);
+    bool too_large = false;
+    for (auto const size : t.shape) too_large |= size > 0 && __builtin_mul_overflow(bytes, size, &bytes);
+    if (too_large)
+        reject(file, "tensor " + in_quotes(t.name) + " has shape " + to_string(t.shape) + ", too large for any file");
 
     auto const part = get<std::string>(file, described, "role");
     auto const named = std::find_if(roles.begin(), roles.end(), [&](auto const& each) { return each.first == part; });
