@@ -25,3 +25,14 @@ TEST_CASE("a lambda is called once, while the expression is made", "[expr]") {
     CHECK(calls <= 1);
     CHECK(print(traced) == "3 * score");
 }
+
+TEST_CASE("functions of FlexAttention are traced in their order", "[expr]") {
+    auto const moved = [](auto s, auto b, auto h, auto q_idx, auto kv_idx) { return s + b - 2 * h * (kv_idx - q_idx); };
+    STATIC_REQUIRE(std::is_same_v<decltype(trace_score(moved)),
+                                  std::remove_cvref_t<decltype(score + batch - 2 * head * (kv_idx - q_idx))>>);
+    auto const seen = [](auto b, auto h, auto q_idx, auto kv_idx) { return q_idx >= kv_idx && h == b; };
+    CHECK(print(trace_mask(seen)) == "q_idx >= kv_idx && head == batch");
+    STATIC_REQUIRE(!traceable_mask<decltype([](int, int, int i, int j) { return i >= j; })>);
+    STATIC_REQUIRE(!traceable_mask<decltype([](auto, auto, auto) { return q_idx >= kv_idx; })>);
+    STATIC_REQUIRE(!traceable_score<decltype([](float s, int, int, int, int) { return s; })>);
+}

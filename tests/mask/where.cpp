@@ -36,6 +36,8 @@ TEST_CASE("a lambda is traced once", "[mask]") {
     auto const traced = where([](auto at) { return at.kv_idx <= at.q_idx; });
     STATIC_REQUIRE(std::is_same_v<decltype(traced), decltype(where(kv_idx <= q_idx)) const>);
     CHECK(describe(traced) == "where(kv_idx <= q_idx)");
+    auto const mask_mod = where([](auto, auto, auto q_idx, auto kv_idx) { return q_idx - kv_idx < 4; });
+    STATIC_REQUIRE(std::is_same_v<decltype(mask_mod), decltype(where(q_idx - kv_idx < 4)) const>);
 }
 
 TEST_CASE("any condition over indices is a mask", "[mask]") {

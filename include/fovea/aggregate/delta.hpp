@@ -26,10 +26,9 @@ struct delta_t {
     }
 };
 
-template <step_numbers Rate>
+template <class Rate>
 constexpr auto delta(Rate&& rate) {
-    static_assert(std::is_arithmetic_v<std::remove_cvref_t<Rate>> || is_view<std::remove_cvref_t<Rate>>
-                      || std::is_lvalue_reference_v<Rate>,
+    static_assert(!is_temporary_owner<Rate>,
                   "fovea: delta keeps a view, and this container is a temporary that ends with the statement");
     auto const table = detail::as_step_table(rate);
     return delta_t<std::remove_cvref_t<decltype(table.number)>>{table};

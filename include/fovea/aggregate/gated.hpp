@@ -26,10 +26,9 @@ struct gated_t {
     }
 };
 
-template <step_numbers Decay>
+template <class Decay>
 constexpr auto gated(Decay&& decay) {
-    static_assert(std::is_arithmetic_v<std::remove_cvref_t<Decay>> || is_view<std::remove_cvref_t<Decay>>
-                      || std::is_lvalue_reference_v<Decay>,
+    static_assert(!is_temporary_owner<Decay>,
                   "fovea: gated keeps a view, and this container is a temporary that ends with the statement");
     auto const table = detail::as_step_table(decay);
     return gated_t<std::remove_cvref_t<decltype(table.number)>>{table};

@@ -37,13 +37,13 @@ FOVEA_INLINE direction direction_of(double angle) {
 }
 
 /// The cosines and sines of `count` angles, as exact as T is; `Run` of them are there to be read.
-template <index_t Run, class Exact, class T>
+template <std::size_t Run, class Exact, class T>
 FOVEA_INLINE void write_directions(Exact const (&angles)[Run], index_t count, T* cosines, T* sines) {
     bool plain = sizeof(T) == sizeof(float);
     for (Exact const angle : angles) plain = plain && angle < 1e6 && angle > -1e6;
     if (plain) {
         direction all[Run];
-        for (index_t i = 0; i < Run; ++i) all[i] = direction_of(static_cast<double>(angles[i]));
+        for (std::size_t i = 0; i < Run; ++i) all[i] = direction_of(static_cast<double>(angles[i]));
         for (index_t i = 0; i < count; ++i) {
             cosines[i] = static_cast<T>(all[i].cosine);
             sines[i] = static_cast<T>(all[i].sine);

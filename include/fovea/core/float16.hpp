@@ -25,8 +25,8 @@ struct float16 {
 
     /// The exponent is moved by multiplying with a power of two, which also makes subnormals normal.
     constexpr operator float() const {
-        auto const sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16;
-        auto const magnitude = static_cast<std::uint32_t>(bits & 0x7fffU) << 13;
+        auto const sign = (bits & std::uint32_t{0x8000}) << 16;
+        auto const magnitude = (bits & std::uint32_t{0x7fff}) << 13;
         auto const size = magnitude >= 0x0f800000U  // infinite or NaN
                             ? std::bit_cast<float>(magnitude | 0x7f800000U)
                             : std::bit_cast<float>(magnitude) * 0x1p112f;

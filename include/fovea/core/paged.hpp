@@ -66,11 +66,16 @@ inline constexpr bool is_paged<paged_rows<T>> = true;
 ///
 /// Errors: shape_error for a table that asks for a page that is not there, before anything is written.
 /// Source: Kwon et al. 2023 (PagedAttention), section 4.
-template <viewable Pages, viewable Table>
-constexpr auto paged(Pages const& pages, Table const& table) {
-    auto const p = as_view(pages);
-    using element = std::remove_const_t<std::remove_pointer_t<decltype(p.data)>>;
-    return paged_rows<element>(p, as_view(table));
+template <class Pages, class Table>
+constexpr auto paged(Pages&& pages, Table&& table) {
+    auto const p = detail::view_of(pages);
+    auto const t = detail::view_of(table);
+    using element = typename std::remove_const_t<decltype(p)>::value_type;
+    using number = typename std::remove_const_t<decltype(t)>::value_type;
+    constexpr bool fits = decltype(p)::rank == 4 && decltype(t)::rank == 2 && std::is_same_v<number, std::int32_t>;
+    static_assert(fits, "fovea: pages are (page, head, slot, feature), their table (batch, page) of std::int32_t");
+    if constexpr (fits) return paged_rows<element>(p, t);
+    else return paged_rows<element>({}, {});
 }
 
 /// What may stand for keys or values: a view, what gives one, or pages.

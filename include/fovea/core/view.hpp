@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/diagnose.hpp>
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <limits>
+#include <ranges>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -14,7 +17,7 @@
 namespace fovea {
 
 template <int Rank>
-using extents_t = std::array<index_t, Rank>;
+using extents_t = std::array<index_t, std::size_t{Rank}>;
 
 /// Extents as text, "(2, 8, 128, 64)", for messages.
 template <std::size_t Rank>
@@ -24,12 +27,31 @@ std::string to_text(std::array<index_t, Rank> const& extents) {
     return text + ")";
 }
 
+template <class T, int Rank>
+struct view;
+
 namespace detail {
 /// A product of extents, or the greatest index where that is exceeded.
 constexpr index_t product_or_most(index_t a, index_t b) {
     index_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<index_t>::max() : product;
 }
+
+/// A pointer to elements, or a container, view or matrix of them.
+template <class V, class Element>
+concept elements_of = std::is_same_v<V, Element*> || requires(V const& v) {
+    { std::ranges::data(v) } -> std::same_as<Element*>;
+} || requires(V const& v) {
+    v.strides;
+    { v.data } -> std::same_as<Element* const&>;
+};
+
+/// An extent from an integer of any type, as sizes of containers are.
+struct any_extent {
+    index_t value;
+    template <std::integral Size>
+    constexpr any_extent(Size n) : value(static_cast<index_t>(n)) {}
+};
 }  // namespace detail
 
 /// view: a non-owning array of rank `Rank`: a pointer, extents, and strides in elements.
@@ -65,6 +87,20 @@ struct view {
                               + to_text(sizes) + " need " + std::to_string(size()));
     }
 
+    /// From a container of numbers that outlives the view: view(elements, {rows, features}).
+    template <std::ranges::contiguous_range Range>
+        requires(std::ranges::borrowed_range<Range> && std::convertible_to<Range, std::span<T>>)
+    constexpr view(Range&& elements, detail::any_extent const (&sizes)[std::size_t{Rank}])
+        : view(std::span<T>(elements), converted(sizes)) {}
+
+    /// Elements that are const are not written: what would make such a view says so.
+    template <class Elements>
+        requires(!std::is_const_v<T> && detail::elements_of<Elements, T const>)
+    constexpr explicit view(Elements const&, extents_t<Rank> = {}, extents_t<Rank> = {}) {
+        static_assert(never<Elements>,
+                      "fovea: these elements are const and cannot be written: view<T const, Rank> reads them");
+    }
+
     /// From anything that looks like std::mdspan.
     template <class Span>
         requires requires(Span s) {
@@ -98,15 +134,11 @@ struct view {
     constexpr index_t size() const {
         index_t n = 1;
         for (auto extent : extents) n = detail::product_or_most(n, extent);
-        return std::find(extents.begin(), extents.end(), 0) == extents.end() ? n : 0;
+        return empty() ? 0 : n;
     }
 
     /// Whether it has no elements; of extents so large that their product is no number, too.
-    constexpr bool empty() const {
-        for (auto extent : extents)
-            if (extent == 0) return true;
-        return false;
-    }
+    constexpr bool empty() const { return std::find(extents.begin(), extents.end(), 0) != extents.end(); }
 
     template <class... Index>
         requires(sizeof...(Index) == Rank)
@@ -130,6 +162,11 @@ struct view {
     }
 
 private:
+    static constexpr extents_t<Rank> converted(detail::any_extent const (&sizes)[std::size_t{Rank}]) {
+        extents_t<Rank> result{};
+        for (std::size_t i = 0; i < std::size_t{Rank}; ++i) result[i] = sizes[i].value;
+        return result;
+    }
     static constexpr extents_t<Rank> dense_strides(extents_t<Rank> const& sizes) {
         extents_t<Rank> steps{};
         index_t step = 1;
@@ -148,6 +185,11 @@ private:
 
 template <class T, std::size_t Rank>
 view(T*, std::array<index_t, Rank>) -> view<T, static_cast<int>(Rank)>;
+template <class T, std::size_t Rank>
+view(T*, index_t const (&)[Rank]) -> view<T, static_cast<int>(Rank)>;
+template <std::ranges::contiguous_range Range, std::size_t Rank>
+view(Range&&, detail::any_extent const (&)[Rank])
+    -> view<std::remove_reference_t<std::ranges::range_reference_t<Range&>>, static_cast<int>(Rank)>;
 
 /// The same elements with axes inserted in front until the rank is `Rank`; the new axes have extent 1. A view that has
 /// too many axes gives none: who asks says so.

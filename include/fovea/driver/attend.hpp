@@ -2,12 +2,12 @@
 // The entry points: check the shapes, lower the specification, run the traversal that it calls for.
 #pragma once
 
-#include <fovea/core/as_view.hpp>
 #include <fovea/driver/dense.hpp>
 #include <fovea/driver/enumerated.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/project.hpp>
 #include <fovea/driver/recurrent.hpp>
+#include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/exact_integers.hpp>
 #include <fovea/spec/inputs.hpp>
@@ -117,10 +117,10 @@ template <class Arch, executor Executor, attention_spec A, viewable Query, row_s
           viewable Result, extra_output... Extra>
 void attend_on(Executor const& executor, workspace& scratch, A const& a, Query const& query, Key const& key,
                Value const& value, Result&& result, Extra const&... extra) {
-    auto const q = as_heads(as_view(query));
+    auto const q = as_heads(detail::operand_of(query));
     auto const k = as_rows(key);
     auto const v = as_rows(value);
-    auto const out = as_heads(as_view(result));
+    auto const out = as_heads(detail::operand_of(result));
     auto const shapes = check_call(a, q, k, v, out, extra...);
     if constexpr (!is_ill_formed<decltype(shapes)> && detail::has_comparable_features<A, Query, Key>()) {
         if (writes_nothing(out, extra.bind(shapes.operands)...)) return;
@@ -180,23 +180,30 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, queries
 /// Views are (position, feature), (batch, position, feature) or (batch, head, position, feature).
 /// Errors: shape_error or graph_error naming the argument, before anything is written.
 /// Always inlined: what is named after no architecture must not be shared between units built for several.
-template <attention_spec A, class... Arguments>
-FOVEA_INLINE void attend(A const& a, Arguments&&... arguments) {
-    workspace scratch;
-    attend_on<arch::best>(serial, scratch, a, arguments...);
+template <executor Executor, attention_spec A, class... Arguments>
+FOVEA_INLINE void attend(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
+    if constexpr (detail::is_call<Arguments...>()) attend_on<arch::best>(executor, scratch, a, arguments...);
 }
 template <executor Executor, attention_spec A, class... Arguments>
 FOVEA_INLINE void attend(Executor const& executor, A const& a, Arguments&&... arguments) {
     workspace scratch;
-    attend_on<arch::best>(executor, scratch, a, arguments...);
+    attend(executor, scratch, a, std::forward<Arguments>(arguments)...);
 }
 template <attention_spec A, class... Arguments>
 FOVEA_INLINE void attend(workspace& scratch, A const& a, Arguments&&... arguments) {
-    attend_on<arch::best>(serial, scratch, a, arguments...);
+    attend(serial, scratch, a, std::forward<Arguments>(arguments)...);
 }
-template <executor Executor, attention_spec A, class... Arguments>
-FOVEA_INLINE void attend(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
-    attend_on<arch::best>(executor, scratch, a, arguments...);
+template <attention_spec A, class... Arguments>
+FOVEA_INLINE void attend(A const& a, Arguments&&... arguments) {
+    workspace scratch;
+    attend(serial, scratch, a, std::forward<Arguments>(arguments)...);
+}
+
+/// Arguments in another order, or without a specification: a sentence, and no call.
+template <class... Arguments>
+    requires detail::misordered_call<Arguments...>
+void attend(Arguments&&...) {
+    detail::refuse_order<Arguments...>();
 }
 
 /// What has been reported once is not reported again.

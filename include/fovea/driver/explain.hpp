@@ -108,7 +108,7 @@ std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
 template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value>
 std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {
     if constexpr (!detail::is_well_formed_call<A, float>()) return {};
-    else return driver::explain<Arch>(a, as_heads(as_view(query)), as_rows(key), as_rows(value));
+    else return driver::explain<Arch>(a, as_heads(fovea::detail::operand_of(query)), as_rows(key), as_rows(value));
 }
 template <class Arch = arch::best, attention_spec A, viewable Source>
 std::string explain(A const& a, Source const& x) {

@@ -15,10 +15,10 @@ template <class Arch, executor Executor, class Index, attention_spec A, viewable
           viewable Result, extra_output... Extra>
 void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a, Query const& query,
                Key const& key, Value const& value, Result&& result, Extra const&... extra) {
-    auto const q = as_heads(as_view(query));
-    auto const k = as_heads(as_view(key));
-    auto const v = as_heads(as_view(value));
-    auto const out = as_heads(as_view(result));
+    auto const q = as_heads(detail::operand_of(query));
+    auto const k = as_heads(detail::operand_of(key));
+    auto const v = as_heads(detail::operand_of(value));
+    auto const out = as_heads(detail::operand_of(result));
     if (!detail::check_ragged(all, a, q, k, v, out, extra...)) return;
     if constexpr (detail::is_well_formed_call<A, std::remove_pointer_t<decltype(out.data)>, Extra...>()) {
         auto const run = [&](auto const& workers, workspace& memory, index_t i) {
@@ -44,25 +44,33 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
     attend_on<Arch>(executor, scratch, all, a, x, x, x, result, extra...);
 }
 
+template <class Arch, executor Executor, class Index, attention_spec A, class Q, int QueryRank, class M, int MemoryRank,
+          viewable Result, extra_output... Extra>
+void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+               queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m, Result&& result,
+               Extra const&... extra) {
+    attend_on<Arch>(executor, scratch, all, a, x.source, m.source, m.source, result, extra...);
+}
+
 /// attend: the attention of a specification within each sequence of a ragged batch; see ragged.
-template <class Index, attention_spec A, class... Arguments>
-void attend(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
-    workspace scratch;
-    attend_on<arch::best>(serial, scratch, all, a, arguments...);
+template <executor Executor, class Index, attention_spec A, class... Arguments>
+void attend(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+            Arguments&&... arguments) {
+    if constexpr (detail::is_call<Arguments...>()) attend_on<arch::best>(executor, scratch, all, a, arguments...);
 }
 template <executor Executor, class Index, attention_spec A, class... Arguments>
 void attend(Executor const& executor, ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
     workspace scratch;
-    attend_on<arch::best>(executor, scratch, all, a, arguments...);
+    attend(executor, scratch, all, a, std::forward<Arguments>(arguments)...);
 }
 template <class Index, attention_spec A, class... Arguments>
 void attend(workspace& scratch, ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
-    attend_on<arch::best>(serial, scratch, all, a, arguments...);
+    attend(serial, scratch, all, a, std::forward<Arguments>(arguments)...);
 }
-template <executor Executor, class Index, attention_spec A, class... Arguments>
-void attend(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
-            Arguments&&... arguments) {
-    attend_on<arch::best>(executor, scratch, all, a, arguments...);
+template <class Index, attention_spec A, class... Arguments>
+void attend(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
+    workspace scratch;
+    attend(serial, scratch, all, a, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace fovea

@@ -16,6 +16,8 @@ namespace fovea {
 /// always inlined, so that units built for several architectures share no vector instruction.
 class workspace {
 public:
+    static constexpr int turn_before_specification = 1;  // behind an executor
+
     /// The scratch of one worker. The deque keeps references valid while it grows.
     arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
     FOVEA_INLINE void prepare(index_t workers) {

@@ -55,15 +55,15 @@ constexpr auto any_element() {
 /// All indices of a table.
 template <class T, int Rank>
 constexpr auto whole_of(view<T const, Rank> const& table) {
-    std::array<interval<index_t>, Rank> all;
+    std::array<interval<index_t>, std::size_t{Rank}> all;
     for (std::size_t axis = 0; axis < all.size(); ++axis) all[axis] = {0, table.extents[axis] - 1};
     return all;
 }
 
 /// What the elements of a table can be over ranges of its indices: looked at where there are at most so many.
 template <class T, int Rank>
-auto range_of(view<T const, Rank> const& table, std::type_identity_t<std::array<interval<index_t>, Rank>> at,
-              index_t most = 4096) {
+auto range_of(view<T const, Rank> const& table,
+              std::type_identity_t<std::array<interval<index_t>, std::size_t{Rank}>> at, index_t most = 4096) {
     index_t count = 1;
     for (std::size_t axis = 0; axis < std::size_t{Rank}; ++axis) {
         index_t const last = table.extents[axis] - 1;
@@ -117,7 +117,7 @@ struct bound_environment {
     template <class T, int Rank, class... Index>
     constexpr auto lookup(view<T const, Rank> const& table, Index const&... at) const {
         static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
-        auto const range = range_of(table, std::array<interval<index_t>, Rank>{interval<index_t>(at)...});
+        auto const range = range_of(table, std::array<interval<index_t>, std::size_t{Rank}>{interval<index_t>(at)...});
         if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
         else return range;
     }

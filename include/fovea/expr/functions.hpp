@@ -2,7 +2,9 @@
 // The functions of the language; each builds a node.
 #pragma once
 
+#include <fovea/expr/analyze.hpp>
 #include <fovea/expr/elementary.hpp>
+#include <fovea/expr/hidden.hpp>
 #include <fovea/expr/operators.hpp>
 
 namespace fovea {
@@ -210,9 +212,18 @@ constexpr auto random(index_t seed) {
 }
 
 /// sum: adds an expression of q and k (and of parameters) over the features.
-template <expression Body>
+template <class Body>
+    requires(expression<Body> || viewable<Body const> || detail::like_expression_of_matrices<Body>)
 constexpr auto sum(Body const& body) {
-    return detail::build<operations::sum>(body);
+    if constexpr (expression<Body>) {
+        constexpr bool of_features = !has_sum<Body> && !uses<Body, score_t, weight_t, out_t>;
+        static_assert(of_features,
+                      "fovea: sum() adds over the features of q and k: it contains no other sum, and no score");
+        if constexpr (of_features) return detail::build<operations::sum>(body);
+        else return literal<double>{};
+    } else {
+        return detail::no_placeholder<Body>();
+    }
 }
 
 }  // namespace fovea

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/view.hpp>
+#include <fovea/core/as_view.hpp>
+#include <fovea/core/config.hpp>
 #include <fovea/expr/literal.hpp>
 #include <fovea/expr/node.hpp>
 
 #include <concepts>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -76,7 +76,8 @@ inline constexpr bool is_parameter = false;
 template <class T, int Rank>
 inline constexpr bool is_parameter<parameter<T, Rank>> = true;
 
-/// param: brings run-time data into an expression: a number, or a view of a table that the caller keeps alive.
+/// param: brings run-time data into an expression: a number, or a table that the caller keeps alive: a view or what
+/// gives one.
 ///
 ///     param(2.5f)              a number
 ///     param(slopes)[head]      a table indexed by expressions
@@ -89,34 +90,13 @@ constexpr auto param(T value) {
     return as_expression(value);
 }
 
-template <class T, int Rank>
-constexpr parameter<std::remove_const_t<T>, Rank> param(view<T, Rank> table) {
-    return {table};
-}
-
-template <class Owner>
-    requires requires(Owner& owner) { owner.view(); }
-constexpr auto param(Owner& owner) {
-    return param(owner.view());
-}
-
-template <class Range>
-    requires(std::ranges::contiguous_range<Range> && !requires(Range& r) { r.view(); })
-constexpr auto param(Range&& range) {
-    static_assert(std::ranges::borrowed_range<Range>,
+template <class Table>
+    requires(!std::is_arithmetic_v<std::remove_cvref_t<Table>>)
+FOVEA_INLINE constexpr auto param(Table&& table) {
+    static_assert(!is_temporary_owner<Table>,
                   "fovea: param keeps a view, and this container is a temporary that ends with the statement");
-    using element = std::remove_cvref_t<decltype(*std::ranges::cdata(range))>;
-    auto const size = static_cast<index_t>(std::ranges::size(range));
-    if constexpr (!std::ranges::borrowed_range<Range>) return parameter<element, 1>();
-    else return param(view<element const, 1>(std::ranges::data(range), {size}));
-}
-
-template <class Owner>
-    requires(requires(Owner& owner) { owner.view(); } && !std::is_reference_v<Owner>)
-constexpr auto param(Owner const&&) {
-    static_assert(std::is_reference_v<Owner>,
-                  "fovea: param keeps a view, and this container is a temporary that ends with the statement");
-    return decltype(param(std::declval<Owner&>()))();
+    auto const v = detail::view_of(table);
+    return parameter<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
 }
 
 }  // namespace fovea

@@ -39,7 +39,7 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
     constexpr bool asks = Rows <= Vectors;  // so few queries meet values as fast as memory gives them
     constexpr auto value_bytes = static_cast<index_t>(sizeof(Value));
     upcoming const next(Vectors * vector::lanes * value_bytes, value_stride * value_bytes);
-    vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
+    grid_of<vector, Rows, Vectors> sum;  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
             if constexpr (is_sum<Aggregate>) sum[r][v] = vector(T{0});
@@ -47,7 +47,7 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
         });
     });
     for (index_t k = 0; k < keys; ++k, values += value_stride) {
-        vector value[Vectors];
+        line_of<vector, Vectors> value;
         coming.ask();
         if constexpr (asks) ask<Vectors * vector::lanes>(next, values);
         unrolled<Vectors>(
@@ -81,7 +81,7 @@ template <int Rows, int Vectors, class Arch>
     using arithmetic = word_arithmetic<Arch>;
     static_assert(Vectors % 2 == 0);
     upcoming const next(Vectors * vector::lanes * 2, value_stride * 2);
-    vector sum[Rows][Vectors];  // all in registers
+    grid_of<vector, Rows, Vectors> sum;  // all in registers
     unrolled<Rows>([&](auto r)
                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(0.0f); }); });
     auto const add = [&](index_t word, auto both) FOVEA_LAMBDA {
@@ -89,7 +89,8 @@ template <int Rows, int Vectors, class Arch>
         bfloat16 const* const high = low + value_stride;
         ask<Vectors * vector::lanes>(next, low);
         if constexpr (both) ask<Vectors * vector::lanes>(next, high);
-        vector row[2][Vectors / 2], value[Vectors];  // one row is read before the other, in the order of memory
+        grid_of<vector, 2, Vectors / 2> row;
+        line_of<vector, Vectors> value;  // one row is read before the other, in the order of memory
         unrolled<Vectors / 2>([&](auto v)
                                   FOVEA_LAMBDA { row[0][v] = held(arithmetic::load(low + 2 * v * vector::lanes)); });
         unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA {

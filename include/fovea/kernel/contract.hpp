@@ -21,11 +21,11 @@ template <int Rows, int Vectors, class T, class Arch, class Products = number_pr
                                   T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
                                   index_t row_stride, [[maybe_unused]] T const* scales = nullptr, Coming coming = {}) {
     using vector = pack<T, Arch>;
-    vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
+    grid_of<vector, Rows, Vectors> sum;  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r)
                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
     for (index_t f = 0; f < features; ++f, queries += Rows, keys += key_stride) {
-        vector key[Vectors];
+        line_of<vector, Vectors> key;
         coming.ask();
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { key[v] = vector::load(keys + v * vector::lanes); });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {

@@ -90,9 +90,9 @@ template <int Rows, class T, class Arch, class Keys>
     // Packs of one key, then of the other: as many as find room beside the sums.
     constexpr int run = Arch::registers >= 32 ? (Rows <= 4 ? 8 : 4) : (Rows <= 2 ? 4 : 2);
     auto const meet = [&](index_t first, index_t row) FOVEA_LAMBDA {
-        vector sums[Rows][lanes];
+        grid_of<vector, Rows, lanes> sums;
         for (int k = 0; k < lanes; k += 2) {
-            vector sum[2][Rows];
+            grid_of<vector, 2, Rows> sum;
             unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[0][r] = sum[1][r] = vector(T{0}); });
             if (first + k < count) {
                 index_t const at[2] = {first + k, std::min(first + k + 1, count - 1)};

@@ -11,7 +11,7 @@ namespace fovea::kernel::emulation {
 
 template <class T, int Lanes>
 struct vector {
-    std::array<T, Lanes> lane{};
+    std::array<T, std::size_t{Lanes}> lane{};
 
     vector() = default;
     explicit vector(T value) { lane.fill(value); }
@@ -19,7 +19,7 @@ struct vector {
 
 template <int Lanes>
 struct lane_mask {
-    std::array<bool, Lanes> lane{};
+    std::array<bool, std::size_t{Lanes}> lane{};
 };
 
 template <class T, int N, class F>

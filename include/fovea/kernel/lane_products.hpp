@@ -38,13 +38,13 @@ template <int Rows, int Vectors, class T, class Arch, class Numbers, class Comin
                                     T* FOVEA_RESTRICT greatest,       // (Vectors * lanes)
                                     Coming coming = {}) {
     using vector = pack<T, Arch>;
-    vector sum[Rows][Vectors];  // (Rows, Vectors), all in registers
+    grid_of<vector, Rows, Vectors> sum;  // (Rows, Vectors), all in registers
     auto const each = [&](auto const& f) FOVEA_LAMBDA {
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { f(r, v); }); });
     };
     each([&](auto r, auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); });
     for (index_t i = 0; i < steps; ++i, lanes += width) {
-        vector queries[Vectors];
+        line_of<vector, Vectors> queries;
         coming.ask();
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { queries[v] = held(vector::load(lanes + v * vector::lanes)); });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {

@@ -81,7 +81,7 @@ struct generic_lanes {
     FOVEA_INLINE static vector reciprocal(vector const& a) { return vector(T{1}) / a; }
 
     /// As many vectors as one has lanes become the columns of what they were the rows of.
-    FOVEA_INLINE static void transpose(vector (&rows)[count]) {
+    FOVEA_INLINE static void transpose(line_of<vector, count>& rows) {
         constexpr auto n = static_cast<std::size_t>(count);
         alignas(64) std::array<T, n * n> elements;
         for (std::size_t i = 0; i < n; ++i) {
@@ -99,7 +99,7 @@ struct generic_lanes {
     }
 
     /// As many vectors as one has lanes become one: lane i is the sum of the lanes of vector i.
-    FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
+    FOVEA_INLINE static vector sum_each(line_of<vector, count>& rows) {
         lanes_of<T, Arch>::transpose(rows);
         for (index_t step = count / 2; step > 0; step /= 2)
             for (index_t i = 0; i < step; ++i) rows[i] = rows[i] + rows[i + step];

@@ -33,9 +33,9 @@ template <bool Careful, bool One_head, int Vectors, class T, class Arch, class A
     using groups = groups_of<T, Arch>;
     constexpr index_t width = vector::lanes;
     index_t const head = head_of[column];
-    vector sum[Vectors];
-    integers lane[Vectors];
-    index_t heads[Vectors];
+    line_of<vector, Vectors> sum;
+    line_of<integers, Vectors> lane;
+    line_of<index_t, Vectors> heads;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
         sum[v] = vector(start_of<Aggregate, T>);
         if constexpr (One_head) heads[v] = head_of[column + v * width];

@@ -108,8 +108,8 @@ struct pair_environment : uniform_names {
     std::int32_t const* list;
     index_t listed;
     head_lanes const& lanes;
-    index_t pair;                         // of the first lane
-    pack<T, Arch> const (&parts)[Parts];  // products, pairwise terms, key terms
+    index_t pair;                                // of the first lane
+    line_of<pack<T, Arch>, Parts> const& parts;  // products, pairwise terms, key terms
     index_t products;
     index_t pairwise;
     T const* row_terms;  // of the first row term and these heads

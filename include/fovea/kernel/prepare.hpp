@@ -27,7 +27,7 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
 /// Rows that come later, in the order of memory, asked for a few lines at a time.
 template <class Element, index_t Count>
 struct later_rows {
-    Element const* rows[Count];
+    line_of<Element const*, Count> rows;
     index_t bytes;  // of a row
     index_t row = 0, byte = 0;
 

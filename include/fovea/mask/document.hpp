@@ -3,6 +3,8 @@
 
 #include <fovea/mask/where.hpp>
 
+#include <utility>
+
 namespace fovea {
 
 /// document: sequences packed one behind the other; a query sees the keys of its own document.
@@ -14,13 +16,15 @@ namespace fovea {
 /// masked: the table is read by its least and greatest element over the tile. Keeps views: the tables must outlive it.
 /// Errors: shape_error where a table has fewer elements than there are positions.
 template <class QueryIds, class KeyIds>
-constexpr auto document(QueryIds& query_ids, KeyIds& key_ids) {
+constexpr auto document(QueryIds&& query_ids, KeyIds&& key_ids) {
     using namespace placeholders;
-    return where(param(query_ids)[q_idx] == param(key_ids)[kv_idx]);
+    return where(param(std::forward<QueryIds>(query_ids))[q_idx] == param(std::forward<KeyIds>(key_ids))[kv_idx]);
 }
 template <class Ids>
-constexpr auto document(Ids& ids) {
-    return document(ids, ids);
+constexpr auto document(Ids&& ids) {
+    using namespace placeholders;
+    auto const all = param(std::forward<Ids>(ids));
+    return where(all[q_idx] == all[kv_idx]);
 }
 
 }  // namespace fovea

@@ -3,6 +3,8 @@
 
 #include <fovea/mask/where.hpp>
 
+#include <utility>
+
 namespace fovea {
 
 /// key_lengths: each sequence of a batch has its own number of keys; what lies behind them is padding.
@@ -18,9 +20,9 @@ constexpr auto key_lengths(Length const& length) {
     return where(kv_idx < as_expression(length));
 }
 template <class Table>
-    requires(!operand<Table> && requires(Table& t) { param(t)[placeholders::batch]; })
-constexpr auto key_lengths(Table& lengths) {
-    return key_lengths(param(lengths)[placeholders::batch]);
+    requires(!operand<Table>)
+constexpr auto key_lengths(Table&& lengths) {
+    return key_lengths(param(std::forward<Table>(lengths))[placeholders::batch]);
 }
 
 }  // namespace fovea

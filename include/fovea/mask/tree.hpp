@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <iterator>
+#include <utility>
 
 namespace fovea {
 
@@ -18,9 +19,9 @@ namespace fovea {
 /// or one of its ancestors; tree_ancestors(parents) makes it. Keys are the prefix and then the nodes.
 /// Cost: tiles of the prefix are not masked, those of the nodes are. Source: Miao et al. 2024, section 4.2.
 template <operand Prefix, class Ancestors>
-constexpr auto tree(Prefix const& prefix, Ancestors& ancestors) {
+constexpr auto tree(Prefix const& prefix, Ancestors&& ancestors) {
     using namespace placeholders;
-    auto const table = param(ancestors);
+    auto const table = param(std::forward<Ancestors>(ancestors));
     auto const node = kv_idx - as_expression(prefix);
     auto const inside = max(min(node, table.table.extent(1) - 1), 0);
     return where(kv_idx < as_expression(prefix) || (node < table.table.extent(1) && table(q_idx, inside) != 0));

@@ -12,6 +12,7 @@ namespace fovea {
 ///
 ///     where(q_idx - kv_idx < 4096)       where(param(document)[q_idx] == param(document)[kv_idx])
 ///     where([](auto at) { return at.kv_idx <= at.q_idx; })       called once, with placeholders
+///     where([](auto b, auto h, auto q_idx, auto kv_idx) { return q_idx >= kv_idx; })       a mask_mod of FlexAttention
 ///
 /// Piped masks intersect. Cost: tiles that the condition empties are never visited, tiles that it fills are
 /// not masked; both are read from the expression by intervals. A query that sees no key gets zeros.
@@ -39,9 +40,16 @@ constexpr auto where(E const& e) {
 }
 
 template <class F>
-    requires requires(F const& f) { trace_mask(f); }
+    requires(!fovea::expression<F>)
 constexpr auto where(F const& f) {
-    return where(trace_mask(f));
+    constexpr bool table = viewable<F const>;
+    constexpr bool traceable = is_ill_formed<F> || table || traceable_mask<F>;
+    static_assert(!table, "fovea: a table of conditions is a mask by mask_tensor(table)");
+    static_assert(traceable,
+                  "fovea: where takes a condition over indices, or a function that returns one, of `auto at` or of "
+                  "(auto b, auto h, auto q_idx, auto kv_idx)");
+    if constexpr (traceable_mask<F>) return where(trace_mask(f));
+    else return ill_formed{};
 }
 
 }  // namespace fovea

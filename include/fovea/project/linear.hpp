@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/view.hpp>
+#include <fovea/core/as_view.hpp>
+#include <fovea/core/config.hpp>
 
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace fovea {
 
@@ -14,14 +17,31 @@ struct transposed_t {
     view<T const, 2> stored;
 };
 
+template <class M>
+inline constexpr bool is_transposed = false;
 template <class T>
-constexpr transposed_t<std::remove_const_t<T>> transposed(view<T, 2> stored) {
-    return {stored};
+inline constexpr bool is_transposed<transposed_t<T>> = true;
+
+namespace detail {
+/// The view of a matrix or a bias of a projection, with its sentences; `Rank` is what it must have.
+template <int Rank, class V>
+FOVEA_INLINE constexpr auto projecting(V&& v) {
+    static_assert(!is_temporary_owner<V>,
+                  "fovea: project keeps views, and one of these matrices is a temporary that ends with the statement");
+    auto const all = view_of(v);
+    using element = typename std::remove_const_t<decltype(all)>::value_type;
+    constexpr bool fits = decltype(all)::rank == Rank;
+    static_assert(fits, "fovea: the matrix of a projection is (in, out) and its bias (out)");
+    if constexpr (!fits) return view<float const, Rank>();
+    else if constexpr (!has_features_of_numbers<element>()) return view<float const, Rank>();
+    else return view<element const, Rank>(all);
 }
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto transposed(Owner& owner) {
-    return transposed(owner.view());
+}  // namespace detail
+
+template <class Matrix>
+constexpr auto transposed(Matrix&& stored) {
+    auto const v = detail::projecting<2>(std::forward<Matrix>(stored));
+    return transposed_t<typename std::remove_const_t<decltype(v)>::value_type>{v};
 }
 
 /// linear: a row times a matrix, plus a bias where one is given.
@@ -29,7 +49,7 @@ constexpr auto transposed(Owner& owner) {
 ///     y_c = sum_i x_i W_ic + b_c
 ///
 /// W is (in, out), or transposed(W) for a matrix stored as (out, in); b is (out).
-/// Keeps views: the matrix must outlive the attention. Cost: one matrix product over all rows.
+/// Keeps views of what gives one: the matrix must outlive the attention. Cost: one matrix product over all rows.
 /// Errors: shape_error when x has another number of features than W has rows, or b than W has columns.
 template <class T, bool Transposed = false>
 struct linear_t {
@@ -54,34 +74,24 @@ struct linear_t {
     }
 };
 
-template <class T>
-constexpr linear_t<std::remove_const_t<T>> linear(view<T, 2> matrix) {
-    return {matrix};
-}
-template <class T>
-constexpr linear_t<std::remove_const_t<T>> linear(view<T, 2> matrix, view<std::type_identity_t<T> const, 1> bias) {
-    return {matrix, bias};
-}
-template <class T>
-constexpr linear_t<T, true> linear(transposed_t<T> matrix) {
-    return {matrix.stored};
-}
-template <class T>
-constexpr linear_t<T, true> linear(transposed_t<T> matrix, view<std::type_identity_t<T> const, 1> bias) {
-    return {matrix.stored, bias};
-}
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto linear(Owner& matrix) {
-    return linear(matrix.view());
-}
-template <class Owner, class Bias>
-    requires requires(Owner& o, Bias& b) {
-        o.view();
-        b.view();
+template <class Matrix>
+constexpr auto linear(Matrix&& matrix) {
+    if constexpr (is_transposed<std::remove_cvref_t<Matrix>>) {
+        return linear_t<typename decltype(matrix.stored)::value_type, true>{matrix.stored};
+    } else {
+        auto const v = detail::projecting<2>(std::forward<Matrix>(matrix));
+        return linear_t<typename std::remove_const_t<decltype(v)>::value_type>{v};
     }
-constexpr auto linear(Owner& matrix, Bias& bias) {
-    return linear(matrix.view(), bias.view());
+}
+template <class Matrix, class Bias>
+constexpr auto linear(Matrix&& matrix, Bias&& bias) {
+    auto map = linear(std::forward<Matrix>(matrix));
+    auto const added = detail::projecting<1>(std::forward<Bias>(bias));
+    constexpr bool alike =
+        std::is_same_v<view<typename decltype(map)::value_type const, 1>, std::remove_const_t<decltype(added)>>;
+    static_assert(alike, "fovea: the matrix of a projection and its bias have elements of one type");
+    if constexpr (alike) map.bias = added;
+    return map;
 }
 
 }  // namespace fovea

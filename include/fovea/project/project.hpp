@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/as_view.hpp>
 #include <fovea/project/as_is.hpp>
 #include <fovea/project/linear.hpp>
 #include <fovea/spec/heads.hpp>
 #include <fovea/spec/headwise.hpp>
 #include <fovea/spec/pipe.hpp>
+
+#include <utility>
 
 namespace fovea {
 
@@ -36,26 +37,24 @@ struct project_t : stage<role::projection> {
 
 namespace detail {
 template <class M>
-constexpr auto as_row_map(M& m) {
-    if constexpr (row_map<std::remove_cv_t<M>>) return m;
-    else return linear(m);
+constexpr auto as_row_map(M&& m) {
+    if constexpr (row_map<std::remove_cvref_t<M>>) return m;
+    else return linear(std::forward<M>(m));
 }
 }  // namespace detail
 
 /// matrix | map of heads
 template <class Matrix, head_map Map>
-    requires requires(Matrix& m) { linear(m); }
-constexpr auto operator|(Matrix& matrix, Map const& map) {
-    return linear(matrix) | map;
+    requires(viewable<Matrix> || is_transposed<std::remove_cvref_t<Matrix>>)
+constexpr auto operator|(Matrix&& matrix, Map const& map) {
+    return linear(std::forward<Matrix>(matrix)) | map;
 }
 
 template <class Query, class Key, class Value, int QueryHeads = 1, int KeyValueHeads = 1>
 constexpr auto project(Query&& q, Key&& k, Value&& v, heads_t<QueryHeads, KeyValueHeads> = {}) {
-    static_assert(!is_temporary_owner<Query> && !is_temporary_owner<Key> && !is_temporary_owner<Value>,
-                  "fovea: project keeps views, and one of these matrices is a temporary that ends with the statement");
-    auto const query = detail::as_row_map(q);
-    auto const key = detail::as_row_map(k);
-    auto const value = detail::as_row_map(v);
+    auto const query = detail::as_row_map(std::forward<Query>(q));
+    auto const key = detail::as_row_map(std::forward<Key>(k));
+    auto const value = detail::as_row_map(std::forward<Value>(v));
     return project_t<std::remove_const_t<decltype(query)>, std::remove_const_t<decltype(key)>,
                      std::remove_const_t<decltype(value)>, heads_t<QueryHeads, KeyValueHeads>>{query, key, value};
 }

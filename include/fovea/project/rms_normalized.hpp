@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace fovea {
 
@@ -27,8 +28,8 @@ struct rms_normalized_t {
 
     constexpr rms_normalized_t operator()(double e) const { return {gain, e}; }
     template <viewable Gain>
-    constexpr auto operator()(Gain& g, double e = 1e-6) const {
-        auto const v = as_view(g);
+    constexpr auto operator()(Gain&& g, double e = 1e-6) const {
+        auto const v = detail::kept_features_of(std::forward<Gain>(g));
         return rms_normalized_t<typename std::remove_cvref_t<decltype(v)>::value_type>{with_leading_axes<2>(v), e};
     }
 

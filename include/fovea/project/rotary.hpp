@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace fovea {
 
@@ -27,6 +28,8 @@ namespace fovea {
 template <class Frequency = float, class Index = index_t>
 struct rotary_t {
     using head_map_tag = void;
+    template <class Table>
+    using element_of = typename decltype(as_view(std::declval<Table&>()))::value_type;
     index_t turned = 0;  // 0: all features
     double theta = 10000, stretch = 1, ntk = 1;
     bool neighbors = false;
@@ -42,22 +45,21 @@ struct rotary_t {
 
     /// A position to begin with for each element of the batch: (batch).
     template <viewable Table>
-    constexpr auto from(Table& table) const {
+    constexpr auto from(Table&& table) const {
         auto changed = place.template in<element_of<Table>>();
-        changed.first_of = as_view(table);
+        changed.first_of = detail::kept_view_of(std::forward<Table>(table));
         return at(changed);
     }
     /// A position for each row, to which is added what from() says: (position) or (batch, position).
     template <viewable Table>
-    constexpr auto positions(Table& table) const {
+    constexpr auto positions(Table&& table) const {
         auto changed = place.template in<element_of<Table>>();
-        changed.table = with_leading_axes<2>(as_view(table));
+        changed.table = with_leading_axes<2>(detail::kept_view_of(std::forward<Table>(table)));
         return at(changed);
     }
     template <viewable Table>
-    constexpr rotary_t<typename decltype(as_view(std::declval<Table&>()))::value_type, Index> frequencies(
-        Table& t) const {
-        return {turned, theta, stretch, ntk, neighbors, as_view(t), place};
+    constexpr rotary_t<element_of<Table>, Index> frequencies(Table&& t) const {
+        return {turned, theta, stretch, ntk, neighbors, detail::kept_features_of(std::forward<Table>(t)), place};
     }
 
     constexpr index_t size(index_t of_head) const { return turned == 0 ? of_head : turned; }
@@ -110,9 +112,6 @@ struct rotary_t {
     std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }
 
 private:
-    template <class Table>
-    using element_of = typename decltype(as_view(std::declval<Table&>()))::value_type;
-
     template <class I>
     constexpr rotary_t<Frequency, I> at(row_positions<I> const& p) const {
         return {turned, theta, stretch, ntk, neighbors, given, p};

@@ -2,12 +2,12 @@
 // The definition of the library: what every specification means, in plain loops over numbers.
 #pragma once
 
-#include <fovea/core/as_view.hpp>
 #include <fovea/reference/aggregate.hpp>
 #include <fovea/reference/finish.hpp>
 #include <fovea/reference/project.hpp>
 #include <fovea/reference/recurrent.hpp>
 #include <fovea/reference/write.hpp>
+#include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>
 
@@ -18,10 +18,10 @@ template <class Real, attention_spec A, viewable Query, row_source Key, row_sour
           extra_output... Extra>
 void attend_in(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
                Extra const&... extra) {
-    auto const q = as_heads(as_view(query));
+    auto const q = as_heads(fovea::detail::operand_of(query));
     auto const k = as_rows(key);
     auto const v = as_rows(value);
-    auto const out = as_heads(as_view(result));
+    auto const out = as_heads(fovea::detail::operand_of(result));
     auto const shapes = check_call(a, q, k, v, out, extra...);
     if constexpr (!is_ill_formed<decltype(shapes)> && fovea::detail::has_comparable_features<A, Query, Key>()) {
         if (writes_nothing(out, extra.bind(shapes.operands)...)) return;
@@ -34,6 +34,17 @@ void attend_in(A const& a, Query const& query, Key const& key, Value const& valu
     }
 }
 
+template <class Real, attention_spec A, viewable Source, viewable Result, extra_output... Extra>
+void attend_in(A const& a, Source const& x, Result&& result, Extra const&... extra) {
+    attend_in<Real>(a, x, x, x, result, extra...);
+}
+template <class Real, attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable Result,
+          extra_output... Extra>
+void attend_in(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m, Result&& result,
+               Extra const&... extra) {
+    attend_in<Real>(a, x.source, m.source, m.source, result, extra...);
+}
+
 /// attend: the attention of a specification, by its definition.
 ///
 ///     reference::attend(spec, query, key, value, result)       sources of their own
@@ -43,21 +54,14 @@ void attend_in(A const& a, Query const& query, Key const& key, Value const& valu
 /// After the result stand lse(view) and weights(view), as wanted. Every number is a double, every row of weights
 /// is made; results are rounded to the type of their view at the end. Views have rank 2, 3 or 4.
 /// Errors: those of check_call, before anything is written; shape_error for a table read out of its range.
-template <attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result, extra_output... Extra>
-void attend(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
-            Extra const&... extra) {
-    attend_in<double>(a, query, key, value, result, extra...);
+template <attention_spec A, class... Arguments>
+void attend(A const& a, Arguments&&... arguments) {
+    if constexpr (fovea::detail::is_call<Arguments...>()) attend_in<double>(a, arguments...);
 }
-
-template <attention_spec A, viewable Source, viewable Result, extra_output... Extra>
-void attend(A const& a, Source const& x, Result&& result, Extra const&... extra) {
-    reference::attend(a, x, x, x, result, extra...);
-}
-
-template <attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable Result, extra_output... Extra>
-void attend(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m, Result&& result,
-            Extra const&... extra) {
-    reference::attend(a, x.source, m.source, m.source, result, extra...);
+template <class... Arguments>
+    requires fovea::detail::misordered_call<Arguments...>
+void attend(Arguments&&...) {
+    fovea::detail::refuse_order<Arguments...>();
 }
 
 /// What has been reported once is not reported again.

@@ -11,10 +11,10 @@ template <class Index, attention_spec A, viewable Query, viewable Key, viewable 
           extra_output... Extra>
 void attend(ragged_t<Index> const& all, A const& a, Query const& query, Key const& key, Value const& value,
             Result&& result, Extra const&... extra) {
-    auto const q = as_heads(as_view(query));
-    auto const k = as_heads(as_view(key));
-    auto const v = as_heads(as_view(value));
-    auto const out = as_heads(as_view(result));
+    auto const q = as_heads(fovea::detail::operand_of(query));
+    auto const k = as_heads(fovea::detail::operand_of(key));
+    auto const v = as_heads(fovea::detail::operand_of(value));
+    auto const out = as_heads(fovea::detail::operand_of(result));
     if (!fovea::detail::check_ragged(all, a, q, k, v, out, extra...)) return;
     for (index_t i = 0; i < all.sequences(); ++i) {
         auto const at = all[i];

@@ -32,14 +32,14 @@ struct best_key_output {
 /// Targets hold integers and are (batch, head, query); batch and head may be left out where they are one.
 /// Ties go to the lowest position. Cost: one more look at each score, and those of a few queries over all keys are
 /// kept.
-template <std::integral T, int Rank>
-constexpr best_key_output<T, Rank> best_key(view<T, Rank> target) {
-    return {target};
-}
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto best_key(Owner& owner) {
-    return best_key(owner.view());
+template <class Target>
+constexpr auto best_key(Target&& target) {
+    auto const v = detail::target_of<true>(std::forward<Target>(target));
+    using element = std::remove_pointer_t<decltype(v.data)>;
+    constexpr bool integers = std::integral<element>;
+    static_assert(integers, "fovea: best_key gives positions: what it is written to holds integers");
+    if constexpr (integers) return best_key_output<element, decltype(v)::rank>{v};
+    else return best_key_output<index_t, decltype(v)::rank>{};
 }
 
 }  // namespace fovea

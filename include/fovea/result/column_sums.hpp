@@ -50,14 +50,9 @@ struct column_sums_output {
 /// What eviction of a cache goes by. Targets are (batch, head, key); batch and head may be left out where they are one.
 /// Cost: one more addition for each pair; queries of a head are worked on one after the other, so that the sums are the
 /// same for any number of threads. Source: Zhang et al. 2023 (H2O).
-template <class T, int Rank>
-constexpr column_sums_output<T, Rank> column_sums(view<T, Rank> target) {
-    return {target};
-}
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto column_sums(Owner& owner) {
-    return column_sums(owner.view());
+template <class Target>
+constexpr auto column_sums(Target&& target) {
+    return detail::output_to<column_sums_output>(std::forward<Target>(target));
 }
 
 }  // namespace fovea

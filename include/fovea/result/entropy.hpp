@@ -36,14 +36,9 @@ struct entropy_output {
 /// head may be left out where they are one. A query that sees no key has 0; weights that are not positive add nothing.
 /// Cost: a logarithm for each pair, and the scores of a few queries over all keys are kept.
 /// Source: Shannon 1948, section 6.
-template <class T, int Rank>
-constexpr entropy_output<T, Rank> entropy(view<T, Rank> target) {
-    return {target};
-}
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto entropy(Owner& owner) {
-    return entropy(owner.view());
+template <class Target>
+constexpr auto entropy(Target&& target) {
+    return detail::output_to<entropy_output>(std::forward<Target>(target));
 }
 
 }  // namespace fovea

@@ -35,14 +35,12 @@ struct past_state_input {
 /// (batch, key head, feature of k, feature of v), with batch and head left out where they are one; with proportional a
 /// last column holds the sum of the keys. Errors: shape_error when it does not fit, or overlaps what is written
 /// without being present_state itself.
-template <class T, int Rank>
-constexpr past_state_input<std::remove_const_t<T>, Rank> past_state(view<T, Rank> state) {
-    return {state};
-}
-template <class Owner>
-    requires requires(Owner const& o) { o.view(); }
-constexpr auto past_state(Owner const& owner) {
-    return past_state(owner.view());
+template <class State>
+constexpr auto past_state(State&& state) {
+    auto const v = detail::view_of(state);
+    using element = typename std::remove_const_t<decltype(v)>::value_type;
+    static_cast<void>(detail::has_features_of_numbers<element>());
+    return past_state_input<element, decltype(v)::rank>{v};
 }
 
 }  // namespace fovea

@@ -33,14 +33,9 @@ struct present_state_output {
 /// (batch, key head, feature of k, feature of v), with batch and head left out where they are one; with proportional a
 /// last column holds the sum of the keys. It may be the past_state of the same call.
 /// Errors: shape_error when it does not fit, or overlaps an operand or the result.
-template <class T, int Rank>
-constexpr present_state_output<T, Rank> present_state(view<T, Rank> target) {
-    return {target};
-}
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto present_state(Owner& owner) {
-    return present_state(owner.view());
+template <class Target>
+constexpr auto present_state(Target&& target) {
+    return detail::output_to<present_state_output>(std::forward<Target>(target));
 }
 
 }  // namespace fovea

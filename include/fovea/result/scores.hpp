@@ -80,14 +80,10 @@ struct scores_output {
 /// Targets are (batch, head, query, key); batch and head may be left out where they are one. Masked, a pair that takes
 /// no part is -inf. Cost: masked, the scores of a few queries over all keys are kept; raw and rescored, also those of
 /// masked pairs, so a second pass over queries and keys.
-template <score_stage Stage = score_stage::masked, class T, int Rank>
-constexpr scores_output<T, Rank, Stage> scores(view<T, Rank> target) {
-    return {target};
-}
-template <score_stage Stage = score_stage::masked, class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto scores(Owner& owner) {
-    return scores<Stage>(owner.view());
+template <score_stage Stage = score_stage::masked, class Target>
+constexpr auto scores(Target&& target) {
+    auto const v = detail::target_of(std::forward<Target>(target));
+    return scores_output<std::remove_pointer_t<decltype(v.data)>, decltype(v)::rank, Stage>{v};
 }
 
 }  // namespace fovea

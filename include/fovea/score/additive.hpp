@@ -3,6 +3,8 @@
 
 #include <fovea/score/compare.hpp>
 
+#include <utility>
+
 namespace fovea {
 
 /// additive: the score of a small network with one hidden layer, tanh of query plus key.
@@ -12,17 +14,10 @@ namespace fovea {
 /// Query, key and `v` have the same number of features (the hidden size); project the inputs to it first.
 /// Cost: one tanh per feature and pair; never materialised.
 /// Source: Bahdanau, Cho and Bengio 2015, appendix A.1.2.
-template <class T>
-constexpr auto additive(view<T, 1> v) {
+template <class Vector>
+constexpr auto additive(Vector&& v) {
     using namespace placeholders;
-    return compare(sum(param(v) * tanh(q + k)));
-}
-
-template <class Owner>
-    requires requires(Owner& owner) { param(owner); }
-constexpr auto additive(Owner&& v) {
-    using namespace placeholders;
-    return compare(sum(param(std::forward<Owner>(v)) * tanh(q + k)));
+    return compare(sum(param(std::forward<Vector>(v)) * tanh(q + k)));
 }
 
 }  // namespace fovea

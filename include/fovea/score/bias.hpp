@@ -18,6 +18,7 @@ namespace fovea {
 /// the tensor is smaller than the call.
 template <class Tensor>
 constexpr auto bias(Tensor&& table) {
+    static_cast<void>(detail::has_features_of_numbers<typename decltype(detail::view_of(table))::value_type>());
     return rescore(placeholders::score + of_pair(std::forward<Tensor>(table)));
 }
 

@@ -13,6 +13,7 @@ namespace fovea {
 ///     rescore(50 * tanh(score / 50))
 ///     rescore(score + param(slopes)[head] * (kv_idx - q_idx))
 ///     rescore([](auto s, auto at) { return s + at.kv_idx; })      called once, with placeholders
+///     rescore([](auto s, auto b, auto h, auto q_idx, auto kv_idx) { return s + kv_idx; })     as score_mod is
 ///
 /// Rescorings compose in the order in which they are piped.
 /// Cost: factors that are the same for all keys are folded into the query; the rest runs on the tile.
@@ -35,9 +36,16 @@ constexpr auto rescore(E const& e) {
 }
 
 template <class F>
-    requires requires(F const& f) { trace_score(f); }
+    requires(!fovea::expression<F>)
 constexpr auto rescore(F const& f) {
-    return rescore(trace_score(f));
+    constexpr bool table = viewable<F const>;
+    constexpr bool traceable = is_ill_formed<F> || table || traceable_score<F>;
+    static_assert(!table, "fovea: a table that is added to the score is a rescoring by bias(table)");
+    static_assert(traceable,
+                  "fovea: rescore takes an expression of score, or a function that returns one, of (auto score, auto "
+                  "at) or of (auto score, auto b, auto h, auto q_idx, auto kv_idx)");
+    if constexpr (traceable_score<F>) return rescore(trace_score(f));
+    else return ill_formed{};
 }
 
 }  // namespace fovea

@@ -2,6 +2,7 @@
 // Tables that are read feature by feature: one axis is left free of an index, and it runs along the features.
 #pragma once
 
+#include <fovea/core/as_view.hpp>
 #include <fovea/core/errors.hpp>
 #include <fovea/expr/analyze.hpp>
 
@@ -17,6 +18,21 @@ inline constexpr int free_axes_of<parameter<T, Rank>> = Rank;
 template <class T, int Rank, class... Indices>
 inline constexpr int free_axes_of<node<at_operation, parameter<T, Rank>, Indices...>> =
     Rank - static_cast<int>(sizeof...(Indices));
+
+/// The elements of a table with free axes.
+template <class E>
+struct feature_of {
+    using type = void;
+};
+template <class T, int Rank>
+struct feature_of<parameter<T, Rank>> {
+    using type = T;
+};
+template <class T, int Rank, class... Indices>
+    requires(Rank > static_cast<int>(sizeof...(Indices)))
+struct feature_of<node<at_operation, parameter<T, Rank>, Indices...>> {
+    using type = T;
+};
 
 namespace detail {
 constexpr auto const& table_of(expression auto const& e) {

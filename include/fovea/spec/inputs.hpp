@@ -2,7 +2,7 @@
 // Names for the sources of a call, where queries and keys come from different places.
 #pragma once
 
-#include <fovea/core/view.hpp>
+#include <fovea/spec/operand.hpp>
 
 namespace fovea {
 
@@ -16,25 +16,17 @@ struct memory_input {
 };
 
 /// queries(x): the source of the queries: (position, feature) or (batch, position, feature).
-template <class T, int Rank>
-constexpr queries_input<std::remove_const_t<T>, Rank> queries(view<T, Rank> x) {
-    return {x};
-}
-template <class Owner>
-    requires requires(Owner const& o) { o.view(); }
-constexpr auto queries(Owner const& x) {
-    return queries(x.view());
+template <class Source>
+constexpr auto queries(Source&& x) {
+    auto const v = detail::operand_of(x);
+    return queries_input<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
 }
 
 /// memory(x): the common source of keys and values.
-template <class T, int Rank>
-constexpr memory_input<std::remove_const_t<T>, Rank> memory(view<T, Rank> x) {
-    return {x};
-}
-template <class Owner>
-    requires requires(Owner const& o) { o.view(); }
-constexpr auto memory(Owner const& x) {
-    return memory(x.view());
+template <class Source>
+constexpr auto memory(Source&& x) {
+    auto const v = detail::operand_of(x);
+    return memory_input<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
 }
 
 }  // namespace fovea

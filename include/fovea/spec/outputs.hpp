@@ -2,12 +2,14 @@
 // Further results that a call may ask for; what is not asked for is not computed.
 #pragma once
 
-#include <fovea/core/view.hpp>
+#include <fovea/core/as_view.hpp>
+#include <fovea/core/config.hpp>
 #include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/row.hpp>
 
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace fovea {
 
@@ -116,26 +118,34 @@ struct weights_output {
     bound_weights<T> bind(operand_shapes const& shapes) const { return {pairs_of_call("weights are", target, shapes)}; }
 };
 
-/// lse: asks for the log-sum-exp of the scores of each query; -inf for a query that sees no key.
-template <class T, int Rank>
-constexpr lse_output<T, Rank> lse(view<T, Rank> target) {
-    return {target};
+namespace detail {
+/// The view of what an output is written to, with the sentences for what cannot be; numbers unless it holds integers.
+template <bool Integers = false, class Target>
+FOVEA_INLINE constexpr auto target_of(Target&& target) {
+    static_assert(!is_temporary_owner<Target>,
+                  "fovea: an output that is asked for is a temporary that ends with the statement: give it a name");
+    auto const v = view_of(target);
+    if constexpr (!Integers)
+        static_cast<void>(has_features_of_numbers<typename std::remove_const_t<decltype(v)>::value_type>());
+    return v;
 }
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto lse(Owner& owner) {
-    return lse(owner.view());
+template <template <class, int> class Output, class Target>
+FOVEA_INLINE constexpr auto output_to(Target&& target) {
+    auto const v = target_of(std::forward<Target>(target));
+    return Output<std::remove_pointer_t<decltype(v.data)>, decltype(v)::rank>{v};
+}
+}  // namespace detail
+
+/// lse: asks for the log-sum-exp of the scores of each query; -inf for a query that sees no key.
+template <class Target>
+FOVEA_INLINE constexpr auto lse(Target&& target) {
+    return detail::output_to<lse_output>(std::forward<Target>(target));
 }
 
 /// weights: asks for the weights of each query over all keys; exactly 0 where a pair does not take part.
-template <class T, int Rank>
-constexpr weights_output<T, Rank> weights(view<T, Rank> target) {
-    return {target};
-}
-template <class Owner>
-    requires requires(Owner& o) { o.view(); }
-constexpr auto weights(Owner& owner) {
-    return weights(owner.view());
+template <class Target>
+FOVEA_INLINE constexpr auto weights(Target&& target) {
+    return detail::output_to<weights_output>(std::forward<Target>(target));
 }
 
 }  // namespace fovea

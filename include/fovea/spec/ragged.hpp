@@ -8,7 +8,6 @@
 #include <fovea/spec/of_sequence.hpp>
 
 #include <concepts>
-#include <ranges>
 #include <string>
 
 namespace fovea {
@@ -16,6 +15,7 @@ namespace fovea {
 /// Where the sequences of a ragged batch begin and end: one offset more than there are sequences.
 template <class Index>
 struct ragged_t {
+    static constexpr int turn_before_specification = 2;  // behind an executor and a workspace
     view<Index const, 1> query_offsets;
     view<Index const, 1> key_offsets;
 
@@ -69,17 +69,14 @@ private:
 namespace detail {
 template <class Range, class Lvalue>
 constexpr auto offsets_of(Lvalue& offsets) {
-    using range = std::remove_cvref_t<Range>;
     static_assert(
-        std::is_lvalue_reference_v<Range> || std::ranges::borrowed_range<Range> || is_view<range>,
+        !is_temporary_owner<Range>,
         "fovea: ragged keeps a view of the offsets, and this container is a temporary that ends with the statement");
-    if constexpr (viewable<range>) {
-        auto const v = as_view(offsets);
-        return view<typename decltype(v)::value_type const, 1>(v);
-    } else {
-        using index = std::ranges::range_value_t<range>;
-        return view<index const, 1>(std::ranges::data(offsets), {static_cast<index_t>(std::ranges::size(offsets))});
-    }
+    auto const v = view_of(offsets);
+    constexpr bool one_axis = decltype(v)::rank == 1;
+    static_assert(one_axis, "fovea: the offsets of ragged are one list of integers");
+    if constexpr (one_axis) return view<typename decltype(v)::value_type const, 1>(v);
+    else return view<index_t const, 1>();
 }
 }  // namespace detail
 

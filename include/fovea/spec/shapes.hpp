@@ -6,6 +6,7 @@
 #include <fovea/core/view.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/spec/attention.hpp>
+#include <fovea/spec/operand.hpp>
 
 #include <string>
 
@@ -28,7 +29,7 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
 template <row_source R>
 constexpr auto as_rows(R const& rows) {
     if constexpr (is_paged<R>) return rows;
-    else return as_heads(as_view(rows));
+    else return as_heads(detail::operand_of(rows));
 }
 
 /// The elements of views and pages.

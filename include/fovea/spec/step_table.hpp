@@ -82,12 +82,13 @@ template <class X>
 constexpr auto as_step_table(X& x) {
     if constexpr (std::is_arithmetic_v<std::remove_cv_t<X>>)
         return step_table<std::conditional_t<std::is_floating_point_v<X>, std::remove_cv_t<X>, double>>(x);
-    else return step_table<typename decltype(as_view(x))::value_type>(as_view(x));
+    else {
+        auto const v = view_of(x);
+        using element = typename std::remove_const_t<decltype(v)>::value_type;
+        if constexpr (has_features_of_numbers<element>()) return step_table<element>(v);
+        else return step_table<float>();
+    }
 }
 }  // namespace detail
-
-/// What may be given for a step table: a number or something with a view that outlives the call.
-template <class X>
-concept step_numbers = std::is_arithmetic_v<std::remove_cvref_t<X>> || viewable<X>;
 
 }  // namespace fovea

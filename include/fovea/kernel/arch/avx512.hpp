@@ -59,7 +59,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
     /// Pairs of rows are interleaved by one element, then by two; the quarters that come out stand in four by four
     /// order, which two rounds of exchanging quarters put right.
-    FOVEA_INLINE static void transpose(vector (&rows)[count]) {
+    FOVEA_INLINE static void transpose(line_of<vector, count>& rows) {
         if constexpr (single) transpose_singles(rows);
         else transpose_doubles(rows);
     }
@@ -70,7 +70,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         else return {_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
     }
     /// Two vectors become one at each step: sums of two, then of four neighbours, then of the quarters.
-    FOVEA_INLINE static vector sum_each(vector (&rows)[count]) {
+    FOVEA_INLINE static vector sum_each(line_of<vector, count>& rows) {
         if constexpr (single) return sum_each_single(rows);
         else return generic_lanes<T, Arch>::sum_each(rows);
     }
@@ -118,7 +118,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
 
 private:
-    FOVEA_INLINE static vector sum_each_single(vector (&rows)[count]) {
+    FOVEA_INLINE static vector sum_each_single(line_of<vector, count>& rows) {
         __m512 pairs[8], fours[4];
         for (int i = 0; i < 8; ++i) {
             auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;
@@ -134,7 +134,7 @@ private:
         };
         return {quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3]))};
     }
-    FOVEA_INLINE static void transpose_singles(vector (&rows)[count]) {
+    FOVEA_INLINE static void transpose_singles(line_of<vector, count>& rows) {
         __m512 pairs[16], fours[16];
         for (int i = 0; i < 16; i += 2) {
             pairs[i] = _mm512_unpacklo_ps(rows[i].value.data, rows[i + 1].value.data);
@@ -157,7 +157,7 @@ private:
             rows[j + 12] = vector(_mm512_shuffle_f32x4(c, d, 0xdd));
         }
     }
-    FOVEA_INLINE static void transpose_doubles(vector (&rows)[count]) {
+    FOVEA_INLINE static void transpose_doubles(line_of<vector, count>& rows) {
         __m512d pairs[8];
         for (int i = 0; i < 8; i += 2) {
             pairs[i] = _mm512_unpacklo_pd(rows[i].value.data, rows[i + 1].value.data);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: before the specification stand threads(n), a workspace that has a name and ragged(...), in this
+// order
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/ragged.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/reference/attend.hpp>
+#include <fovea/score/scaled_dot.hpp>
+
+using namespace fovea;
+
+void call(view<float, 2> x, view<float, 2> result, view<int const, 1> offsets) {
+#ifdef FOVEA_BROKEN
+    attend(ragged(offsets), threads(2), scaled_dot | softmax | weighted_sum, x, result);
+#else
+    attend(threads(2), ragged(offsets), scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}

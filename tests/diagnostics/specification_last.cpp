@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: the specification comes first: attend(specification, query, key, value, result), with its parts
+// joined by `|`
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/reference/attend.hpp>
+#include <fovea/score/scaled_dot.hpp>
+
+using namespace fovea;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    reference::attend(x, x, x, result, scaled_dot | softmax | weighted_sum);
+#else
+    reference::attend(scaled_dot | softmax | weighted_sum, x, x, x, result);
+#endif
+}
