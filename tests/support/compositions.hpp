@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Parts from every slot, put together in all ways, of which each test program runs a share.
+// Parts from every slot, put together in all ways, of which each unit here runs one on calls that are drawn.
 #pragma once
 
 #include <fovea/fovea.hpp>
 
-#include "support/fused.hpp"
+#include "catch.hpp"
+#include "support/architectures.hpp"
+#include "support/trial.hpp"
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/length.hpp>
 #include <boost/hana/tuple.hpp>
 
+#include <tuple>
 #include <type_traits>
 
 namespace compositions {
@@ -48,58 +51,175 @@ auto composed() {
     return scored | part<normalizers, Number> | part<aggregators, Number / 3>;
 }
 
-/// Sizes that nobody chose.
-inline testing::call_sizes random_sizes(testing::dice& random) {
-    index_t const key_heads = random.between(1, 3);
-    return {random.between(1, 2),
-            key_heads * random.between(1, 3),
-            key_heads,
-            random.between(0, 40),
-            random.between(0, 70),
-            random.between(1, 20),
-            random.between(1, 20),
-            random.real(0.5, 3)};
+// --- the definition ---
+
+/// A specification by its definition, computed in Real.
+template <class Real, auto Make>
+answer by_reference(numbers const& x) {
+    auto const spec = Make();
+    constexpr bool has_log_sum = log_sum_normalizer<std::remove_cvref_t<decltype(normalizer_of(spec.normalize))>>;
+    view<double const, 4> const query(x.query.data(), x.query_extents), key(x.key.data(), x.key_extents),
+        value(x.value.data(), x.value_extents);
+    auto const& n = x.query_extents;
+    auto const room = [](index_t elements) { return std::vector<long double>(static_cast<std::size_t>(elements)); };
+    answer all{room(n[0] * n[1] * n[2] * x.value_extents[3]), room(n[0] * n[1] * n[2] * x.key_extents[2]),
+               room(n[0] * n[1] * n[2])};
+    view<long double, 4> const result(all.result.data(), {n[0], n[1], n[2], x.value_extents[3]}),
+        weights_of(all.weights.data(), {n[0], n[1], n[2], x.key_extents[2]});
+    view<long double, 3> const lse_of(all.lse.data(), {n[0], n[1], n[2]});
+    if constexpr (has_log_sum)
+        reference::attend_in<Real>(spec, query, key, value, result, weights(weights_of), lse(lse_of));
+    else reference::attend_in<Real>(spec, query, key, value, result, weights(weights_of));
+    return all;
 }
 
-/// An engine on a number of threads, which may be one.
-template <class Arch>
-struct threaded {
-    int workers;
-    template <class... Arguments>
-    void operator()(Arguments const&... arguments) const {
-        workspace scratch;
-        attend_on<Arch>(threads(workers), scratch, arguments...);
-    }
+/// Which pairs of a sequence the mask lets take part.
+template <auto Make>
+std::vector<bool> visible_by_mask(drawn_sequence const& s, index_t heads, index_t features) {
+    auto const predicate = Make().mask.predicate();
+    reference::index_environment<double> at{{}, s.batch, 0, 0, 0, s.queries, s.keys, features};
+    std::vector<bool> all;
+    for (at.head = 0; at.head < heads; ++at.head)
+        for (at.query = 0; at.query < s.queries; ++at.query)
+            for (at.key = 0; at.key < s.keys; ++at.key) all.push_back(evaluate(predicate, at));
+    return all;
+}
+
+/// A normalizer that leaves the scores.
+template <auto Make>
+auto only_scores() {
+    auto const spec = Make();
+    return attention(spec.project, spec.score, spec.mask, unnormalized, weighted_sum);
+}
+
+template <std::size_t Number, auto Make = composed<Number>>
+definition definition_of() {
+    using spec = decltype(Make());
+    using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<spec>().normalize))>;
+    constexpr index_t chosen = std::is_same_v<normalizer, hardmax_t>       ? 1
+                             : std::is_same_v<normalizer, top_k_softmax_t> ? 4
+                                                                           : 0;
+    definition by{text(Make()),
+                  log_sum_normalizer<normalizer>,
+                  Number % count_of<rescorings> == 2,
+                  linear_aggregator<std::remove_cvref_t<decltype(std::declval<spec>().aggregate)>>,
+                  chosen,
+                  by_reference<float, Make>,
+                  by_reference<double, Make>,
+                  by_reference<long double, Make>,
+                  nullptr,
+                  visible_by_mask<Make>};
+    if constexpr (chosen > 0) by.scores = by_reference<double, only_scores<Make>>;
+    return by;
+}
+
+// --- engines ---
+
+/// The types of a call.
+template <class Query, class Key = Query, class Value = Key, class Result = Query>
+struct stored_in {
+    using query = Query;
+    using key = Key;
+    using value = Value;
+    using result = Result;
+    static constexpr bool in_double = std::is_same_v<driver::compute_type<Query, Key, Value, Result>, double>;
+    using real = std::conditional_t<in_double, double, float>;
 };
 
-/// One composition in every width of vectors, float and double, at random sizes, in a number of threads each time.
-template <std::size_t Number>
-void check(testing::dice& random) {
-    auto const spec = composed<Number>();
-    INFO(text(spec));
-    auto const run = [&]<class T, class Arch>(std::type_identity<T>, std::type_identity<Arch>) {
-        for (int trial = 0; trial < 12; ++trial) {
-            auto const sizes = random_sizes(random);
-            int const workers = static_cast<int>(random.between(1, 4));
-            CHECK_NOTHROW(testing::compare_with_reference<T>(threaded<Arch>{workers}, spec, sizes,
-                                                             static_cast<unsigned>(random.between(1, 1000000))));
-        }
-    };
-    [&]<class... Arch>(std::type_identity<std::tuple<Arch...>>) {
-        (run(std::type_identity<float>{}, std::type_identity<Arch>{}), ...);
-    }(std::type_identity<lane_widths>{});
-    run(std::type_identity<double>{}, std::type_identity<arch::best>{});
+enum class layout { dense, paged, ragged };
+enum class also { nothing, log_sums, weights };
+
+template <class T>
+auto pages_of(drawn_rows const& rows, drawn_pages const& pages, index_t batches, index_t batch) {
+    view<std::int32_t const, 2> table(pages.table->data(), {batches, pages.per_sequence});
+    if (batch >= 0) table = {table.data + batch * pages.per_sequence, {1, pages.per_sequence}};
+    return paged(view<T const, 4>(rows.as<T>()), table);
 }
 
-/// Every `step`-th composition from `first` on.
-template <std::size_t First, std::size_t Step>
-void check_share(unsigned seed) {
-    testing::dice random(seed);
-    std::size_t checked = 0;
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        ((check<First + I * Step>(random), ++checked), ...);
-    }(std::make_index_sequence<(count - First + Step - 1) / Step>{});
-    WARN("checked " << checked << " of " << count << " compositions");
+/// One call of the engine.
+template <std::size_t Number, class Types, class Arch, layout Layout, also Also>
+void run_composed(engine_call const& c) {
+    auto const spec = composed<Number>();
+    auto const& x = c.operands;
+    threads const workers(c.workers);
+    using key = typename Types::key;
+    using value = typename Types::value;
+    using real = typename Types::real;
+    auto const result = batch_of(c.result.as<typename Types::result>(), c.batch);
+    view<typename Types::query const, 4> const query = batch_of(x.query->as<typename Types::query>(), c.batch);
+    auto const run = [&](auto const&... before) {
+        auto const call = [&](auto const& keys, auto const& values) {
+            auto const attend_with = [&](auto const&... extra) {
+                attend_on<Arch>(workers, c.scratch, before..., spec, query, keys, values, result, extra...);
+            };
+            if constexpr (Also == also::weights) {
+                attend_with(weights(batch_of(c.weights->as<real>(), c.batch)));
+            } else if constexpr (Also == also::log_sums) {
+                auto const rows = batch_of(c.lse->as<real>(), c.batch);
+                attend_with(lse(view<real, 3>(rows.data, {rows.extent(0), rows.extent(1), rows.extent(3)},
+                                              {rows.stride(0), rows.stride(1), 1})));
+            } else {
+                attend_with();
+            }
+        };
+        if constexpr (Layout == layout::paged)
+            call(pages_of<key>(*x.key, x.key_pages, x.n.batches, c.batch),
+                 pages_of<value>(*x.value, x.value_pages, x.n.batches, c.batch));
+        else
+            call(view<key const, 4>(batch_of(x.key->as<key>(), c.batch)),
+                 view<value const, 4>(batch_of(x.value->as<value>(), c.batch)));
+    };
+    if constexpr (Layout == layout::ragged) {
+        auto const offsets_of = [](guarded<index_t> const& offsets) {
+            return view<index_t const, 1>(offsets.data(), {offsets.size()});
+        };
+        auto const queries = offsets_of(*x.query_offsets), keys = offsets_of(*x.key_offsets);
+        run(ragged(queries, keys));
+    } else {
+        run();
+    }
+}
+
+template <class T>
+constexpr std::string_view name_of() {
+    constexpr std::string_view names[] = {"float", "double", "bfloat16", "float16", "int8"};
+    return names[static_cast<int>(stored_as<T>)];
+}
+
+/// One specification on operands of some types against its definition.
+template <std::size_t Number, class Types, class Arch = arch::best, layout Layout = layout::dense,
+          also Also = also::nothing>
+void try_composed() {
+    static auto const by = definition_of<Number>();
+    engine e{std::string(name_of<typename Types::query>()) + ", " + std::string(name_of<typename Types::key>()) + ", "
+                 + std::string(name_of<typename Types::value>()) + " to "
+                 + std::string(name_of<typename Types::result>()) + " on " + std::string(Arch::name)
+                 + (Layout == layout::paged    ? ", paged"
+                    : Layout == layout::ragged ? ", ragged"
+                                               : "")
+                 + (Also == also::weights    ? ", with weights"
+                    : Also == also::log_sums ? ", with lse"
+                                             : ""),
+             {stored_as<typename Types::query>, stored_as<typename Types::key>, stored_as<typename Types::value>,
+              stored_as<typename Types::result>, Layout == layout::paged, Layout == layout::ragged},
+             Types::in_double,
+             Also == also::log_sums,
+             Also == also::weights,
+             run_composed<Number, Types, Arch, Layout, Also>};
+    try_engine(by, e);
+}
+
+/// One composition in every width of vectors, float and double: without whole rows, and with them.
+template <std::size_t Number>
+void check() {
+    using normalizer = std::remove_cvref_t<decltype(normalizer_of(composed<Number>().normalize))>;
+    constexpr auto streamed = log_sum_normalizer<normalizer> ? also::log_sums : also::nothing;
+    [&]<class... Arch>(std::type_identity<std::tuple<Arch...>>) {
+        (try_composed<Number, stored_in<float>, Arch, layout::dense, streamed>(), ...);
+        (try_composed<Number, stored_in<float>, Arch, layout::dense, also::weights>(), ...);
+    }(std::type_identity<lane_widths>{});
+    try_composed<Number, stored_in<double>, arch::best, layout::dense, streamed>();
+    try_composed<Number, stored_in<double>, arch::best, layout::dense, also::weights>();
 }
 
 }  // namespace compositions

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Fewer calls, compiled as programs are, for one instruction set of several in a program.
+#include "compute.hpp"
+
+void CALLS(surroundings const&);
+
+void CALLS(surroundings const& around) {
+    sizes const many{2, 4, 2, 37, 45, 19, 21}, one{2, 1, 1, 1, 9000, 8, 8};
+    compute(around, "softmax, many queries", scaled_dot | causal_at_end | softmax | weighted_sum, many);
+    compute(around, "softmax, keys shared out", scaled_dot | causal_at_end | softmax | weighted_sum, one);
+    compute(around, "sums over features", l1_distance(2) | softcap(3) | chunked(7) | sparsemax | weighted_sum, many);
+    compute<bfloat16>(around, "bfloat16", cosine | gumbel(5) | softmax | weighted_sum, many);
+}
