@@ -75,10 +75,11 @@ struct reduced {
 template <class T>
 inline constexpr T rounding = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);
 
-/// The integer of a sum with `rounding`. The sum is held, so that no compiler takes the two for nothing (-ffast-math).
+/// The integer of a sum with `rounding`. Sum and difference are held, so that no compiler joins them with what stands
+/// beside them (-ffast-math).
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> integer_of(pack<T, Arch> const& sum) {
-    return held(sum) - rounding<T>;
+    return held(held(sum) - rounding<T>);
 }
 
 template <class T, class Arch>

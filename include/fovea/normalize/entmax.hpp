@@ -35,6 +35,7 @@ struct entmax_t : stage<role::normalizer> {
     void normalize(Row const& row) const {
         using T = typename Row::value_type;
         T const greatest = row.max();
+        if (greatest == excluded<T>) return row.map([](auto s_j) { return s_j - s_j; });  // no number
         T const scale = static_cast<T>(alpha - 1), power = static_cast<T>(1 / (alpha - 1));
         T low = T(-1), high = T(0), tau = low, sum = 0;  // tau of (alpha - 1) s less its greatest
         row_room<T> room;
@@ -50,7 +51,9 @@ struct entmax_t : stage<role::normalizer> {
             return std::array<V, 3>{w, operations::select::apply(outside, V(T(0)), V(w / base)),
                                     operations::select::apply(outside, V(T(0)), V(T(1)))};
         };
-        while (true) {
+        // Some five steps; halving alone takes as many as a number has places. That ends whatever a compiler makes of
+        // NaN.
+        for (int left = std::numeric_limits<T>::digits - std::numeric_limits<T>::min_exponent; left > 0; --left) {
             auto const at_tau =
                 few.sums([&](auto const& s_j) __attribute__((always_inline)) { return weight(s_j, tau); });
             sum = at_tau[0];

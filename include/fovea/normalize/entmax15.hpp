@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace fovea {
@@ -27,6 +28,7 @@ struct entmax15_t : stage<role::normalizer> {
     static void normalize(Row const& row) {
         using T = typename Row::value_type;
         T const greatest = row.max();
+        if (greatest == excluded<T>) return row.map([](auto s_j) { return s_j - s_j; });  // no number
         T tau = T(-1);  // of half the scores less the greatest
         row_room<T> room;
         Row few = row;
@@ -35,7 +37,8 @@ struct entmax15_t : stage<role::normalizer> {
             return operations::max::apply(T(0), (s_j - greatest) * T(0.5) - tau);
         };
         T share = 0;  // what tau was rounded by
-        for (bool rising = true; rising;) {
+        bool rising = true;
+        for (int left = std::numeric_limits<T>::digits * 8; rising && left > 0; --left) {  // some ten steps
             auto const above = few.sums([&](auto const& s_j) __attribute__((always_inline)) {
                 using V = std::remove_cvref_t<decltype(s_j)>;
                 V const x = excess(s_j);
