@@ -1,12 +1,13 @@
 # Of a function that two units define with the same name the linker keeps one, whichever comes first. If it uses
 # instructions that only one unit may use, the program breaks on the smaller machine, and no compiler or linker says so.
-# Therefore: no function of fovea's that both objects define may hold an AVX instruction.
+# Therefore: no function that both objects define, the library's or one that it made of a template of the standard
+# library, may hold an AVX instruction; vzeroupper, which ends a function that used wide registers, is one.
 cmake_policy(VERSION 3.25)
 
-# The functions of the library that an object defines for sharing: weak symbols in namespace fovea.
+# The functions that an object defines for sharing: weak symbols.
 function(shareable_functions result object)
     execute_process(COMMAND ${NM} --defined-only ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-    string(REGEX MATCHALL " W _ZNK?5fovea[A-Za-z0-9_]*" functions "${symbols}")
+    string(REGEX MATCHALL " W _Z[A-Za-z0-9_]*" functions "${symbols}")
     list(TRANSFORM functions REPLACE " W " "")
     set(${result} ${functions} PARENT_SCOPE)
 endfunction()
@@ -26,13 +27,18 @@ foreach(function IN LISTS wide)
         continue()
     endif()
     math(EXPR shared "${shared} + 1")
-    # A complete destructor is another name for the one of the base, and its code lies under that.
-    string(REGEX REPLACE "D1Ev$" "D2Ev" section ${function})
+    # A complete constructor or destructor is another name for the one of the base, and its code lies under that; what
+    # is rarely run lies by itself.
+    string(REGEX REPLACE "([CD])1E" "\\12E" base ${function})
+    set(sections)
+    foreach(name IN ITEMS ${function} ${base})
+        list(APPEND sections --section=.text.${name} --section=.text.unlikely.${name} --section=.text.startup.${name})
+    endforeach()
     execute_process(
-        COMMAND ${OBJDUMP} -d --no-show-raw-insn --section=.text.${section} ${WIDE}
-        OUTPUT_VARIABLE code COMMAND_ERROR_IS_FATAL ANY
+        COMMAND ${OBJDUMP} -d --no-show-raw-insn ${sections} ${WIDE}
+        OUTPUT_VARIABLE code ERROR_QUIET COMMAND_ERROR_IS_FATAL ANY
     )
-    if(code MATCHES "\t(v[a-z0-9]+)[ \t]")
+    if(code MATCHES "\t(v[a-z0-9]+)[ \t\n]")
         message(NOTICE "in both units, with instructions of one (${CMAKE_MATCH_1}): ${function}")
         math(EXPR mixed "${mixed} + 1")
     endif()

@@ -11,6 +11,8 @@
 using namespace fovea;
 using namespace fovea::placeholders;
 
+using rows = view<float const, 4>;
+
 namespace {
 
 /// A normalizer of a user's own, of whole rows.
@@ -20,8 +22,6 @@ struct halved_t : stage<role::normalizer> {
         for (index_t i = 0; i < row.size(); ++i) row[i] = row[i] == excluded<typename Row::value_type> ? 0 : row[i] / 2;
     }
 };
-
-using rows = view<float const, 4>;
 
 void further_outputs(rows q, rows k, rows v, view<float, 4> out) {
     extents_t<3> const queries{q.extent(0), q.extent(1), q.extent(2)}, keys{q.extent(0), q.extent(1), k.extent(2)};
@@ -42,10 +42,11 @@ void further_outputs(rows q, rows k, rows v, view<float, 4> out) {
 
 void tables(rows q, rows k, rows v, view<float, 4> out, std::vector<std::int32_t> const& ids,
             tensor<bool, 2> const& mask, tensor<float, 2> const& biases) {
+    std::vector<float> const slopes(static_cast<std::size_t>(q.extent(1)), 0.5f);
+    std::vector<std::int32_t> const lengths(static_cast<std::size_t>(q.extent(0)), 5);
     attend(scaled_dot | bias(biases) | document(ids) | mask_tensor(mask) | softmax | weighted_sum, q, k, v, out);
-    attend(
-        scaled_dot | alibi(biases.elements) | softcap(50) | key_lengths(ids) | softmax_with_sink(0.5f) | weighted_sum,
-        q, k, v, out);
+    attend(scaled_dot | alibi(slopes) | softcap(50) | key_lengths(lengths) | softmax_with_sink(0.5f) | weighted_sum, q,
+           k, v, out);
     attend(scaled_dot | (sliding_window(4, 0) || global_tokens(2)) | softmax | weighted_sum, q, k, v, out);
     attend(scaled_dot | where(q_idx / 4 == kv_idx / 4) | hardmax | weighted_sum, q, k, v, out);
 }
@@ -58,14 +59,14 @@ void graphs(rows q, rows k, rows v, view<float, 4> out, graph const& edges) {
 
 void projections(tensor<float, 3> const& x, tensor<float, 3>& y) {
     index_t const n = x.extent(2);
-    tensor<float, 2> const w({n, n}, 0.5f);
-    auto const turned = project(w | rms_normalized | rotary, w | l2_normalized | rotary, w, heads<4, 2>);
-    tensor<float, 2> const short_w({n, n / 2}, 0.5f);
-    attend(project(w, short_w, short_w, heads<4, 2>) | scaled_dot | softmax | weighted_sum | map(elu(out)) | output(w)
+    tensor<float, 2> const w({n, n}, 0.5f), half({n, n / 2}, 0.25f);
+    attend(project(w, half, half, heads<4, 2>) | scaled_dot | softmax | weighted_sum | map(elu(out)) | output(w)
                | residual,
            x, y);
+    auto const turned = project(w | rms_normalized | rotary, half | l2_normalized | rotary, half, heads<4, 2>);
     attend(turned | scaled_dot | softmax | weighted_sum | concat_heads, x, y);
-    attend(project(w, w, w, heads<2>) | scaled_dot | softmax | weighted_sum | mean_heads, queries(x), memory(x), y);
+    tensor<float, 3> means({x.extent(0), x.extent(1), n / 2});
+    attend(project(w, w, w, heads<2>) | scaled_dot | softmax | weighted_sum | mean_heads, queries(x), memory(x), means);
 }
 
 void caches(rows q, rows v, view<float, 4> out, tensor<bfloat16, 4> const& pages,
@@ -73,30 +74,33 @@ void caches(rows q, rows v, view<float, 4> out, tensor<bfloat16, 4> const& pages
     attend(scaled_dot | causal_at_end | softmax | weighted_sum, q, paged(pages, table), paged(pages, table), out);
     std::vector<index_t> const offsets{0, 5, v.extent(2)};
     attend(threads(2), ragged(offsets), scaled_dot | causal | softmax | weighted_sum, q, v, v, out);
-    tensor<float, 4> state({q.extent(0), q.extent(1), q.extent(3), v.extent(3) + 1});
-    tensor<float, 4> const decay({q.extent(0), q.extent(1), q.extent(2), 1}, -1);
+    extents_t<4> of_states{q.extent(0), q.extent(1), q.extent(3), v.extent(3)};
+    tensor<float, 4> const state(of_states, 1);
+    ++of_states[3];
+    tensor<float, 4> sums(of_states);
+    extents_t<3> const steps{q.extent(0), q.extent(1), q.extent(2)};
+    tensor<float, 3> const decay(steps, -0.5f), rate(steps, 0.03f);
     constexpr auto linear = feature_map(elu(placeholders::q) + 1) | causal;
-    attend(linear | proportional | running_state, q, v, v, out, present_state(state));
+    attend(linear | proportional | running_state, q, v, v, out, present_state(sums));
     attend(linear | unnormalized | running_state | gated(decay), q, v, v, out, past_state(state));
-    attend(linear | unnormalized | running_state | delta(decay), q, v, v, out);
+    attend(linear | unnormalized | running_state | delta(rate), q, v, v, out);
 }
 
 }  // namespace
 
-void ATTEND(view<float const, 4> query, view<float const, 4> key, view<float const, 4> value, view<float, 4> result) {
-    attend(scaled_dot | causal | softmax | weighted_sum, query, key, value, result);
+void ATTEND(workspace& scratch, rows query, rows key, rows value, view<float, 4> result) {
+    attend(threads(2), scratch, scaled_dot | causal | softmax | weighted_sum, query, key, value, result);
 }
 
-std::string COMPUTE_ALL(view<float const, 4> query, view<float const, 4> key, view<float const, 4> value,
-                        view<float, 4> result, tensor<float, 3> const& x, tensor<float, 3>& y,
+std::string COMPUTE_ALL(rows operand, view<float, 4> result, tensor<float, 3> const& x, tensor<float, 3>& y,
                         tensor<bfloat16, 4> const& pages, tensor<std::int32_t, 2> const& table,
-                        tensor<bool, 2> const& mask, std::vector<std::int32_t> const& ids,
-                        std::vector<graph::edge> const& edges) {
-    further_outputs(query, key, value, result);
-    tables(query, key, value, result, ids, mask, tensor<float, 2>({query.extent(2), key.extent(2)}));
-    graphs(query, key, value, result, graph(query.extent(2), edges));
+                        tensor<bool, 2> const& mask, std::vector<std::int32_t> const& ids, graph const& edges) {
+    index_t const n = operand.extent(2);
+    further_outputs(operand, operand, operand, result);
+    tables(operand, operand, operand, result, ids, mask, tensor<float, 2>({n, n}, 0.5f));
+    graphs(operand, operand, operand, result, edges);
     projections(x, y);
-    caches(query, value, result, pages, table);
+    caches(operand, operand, result, pages, table);
     auto const spec = scaled_dot | sliding_window(16, 0) | softmax | weighted_sum;
-    return explain(spec, query, key, value) + text(spec);
+    return explain(spec, operand, operand, operand) + text(spec);
 }

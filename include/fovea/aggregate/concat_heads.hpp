@@ -3,7 +3,7 @@
 
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// concat_heads: the results of all heads, side by side.
 ///
@@ -16,4 +16,4 @@ struct concat_heads_t : stage<role::finish> {
 };
 inline constexpr concat_heads_t concat_heads{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

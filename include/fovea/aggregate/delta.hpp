@@ -4,7 +4,7 @@
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/step_table.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// delta: a running state that corrects itself: of a value only what the state does not give yet is added.
 ///
@@ -34,4 +34,4 @@ constexpr auto delta(Rate&& rate) {
     return delta_t<std::remove_cvref_t<decltype(table.number)>>{table};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

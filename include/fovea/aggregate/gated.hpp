@@ -4,7 +4,7 @@
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/step_table.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// gated: a running state that forgets: before a key is added, the state is multiplied by exp(decay).
 ///
@@ -34,4 +34,4 @@ constexpr auto gated(Decay&& decay) {
     return gated_t<std::remove_cvref_t<decltype(table.number)>>{table};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// map: each feature of the result through an expression of `out`.
 ///
@@ -33,4 +33,4 @@ constexpr auto map(E const& e) {
     else return map_t<E>(e);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// max_pool: feature by feature the greatest weighted value of the keys that take part.
 ///
@@ -28,4 +28,4 @@ struct max_pool_t : stage<role::aggregator> {
 };
 inline constexpr max_pool_t max_pool{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

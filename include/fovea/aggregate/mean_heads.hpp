@@ -3,7 +3,7 @@
 
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// mean_heads: the average of the results of all heads, as in the last layer of a graph attention network.
 ///
@@ -16,4 +16,4 @@ struct mean_heads_t : stage<role::finish> {
 };
 inline constexpr mean_heads_t mean_heads{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 #include <fovea/project/linear.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// output: the heads side by side, times a matrix, plus a bias where one is given.
 ///
@@ -42,4 +42,4 @@ constexpr auto output(Matrix&& matrix, Bias&& bias) {
     return output_t<std::remove_const_t<decltype(map)>>(map);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// residual: the result is added to the source of the queries.
 ///
@@ -16,4 +16,4 @@ struct residual_t : stage<role::finish> {
 };
 inline constexpr residual_t residual{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/spec/recurrence.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// running_state: the weighted sum of the values by way of a state that keys and values are added to.
 ///
@@ -16,4 +16,4 @@ namespace fovea {
 /// Cost: 4 d_k d_v operations per key and query, whatever the length. Source: Katharopoulos et al. 2020, section 3.
 inline constexpr recurrence<> running_state{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

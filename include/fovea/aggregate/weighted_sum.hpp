@@ -3,7 +3,7 @@
 
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// weighted_sum: the values of the keys, added with their weights.
 ///
@@ -23,4 +23,4 @@ struct weighted_sum_t : stage<role::aggregator> {
 };
 inline constexpr weighted_sum_t weighted_sum{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

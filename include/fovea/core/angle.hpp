@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The cosine and the sine of one angle.
 struct direction {
@@ -56,4 +56,4 @@ FOVEA_INLINE void write_directions(Exact const (&angles)[Run], index_t count, T*
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

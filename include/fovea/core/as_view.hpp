@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <class V>
 inline constexpr bool is_view = false;
@@ -202,4 +202,4 @@ FOVEA_INLINE constexpr auto kept_features_of(V&& v) {
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -16,16 +18,18 @@ struct bfloat16 {
     bfloat16() = default;
     template <class Number>
         requires std::is_arithmetic_v<Number>
-    constexpr explicit bfloat16(Number x) : bits(rounded(static_cast<float>(x))) {}
-    static constexpr bfloat16 from_bits(std::uint16_t bits) {
+    FOVEA_TAGGED constexpr explicit bfloat16(Number x) : bits(rounded(static_cast<float>(x))) {}
+    FOVEA_TAGGED static constexpr bfloat16 from_bits(std::uint16_t bits) {
         bfloat16 x;
         x.bits = bits;
         return x;
     }
-    constexpr operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+    FOVEA_TAGGED constexpr operator float() const {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    }
 
 private:
-    static constexpr std::uint16_t rounded(float x) {
+    FOVEA_TAGGED static constexpr std::uint16_t rounded(float x) {
         auto const whole = std::bit_cast<std::uint32_t>(x);
         if (x != x) return static_cast<std::uint16_t>(whole >> 16 | 0x40U);
         return static_cast<std::uint16_t>((whole + 0x7fffU + (whole >> 16 & 1U)) >> 16);

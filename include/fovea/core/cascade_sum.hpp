@@ -4,7 +4,7 @@
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// cascade_sum: a sum of numbers, or vectors, that are added two by two as in a tournament: what is rounded off grows
 /// with the logarithm of their number. Source: Higham 2002, section 4.1.
@@ -31,4 +31,4 @@ private:
     V sums_[levels];  // of 2^level terms, where count has that bit
 };
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -1,7 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The three macros of the library; none appears in an interface.
+// The macros of the library; none appears in an interface.
 #pragma once
 
 #define FOVEA_INLINE [[gnu::always_inline]] inline
 #define FOVEA_LAMBDA __attribute__((always_inline))
 #define FOVEA_RESTRICT __restrict__
+
+// Of a function that two translation units define with one name the linker keeps either. So that units compiled for
+// different instruction sets can stand in one program, all of the library lies in an inline namespace that is named
+// after what the unit may use: `namespace fovea::FOVEA_SET`. Only types that such units hand to each other (views,
+// tensors, graphs, errors, 16-bit numbers, executors, workspaces) lie outside, and their functions are FOVEA_TAGGED:
+// the type has one name, its functions have one for each set.
+#define FOVEA_SET inline FOVEA_SET_NAME
+#define FOVEA_TAGGED [[gnu::abi_tag(FOVEA_TEXT(FOVEA_SET_NAME))]]
+#define FOVEA_TEXT(name) FOVEA_TEXT_NOW(name)
+#define FOVEA_TEXT_NOW(name) #name
+
+// 1 for a macro that is defined as 1, otherwise 0.
+#define FOVEA_HAS(macro) FOVEA_HAS_VALUE(macro)
+#define FOVEA_HAS_VALUE(value) FOVEA_SECOND(FOVEA_COMMA_AFTER_##value 1, 0, )
+#define FOVEA_SECOND(...) FOVEA_SECOND_NOW(__VA_ARGS__)
+#define FOVEA_SECOND_NOW(first, second, ...) second
+#define FOVEA_COMMA_AFTER_1 0,
+
+// A hexadecimal digit for four of them.
+#define FOVEA_DIGIT(a, b, c, d) \
+    FOVEA_JOIN(FOVEA_HEX_, FOVEA_HAS(a), FOVEA_HAS(b), FOVEA_HAS(c), FOVEA_HAS(d), , , , , , )
+#define FOVEA_JOIN(...) FOVEA_JOIN_NOW(__VA_ARGS__)
+#define FOVEA_JOIN_NOW(a, b, c, d, e, f, g, h, i, j, k) a##b##c##d##e##f##g##h##i##j##k
+#define FOVEA_HEX_0000 0
+#define FOVEA_HEX_0001 1
+#define FOVEA_HEX_0010 2
+#define FOVEA_HEX_0011 3
+#define FOVEA_HEX_0100 4
+#define FOVEA_HEX_0101 5
+#define FOVEA_HEX_0110 6
+#define FOVEA_HEX_0111 7
+#define FOVEA_HEX_1000 8
+#define FOVEA_HEX_1001 9
+#define FOVEA_HEX_1010 a
+#define FOVEA_HEX_1011 b
+#define FOVEA_HEX_1100 c
+#define FOVEA_HEX_1101 d
+#define FOVEA_HEX_1110 e
+#define FOVEA_HEX_1111 f
+
+// What a compiler does not know is none. The last is no instruction: functions that may take everything for finite may
+// not be shared either.
+#define FOVEA_SET_NAME                                                                                         \
+    FOVEA_JOIN(set_, FOVEA_DIGIT(__SSE3__, __SSSE3__, __SSE4_1__, __SSE4_2__),                                 \
+               FOVEA_DIGIT(__POPCNT__, __LZCNT__, __BMI__, __BMI2__),                                          \
+               FOVEA_DIGIT(__MOVBE__, __F16C__, __AVX__, __AVX2__),                                            \
+               FOVEA_DIGIT(__FMA__, __AVXVNNI__, __AVX512F__, __AVX512CD__),                                   \
+               FOVEA_DIGIT(__AVX512BW__, __AVX512DQ__, __AVX512VL__, __AVX512IFMA__),                          \
+               FOVEA_DIGIT(__AVX512VBMI__, __AVX512VBMI2__, __AVX512VNNI__, __AVX512BITALG__),                 \
+               FOVEA_DIGIT(__AVX512VPOPCNTDQ__, __AVX512BF16__, __AVX512FP16__, __GFNI__),                     \
+               FOVEA_DIGIT(__AMX_TILE__, __AMX_INT8__, __AMX_BF16__, __APX_F__),                               \
+               FOVEA_DIGIT(__ARM_FEATURE_ATOMICS, __ARM_FEATURE_DOTPROD, __ARM_FEATURE_FP16_VECTOR_ARITHMETIC, \
+                           __ARM_FEATURE_BF16),                                                                \
+               FOVEA_DIGIT(__ARM_FEATURE_MATMUL_INT8, __ARM_FEATURE_SVE, __ARM_FEATURE_SVE2, __FAST_MATH__))

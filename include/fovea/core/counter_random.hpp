@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// threefry: 64 random bits from a counter and a key, the same wherever and in whatever order they are asked for.
 ///
@@ -38,4 +38,4 @@ constexpr double uniform_of_pair(index_t seed, index_t batch, index_t head, inde
     return (static_cast<double>(bits >> 9) + 0.5) * 0x1p-23;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

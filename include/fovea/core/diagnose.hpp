@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// What a rejected composition evaluates to: it takes every further stage and every call without a word,
 /// so that a mistake is reported once, by the sentence of the static_assert at the door.
@@ -23,4 +25,4 @@ constexpr bool value_of_unknown() {
     return false;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <cstddef>
 #include <string_view>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A string as a template argument: the symbol of an operation, the name of a placeholder.
 template <std::size_t Size>
@@ -18,4 +20,4 @@ struct fixed_string {
     constexpr operator std::string_view() const { return view(); }
 };
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

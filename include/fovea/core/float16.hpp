@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -16,15 +18,15 @@ struct float16 {
     float16() = default;
     template <class Number>
         requires std::is_arithmetic_v<Number>
-    constexpr explicit float16(Number x) : bits(rounded(static_cast<float>(x))) {}
-    static constexpr float16 from_bits(std::uint16_t bits) {
+    FOVEA_TAGGED constexpr explicit float16(Number x) : bits(rounded(static_cast<float>(x))) {}
+    FOVEA_TAGGED static constexpr float16 from_bits(std::uint16_t bits) {
         float16 x;
         x.bits = bits;
         return x;
     }
 
     /// The exponent is moved by multiplying with a power of two, which also makes subnormals normal.
-    constexpr operator float() const {
+    FOVEA_TAGGED constexpr operator float() const {
         auto const sign = (bits & std::uint32_t{0x8000}) << 16;
         auto const magnitude = (bits & std::uint32_t{0x7fff}) << 13;
         auto const size = magnitude >= 0x0f800000U  // infinite or NaN
@@ -34,7 +36,7 @@ struct float16 {
     }
 
 private:
-    static constexpr std::uint16_t rounded(float x) {
+    FOVEA_TAGGED static constexpr std::uint16_t rounded(float x) {
         auto const whole = std::bit_cast<std::uint32_t>(x);
         auto const sign = whole >> 16 & 0x8000U;
         auto const magnitude = whole & 0x7fffffffU;

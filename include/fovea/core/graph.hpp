@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/core/view.hpp>
 
 #include <algorithm>
@@ -20,13 +21,15 @@ struct graph_view {
     std::span<std::int32_t const> keys;  // (edges)
     std::span<index_t const> numbers{};  // (edges), or empty
 
-    constexpr index_t queries() const { return offsets.empty() ? 0 : static_cast<index_t>(offsets.size()) - 1; }
-    constexpr index_t edges() const { return static_cast<index_t>(keys.size()); }
+    FOVEA_TAGGED constexpr index_t queries() const {
+        return offsets.empty() ? 0 : static_cast<index_t>(offsets.size()) - 1;
+    }
+    FOVEA_TAGGED constexpr index_t edges() const { return static_cast<index_t>(keys.size()); }
     /// The number of the edge at a place of `keys`.
-    constexpr index_t number(index_t place) const {
+    FOVEA_TAGGED constexpr index_t number(index_t place) const {
         return numbers.empty() ? place : numbers[static_cast<std::size_t>(place)];
     }
-    constexpr std::span<std::int32_t const> of(index_t query) const {
+    FOVEA_TAGGED constexpr std::span<std::int32_t const> of(index_t query) const {
         auto const first = offsets[static_cast<std::size_t>(query)];
         auto const last = offsets[static_cast<std::size_t>(query) + 1];
         return keys.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
@@ -34,14 +37,14 @@ struct graph_view {
 
     /// The arrays that are read: visit(array, what).
     template <class Visit>
-    constexpr void memory(Visit const& visit) const {
+    FOVEA_TAGGED constexpr void memory(Visit const& visit) const {
         visit(view<index_t const, 1>(offsets.data(), {static_cast<index_t>(offsets.size())}), "the graph's offsets");
         visit(view<std::int32_t const, 1>(keys.data(), {edges()}), "the graph's keys");
         visit(view<index_t const, 1>(numbers.data(), {static_cast<index_t>(numbers.size())}), "the graph's numbers");
     }
 
     /// Errors: graph_error when the rows do not fit `query_count` queries and `key_count` keys.
-    void check(index_t query_count, index_t key_count) const {
+    FOVEA_TAGGED void check(index_t query_count, index_t key_count) const {
         if (queries() != query_count)
             throw graph_error("graph: it has rows for " + std::to_string(queries()) + " queries, the attention has "
                               + std::to_string(query_count));
@@ -69,7 +72,7 @@ struct graph_view {
 
 private:
     /// Whether offsets ascend and keys are in range: without a branch for each, since it is asked in every call.
-    constexpr bool is_valid(index_t key_count) const {
+    FOVEA_TAGGED constexpr bool is_valid(index_t key_count) const {
         bool valid = true;
         for (std::size_t i = 1; i < offsets.size(); ++i) valid &= offsets[i] >= offsets[i - 1];
         std::int32_t least = 0, greatest = -1;
@@ -91,7 +94,7 @@ public:
     };
 
     /// Errors: graph_error for an edge between nodes that cannot be.
-    graph(index_t queries, std::span<edge const> edges) {
+    FOVEA_TAGGED [[gnu::flatten]] graph(index_t queries, std::span<edge const> edges) {
         if (queries < 0)
             throw graph_error("graph: it has " + std::to_string(queries) + " queries, it must have 0 or more");
         offsets_.resize(static_cast<std::size_t>(queries) + 1);
@@ -117,8 +120,8 @@ public:
         }
     }
 
-    graph_view view() const { return {offsets_, keys_, numbers_}; }
-    operator graph_view() const { return view(); }
+    FOVEA_TAGGED graph_view view() const { return {offsets_, keys_, numbers_}; }
+    FOVEA_TAGGED operator graph_view() const { return view(); }
 
 private:
     std::vector<index_t> offsets_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <cstddef>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 using index_t = std::ptrdiff_t;  // positions, sizes and strides
 
@@ -43,4 +45,4 @@ constexpr index_t floor_modulo(index_t a, index_t b) {
 /// The smallest multiple of `step` that is not below `n`.
 constexpr index_t round_up(index_t n, index_t step) { return (n + step - 1) / step * step; }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

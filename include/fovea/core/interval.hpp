@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// What is known of a condition over a box of pairs: it may hold somewhere, it may fail somewhere.
 struct truth {
@@ -294,4 +294,4 @@ interval<double> sqrt(interval<T> a) {
     return increasing(a, [](double x) { return std::sqrt(x); });
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

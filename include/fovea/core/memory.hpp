@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace fovea::detail {
+namespace fovea::FOVEA_SET::detail {
 
 __extension__ typedef __int128 wide_index;  // sums of addresses do not overflow in it
 
@@ -229,4 +229,4 @@ inline void require_apart(memory_region const& written, memory_region const& oth
                           + " in memory: it would be overwritten while it is read");
 }
 
-}  // namespace fovea::detail
+}  // namespace fovea::FOVEA_SET::detail

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// paged_rows: keys or values that lie in pages of some positions each, as caches of servers do; owns nothing.
 ///
@@ -82,4 +82,4 @@ constexpr auto paged(Pages&& pages, Table&& table) {
 template <class R>
 concept row_source = viewable<R> || is_paged<std::remove_cvref_t<R>>;
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

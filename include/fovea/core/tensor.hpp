@@ -16,31 +16,33 @@ struct tensor {
     std::conditional_t<std::is_same_v<T, bool>, std::valarray<bool>, std::vector<T>> elements;
     extents_t<Rank> extents{};
 
-    tensor() = default;
-    explicit tensor(extents_t<Rank> sizes, T fill = T{}) : extents(sizes) {
-        elements.resize(static_cast<std::size_t>(fovea::view<T, Rank>(nullptr, sizes).size()), fill);
+    FOVEA_TAGGED tensor() {}
+    FOVEA_TAGGED [[gnu::flatten]] explicit tensor(extents_t<Rank> sizes, T fill = T{}) : extents(sizes) {
+        auto const count = static_cast<std::size_t>(fovea::view<T, Rank>(nullptr, sizes).size());
+        if constexpr (std::is_same_v<T, bool>) elements.resize(count, fill);
+        else elements = std::vector<T>(count, fill);
     }
 
-    fovea::view<T, Rank> view() { return {data(), extents}; }
-    fovea::view<T const, Rank> view() const { return {data(), extents}; }
-    operator fovea::view<T, Rank>() { return view(); }
-    operator fovea::view<T const, Rank>() const { return view(); }
+    FOVEA_TAGGED fovea::view<T, Rank> view() { return {data(), extents}; }
+    FOVEA_TAGGED fovea::view<T const, Rank> view() const { return {data(), extents}; }
+    FOVEA_TAGGED operator fovea::view<T, Rank>() { return view(); }
+    FOVEA_TAGGED operator fovea::view<T const, Rank>() const { return view(); }
 
-    index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
-    index_t size() const { return static_cast<index_t>(elements.size()); }
-    T* data() { return size() > 0 ? &elements[0] : nullptr; }
-    T const* data() const { return size() > 0 ? &elements[0] : nullptr; }
-    T* begin() { return data(); }
-    T* end() { return data() + size(); }
-    T const* begin() const { return data(); }
-    T const* end() const { return data() + size(); }
+    FOVEA_TAGGED index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
+    FOVEA_TAGGED index_t size() const { return static_cast<index_t>(elements.size()); }
+    FOVEA_TAGGED T* data() { return size() > 0 ? &elements[0] : nullptr; }
+    FOVEA_TAGGED T const* data() const { return size() > 0 ? &elements[0] : nullptr; }
+    FOVEA_TAGGED T* begin() { return data(); }
+    FOVEA_TAGGED T* end() { return data() + size(); }
+    FOVEA_TAGGED T const* begin() const { return data(); }
+    FOVEA_TAGGED T const* end() const { return data() + size(); }
 
     template <class... Index>
-    T& operator()(Index... at) {
+    FOVEA_TAGGED T& operator()(Index... at) {
         return view()(at...);
     }
     template <class... Index>
-    T const& operator()(Index... at) const {
+    FOVEA_TAGGED T const& operator()(Index... at) const {
         return view()(at...);
     }
 };

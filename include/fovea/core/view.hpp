@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
@@ -14,7 +15,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <int Rank>
 using extents_t = std::array<index_t, std::size_t{Rank}>;
@@ -26,9 +27,6 @@ std::string to_text(std::array<index_t, Rank> const& extents) {
     for (std::size_t i = 0; i < Rank; ++i) text += (i ? ", " : "") + std::to_string(extents[i]);
     return text + ")";
 }
-
-template <class T, int Rank>
-struct view;
 
 namespace detail {
 /// A product of extents, or the greatest index where that is exceeded.
@@ -53,6 +51,9 @@ struct any_extent {
     constexpr any_extent(Size n) : value(static_cast<index_t>(n)) {}
 };
 }  // namespace detail
+}  // namespace fovea::FOVEA_SET
+
+namespace fovea {
 
 /// view: a non-owning array of rank `Rank`: a pointer, extents, and strides in elements.
 ///
@@ -69,11 +70,11 @@ struct view {
     extents_t<Rank> extents{};
     extents_t<Rank> strides{};
 
-    constexpr view() = default;
+    FOVEA_TAGGED constexpr view() = default;
 
-    constexpr view(T* first, extents_t<Rank> sizes) : view(first, sizes, dense_strides(sizes)) {}
+    FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes) : view(first, sizes, dense_strides(sizes)) {}
 
-    constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
+    FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
         : data(first), extents(sizes), strides(steps) {
         if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1)
             throw shape_error("view: the last axis must be contiguous, its stride is " + std::to_string(steps[Rank - 1])
@@ -81,7 +82,7 @@ struct view {
         strides[Rank - 1] = 1;
     }
 
-    constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
+    FOVEA_TAGGED constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
         if (static_cast<index_t>(elements.size()) < size())
             throw shape_error("view: the span has " + std::to_string(elements.size()) + " elements, the extents "
                               + to_text(sizes) + " need " + std::to_string(size()));
@@ -90,13 +91,13 @@ struct view {
     /// From a container of numbers that outlives the view: view(elements, {rows, features}).
     template <std::ranges::contiguous_range Range>
         requires(std::ranges::borrowed_range<Range> && std::convertible_to<Range, std::span<T>>)
-    constexpr view(Range&& elements, detail::any_extent const (&sizes)[std::size_t{Rank}])
+    FOVEA_TAGGED constexpr view(Range&& elements, detail::any_extent const (&sizes)[std::size_t{Rank}])
         : view(std::span<T>(elements), converted(sizes)) {}
 
     /// Elements that are const are not written: what would make such a view says so.
     template <class Elements>
         requires(!std::is_const_v<T> && detail::elements_of<Elements, T const>)
-    constexpr explicit view(Elements const&, extents_t<Rank> = {}, extents_t<Rank> = {}) {
+    FOVEA_TAGGED constexpr explicit view(Elements const&, extents_t<Rank> = {}, extents_t<Rank> = {}) {
         static_assert(never<Elements>,
                       "fovea: these elements are const and cannot be written: view<T const, Rank> reads them");
     }
@@ -108,16 +109,16 @@ struct view {
             s.extent(0);
             s.stride(0);
         } && (Span::rank() == Rank)
-    constexpr view(Span const& s) : view(s.data_handle(), collect(s, 0), collect(s, 1)) {}
+    FOVEA_TAGGED constexpr view(Span const& s) : view(s.data_handle(), collect(s, 0), collect(s, 1)) {}
 
     /// From a row-major Eigen matrix, array or map of it.
     template <class Matrix>
         requires(Rank == 2 && requires(Matrix& m) { m.data(); m.rows(); m.cols(); m.outerStride(); m.IsRowMajor; })
-    constexpr view(Matrix&& m) : view(m.data(), {m.rows(), m.cols()}, {m.outerStride(), m.innerStride()}) {
+    FOVEA_TAGGED constexpr view(Matrix&& m) : view(m.data(), {m.rows(), m.cols()}, {m.outerStride(), m.innerStride()}) {
         static_assert(std::remove_cvref_t<Matrix>::IsRowMajor, "fovea: a view of a matrix needs row-major storage");
     }
 
-    constexpr operator view<T const, Rank>() const
+    FOVEA_TAGGED constexpr operator view<T const, Rank>() const
         requires(!std::is_const_v<T>)
     {
         view<T const, Rank> same;  // as it is: the axis along which a table repeats may be the last one
@@ -127,34 +128,34 @@ struct view {
         return same;
     }
 
-    constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
-    constexpr index_t stride(int axis) const { return strides[static_cast<std::size_t>(axis)]; }
+    FOVEA_TAGGED constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
+    FOVEA_TAGGED constexpr index_t stride(int axis) const { return strides[static_cast<std::size_t>(axis)]; }
 
     /// The number of elements; the greatest index_t where there are more.
-    constexpr index_t size() const {
+    FOVEA_TAGGED constexpr index_t size() const {
         index_t n = 1;
         for (auto extent : extents) n = detail::product_or_most(n, extent);
         return empty() ? 0 : n;
     }
 
     /// Whether it has no elements; of extents so large that their product is no number, too.
-    constexpr bool empty() const { return std::find(extents.begin(), extents.end(), 0) != extents.end(); }
+    FOVEA_TAGGED constexpr bool empty() const { return std::find(extents.begin(), extents.end(), 0) != extents.end(); }
 
     template <class... Index>
         requires(sizeof...(Index) == Rank)
-    constexpr T& operator()(Index... at) const {
+    FOVEA_TAGGED constexpr T& operator()(Index... at) const {
         return data[offset(at...)];
     }
 
     /// Where an element is, or would be in a view without elements.
     template <class... Index>
         requires(sizeof...(Index) == Rank)
-    constexpr T* place(Index... at) const {
+    FOVEA_TAGGED constexpr T* place(Index... at) const {
         return data + offset(at...);
     }
 
     template <class... Index>
-    constexpr index_t offset(Index... at) const {
+    FOVEA_TAGGED constexpr index_t offset(Index... at) const {
         index_t position = 0;
         int axis = 0;
         ((position += static_cast<index_t>(at) * stride(axis++)), ...);
@@ -162,12 +163,12 @@ struct view {
     }
 
 private:
-    static constexpr extents_t<Rank> converted(detail::any_extent const (&sizes)[std::size_t{Rank}]) {
+    FOVEA_TAGGED static constexpr extents_t<Rank> converted(detail::any_extent const (&sizes)[std::size_t{Rank}]) {
         extents_t<Rank> result{};
         for (std::size_t i = 0; i < std::size_t{Rank}; ++i) result[i] = sizes[i].value;
         return result;
     }
-    static constexpr extents_t<Rank> dense_strides(extents_t<Rank> const& sizes) {
+    FOVEA_TAGGED static constexpr extents_t<Rank> dense_strides(extents_t<Rank> const& sizes) {
         extents_t<Rank> steps{};
         index_t step = 1;
         for (auto i = static_cast<std::size_t>(Rank); i-- > 0; step = detail::product_or_most(step, sizes[i]))
@@ -176,7 +177,7 @@ private:
     }
 
     template <class Span>
-    static constexpr extents_t<Rank> collect(Span const& s, int what) {
+    FOVEA_TAGGED static constexpr extents_t<Rank> collect(Span const& s, int what) {
         extents_t<Rank> result{};
         for (std::size_t i = 0; i < Rank; ++i) result[i] = static_cast<index_t>(what == 0 ? s.extent(i) : s.stride(i));
         return result;
@@ -190,6 +191,10 @@ view(T*, index_t const (&)[Rank]) -> view<T, static_cast<int>(Rank)>;
 template <std::ranges::contiguous_range Range, std::size_t Rank>
 view(Range&&, detail::any_extent const (&)[Rank])
     -> view<std::remove_reference_t<std::ranges::range_reference_t<Range&>>, static_cast<int>(Rank)>;
+
+}  // namespace fovea
+
+namespace fovea::FOVEA_SET {
 
 /// The same elements with axes inserted in front until the rank is `Rank`; the new axes have extent 1. A view that has
 /// too many axes gives none: who asks says so.
@@ -208,4 +213,4 @@ constexpr view<T, Rank> with_leading_axes(view<T, From> const& v) {
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

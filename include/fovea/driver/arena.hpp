@@ -10,6 +10,18 @@
 #include <utility>
 #include <vector>
 
+namespace fovea::FOVEA_SET {
+
+/// The usual allocator under the name of the set, so that containers of types that have none are not shared.
+template <class T>
+struct set_allocator : std::allocator<T> {
+    set_allocator() = default;
+    template <class Other>
+    set_allocator(set_allocator<Other> const&) noexcept {}
+};
+
+}  // namespace fovea::FOVEA_SET
+
 namespace fovea {
 
 /// How many tiles of pairs a call looked at: full ones are not masked, mixed ones are.
@@ -25,14 +37,14 @@ class arena {
 public:
     static constexpr std::size_t alignment = 64;
 
-    arena() = default;
+    FOVEA_TAGGED arena() {}
     /// What has been moved from is empty, and may be used again.
-    arena(arena&& other) noexcept { swap(other); }
-    arena& operator=(arena&& other) noexcept {
+    FOVEA_TAGGED arena(arena&& other) noexcept { swap(other); }
+    FOVEA_TAGGED arena& operator=(arena&& other) noexcept {
         arena(std::move(other)).swap(*this);
         return *this;
     }
-    void swap(arena& other) noexcept {
+    FOVEA_TAGGED void swap(arena& other) noexcept {
         std::swap(tiles, other.tiles);
         std::swap(memory_, other.memory_);
         std::swap(capacity_, other.capacity_);
@@ -43,7 +55,7 @@ public:
 
     /// Uninitialised room for n elements, aligned to a cache line.
     template <class T>
-    T* take(index_t n) {
+    FOVEA_TAGGED T* take(index_t n) {
         auto const bytes = static_cast<std::size_t>(round_up(n * static_cast<index_t>(sizeof(T)), alignment));
         taken_ += bytes;
         if (used_ + bytes <= capacity_) {
@@ -56,7 +68,7 @@ public:
     }
 
     /// Gives everything back; what did not fit becomes part of one larger piece.
-    FOVEA_INLINE void clear() {
+    FOVEA_TAGGED FOVEA_INLINE void clear() {
         if (taken_ > capacity_) {
             overflow_.clear();
             memory_.reset();
@@ -70,10 +82,10 @@ public:
 
 private:
     struct release {
-        void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{alignment}); }
+        FOVEA_TAGGED void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{alignment}); }
     };
     using piece = std::unique_ptr<std::byte, release>;
-    static piece allocate(std::size_t bytes) {
+    FOVEA_TAGGED static piece allocate(std::size_t bytes) {
         return piece(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));
     }
 
@@ -81,7 +93,7 @@ private:
     std::size_t capacity_ = 0;
     std::size_t used_ = 0;
     std::size_t taken_ = 0;
-    std::vector<piece> overflow_;
+    std::vector<piece, set_allocator<piece>> overflow_;
 };
 
 }  // namespace fovea

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The lines of up to `count` rows from one of `all` on are brought nearer, to be read or to be written. Rows of
 /// `group` heads take turns.
@@ -42,4 +42,4 @@ inline row_place row_after(row_place at, index_t rows, index_t heads) {
     return {at.batch + 1, 0, 0};
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -12,7 +12,7 @@
 #include <fovea/spec/exact_integers.hpp>
 #include <fovea/spec/inputs.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace driver {
 
@@ -179,7 +179,6 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, queries
 /// Before the specification may stand threads(n) and a workspace; after the result lse(view), weights(view).
 /// Views are (position, feature), (batch, position, feature) or (batch, head, position, feature).
 /// Errors: shape_error or graph_error naming the argument, before anything is written.
-/// Always inlined: what is named after no architecture must not be shared between units built for several.
 template <executor Executor, attention_spec A, class... Arguments>
 FOVEA_INLINE void attend(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
     if constexpr (detail::is_call<Arguments...>()) attend_on<arch::best>(executor, scratch, a, arguments...);
@@ -215,4 +214,4 @@ void attend(Before const&, ill_formed, Arguments const&...) {}
 template <executor Executor, class... Arguments>
 void attend(Executor const&, workspace&, ill_formed, Arguments const&...) {}
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The distance between the heads of one position, 0 where rows are not a plain view.
 template <class Rows>
@@ -64,4 +64,4 @@ private:
     index_t step_ = 0, run_step_ = 0, runs_ = 0, last_ = 0;
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -13,7 +13,7 @@
 #include <fovea/kernel/reweigh.hpp>
 #include <fovea/plan/normalizing.hpp>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The dense traversal: blocks of queries against blocks of keys.
 ///
@@ -368,4 +368,4 @@ private:
     visible visible_;
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The dense traversal with a query in each lane, for scores that are one product and what is computed of it.
 ///
@@ -227,4 +227,4 @@ private:
     index_t group_;  // heads whose queries are rows of one tile
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

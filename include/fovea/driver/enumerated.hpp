@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The enumerated traversal: for each query the keys that a graph lists, all of a row at once.
 ///
@@ -259,4 +259,4 @@ private:
     bool joined_;  // heads of an edge are compared together
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

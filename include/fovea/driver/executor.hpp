@@ -19,9 +19,9 @@ concept executor = requires(E const& e) {
 /// serial: everything in the calling thread.
 struct serial_t {
     using executor_tag = void;
-    constexpr index_t workers() const { return 1; }
+    FOVEA_TAGGED constexpr index_t workers() const { return 1; }
     template <class Task>
-    void run(index_t count, Task const& task) const {
+    FOVEA_TAGGED void run(index_t count, Task const& task) const {
         for (index_t i = 0; i < count; ++i) task(i, index_t{0});
     }
 };
@@ -36,11 +36,11 @@ inline constexpr serial_t serial{};
 class threads {
 public:
     using executor_tag = void;
-    explicit threads(int n) : count_(std::clamp<index_t>(n, 1, driver::thread_pool::most())) {}
-    index_t workers() const { return count_; }
+    FOVEA_TAGGED explicit threads(int n) : count_(std::clamp<index_t>(n, 1, driver::thread_pool::most())) {}
+    FOVEA_TAGGED index_t workers() const { return count_; }
 
     template <class Task>
-    void run(index_t count, Task const& task) const {
+    FOVEA_TAGGED void run(index_t count, Task const& task) const {
         if (count_ == 1 || count <= 1) return serial.run(count, task);
         driver::thread_pool::run(count_, count, task);
     }

@@ -15,7 +15,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace driver {
 /// The same for an attention with a running state.
@@ -123,4 +123,4 @@ std::string explain(ill_formed, Arguments const&...) {
     return {};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -4,7 +4,7 @@
 #include <fovea/driver/matrix_product.hpp>
 #include <fovea/spec/finish.hpp>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Inside map(), lane by feature: a run of features of the result.
 template <class T, class Arch, class Base>
@@ -99,4 +99,4 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
 template <class Finish>
 inline constexpr bool works_in_place = !averaging_finish<Finish> && !linear_finish<Finish>;
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

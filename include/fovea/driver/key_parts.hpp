@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The keys of a head in parts, which threads may take for few rows: cut at places that depend on the number of keys
 /// alone, so that results have the same bits for any number of threads.
@@ -64,4 +64,4 @@ private:
     state* states_;  // (head, part, row)
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

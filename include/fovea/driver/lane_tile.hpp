@@ -18,7 +18,7 @@
 #include <tuple>
 #include <variant>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Up to `tile::rows` neighbouring queries, one in each lane, and all that is carried for them. They are of one head,
 /// or of some that share keys and take turns.
@@ -260,4 +260,4 @@ private:
     static_assert(tile::most_vectors <= 3);
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

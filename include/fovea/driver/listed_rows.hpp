@@ -13,7 +13,7 @@
 #include <memory>
 #include <span>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The key/value head of a query head, their quotient by the size of a group: by a product with its inverse, since a
 /// division would take longer than what is done with the result.
@@ -186,4 +186,4 @@ private:
     kernel::integer_like<T> const* head_of_;  // (columns of a row) its head
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

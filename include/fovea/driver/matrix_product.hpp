@@ -7,7 +7,7 @@
 #include <fovea/plan/tile.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// A sum of products, for the register tile of matrix products.
 struct plain_sum {
@@ -149,4 +149,4 @@ void matrix_product(Executor const& executor, workspace& scratch, Map const& map
     matrix_product_loop<T, Arch, Map, From, To>(map, from, to).run(executor, scratch);
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

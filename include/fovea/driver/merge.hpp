@@ -16,7 +16,7 @@
 #include <string>
 #include <tuple>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace driver {
 
@@ -163,4 +163,4 @@ void merge(First&& first, Views&&... views) {
     merge(serial, first, views...);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -10,7 +10,7 @@
 
 #include <tuple>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The views of one attention, all (batch, head, position, feature), and the further outputs that were asked for.
 ///
@@ -101,4 +101,4 @@ void show_log_sum(Outputs const& outputs, kernel::row_facts const& at, T log_sum
     });
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

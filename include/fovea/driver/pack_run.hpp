@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Neighbouring packs of the keys of a block.
 template <class Tile>
@@ -60,4 +60,4 @@ constexpr index_t shares(index_t workers, index_t heads, index_t blocks) {
     return std::clamp<index_t>((wanted + heads - 1) / std::max<index_t>(heads, 1), 1, std::max<index_t>(blocks, 1));
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Values at equal distances.
 template <class Value>
@@ -298,4 +298,4 @@ private:
     T* values_ = nullptr;            // (slots, keys, value_width)
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

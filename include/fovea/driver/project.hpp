@@ -5,7 +5,7 @@
 #include <fovea/kernel/feature_row.hpp>
 #include <fovea/spec/shapes.hpp>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The maps of each head, one after the other on each row of `rows`; a row is first copied from `source` where that
 /// lies elsewhere. What is the same for all heads of a position is prepared once.
@@ -93,4 +93,4 @@ bool same_projection(MapA const& a, MapB const& b, view<A, 4> const& x, view<B, 
     else return false;
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

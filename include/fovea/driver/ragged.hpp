@@ -5,7 +5,7 @@
 #include <fovea/driver/attend.hpp>
 #include <fovea/spec/ragged.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// attend_on<Arch>: attend below on a given architecture, executor and workspace.
 ///
@@ -73,4 +73,4 @@ void attend(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
     attend(serial, scratch, all, a, std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The state of each head runs in panels of columns, each as (feature of the key, panel). Several steps pass at once
 /// where nothing stands between them; a head is worked on by one worker, or by several with panels of their own.
@@ -306,4 +306,4 @@ private:
     }
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

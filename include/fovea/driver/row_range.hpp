@@ -5,7 +5,7 @@
 #include <fovea/kernel/prepare.hpp>
 #include <fovea/kernel/upcoming.hpp>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Some neighbouring keys of one head, or their values.
 struct row_range {
@@ -33,4 +33,4 @@ bool all_finite(signed char& known, Rows const& rows, row_range const& at) {
     return known == 1;
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

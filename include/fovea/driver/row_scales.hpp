@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The factors of a product for the rows of a tile, of which `scale_of(r)` is that of row r; evaluated once where they
 /// are all the same.
@@ -18,4 +18,4 @@ FOVEA_INLINE void scales_of_rows(index_t rows, T* scales, ScaleOf const& scale_o
     else std::fill_n(scales, rows, scale_of(0));
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Up to `tile::rows` queries of one key/value head, ready to be compared: query heads that share keys are rows
 /// of one tile, so keys are read once per group.
@@ -165,4 +165,4 @@ private:
     }
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// True where queries can stand in lanes: the score is one product with keys and what is computed of it, rows can be
 /// normalized lane by lane, and operands are of the type that is computed in.
@@ -26,4 +26,4 @@ constexpr bool takes_query_lanes() {
             && linear_aggregator<std::remove_const_t<decltype(Recipe::aggregate)>>;
 }
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <thread>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Tasks that are worked on together: task(index, worker) for all indices below a count, in order as threads become
 /// free. It lies where it was begun, and ends when all who joined have left.
@@ -225,4 +225,4 @@ private:
     bool ending_ = false;
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
 template <class Tile, std::size_t I = 0, class F>
@@ -167,4 +167,4 @@ private:
     index_t features_ = 0;
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

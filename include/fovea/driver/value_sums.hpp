@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// The weights of a tile of rows that are met with values: (rows, stride), the first for a key of a block.
 template <class T>
@@ -151,4 +151,4 @@ private:
     index_t width_;
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace fovea::driver {
+namespace fovea::FOVEA_SET::driver {
 
 /// Which keys the rows of a tile see, from intervals of the predicate: empty parts are left out, and only where a part
 /// is neither empty nor wholly visible does the mask have to be applied.
@@ -120,4 +120,4 @@ private:
     Operands const& operands_;
 };
 
-}  // namespace fovea::driver
+}  // namespace fovea::FOVEA_SET::driver

@@ -12,15 +12,19 @@ namespace fovea {
 /// workspace: the scratch memory of calls, kept by the caller so that repeated calls allocate nothing.
 ///
 /// One call at a time may use it. Its size is linear in the number of queries and keys. One that was moved from is
-/// empty, and may be used again. What sets many bytes at once is
-/// always inlined, so that units built for several architectures share no vector instruction.
+/// empty, and may be used again.
 class workspace {
 public:
     static constexpr int turn_before_specification = 1;  // behind an executor
 
+    FOVEA_TAGGED workspace() {}
+    FOVEA_TAGGED workspace(workspace&&) = default;
+    FOVEA_TAGGED workspace& operator=(workspace&&) = default;
+    FOVEA_TAGGED ~workspace() {}
+
     /// The scratch of one worker. The deque keeps references valid while it grows.
-    arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
-    FOVEA_INLINE void prepare(index_t workers) {
+    FOVEA_TAGGED arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
+    FOVEA_TAGGED FOVEA_INLINE void prepare(index_t workers) {
         while (static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
         shared_.clear();
         for (auto& a : arenas_) {
@@ -29,10 +33,10 @@ public:
         }
     }
     /// What the last call shares between workers: projected operands.
-    arena& shared() { return shared_; }
+    FOVEA_TAGGED arena& shared() { return shared_; }
 
     /// The tiles that the last call visited, over all workers.
-    tile_count tiles() const {
+    FOVEA_TAGGED tile_count tiles() const {
         tile_count all;
         for (auto const& a : arenas_) {
             all.full += a.tiles.full;
@@ -42,15 +46,15 @@ public:
     }
 
     /// Workspaces of calls that run side by side, one for each worker.
-    workspace& part(index_t worker) { return *parts_[static_cast<std::size_t>(worker)]; }
-    void prepare_parts(index_t workers) {
+    FOVEA_TAGGED workspace& part(index_t worker) { return *parts_[static_cast<std::size_t>(worker)]; }
+    FOVEA_TAGGED void prepare_parts(index_t workers) {
         while (static_cast<index_t>(parts_.size()) < workers) parts_.push_back(std::make_unique<workspace>());
     }
 
 private:
-    std::deque<arena> arenas_;
+    std::deque<arena, set_allocator<arena>> arenas_;
     arena shared_;
-    std::vector<std::unique_ptr<workspace>> parts_;
+    std::vector<std::unique_ptr<workspace>, set_allocator<std::unique_ptr<workspace>>> parts_;
 };
 
 }  // namespace fovea

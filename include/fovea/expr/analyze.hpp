@@ -8,7 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// True where the expression mentions any of the placeholders, also inside sums and indices.
 template <class E, class... Placeholder>
@@ -154,4 +154,4 @@ template <class T, int Rank, class... Indices, bool Real>
 inline constexpr bool makes_quotient_real<node<at_operation, parameter<T, Rank>, Indices...>, Real> =
     (makes_quotient_real<Indices, false> || ...);
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A box of pairs: ranges of batch, head, query and key positions, ends included, and the lengths they lie in.
 struct box {
@@ -134,4 +134,4 @@ constexpr auto bound(E const& e, box const& where) {
     else return result;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

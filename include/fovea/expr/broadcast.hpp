@@ -5,7 +5,7 @@
 #include <fovea/expr/param.hpp>
 #include <fovea/expr/placeholder.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// An axis of extent 1 stands for all positions along it: its elements repeat.
@@ -40,4 +40,4 @@ constexpr auto of_pair(Table&& of_pairs) {
     else return literal<typename decltype(table)::value_type>{};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -11,7 +11,7 @@
 #include <numbers>
 #include <string_view>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace elementary {
 using reals = interval<double>;
@@ -171,4 +171,4 @@ struct elementary_function {
 };
 }  // namespace operations
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/expr/operators.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// evaluate: the value of an expression where `environment` gives its names a meaning.
 ///
@@ -56,4 +56,4 @@ template <class E, class Environment>
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -7,7 +7,7 @@
 #include <fovea/expr/hidden.hpp>
 #include <fovea/expr/operators.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <class A, class B>
     requires expression_operands<A, B>
@@ -226,4 +226,4 @@ constexpr auto sum(Body const& body) {
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 #include <fovea/core/diagnose.hpp>
 #include <fovea/expr/literal.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 template <class V>
@@ -106,4 +106,4 @@ constexpr auto elu(A const&) {
     return detail::no_placeholder<A>();
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

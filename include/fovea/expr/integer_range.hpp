@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// fits_32_bits: whether every integer that an expression comes to on its way is one of 32 bits, by the intervals that
 /// an environment gives names and tables.
@@ -29,4 +29,4 @@ bool fits_32_bits(E const& e, Environment const& names) {
     else return true;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 
 #include <concepts>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// literal: a number inside an expression. Integers stay integers, so that positions divide like positions.
 template <class T>
@@ -39,4 +39,4 @@ constexpr auto as_expression(T const& x) {
 template <operand T>
 using expression_of = decltype(as_expression(std::declval<T const&>()));
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

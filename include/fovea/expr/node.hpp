@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// A child of a node. One without state takes no room: it is not stored, so that GCC cannot overwrite with its one
@@ -96,4 +96,4 @@ inline constexpr bool is_stateless = true;
 template <class Operation, class... Children>
 inline constexpr bool is_stateless<node<Operation, Children...>> = (is_stateless<Children> && ...);
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-namespace fovea::operations {
+namespace fovea::FOVEA_SET::operations {
 
 // Binary operators: a symbol, a precedence for printing, and the meaning.
 struct plus {
@@ -259,4 +259,4 @@ struct sum {
     static constexpr std::string_view name = "sum";
 };
 
-}  // namespace fovea::operations
+}  // namespace fovea::FOVEA_SET::operations

@@ -7,7 +7,7 @@
 #include <fovea/expr/param.hpp>
 #include <fovea/expr/placeholder.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// Two operands of which at least one is an expression.
 template <class A, class B>
@@ -94,4 +94,4 @@ constexpr auto operator!(A const& a) {
     return detail::build<operations::logical_not>(a);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

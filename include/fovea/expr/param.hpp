@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 struct at_operation;
 
@@ -99,4 +99,4 @@ FOVEA_INLINE constexpr auto param(Table&& table) {
     return parameter<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// placeholder: a name that the engine, the reference or an analysis gives a meaning.
 template <fixed_string Name>
@@ -62,4 +62,4 @@ inline constexpr bool is_placeholder = false;
 template <fixed_string Name>
 inline constexpr bool is_placeholder<placeholder<Name>> = true;
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 template <class E>
@@ -61,4 +61,4 @@ std::string print_above(E const& e, int precedence) {
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

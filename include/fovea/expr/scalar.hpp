@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace fovea::scalar {
+namespace fovea::FOVEA_SET::scalar {
 
 template <class... T>
 concept numbers = (std::is_arithmetic_v<T> && ...);
@@ -115,4 +115,4 @@ auto sqrt(A a) {
     return std::sqrt(static_cast<real<A>>(a));
 }
 
-}  // namespace fovea::scalar
+}  // namespace fovea::FOVEA_SET::scalar

@@ -4,7 +4,7 @@
 
 #include <fovea/expr/analyze.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A factor that is one and is left out.
 struct unit {
@@ -128,4 +128,4 @@ constexpr auto scaled_product(E const& e, Scale const& scale) {
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

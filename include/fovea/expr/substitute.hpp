@@ -3,7 +3,7 @@
 
 #include <fovea/expr/operators.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// substitute: the expression with every occurrence of a placeholder replaced by another expression.
 template <class E, class Placeholder, expression Replacement>
@@ -19,4 +19,4 @@ constexpr auto substitute(E const& e, Placeholder placeholder, Replacement const
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

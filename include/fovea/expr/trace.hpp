@@ -3,7 +3,7 @@
 
 #include <fovea/expr/operators.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The indices a traced function receives beside the score.
 struct indices_t {
@@ -50,4 +50,4 @@ constexpr auto trace_mask(F const& f) {
     else return f(batch_t{}, head_t{}, q_idx_t{}, kv_idx_t{});
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

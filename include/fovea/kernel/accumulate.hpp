@@ -6,7 +6,7 @@
 #include <fovea/kernel/upcoming.hpp>
 #include <fovea/spec/concepts.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// One step of an aggregator; weighted sums become fused multiply-adds.
 template <class Aggregate, class V>
@@ -118,4 +118,4 @@ template <int Rows, int Vectors, class Arch>
     });
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

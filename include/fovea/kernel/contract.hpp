@@ -5,7 +5,7 @@
 #include <fovea/kernel/upcoming.hpp>
 #include <fovea/kernel/words.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// contract: products of a tile of queries with a panel of keys, in registers.
 ///
@@ -42,4 +42,4 @@ template <int Rows, int Vectors, class T, class Arch, class Products = number_pr
     return coming;
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -6,7 +6,7 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/upcoming.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Keys at equal distances, as they are.
 template <class T, class Arch, class Element>
@@ -134,4 +134,4 @@ template <int Rows, class T, class Arch, class Keys>
         for (index_t row = 0; row < rows; row += Rows) meet(first, row);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

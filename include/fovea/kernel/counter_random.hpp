@@ -8,7 +8,7 @@
 #include <concepts>
 #include <utility>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Integers per lane that are as wide as those of threefry and can be combined bit by bit.
 template <class T, class Arch>
@@ -87,4 +87,4 @@ auto uniform_of_pair(Index const&... at) {
     }
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

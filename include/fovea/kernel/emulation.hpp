@@ -2,12 +2,14 @@
 // Vectors made of arrays, with the operations the library uses of a real one.
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <type_traits>
 
-namespace fovea::kernel::emulation {
+namespace fovea::FOVEA_SET::kernel::emulation {
 
 template <class T, int Lanes>
 struct vector {
@@ -99,4 +101,4 @@ lane_mask<N> operator~(lane_mask<N> const& a) {
     return both(a, a, [](bool x, bool) { return !x; });
 }
 
-}  // namespace fovea::kernel::emulation
+}  // namespace fovea::FOVEA_SET::kernel::emulation

@@ -7,7 +7,7 @@
 #include <fovea/kernel/lookup.hpp>
 #include <fovea/plan/lower.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// What is the same for all keys of one row.
 struct row_facts {
@@ -212,4 +212,4 @@ struct tile_environment : index_environment<T, Arch, Keys> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

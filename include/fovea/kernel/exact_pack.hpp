@@ -3,7 +3,7 @@
 
 #include <fovea/kernel/positions.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Lanes of any kind as integers of 64 bits.
 template <class T, class Arch>
@@ -104,4 +104,4 @@ index_pack<T, Arch> low_words(exact_pack<T, Arch> const& exact) {
     return index_pack<T, Arch>::load(words.data());
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -4,7 +4,7 @@
 #include <fovea/kernel/lookup.hpp>
 #include <fovea/spec/feature_row.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// The features of one head at one position, a pack at a time.
 template <class T, class Arch>
@@ -82,4 +82,4 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

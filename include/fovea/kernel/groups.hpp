@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <class T, class Arch>
 struct generic_groups {
@@ -46,9 +46,10 @@ struct generic_groups {
 
     /// Lane l takes the value of lane (l + n) mod lanes; n is less than the number of lanes.
     FOVEA_INLINE static vector rotated(vector const& a, index_t n) {
-        auto elements = lanes::stored(a);
-        std::rotate(elements.begin(), elements.begin() + n, elements.end());
-        return vector::load(elements.data());
+        auto const elements = lanes::stored(a);
+        alignas(64) typename lanes::array turned;
+        for (std::size_t i = 0; i < size; ++i) turned[i] = elements[(i + static_cast<std::size_t>(n)) % size];
+        return vector::load(turned.data());
     }
 
     /// n elements, n a power of two, over and over; as many as there are lanes where n is not less.
@@ -102,6 +103,6 @@ FOVEA_INLINE index_pack<T, Arch> lanes_masked(int shift) {
     return of_lanes<T, Arch>(shift, [](std::size_t lane, std::size_t s) { return lane & ((std::size_t{1} << s) - 1); });
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 
 #include <fovea/kernel/arch/avx512_groups.hpp>

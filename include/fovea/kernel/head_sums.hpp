@@ -5,7 +5,7 @@
 #include <fovea/kernel/pairs.hpp>
 #include <fovea/spec/feature_tables.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Where the features of one query and one key are, and what names mean for this pair.
 template <class T, class Arch, class Q, class K>
@@ -147,4 +147,4 @@ FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& lanes, 
     return groups_of<T, Arch>::sums(part);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

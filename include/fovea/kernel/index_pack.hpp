@@ -7,7 +7,7 @@
 #include <concepts>
 #include <utility>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Integers, one per lane, as wide as the reals beside them; for values that need more there is exact_pack.
 template <class T, class Arch>
@@ -91,4 +91,4 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

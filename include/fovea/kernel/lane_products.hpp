@@ -5,7 +5,7 @@
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/score_packs.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Features of neighbouring keys: the number of row r at step f is feature f of key r.
 template <class T>
@@ -101,4 +101,4 @@ void meet_rows(index_t vectors, index_t rows, NumbersFrom const& numbers_from, i
     });
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

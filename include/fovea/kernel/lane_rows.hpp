@@ -6,7 +6,7 @@
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/spec/row.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Rows whose elements follow each other at a distance; where a vector holds several elements of each row, these are
 /// `period` lanes apart. Numbers of rows are vectors: the lanes of one row all have its number.
@@ -58,4 +58,4 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

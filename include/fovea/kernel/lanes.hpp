@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <class T, class Arch>
 struct lanes_of;
@@ -118,7 +118,7 @@ struct generic_lanes {
 template <class T, class Arch>
 struct lanes_of : generic_lanes<T, Arch> {};
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 
 #include <fovea/kernel/arch/avx2.hpp>
 #include <fovea/kernel/arch/avx512.hpp>

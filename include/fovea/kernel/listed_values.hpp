@@ -6,7 +6,7 @@
 #include <fovea/kernel/storage.hpp>
 #include <fovea/spec/concepts.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Weights of listed keys: all heads of one key side by side, then those of the next.
 template <class T>
@@ -84,4 +84,4 @@ FOVEA_INLINE void accumulate_listed(Aggregate const& aggregate, listed_weights<T
         accumulate_listed<Careful, false, 1, T, Arch>(aggregate, from, head_of, value, c, columns, to);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

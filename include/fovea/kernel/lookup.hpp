@@ -11,7 +11,7 @@
 #include <concepts>
 #include <tuple>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Elements per lane in the kind their type calls for: reals, integers (of 64 bits where `Exact`), or a mask.
 template <class T, class Arch, class Element, bool Exact, class Pick>
@@ -136,4 +136,4 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
     }
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

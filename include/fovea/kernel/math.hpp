@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; of many terms those with even and odd powers side by side.
 template <class T, class Arch, std::size_t N>
@@ -218,4 +218,4 @@ FOVEA_INLINE pack<T, Arch> log(pack<T, Arch> const& x) {
                   select(x == vector(T{0}), vector(-infinity), vector(std::numeric_limits<T>::quiet_NaN())));
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -7,7 +7,7 @@
 #include <array>
 #include <type_traits>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// One truth per lane.
 template <class T, class Arch>
@@ -101,4 +101,4 @@ inline constexpr bool is_pack = false;
 template <class T, class Arch>
 inline constexpr bool is_pack<pack<T, Arch>> = true;
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -5,7 +5,7 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/groups.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// How many lanes the heads of one key take: a power of two, so that a lane's head is the same in every vector.
 struct head_lanes {
@@ -187,4 +187,4 @@ struct side_environment : uniform_names {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -4,7 +4,7 @@
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/environment.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Inside sum(), lane by key: the factors of one query and of a pack of keys at one feature.
 template <class T, class Arch, class Base>
@@ -97,4 +97,4 @@ template <int Rows, int Vectors, class T, class Arch, class Body, class Keys>
     });
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <concepts>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <class T, class Arch>
 struct exact_pack;
@@ -267,4 +267,4 @@ FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -5,7 +5,7 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/words.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// One row of features through a body, scattered with a stride: to[f * stride] = scale * body(row[f]).
 ///
@@ -165,4 +165,4 @@ FOVEA_INLINE bool all_finite(Rows const& row, index_t count, index_t n) {
     return lanes_of<T, Arch>::sum(probe) == T{0};
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -4,7 +4,7 @@
 #include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/storage.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Whether any weight of a pack is not 0.
 template <class T, class Arch>
@@ -47,4 +47,4 @@ template <class T, class Arch, class Aggregate, class Value>
     }
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -6,7 +6,7 @@
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/lanes.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// A few steps, as they lie in scratch memory.
 template <class T>
@@ -165,4 +165,4 @@ T product_of(T const* a, T const* b, index_t n) {
     return lanes::sum(total);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

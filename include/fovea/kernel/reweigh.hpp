@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// The keys of one vector of a row, from its column on.
 template <class T, class Arch>
@@ -60,4 +60,4 @@ void reweigh(Expression const& expression, row_facts const& facts, packed_row<T,
     detail::reweigh_row<Scales, false>(expression, facts, row);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <tuple>
+#include <utility>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// The kth key of a row is the key at first + k.
 struct consecutive_keys {
@@ -132,7 +132,10 @@ struct packed_row {
     T reached_by(index_t k) const {
         if (k < 1 || k > width) return excluded<T>;
         auto greatest = lanes::stored(lane_max());
-        std::nth_element(greatest.begin(), greatest.begin() + (k - 1), greatest.end(), std::greater<>{});
+        auto const last = greatest.begin() + k;
+        for (auto place = greatest.begin(); place != last; ++place)
+            for (auto other = place + 1; other != greatest.end(); ++other)
+                if (*other > *place) std::swap(*place, *other);
         return greatest[static_cast<std::size_t>(k - 1)];
     }
 
@@ -160,4 +163,4 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -7,7 +7,7 @@
 #include <fovea/kernel/unrolled.hpp>
 #include <fovea/spec/row.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// The greater score of each lane; b where a is NaN or both are, so that a maximum stays one of numbers:
 /// greater(next, so far).
@@ -93,4 +93,4 @@ FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, ind
     });
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -6,7 +6,7 @@
 #include <fovea/kernel/storage.hpp>
 #include <fovea/kernel/unrolled.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Vectors, integers or masks, each of which an operation is done with.
 template <class Part, int Count>
@@ -187,4 +187,4 @@ struct storage<Element, T, arch::several<Arch, Count>> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

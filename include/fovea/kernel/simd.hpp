@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Signed and unsigned integers as wide as T.
 template <class T>
@@ -185,4 +185,4 @@ struct simd<T, arch::emulated<Bytes, Registers>> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -11,7 +11,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// A whole pack of elements read and written: here lane by lane. An override may also have load and store of the first
 /// n elements only.
@@ -139,7 +139,7 @@ FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
     }
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 
 #include <fovea/kernel/arch/avx2_storage.hpp>
 #include <fovea/kernel/arch/avx512_storage.hpp>

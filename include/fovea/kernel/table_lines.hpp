@@ -5,7 +5,7 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/upcoming.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// The first element that a row reads along its keys, if it reads any.
 struct table_place {
@@ -53,4 +53,4 @@ coming_lines table_lines(Expression const& expression, row_facts const* rows, in
     return {first.first, count, keys * first.bytes, stride};
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

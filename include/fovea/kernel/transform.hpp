@@ -4,7 +4,7 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/spec/row.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Where the parts of a lowered score lie for one row of a tile, at the first key of a run of packs.
 template <class T>
@@ -57,4 +57,4 @@ FOVEA_INLINE void transform(Pointwise const pointwise, Predicate const predicate
     detail::transform_row<Masked, false, T, Arch>(pointwise, predicate, row, at, first_key, packs);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -6,7 +6,7 @@
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/spec/row.hpp>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Rows that are neighbouring queries of one head.
 template <class T, class Arch>
@@ -84,4 +84,4 @@ FOVEA_INLINE void transform_lanes(Pointwise const pointwise, Predicate const pre
                                                    row_terms, greatest);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

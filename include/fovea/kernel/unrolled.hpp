@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// Calls f(std::integral_constant<int, 0>{}), f(... 1), ...: a loop that is always unrolled.
 template <int Count, class F>
@@ -15,4 +15,4 @@ FOVEA_INLINE void unrolled(F&& f) {
         FOVEA_LAMBDA { (f(std::integral_constant<int, I>{}), ...); }(std::make_integer_sequence<int, Count>{});
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// upcoming: what follows an element of rows that are read one after the other, each from front to back, far enough
 /// behind it for memory to answer in time. It may lie behind the last row: it is asked for, not read.
@@ -65,4 +65,4 @@ FOVEA_INLINE void ask(upcoming const& next, Element const* from) {
     for (index_t byte = 0; byte < bytes; byte += upcoming::line) next.ask(reinterpret_cast<char const*>(from) + byte);
 }
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel

@@ -9,7 +9,7 @@
 #include <concepts>
 #include <cstdint>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 /// What an architecture does with words: packs of float whose lanes hold two neighbouring bfloat16 each, the first in
 /// the lower half. Words are moved as floats are, and never computed with.
@@ -136,6 +136,6 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 
 #include <fovea/kernel/arch/avx512_words.hpp>

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// block_list: whole blocks of pairs are seen or not, as a table says that was learned or chosen at run time.
 ///
@@ -28,4 +28,4 @@ constexpr auto block_list(Table&& seen, index_t query_block, index_t key_block) 
     else return ill_formed{};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

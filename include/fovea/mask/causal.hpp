@@ -4,7 +4,7 @@
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// causal: a query sees the keys up to its own position, counted from the start of both.
 ///
@@ -20,4 +20,4 @@ struct causal_t : stage<role::mask> {
 };
 inline constexpr causal_t causal{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -4,7 +4,7 @@
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// causal_at_end: causal with the last query aligned to the last key (the bottom-right convention).
 ///
@@ -21,4 +21,4 @@ struct causal_at_end_t : stage<role::mask> {
 };
 inline constexpr causal_at_end_t causal_at_end{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/mask/where.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// causal_from: causal with the first query at a position of its own, as when queries continue what a cache holds.
 ///
@@ -18,4 +18,4 @@ constexpr auto causal_from(Offset const& offset) {
     return where(kv_idx <= q_idx + as_expression(offset));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

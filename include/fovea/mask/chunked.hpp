@@ -3,7 +3,7 @@
 
 #include <fovea/mask/where.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// chunked: positions are cut into chunks of equal size; a query sees the keys of its own chunk.
 ///
@@ -18,4 +18,4 @@ constexpr auto chunked(index_t size) {
     return where(q_idx / positions == kv_idx / positions);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/mask/where.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// dilated_window: a query sees every step-th key of a window around its own position.
 ///
@@ -17,4 +17,4 @@ constexpr auto dilated_window(index_t reach, index_t step) {
     return where(q_idx - kv_idx <= reach && kv_idx - q_idx <= reach && (q_idx - kv_idx) % stride == 0);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// document: sequences packed one behind the other; a query sees the keys of its own document.
 ///
@@ -27,4 +27,4 @@ constexpr auto document(Ids&& ids) {
     return where(all[q_idx] == all[kv_idx]);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

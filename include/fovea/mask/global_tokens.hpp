@@ -3,7 +3,7 @@
 
 #include <fovea/mask/where.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// global_tokens: the first tokens see all and are seen by all; to be joined to a window by ||.
 ///
@@ -16,4 +16,4 @@ constexpr auto global_tokens(index_t count) {
     return where(q_idx < count || kv_idx < count);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

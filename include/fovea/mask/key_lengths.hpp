@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// key_lengths: each sequence of a batch has its own number of keys; what lies behind them is padding.
 ///
@@ -25,4 +25,4 @@ constexpr auto key_lengths(Table&& lengths) {
     return key_lengths(param(std::forward<Table>(lengths))[placeholders::batch]);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

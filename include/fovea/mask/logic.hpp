@@ -3,7 +3,7 @@
 
 #include <fovea/mask/where.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// Masks combine like conditions: both, either, not.
 ///
@@ -28,4 +28,4 @@ constexpr auto operator!(A const& a) {
     return where(!a.predicate());
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// mask_tensor: a condition for each pair, as a tensor of bool or of integers, of which 0 hides.
 ///
@@ -23,4 +23,4 @@ constexpr auto mask_tensor(Tensor&& visible) {
     else return where(element != 0);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// Within `size` places around a place that keeps away from both ends, so that every query has as many neighbours.
@@ -41,4 +41,4 @@ constexpr auto neighborhood(index_t const (&size)[Axes], index_t const (&extent)
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -7,7 +7,7 @@
 
 #include <concepts>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// neighbors: the keys of a query are the neighbours of a node, so only edges are visited.
 ///
@@ -36,4 +36,4 @@ constexpr neighbors_t neighbors(Temporary&&) {
     return {};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

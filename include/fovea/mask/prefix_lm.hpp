@@ -3,7 +3,7 @@
 
 #include <fovea/mask/where.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// prefix_lm: everybody sees a prefix, and what follows it is causal.
 ///
@@ -18,4 +18,4 @@ constexpr auto prefix_lm(Prefix const& prefix) {
     return where(kv_idx < as_expression(prefix) || kv_idx <= q_idx);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// shared_prefix: sequences that begin with the same tokens, which are stored once in front of them.
 ///
@@ -23,4 +23,4 @@ constexpr auto shared_prefix(Prefix const& prefix, Ids&& ids) {
     return where(own < 0 || (table[q_idx] == table[inside] && own <= q_idx));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

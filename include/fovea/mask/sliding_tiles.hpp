@@ -3,7 +3,7 @@
 
 #include <fovea/mask/neighborhood.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// sliding_tiles: a neighborhood of whole tiles, so that blocks of pairs are either seen or not.
 ///
@@ -29,4 +29,4 @@ constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile
     else return where(near_on(0, [=](auto const& t) { return t / (across * down); }) && row && column);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/mask/where.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// sliding_window: a query sees the keys at most `left` before and `right` after its own position.
 ///
@@ -16,4 +16,4 @@ constexpr auto sliding_window(index_t left, index_t right) {
     return where(q_idx - kv_idx <= left && kv_idx - q_idx <= right);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

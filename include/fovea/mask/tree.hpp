@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// tree: queries are the nodes of a tree that continues a prefix, as drafts of speculative decoding do; a node sees the
 /// prefix, itself and its ancestors.
@@ -41,4 +41,4 @@ tensor<std::uint8_t, 2> tree_ancestors(Parents const& parents) {
     return table;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 #include <fovea/expr/trace.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// where: a query sees the keys for which a condition over the indices holds.
 ///
@@ -52,4 +52,4 @@ constexpr auto where(F const& f) {
     else return ill_formed{};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// averaged: expressions of the scores, divided by the number of keys that the query sees.
 ///
@@ -50,4 +50,4 @@ constexpr auto averaged(E const& e) {
     return averaged_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -11,7 +11,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// entmax: softmax for alpha near 1, entmax15 for 1.5, sparsemax for 2; the greater alpha, the fewer keys have weight.
 ///
@@ -76,4 +76,4 @@ struct entmax_t : stage<role::normalizer> {
 
 constexpr entmax_t entmax(double alpha) { return entmax_t(alpha); }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// entmax15: between softmax and sparsemax; weights far below the greatest are exactly 0.
 ///
@@ -65,4 +65,4 @@ struct entmax15_t : stage<role::normalizer> {
 };
 inline constexpr entmax15_t entmax15{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

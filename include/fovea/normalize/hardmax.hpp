@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// hardmax: weight one on the best key of each query, zero on the others (hard attention).
 ///
@@ -37,4 +37,4 @@ struct hardmax_t : stage<role::normalizer> {
 };
 inline constexpr hardmax_t hardmax{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

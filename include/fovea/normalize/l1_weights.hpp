@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// l1_weights: the scores divided by the sum of their sizes.
 ///
@@ -43,4 +43,4 @@ struct l1_weights_t : stage<role::normalizer> {
 };
 inline constexpr l1_weights_t l1_weights{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// normalized: expressions of the scores, divided by their sum.
 ///
@@ -52,4 +52,4 @@ constexpr auto normalized(E const& e, double eps = 0) {
     return normalized_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e, eps);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

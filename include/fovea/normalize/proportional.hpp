@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// proportional: the scores divided by their sum.
 ///
@@ -38,4 +38,4 @@ struct proportional_t : stage<role::normalizer> {
 };
 inline constexpr proportional_t proportional{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

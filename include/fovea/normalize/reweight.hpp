@@ -5,7 +5,7 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// reweight: a new weight from the one that the normalizer gave and the indices.
 ///
@@ -36,4 +36,4 @@ constexpr auto reweight(E const& e) {
     else return reweight_t<E>(e);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// softmax: weights proportional to exp(score), summing to one over the keys a query sees.
 ///
@@ -95,4 +95,4 @@ private:
 };
 inline constexpr softmax_t softmax{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/normalize/softmax_with_sink.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// softmax_plus_one: softmax that may attend to nothing.
 ///
@@ -13,4 +13,4 @@ namespace fovea {
 /// Source: Miller 2023, "Attention is off by one".
 inline constexpr auto softmax_plus_one = softmax_with_sink(0);
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

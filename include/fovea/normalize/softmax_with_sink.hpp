@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// The softmax of one row beside a key without a value, whose score is a number.
@@ -77,4 +77,4 @@ constexpr auto softmax_with_sink(E const& e) {
     else return ill_formed{};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

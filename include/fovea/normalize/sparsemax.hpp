@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// sparsemax: the weights nearest to the scores among all that are not negative and sum to one; many are exactly 0.
 ///
@@ -63,4 +63,4 @@ struct sparsemax_t : stage<role::normalizer> {
 };
 inline constexpr sparsemax_t sparsemax{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// top_k_softmax: softmax over the k greatest scores of each query; all other keys have weight 0.
 ///
@@ -107,4 +107,4 @@ private:
 
 constexpr top_k_softmax_t top_k_softmax(index_t k) { return top_k_softmax_t(k); }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// uniform: all keys that a query sees have the same weight; with weighted_sum, the mean of their values.
 ///
@@ -42,4 +42,4 @@ struct uniform_t : stage<role::normalizer> {
 };
 inline constexpr uniform_t uniform{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// unnormalized: the scores are the weights.
 ///
@@ -20,4 +20,4 @@ struct unnormalized_t : stage<role::normalizer> {
 };
 inline constexpr unnormalized_t unnormalized{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// An expression of one score: what `score` stands for is handed in.
@@ -52,4 +52,4 @@ constexpr auto weigh(E const& e) {
     else return ill_formed{};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Architectures are types: everything below the plan is a template on one, so that translation units built with
-// different flags never share a symbol. This is the one file that asks the compiler what it may use.
+// Architectures are types: everything below the plan is a template on one, and a program may run several. This is the
+// one file that chooses by what the compiler may use; core/config.hpp only names it.
 #pragma once
+
+#include <fovea/core/config.hpp>
 
 #include <string_view>
 
-namespace fovea::arch {
+namespace fovea::FOVEA_SET::arch {
 
 /// x86-64 with AVX-512 F, BW, DQ and VL: 64-byte vectors, 32 registers.
 struct avx512 {
@@ -94,4 +96,4 @@ using best = neon;
 using best = emulated<16>;
 #endif
 
-}  // namespace fovea::arch
+}  // namespace fovea::FOVEA_SET::arch

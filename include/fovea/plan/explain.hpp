@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <string>
 
-namespace fovea::plan {
+namespace fovea::FOVEA_SET::plan {
 
 /// "1 matrix product + 2 row terms": the parts of a lowered score, with the files that compute them.
 template <class Lowered>
@@ -85,4 +85,4 @@ block_count count_blocks(Predicate const& predicate, box const& all, index_t blo
     return n;
 }
 
-}  // namespace fovea::plan
+}  // namespace fovea::FOVEA_SET::plan

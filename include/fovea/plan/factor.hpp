@@ -11,7 +11,7 @@
 #include <boost/hana/size.hpp>
 #include <boost/hana/tuple.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// tanh(a + b) from exp(2 a) and exp(2 b): 1 - 2 / (1 + exp(2 a) exp(2 b)).
 ///
@@ -29,9 +29,9 @@ struct reciprocal_of_sum {
     [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return reciprocal(a + b); }
 };
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET
 
-namespace fovea::plan {
+namespace fovea::FOVEA_SET::plan {
 
 namespace hana = boost::hana;
 
@@ -168,4 +168,4 @@ constexpr auto factor_rest(E const& e) {
     });
 }
 
-}  // namespace fovea::plan
+}  // namespace fovea::FOVEA_SET::plan

@@ -15,7 +15,7 @@
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
-namespace fovea::plan {
+namespace fovea::FOVEA_SET::plan {
 
 namespace hana = boost::hana;
 
@@ -222,4 +222,4 @@ template <class Q, class Scale, class Rows>
 inline constexpr bool
     is_one_product<parts<hana::tuple<product_term<Q, k_t, Scale>>, hana::tuple<>, Rows, hana::tuple<>>> = true;
 
-}  // namespace fovea::plan
+}  // namespace fovea::FOVEA_SET::plan

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea::plan {
+namespace fovea::FOVEA_SET::plan {
 
 namespace detail {
 struct no_state {};
@@ -87,4 +87,4 @@ struct normalizing {
     }
 };
 
-}  // namespace fovea::plan
+}  // namespace fovea::FOVEA_SET::plan

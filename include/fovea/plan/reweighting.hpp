@@ -4,7 +4,7 @@
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/operators.hpp>
 
-namespace fovea::plan {
+namespace fovea::FOVEA_SET::plan {
 
 /// True where a reweighting only scales: weights that are not final yet may take the factor as well, and no row is
 /// kept.
@@ -18,4 +18,4 @@ inline constexpr bool scales_weight<node<operations::divided, A, B>> = scales_we
 template <class A>
 inline constexpr bool scales_weight<node<operations::negate, A>> = scales_weight<A>;
 
-}  // namespace fovea::plan
+}  // namespace fovea::FOVEA_SET::plan

@@ -3,7 +3,7 @@
 
 #include <fovea/core/index.hpp>
 
-namespace fovea::plan {
+namespace fovea::FOVEA_SET::plan {
 
 /// The shape of the work: a register tile is `rows` queries by `vectors` vectors of keys; a panel is that many
 /// keys; a block is what stays in the nearest caches while it is used.
@@ -51,4 +51,4 @@ struct lane_tile {
     static constexpr index_t sharing(index_t queries, index_t group) { return suits(queries) ? 1 : group; }
 };
 
-}  // namespace fovea::plan
+}  // namespace fovea::FOVEA_SET::plan

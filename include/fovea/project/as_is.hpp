@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// as_is: the input itself, cut into heads along its features. Cost: none, nothing is copied.
 struct as_is_t {
@@ -15,4 +15,4 @@ struct as_is_t {
 };
 inline constexpr as_is_t as_is{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

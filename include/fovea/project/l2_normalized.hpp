@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// l2_normalized: each head's features at each position, divided by their length.
 ///
@@ -34,4 +34,4 @@ struct l2_normalized_t {
 };
 inline constexpr l2_normalized_t l2_normalized{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A matrix that is stored as (out, in), the way training frameworks keep it.
 template <class T>
@@ -94,4 +94,4 @@ constexpr auto linear(Matrix&& matrix, Bias&& bias) {
     return map;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

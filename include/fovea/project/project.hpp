@@ -9,7 +9,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// project: how queries, keys and values arise from their sources, and into how many heads they are cut.
 ///
@@ -59,4 +59,4 @@ constexpr auto project(Query&& q, Key&& k, Value&& v, heads_t<QueryHeads, KeyVal
                      std::remove_const_t<decltype(value)>, heads_t<QueryHeads, KeyValueHeads>>{query, key, value};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

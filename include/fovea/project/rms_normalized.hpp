@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// rms_normalized: each head's features at each position, divided by their root mean square, times a gain.
 ///
@@ -60,4 +60,4 @@ struct rms_normalized_t {
 };
 inline constexpr rms_normalized_t<> rms_normalized{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

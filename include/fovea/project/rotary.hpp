@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// rotary: turns pairs of features by an angle that grows with the position, so that dot sees distances only.
 ///
@@ -96,7 +96,6 @@ struct rotary_t {
         if (given) visit(*given, "the frequencies of rotary on ");
         place.memory(visit);
     }
-
     /// `rows` is (batch, head, position, feature).
     [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* argument) const {
         auto const n = size(rows[3]);
@@ -119,4 +118,4 @@ private:
 };
 inline constexpr rotary_t<> rotary{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// The keys and the weights of one query.
 template <class Real>
@@ -136,4 +136,4 @@ array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> c
     return sums;
 }
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

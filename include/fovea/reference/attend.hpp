@@ -11,7 +11,7 @@
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// attend_in<Real>: attend below, computed in another type than double, to see what that type loses.
 template <class Real, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
@@ -68,4 +68,4 @@ void attend(Arguments&&...) {
 template <class... Arguments>
 void attend(ill_formed, Arguments const&...) {}
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

@@ -11,7 +11,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// A number of the user's, from a literal or a table: conditions stay conditions, integers integers, the rest is Real.
 template <class Real, class T>
@@ -152,4 +152,4 @@ struct result_environment : number_environment<Real> {
     }
 };
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

@@ -3,7 +3,7 @@
 
 #include <fovea/spec/feature_row.hpp>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// The features of one head at one position, one after the other.
 template <class Real>
@@ -47,4 +47,4 @@ private:
     }
 };
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

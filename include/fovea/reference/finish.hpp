@@ -5,7 +5,7 @@
 #include <fovea/reference/project.hpp>
 #include <fovea/spec/finish.hpp>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// for_each_element: calls f(batch, head, position, feature) for every element.
 template <class F>
@@ -64,4 +64,4 @@ array<Real> finish_all(A const& a, array<Real> x, array<Real> const& source) {
     return projection<decltype(a.project)> && source.extent(1) == 1 ? side_by_side(x) : x;
 }
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// normalize: turns the scores of a whole row into its weights; returns the log-sum-exp, or what stands for it.
 ///
@@ -43,4 +43,4 @@ T normalize(N const& n, row<T> const& r) {
     return log_sum;
 }
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// Everything the reference computes lies in arrays of this kind: (batch, head, position, feature).
 template <class Real>
@@ -88,4 +88,4 @@ operands<Real> project_operands(A const& a, operand_shapes const& shapes, view<Q
     else return {copy<Real>(q), copy<Real>(k), copy<Real>(v)};
 }
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

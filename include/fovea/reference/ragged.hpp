@@ -5,7 +5,7 @@
 #include <fovea/reference/attend.hpp>
 #include <fovea/spec/ragged.hpp>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 template <class Index, attention_spec A, viewable Query, viewable Key, viewable Value, viewable Result,
           extra_output... Extra>
@@ -31,4 +31,4 @@ void attend(ragged_t<Index> const& all, A const& a, Source const& x, Result&& re
     reference::attend(all, a, x, x, x, result, extra...);
 }
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// The features of one row through a map of one side, times a scale.
 template <class Real, class Map, class Scale>
@@ -119,4 +119,4 @@ array<Real> recur(A const& a, operand_shapes const& shapes, operands<Real> const
     return result;
 }
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

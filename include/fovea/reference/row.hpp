@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <functional>
 #include <iterator>
 #include <span>
 #include <vector>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 /// row: the scores of one query as plain numbers; a score_row without any vector.
 template <class T>
@@ -94,7 +93,7 @@ struct row {
         std::vector<T> sorted;
         std::copy_if(scores.begin(), scores.end(), std::back_inserter(sorted), [](T s) { return s == s; });
         if (k < 1 || k > std::ssize(sorted)) return excluded<T>;
-        std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end(), std::greater<>{});
+        std::nth_element(sorted.begin(), sorted.begin() + (k - 1), sorted.end(), [](T a, T b) { return a > b; });
         return sorted[static_cast<std::size_t>(k - 1)];
     }
 
@@ -108,4 +107,4 @@ struct row {
 };
 static_assert(score_row<row<double>>);
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-namespace fovea::reference {
+namespace fovea::FOVEA_SET::reference {
 
 template <class T, class Real>
 void write(view<T, 4> const& target, array<Real> const& computed) {
@@ -17,4 +17,4 @@ void write(view<T, 4> const& target, array<Real> const& computed) {
     });
 }
 
-}  // namespace fovea::reference
+}  // namespace fovea::FOVEA_SET::reference

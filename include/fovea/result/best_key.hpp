@@ -5,7 +5,7 @@
 
 #include <concepts>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <std::integral T>
 struct bound_best_key {
@@ -42,4 +42,4 @@ constexpr auto best_key(Target&& target) {
     else return best_key_output<index_t, decltype(v)::rank>{};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

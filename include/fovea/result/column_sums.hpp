@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <class T>
 struct bound_column_sums {
@@ -55,4 +55,4 @@ constexpr auto column_sums(Target&& target) {
     return detail::output_to<column_sums_output>(std::forward<Target>(target));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

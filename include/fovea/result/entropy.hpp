@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <class T>
 struct bound_entropy {
@@ -41,4 +41,4 @@ constexpr auto entropy(Target&& target) {
     return detail::output_to<entropy_output>(std::forward<Target>(target));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/spec/recurrence.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <class T>
 struct bound_past_state {
@@ -43,4 +43,4 @@ constexpr auto past_state(State&& state) {
     return past_state_input<element, decltype(v)::rank>{v};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

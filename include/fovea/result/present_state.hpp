@@ -3,7 +3,7 @@
 
 #include <fovea/spec/recurrence.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <class T>
 struct bound_present_state {
@@ -38,4 +38,4 @@ constexpr auto present_state(Target&& target) {
     return detail::output_to<present_state_output>(std::forward<Target>(target));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -4,7 +4,7 @@
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The score after a stage: as it was compared, after all rescorings, or also masked, as the normalizer reads it.
 enum class score_stage { raw, rescored, masked };
@@ -86,4 +86,4 @@ constexpr auto scores(Target&& target) {
     return scores_output<std::remove_pointer_t<decltype(v.data)>, decltype(v)::rank, Stage>{v};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// additive: the score of a small network with one hidden layer, tanh of query plus key.
 ///
@@ -20,4 +20,4 @@ constexpr auto additive(Vector&& v) {
     return compare(sum(param(std::forward<Vector>(v)) * tanh(q + k)));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// How slopes are chosen where the number of heads is no power of two.
 enum class alibi_slopes_of {
@@ -43,4 +43,4 @@ constexpr auto alibi(Slopes&& slopes) {
     return rescore(score + param(std::forward<Slopes>(slopes))[head] * (kv_idx - q_idx));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

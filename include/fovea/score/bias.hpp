@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// bias: a number added to the score of each pair, from a tensor.
 ///
@@ -22,4 +22,4 @@ constexpr auto bias(Tensor&& table) {
     return rescore(placeholders::score + of_pair(std::forward<Tensor>(table)));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

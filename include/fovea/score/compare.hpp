@@ -5,7 +5,7 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// compare: a score function from any expression of query and key features.
 ///
@@ -32,4 +32,4 @@ constexpr auto compare(E const& e) {
     else return compare_t<E>(e);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// concat: a small network on query and key side by side, of which the projections are one half each.
 ///
@@ -26,4 +26,4 @@ constexpr auto concat(Vector&& v) {
     return concat(std::forward<Vector>(v), [](auto const& hidden) { return tanh(hidden); });
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -4,7 +4,7 @@
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// cosine: the cosine of the angle between query and key.
 ///
@@ -21,4 +21,4 @@ struct cosine_t : stage<role::score> {
 };
 inline constexpr cosine_t cosine{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

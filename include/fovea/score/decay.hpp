@@ -6,7 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// decay: scores times a power of the distance, as retention has it.
 ///
@@ -23,4 +23,4 @@ auto decay(Gamma const& gamma) {
     else return rescore(score * exp(log(gamma) * (q_idx - kv_idx)));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

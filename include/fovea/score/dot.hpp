@@ -4,7 +4,7 @@
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// dot: the plain inner product of query and key.
 ///
@@ -21,4 +21,4 @@ struct dot_t : stage<role::score> {
 };
 inline constexpr dot_t dot{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 #include <fovea/expr/substitute.hpp>
 #include <fovea/score/compare.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// feature_map: the inner product of query and key after a function of each feature.
 ///
@@ -30,4 +30,4 @@ constexpr auto feature_map(Map const& of_query) {
     return feature_map(of_query, substitute(of_query, q, k));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/score/compare.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// gat_score: the score of graph attention, from one number per node and role.
 ///
@@ -20,4 +20,4 @@ constexpr auto gat_score(Target&& target, Source&& source, Slope slope = 0.2f) {
         slope));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

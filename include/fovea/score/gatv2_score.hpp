@@ -3,7 +3,7 @@
 
 #include <fovea/score/compare.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// gatv2_score: the score of dynamic graph attention, the non-linearity inside the sum.
 ///
@@ -17,4 +17,4 @@ constexpr auto gatv2_score(Weights&& a, Slope slope = 0.2f) {
     return compare(sum(param(std::forward<Weights>(a))[head] * leaky_relu(q + k, slope)));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/score/compare.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// gaussian: how near key and query are: minus half their squared distance in units of a width.
 ///
@@ -18,4 +18,4 @@ constexpr auto gaussian(Width const& width) {
     return compare((sum(q * k) - 0.5 * sum(q * q) - 0.5 * sum(k * k)) / square(as_expression(width)));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// general: query and key compared through a matrix (bilinear attention).
 ///
@@ -21,4 +21,4 @@ constexpr auto general(Matrix&& matrix) {
     return project(std::forward<Matrix>(matrix), as_is, as_is) | dot;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/score/rescore.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// gumbel: noise on the scores, so that the best key is one drawn with its softmax weight.
 ///
@@ -16,4 +16,4 @@ namespace fovea {
 /// Sources: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 for u.
 constexpr auto gumbel(index_t seed) { return rescore(placeholders::score - log(-log(random(seed)))); }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// key_only: a score that each key has by itself, the same for all queries.
 ///
@@ -20,4 +20,4 @@ constexpr auto key_only(Vector&& v) {
     return compare(sum(param(std::forward<Vector>(v)) * k));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

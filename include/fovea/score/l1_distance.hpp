@@ -3,7 +3,7 @@
 
 #include <fovea/score/compare.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// l1_distance: minus the sum of the distances of query and key, feature by feature (Laplace kernel).
 ///
@@ -17,4 +17,4 @@ constexpr auto l1_distance(Width const& width) {
     return compare(-sum(abs(q - k)) / as_expression(width));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// location: a score of the query for each position; what the key says does not count.
 ///
@@ -21,4 +21,4 @@ constexpr auto location(Table&& w) {
     return compare(sum(q * param(std::forward<Table>(w))[kv_idx]));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// relative_bias: a learned number for each distance of key and query, for each head.
 ///
@@ -22,4 +22,4 @@ constexpr auto relative_bias(Table&& table) {
     return rescore(score + all(head, min(max(kv_idx - q_idx, -reach), reach) + reach));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// relative_keys: scaled dot product with keys that also know how far away they are.
 ///
@@ -24,4 +24,4 @@ constexpr auto relative_keys(Table&& table) {
     return compare((sum(q * k) + sum(q * all[distance])) * rsqrt(dim));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

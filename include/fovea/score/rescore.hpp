@@ -6,7 +6,7 @@
 #include <fovea/expr/trace.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// rescore: a new score as an expression of the old one, of indices and of parameters.
 ///
@@ -48,4 +48,4 @@ constexpr auto rescore(F const& f) {
     else return ill_formed{};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/score/compare.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// scaled_by: the inner product of query and key times a factor of one's own.
 ///
@@ -18,4 +18,4 @@ constexpr auto scaled_by(Factor const& factor) {
     return compare(sum(q * k) * as_expression(factor));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -4,7 +4,7 @@
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// scaled_dot: the inner product divided by the square root of the number of features.
 ///
@@ -21,4 +21,4 @@ struct scaled_dot_t : stage<role::score> {
 };
 inline constexpr scaled_dot_t scaled_dot{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -3,7 +3,7 @@
 
 #include <fovea/score/rescore.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// softcap: scores kept between -cap and cap, smoothly.
 ///
@@ -17,4 +17,4 @@ constexpr auto softcap(Cap const& cap) {
     return rescore(c * tanh(placeholders::score / c));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

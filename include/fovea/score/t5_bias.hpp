@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The buckets of distances: bucket[d] of a distance d below `length`, exact up to half of them, then by logarithm.
 inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_t length) {
@@ -45,4 +45,4 @@ constexpr auto t5_bias(Table&& table, Buckets&& of_distance, bool both_direction
     return rescore(score + all(param(std::forward<Buckets>(of_distance))[far] + behind, head));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

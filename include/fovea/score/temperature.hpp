@@ -3,7 +3,7 @@
 
 #include <fovea/score/rescore.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// temperature: scores divided by a number, of the whole call, of each head or of each query.
 ///
@@ -17,4 +17,4 @@ constexpr auto temperature(Temperature const& t) {
     return rescore(placeholders::score / as_expression(t));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

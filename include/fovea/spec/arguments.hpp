@@ -13,7 +13,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// What an argument of a call is.
@@ -170,4 +170,4 @@ constexpr void refuse_order() {
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 #include <fovea/expr/substitute.hpp>
 #include <fovea/spec/concepts.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 // What a slot holds before something is put there.
 struct unprojected_t : stage<role::projection> {
@@ -160,4 +160,4 @@ std::string text(A const& a) {
     return line;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -14,7 +14,7 @@
 #include <array>
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The extents of a call: its operands as the score sees them, and its result.
 struct call_shapes {
@@ -136,4 +136,4 @@ FOVEA_INLINE operand_shapes check_explained(A const& a, view<Q, 4> const& query,
     return check_operands_of(a, query, key, value);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

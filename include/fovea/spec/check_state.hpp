@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// (batch, head, feature of the key, feature of the value) of a state; the sum of the keys is one column more.
 template <attention_spec A>
@@ -40,4 +40,4 @@ FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes) {
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -8,7 +8,7 @@
 #include <fovea/spec/row.hpp>
 #include <fovea/spec/stage.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A score function: how a query and a key are compared, as an expression.
 template <class S>
@@ -178,4 +178,4 @@ concept projection = stage_of<P, role::projection> && requires(P const& p) {
 template <class F>
 concept finish = stage_of<F, role::finish>;
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

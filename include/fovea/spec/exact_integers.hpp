@@ -4,7 +4,7 @@
 #include <fovea/expr/integer_range.hpp>
 #include <fovea/spec/table_bounds.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// Names over all pairs of a call; tables are looked at where they are no longer than the operands.
@@ -55,4 +55,4 @@ bool needs_exact_integers(A const& a, operand_shapes const& shapes) {
     return !fits(a.score.expression()) || !fits(a.mask.predicate()) || !fits(reweighting_of(a.normalize));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -6,7 +6,7 @@
 #include <concepts>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// Where a row of features stands, once the rows are cut into heads.
 struct head_place {
@@ -52,4 +52,4 @@ struct feature_row_archetype {
     void map_neighbors(index_t, auto f, T const*, T const*) const { static_cast<void>(f(T{}, T{}, T{}, T{})); }
 };
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

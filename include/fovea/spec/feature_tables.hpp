@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The number of axes of a table that have no index.
 template <class E>
@@ -69,4 +69,4 @@ void check_summed_tables(E const& e, index_t query_features, index_t key_feature
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

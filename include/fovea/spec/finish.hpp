@@ -4,7 +4,7 @@
 
 #include <fovea/spec/concepts.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A finish that lays the results of the heads side by side.
 template <class F>
@@ -33,4 +33,4 @@ template <class F>
 inline constexpr bool is_known_finish =
     concatenating_finish<F> || averaging_finish<F> || linear_finish<F> || pointwise_finish<F> || residual_finish<F>;
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-namespace fovea {
+#include <fovea/core/config.hpp>
+
+namespace fovea::FOVEA_SET {
 
 /// heads<Query, KeyValue>: how many heads a projection is cut into.
 ///
@@ -20,4 +22,4 @@ struct heads_t {
 template <int Query, int KeyValue = Query>
 inline constexpr heads_t<Query, KeyValue> heads{};
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

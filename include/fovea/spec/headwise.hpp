@@ -4,7 +4,7 @@
 
 #include <fovea/spec/concepts.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// headwise: a row map, and what happens to the features of each head behind it.
 template <row_map First, head_map Second>
@@ -46,4 +46,4 @@ constexpr void for_each_head_map(M const& map, F const& f) {
     }
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

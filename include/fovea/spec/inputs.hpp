@@ -4,7 +4,7 @@
 
 #include <fovea/spec/operand.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 template <class T, int Rank>
 struct queries_input {
@@ -29,4 +29,4 @@ constexpr auto memory(Source&& x) {
     return memory_input<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

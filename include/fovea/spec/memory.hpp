@@ -15,7 +15,7 @@
 
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A part of a specification that tells which arrays it reads: memory(visit) calls visit(view, what) for each; `what`
 /// begins a sentence, "the matrix for ". A part that keeps numbers only has a memory(visit) that does nothing.
@@ -127,4 +127,4 @@ FOVEA_INLINE void check_written(std::array<memory_region, Count> const& written,
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

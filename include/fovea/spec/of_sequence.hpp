@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// One sequence of a ragged batch: its number, and where its queries and keys begin and how many there are.
 struct sequence_place {
@@ -187,4 +187,4 @@ constexpr auto of_sequence(A const& a, sequence_place const& at) {
                      std::remove_const_t<decltype(g)>>{p, s, m, n, g};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

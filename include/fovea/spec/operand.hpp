@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-namespace fovea::detail {
+namespace fovea::FOVEA_SET::detail {
 
 /// Numbers one behind the other that do not say how long a row is.
 template <class V>
@@ -47,4 +47,4 @@ FOVEA_INLINE constexpr auto operand_of(V&& v) {
     }
 }
 
-}  // namespace fovea::detail
+}  // namespace fovea::FOVEA_SET::detail

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The row of pairs that the loops have just come to the end of.
 struct row_place {
@@ -148,4 +148,4 @@ FOVEA_INLINE constexpr auto weights(Target&& target) {
     return detail::output_to<weights_output>(std::forward<Target>(target));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -5,7 +5,7 @@
 #include <fovea/core/diagnose.hpp>
 #include <fovea/spec/attention.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 template <class Slot>
@@ -187,4 +187,4 @@ constexpr ill_formed operator||(Left const&, Right const&) {
     return {};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The extents of the operands of one attention, each (batch, head, position, feature).
 struct operand_shapes {
@@ -90,4 +90,4 @@ FOVEA_INLINE operand_shapes projected_shapes(A const& a, extents_t<4> const& que
     return shapes;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// quotient_state: what a normalizer carries that divides weights by their sum, or by that of their sizes.
 ///
@@ -76,4 +76,4 @@ private:
     }
 };
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -10,7 +10,7 @@
 #include <concepts>
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// Where the sequences of a ragged batch begin and end: one offset more than there are sequences.
 template <class Index>
@@ -162,4 +162,4 @@ FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

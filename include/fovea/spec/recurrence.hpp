@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 struct no_gate_t {
     static constexpr std::string_view name = "";
@@ -187,4 +187,4 @@ view<T, 4> state_of_sequence(view<T, 4> const& all, index_t number, index_t sequ
             all.strides};
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// (batch, head, position, feature) with the heads side by side as one.
@@ -96,4 +96,4 @@ FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& 
     return pairs;
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <limits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The score of a pair that does not take part.
 template <class T>
@@ -111,4 +111,4 @@ struct row_archetype {
     index_t key(index_t i) const { return i; }
 };
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// row_positions: which position a row of a sequence has: its own number, or what a table says, counted from a number,
 /// and from one of its element of the batch.
@@ -51,4 +51,4 @@ struct row_positions {
     }
 };
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

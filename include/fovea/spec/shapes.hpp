@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// (position, feature) or (batch, position, feature) as (batch, head, position, feature); rank 4 stays.
 template <class T, int Rank>
@@ -85,4 +85,4 @@ void check_operands(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> c
                               + " features, key has " + std::to_string(k[3]));
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <concepts>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// The parts of an attention, in the order in which data flows through them and in which they are written.
 enum class role { projection, score, rescoring, mask, normalizer, reweighting, aggregator, finish };
@@ -38,4 +40,4 @@ std::string describe(S const& s) {
     else return std::string(S::name);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

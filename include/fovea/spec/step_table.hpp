@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// step_table: a number for each step of a recurrence: one for all, or a view of them.
 ///
@@ -91,4 +91,4 @@ constexpr auto as_step_table(X& x) {
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -17,7 +17,7 @@
 #include <array>
 #include <string>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 namespace detail {
 /// A box of pairs, and of edges where keys are listed.
@@ -260,4 +260,4 @@ void check_tables(A const& a, operand_shapes const& shapes) {
     check_reads(weight, seeing, pairs);
 }
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -11,7 +11,7 @@
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/shapes.hpp>
 
-namespace fovea {
+namespace fovea::FOVEA_SET {
 
 /// A normalizer that can say what stands for the log-sum-exp of a row.
 template <class N>
@@ -183,4 +183,4 @@ constexpr bool has_comparable_features() {
 }
 }  // namespace detail
 
-}  // namespace fovea
+}  // namespace fovea::FOVEA_SET

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// The sizes of one call; a projection takes the numbers of heads and features that it makes itself.
 struct call_sizes {
@@ -184,4 +184,4 @@ void compare_with_reference(Engine const& engine, A const& spec) {
         for (int trial = 0; trial < 2; ++trial) compare_with_reference<T>(engine, spec, n, seed++);
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

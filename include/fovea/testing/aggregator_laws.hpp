@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// check_aggregator_laws: what has to hold for every aggregator.
 ///
@@ -43,4 +43,4 @@ void check_aggregator_laws(A const& a, unsigned seed = 1) {
     }
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

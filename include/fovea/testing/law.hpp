@@ -2,10 +2,12 @@
 // How the laws report: they throw, so that they work in any test framework and in none.
 #pragma once
 
+#include <fovea/core/config.hpp>
+
 #include <stdexcept>
 #include <string>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// A law does not hold; the message says which one, and where.
 struct law_broken : std::logic_error {
@@ -18,4 +20,4 @@ void law(bool holds, char const* sentence, Seen const& seen) {
     if (!holds) throw law_broken(std::string(sentence) + ": " + seen());
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

@@ -9,7 +9,7 @@
 #include <fovea/testing/law.hpp>
 #include <fovea/testing/random.hpp>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// The lengths a law is tried with; tables inside a mask or a score must be large enough for them.
 struct lengths {
@@ -119,4 +119,4 @@ void check_mask_laws(A const& a, B const& b, lengths const& n = {}, unsigned see
     detail::check_condition_bounds(p || q, n, seed + 1);
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 namespace detail {
 template <class T>
@@ -212,4 +212,4 @@ void check_normalizer_laws(N const& n, unsigned seed = 1) {
     detail::check_rows<double>(n, seed);
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

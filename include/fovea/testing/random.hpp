@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <random>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// Numbers for tests: the same on every platform for the same seed.
 class dice {
@@ -36,4 +36,4 @@ tensor<T, static_cast<int>(Rank)> random_tensor(dice& from, std::array<index_t, 
     return result;
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

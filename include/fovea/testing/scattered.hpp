@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// scattered: (batch, head, position, feature) in memory that nothing prefers: rows with gaps, any order of heads and
 /// positions, any alignment. Gaps hold NaN, so that what is read there shows, and what is written there is seen.
@@ -57,4 +57,4 @@ struct scattered {
     }
 };
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

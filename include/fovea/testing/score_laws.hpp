@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// A query and a key for one pair: random features.
 struct random_pair {
@@ -82,4 +82,4 @@ void check_score_laws(S const& s, index_t features = 16, lengths const& n = {}, 
     }
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

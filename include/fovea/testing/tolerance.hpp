@@ -11,7 +11,7 @@
 #include <sstream>
 #include <type_traits>
 
-namespace fovea::testing {
+namespace fovea::FOVEA_SET::testing {
 
 /// tolerance: an element may differ by absolute + relative * |expected|.
 struct tolerance {
@@ -59,4 +59,4 @@ void check_close(std::string const& what, std::span<Expected const> expected, st
     }
 }
 
-}  // namespace fovea::testing
+}  // namespace fovea::FOVEA_SET::testing

@@ -6,7 +6,7 @@
 
 #if defined(__x86_64__)
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <class T>
     requires(sizeof(T) == 4)
@@ -50,5 +50,5 @@ struct lanes_of<T, arch::avx2> : generic_lanes<T, arch::avx2> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif

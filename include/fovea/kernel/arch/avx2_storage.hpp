@@ -5,7 +5,7 @@
 #include <fovea/kernel/storage.hpp>
 
 #if defined(__x86_64__)
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <std::same_as<arch::avx2> Arch>
 struct widening<Arch> {
@@ -23,5 +23,5 @@ struct widening<Arch> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif

@@ -8,7 +8,7 @@
 
 #if defined(__x86_64__)
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <class T, std::derived_from<arch::avx512> Arch>
 struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
@@ -176,5 +176,5 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif

@@ -8,7 +8,7 @@
 
 #if defined(__x86_64__)
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <class T, std::derived_from<arch::avx512> Arch>
 struct groups_of<T, Arch> : generic_groups<T, Arch> {
@@ -92,5 +92,5 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif

@@ -5,7 +5,7 @@
 #include <fovea/kernel/storage.hpp>
 
 #if defined(__x86_64__)
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <std::derived_from<arch::avx512> Arch>
 struct widening<Arch> {
@@ -36,5 +36,5 @@ struct storage<float16, float, Arch> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif

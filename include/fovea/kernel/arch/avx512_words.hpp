@@ -8,7 +8,7 @@
 
 #if defined(__x86_64__)
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <std::same_as<arch::avx512_bf16> Arch>
 struct word_arithmetic<Arch> {
@@ -44,5 +44,5 @@ private:
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif

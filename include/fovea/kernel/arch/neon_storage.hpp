@@ -9,7 +9,7 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <std::same_as<arch::neon> Arch>
 struct widening<Arch> {
@@ -42,5 +42,5 @@ struct storage<float16, float, Arch> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
-namespace fovea::kernel {
+namespace fovea::FOVEA_SET::kernel {
 
 template <std::same_as<arch::sse2> Arch>
 struct widening<Arch> {
@@ -28,5 +28,5 @@ struct widening<Arch> {
     }
 };
 
-}  // namespace fovea::kernel
+}  // namespace fovea::FOVEA_SET::kernel
 #endif
