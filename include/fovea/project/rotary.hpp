@@ -109,7 +109,6 @@ struct rotary_t {
         place.check(rows, "rotary", argument);
     }
     std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }
-
 private:
     template <class I>
     constexpr rotary_t<Frequency, I> at(row_positions<I> const& p) const {
