@@ -23,7 +23,8 @@ struct range_environment : read_environment {
     auto lookup(view<T const, Rank> const& table, Index const&... at) const {
         if constexpr (sizeof...(Index) < Rank) return interval<double>::everything();
         else {
-            auto const range = range_of(table, std::array<interval<index_t>, std::size_t{Rank}>{interval<index_t>(at)...}, most);
+            auto const range =
+                range_of(table, std::array<interval<index_t>, std::size_t{Rank}>{interval<index_t>(at)...}, most);
             if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
             else return range;
         }
