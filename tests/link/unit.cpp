@@ -11,7 +11,7 @@
 using namespace fovea;
 using namespace fovea::placeholders;
 
-using rows = view<float const, 4>;
+using input = view<float const, 4>;
 
 namespace {
 
@@ -23,7 +23,7 @@ struct halved_t : stage<role::normalizer> {
     }
 };
 
-void further_outputs(rows q, rows k, rows v, view<float, 4> out) {
+void further_outputs(input q, input k, input v, view<float, 4> out) {
     extents_t<3> const queries{q.extent(0), q.extent(1), q.extent(2)}, keys{q.extent(0), q.extent(1), k.extent(2)};
     tensor<float, 3> sums(queries), spread(queries), columns(keys);
     tensor<std::int32_t, 3> best(queries);
@@ -40,7 +40,7 @@ void further_outputs(rows q, rows k, rows v, view<float, 4> out) {
     reference::attend(scaled_dot | causal | softmax | weighted_sum, q, k, v, out);
 }
 
-void tables(rows q, rows k, rows v, view<float, 4> out, std::vector<std::int32_t> const& ids,
+void tables(input q, input k, input v, view<float, 4> out, std::vector<std::int32_t> const& ids,
             tensor<bool, 2> const& mask, tensor<float, 2> const& biases) {
     std::vector<float> const slopes(static_cast<std::size_t>(q.extent(1)), 0.5f);
     std::vector<std::int32_t> const lengths(static_cast<std::size_t>(q.extent(0)), 5);
@@ -51,7 +51,7 @@ void tables(rows q, rows k, rows v, view<float, 4> out, std::vector<std::int32_t
     attend(scaled_dot | where(q_idx / 4 == kv_idx / 4) | hardmax | weighted_sum, q, k, v, out);
 }
 
-void graphs(rows q, rows k, rows v, view<float, 4> out, graph const& edges) {
+void graphs(input q, input k, input v, view<float, 4> out, graph const& edges) {
     tensor<float, 2> const a({q.extent(1), q.extent(3)}, 1);
     attend(threads(3), scaled_dot | neighbors(edges) | softmax | weighted_sum, q, k, v, out);
     attend(gat_score(a, a, 0.2f) | neighbors(edges) | softmax | weighted_sum, q, k, v, out);
@@ -69,7 +69,7 @@ void projections(tensor<float, 3> const& x, tensor<float, 3>& y) {
     attend(project(w, w, w, heads<2>) | scaled_dot | softmax | weighted_sum | mean_heads, queries(x), memory(x), means);
 }
 
-void caches(rows q, rows v, view<float, 4> out, tensor<bfloat16, 4> const& pages,
+void caches(input q, input v, view<float, 4> out, tensor<bfloat16, 4> const& pages,
             tensor<std::int32_t, 2> const& table) {
     attend(scaled_dot | causal_at_end | softmax | weighted_sum, q, paged(pages, table), paged(pages, table), out);
     std::vector<index_t> const offsets{0, 5, v.extent(2)};
@@ -88,11 +88,11 @@ void caches(rows q, rows v, view<float, 4> out, tensor<bfloat16, 4> const& pages
 
 }  // namespace
 
-void ATTEND(workspace& scratch, rows query, rows key, rows value, view<float, 4> result) {
+void ATTEND(workspace& scratch, input query, input key, input value, view<float, 4> result) {
     attend(threads(2), scratch, scaled_dot | causal | softmax | weighted_sum, query, key, value, result);
 }
 
-std::string COMPUTE_ALL(rows operand, view<float, 4> result, tensor<float, 3> const& x, tensor<float, 3>& y,
+std::string COMPUTE_ALL(input operand, view<float, 4> result, tensor<float, 3> const& x, tensor<float, 3>& y,
                         tensor<bfloat16, 4> const& pages, tensor<std::int32_t, 2> const& table,
                         tensor<bool, 2> const& mask, std::vector<std::int32_t> const& ids, graph const& edges) {
     index_t const n = operand.extent(2);

@@ -189,11 +189,18 @@ inline bool shares_elements(memory_region const& a, memory_region const& b) {
 /// Whether two elements of a region lie in one place. It is sound.
 inline bool repeats_elements(memory_region const& r) {
     if (r.empty()) return false;
-    std::array<std::pair<wide_index, wide_index>, memory_region::most_axes> axes{};  // stride, greatest index
+    struct steps {
+        wide_index stride = 0, most = 0;  // the greatest index
+    };
+    std::array<steps, memory_region::most_axes> axes{};  // ascending strides
     std::size_t count = 0;
-    for (std::size_t axis = 0; axis < r.rank; ++axis)
-        if (r.extents[axis] > 1) axes[count++] = {magnitude(r.strides[axis]), r.extents[axis] - 1};
-    std::sort(axes.begin(), axes.begin() + count);
+    for (std::size_t axis = 0; axis < r.rank; ++axis) {
+        if (r.extents[axis] <= 1) continue;
+        steps const added{magnitude(r.strides[axis]), r.extents[axis] - 1};
+        std::size_t at = count++;
+        for (; at > 0 && axes[at - 1].stride > added.stride; --at) axes[at] = axes[at - 1];
+        axes[at] = added;
+    }
     // Of two indices that meet, the longest stride in which they differ is made up by shorter ones.
     wide_index shorter = 0;
     for (std::size_t k = 0; k < count; ++k) {
@@ -201,7 +208,7 @@ inline bool repeats_elements(memory_region const& r) {
         if (stride <= shorter) {
             stride_sum sum;
             sum.add(stride, most - 1);
-            for (std::size_t j = 0; j < k; ++j) sum.add(axes[j].first, 2 * axes[j].second);
+            for (std::size_t j = 0; j < k; ++j) sum.add(axes[j].stride, 2 * axes[j].most);
             if (stride == 0 || sum.reaches(shorter - stride)) return true;
         }
         shorter += stride * most;
