@@ -82,10 +82,13 @@ TEST_CASE("running states, graphs and merged parts with nothing to do return at 
 TEST_CASE("values without features leave nothing but further outputs to compute", "[driver]") {
     float const numbers[4] = {1, 2, 3, 4};
     float none = 7;
-    extents_t<4> const many{1, half, half, 4};
-    attend(scaled_dot | softmax | weighted_sum, one_row(numbers, many), one_row(numbers, {1, 1, 3, 4}),
-           view<float const, 4>(numbers, {1, 1, 3, 0}, {0, 0, 0, 1}),
-           view<float, 4>(&none, {1, half, half, 0}, {0, 0, 0, 1}));
+    auto const call = [&](index_t heads) {
+        attend(scaled_dot | softmax | weighted_sum, one_row(numbers, {1, heads, half, 4}),
+               one_row(numbers, {1, 1, 3, 4}), view<float const, 4>(numbers, {1, 1, 3, 0}, {0, 0, 0, 1}),
+               view<float, 4>(&none, {1, heads, half, 0}, {0, 0, 0, 1}));
+    };
+    call(half / 4);
+    CHECK_THROWS_AS(call(half), shape_error);  // more elements than can be counted
     CHECK(none == 7);
     tensor<float, 2> const x({5, 4}, 1);
     tensor<float, 2> const nothing({5, 0});

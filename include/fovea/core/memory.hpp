@@ -75,18 +75,17 @@ inline memory_reach reach_of(memory_region const& r) {
 /// Errors: shape_error for extents below zero, for elements without an address, and for sizes that no memory has.
 inline void require_sound(memory_region const& r) {
     constexpr wide_index address_space = wide_index{1} << 57;  // bytes; no processor has more virtual memory
-    index_t elements = 1;
-    bool uncountable = false;
-    for (std::size_t axis = 0; axis < r.rank; ++axis) {
+    for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
             throw shape_error(r.subject() + " has extent " + std::to_string(r.extents[axis]) + " along axis "
                               + std::to_string(axis) + ": it must be 0 or more");
-        if (r.extents[axis] > 0)
-            uncountable = uncountable || __builtin_mul_overflow(elements, r.extents[axis], &elements);
-    }
+    if (r.empty()) return;
+    index_t elements = 1;
+    bool uncountable = false;
+    for (std::size_t axis = 0; axis < r.rank; ++axis)
+        uncountable = uncountable || __builtin_mul_overflow(elements, r.extents[axis], &elements);
     if (uncountable)
         throw shape_error(r.subject() + " is " + r.list(r.extents) + ": it has more elements than can be counted");
-    if (r.empty()) return;
     auto const reach = reach_of(r);
     bool const too_far =
         reach.before + reach.after >= address_space || (r.data != 0 && static_cast<wide_index>(r.data) < reach.before);
