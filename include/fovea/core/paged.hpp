@@ -38,7 +38,8 @@ struct paged_rows {
         if (extents[2] < 0)
             throw shape_error(std::string(argument) + " has " + std::to_string(table.extent(1)) + " pages of "
                               + std::to_string(pages.extent(2)) + " positions: more than can be counted");
-        for (index_t b = 0; b < table.extent(0); ++b)
+        index_t const rows = table.stride(0) == 0 ? std::min<index_t>(table.extent(0), 1) : table.extent(0);
+        for (index_t b = 0; b < rows; ++b)
             for (index_t n = 0; n < table.extent(1); ++n)
                 if (table(b, n) >= pages.extent(0))
                     throw shape_error(std::string(argument) + " has " + std::to_string(pages.extent(0))

@@ -41,7 +41,8 @@ public:
     /// What has been moved from is empty, and may be used again.
     FOVEA_TAGGED arena(arena&& other) noexcept { swap(other); }
     FOVEA_TAGGED arena& operator=(arena&& other) noexcept {
-        arena(std::move(other)).swap(*this);
+        arena taken(std::move(other));
+        swap(taken);
         return *this;
     }
     FOVEA_TAGGED void swap(arena& other) noexcept {

@@ -83,9 +83,9 @@ FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& quer
     [[maybe_unused]] auto const check_pages = [](auto const& rows, char const* name) {
         if constexpr (is_paged<std::remove_cvref_t<decltype(rows)>>) rows.check(name);
     };
+    auto const shapes = projected_shapes(a, query.extents, key.extents, value.extents);
     check_pages(key, "key");
     check_pages(value, "value");
-    auto const shapes = projected_shapes(a, query.extents, key.extents, value.extents);
     check_summed_tables(a.score.expression(), shapes.query[3], shapes.key[3]);
     if constexpr (enumerating_mask<decltype(a.mask)>) a.mask.neighbor_list().check(shapes.queries(), shapes.keys());
     check_tables(a, shapes);

@@ -124,7 +124,12 @@ void memory::place(layout& l) {
     for (std::size_t i = 0; i < rank && l.unsound.empty(); ++i)
         if (l.extents[i] < 0) l.unsound = l.name + " has a negative extent";
     if (l.unsound.empty() && !is_empty(l)) {
-        if (!reach(l, below, above)) l.unsound = l.name + " reaches further than memory";
+        index_t elements = 1;
+        bool uncountable = false;
+        for (std::size_t i = 0; i < rank; ++i)
+            uncountable = uncountable || __builtin_mul_overflow(elements, l.extents[i], &elements);
+        if (uncountable) l.unsound = l.name + " has more elements than can be counted";
+        else if (!reach(l, below, above)) l.unsound = l.name + " reaches further than memory";
         else if (l.data == nullptr) l.unsound = l.name + " has no memory";
         else {  // into the block
             auto const size = static_cast<index_t>(l.element);
