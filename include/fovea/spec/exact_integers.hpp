@@ -38,14 +38,7 @@ template <attention_spec A>
 bool needs_exact_integers(A const& a, operand_shapes const& shapes) {
     using namespace detail;
     if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0 || shapes.keys() == 0) return false;
-    read_box all{{{0, shapes.batches() - 1},
-                  {0, shapes.heads() - 1},
-                  {0, shapes.queries() - 1},
-                  {0, shapes.keys() - 1},
-                  shapes.queries(),
-                  shapes.keys(),
-                  shapes.compared()},
-                 {}};
+    auto all = all_pairs(shapes);
     if constexpr (enumerating_mask<decltype(a.mask)>) all.edge.hi = a.mask.neighbor_list().edges();
     index_t const positions = shapes.batches() * shapes.heads() * (shapes.queries() + shapes.keys());
     range_environment const names(all, std::max<index_t>(positions, 1 << 16));

@@ -202,6 +202,18 @@ void check_reads(E const& e, Readers const& readers, read_pairs const& pairs) {
     }
 }
 
+/// The box of all pairs of a call.
+inline read_box all_pairs(operand_shapes const& shapes) {
+    return {{{0, shapes.batches() - 1},
+             {0, shapes.heads() - 1},
+             {0, shapes.queries() - 1},
+             {0, shapes.keys() - 1},
+             shapes.queries(),
+             shapes.keys(),
+             shapes.compared()},
+            {}};
+}
+
 /// What a normalizer asks of its rows is read once for each row.
 struct reads_of_rows {
     read_pairs const& rows;
@@ -224,14 +236,7 @@ void check_tables(A const& a, operand_shapes const& shapes) {
     auto const score = a.score.expression();
     auto const visible = a.mask.predicate();
     auto const weight = reweighting_of(a.normalize);
-    read_pairs pairs{{{{0, shapes.batches() - 1},
-                       {0, shapes.heads() - 1},
-                       {0, shapes.queries() - 1},
-                       {0, shapes.keys() - 1},
-                       shapes.queries(),
-                       shapes.keys(),
-                       shapes.compared()},
-                      {}}};
+    read_pairs pairs{all_pairs(shapes)};
     if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0) return;
     for_each_finish(a.aggregate, [&](auto const& finish) {
         auto rows = pairs;
