@@ -83,6 +83,38 @@ TEST_CASE("threads allocate nothing in the steady state", "[driver]") {
     CHECK(allocations_of([] { threads(5).run(9, [](index_t, index_t) {}); }) == 0);
 }
 
+/// Four workers, one of which finds all the work.
+struct one_of_four {
+    using executor_tag = void;
+    index_t busy;
+    index_t workers() const { return 4; }
+    template <class Task>
+    void run(index_t tasks, Task const& task) const {
+        for (index_t i = 0; i < tasks; ++i) task(i, busy);
+    }
+};
+
+TEST_CASE("a worker that finds its first work in the steady state allocates nothing", "[driver]") {
+    call c;
+    std::vector<index_t> const offsets{0, 50, 170}, key_offsets{0, 130, 190};
+    view<float const, 4> const q(c.q.data(), {1, 2, 170, 12}), k(c.k.data(), {1, 1, 190, 12}),
+        v(c.v.data(), {1, 1, 190, 10});
+    tensor<float, 4> out({1, 2, 170, 10});
+    auto const run = [&](workspace& scratch, one_of_four const& executor) {
+        attend(executor, scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out);
+        attend(executor, scratch, cosine | sparsemax | weighted_sum, c.q, c.k, c.v, c.out);
+        attend(executor, scratch, ragged(offsets, key_offsets), scaled_dot | softmax | weighted_sum, q, k, v,
+               out);
+    };
+    workspace scratch;
+    for (int i = 0; i < 3; ++i) run(scratch, {2});
+    for (index_t const late : {0, 1, 3}) {
+        std::size_t const before = allocations;
+        run(scratch, {late});
+        CHECK(allocations == before);
+    }
+}
+
 TEST_CASE("values that are not finite allocate nothing", "[driver]") {
     call c;
     workspace scratch;

@@ -63,6 +63,14 @@ TEST_CASE("a matrix may be stored as (out, in)", "[project]") {
           == reference::project<double>(linear(r.w, r.b), r.x.view(), {2, 1, 3, 6}).elements);
 }
 
+TEST_CASE("a default-constructed view of a bias stands for none, an empty vector does not", "[project]") {
+    rows const r;
+    CHECK(linear(r.w, view<float const, 1>{}).text() == "linear(4 -> 6)");
+    CHECK(linear(transposed(r.w), view<float const, 1>{}).text() == "linear(6 -> 4)");
+    std::vector<float> const empty;
+    CHECK(linear(r.w, empty).text() == "linear(4 -> 6, bias)");
+}
+
 TEST_CASE("rows pass through a matrix and a bias", "[project]") {
     //! [example]
     tensor<float, 2> x({1, 2}, 1), matrix({2, 3}, 1), result({1, 3});

@@ -4,6 +4,7 @@
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -68,16 +69,21 @@ public:
         return std::launder(reinterpret_cast<T*>(overflow_.back().get()));
     }
 
-    /// Gives everything back; what did not fit becomes part of one larger piece.
-    FOVEA_TAGGED FOVEA_INLINE void clear() {
-        if (taken_ > capacity_) {
+    /// The bytes that a use like the last one takes.
+    FOVEA_TAGGED FOVEA_INLINE std::size_t wanted() const { return std::max(taken_, capacity_); }
+
+    /// Gives everything back; there is one piece of at least so many bytes from then on.
+    FOVEA_TAGGED FOVEA_INLINE void clear(std::size_t bytes) {
+        if (bytes > capacity_) {
             overflow_.clear();
             memory_.reset();
-            memory_ = allocate(taken_);
-            capacity_ = taken_;
+            capacity_ = 0;
+            memory_ = allocate(bytes);
+            capacity_ = bytes;
         }
         used_ = taken_ = 0;
     }
+    FOVEA_TAGGED FOVEA_INLINE void clear() { clear(wanted()); }
 
     tile_count tiles;
 

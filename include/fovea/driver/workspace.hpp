@@ -3,6 +3,8 @@
 
 #include <fovea/driver/arena.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -24,11 +26,13 @@ public:
 
     /// The scratch of one worker. The deque keeps references valid while it grows.
     FOVEA_TAGGED arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
+    /// All workers get what the one with the most has taken so far: which of them find work differs from call to call.
     FOVEA_TAGGED FOVEA_INLINE void prepare(index_t workers) {
         while (static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
+        std::size_t const bytes = wanted();
         shared_.clear();
         for (auto& a : arenas_) {
-            a.clear();
+            a.clear(workers-- > 0 ? bytes : a.wanted());
             a.tiles = {};
         }
     }
@@ -49,9 +53,25 @@ public:
     FOVEA_TAGGED workspace& part(index_t worker) { return *parts_[static_cast<std::size_t>(worker)]; }
     FOVEA_TAGGED void prepare_parts(index_t workers) {
         while (static_cast<index_t>(parts_.size()) < workers) parts_.push_back(std::make_unique<workspace>());
+        std::size_t own = 0, common = 0;
+        for (auto const& each : parts_) {
+            own = std::max(own, each->wanted());
+            common = std::max(common, each->shared_.wanted());
+        }
+        for (auto const& each : parts_) {
+            each->prepare(1);
+            each->worker(0).clear(own);
+            each->shared_.clear(common);
+        }
     }
 
 private:
+    FOVEA_TAGGED FOVEA_INLINE std::size_t wanted() const {
+        std::size_t bytes = 0;
+        for (auto const& a : arenas_) bytes = std::max(bytes, a.wanted());
+        return bytes;
+    }
+
     std::deque<arena, set_allocator<arena>> arenas_;
     arena shared_;
     std::vector<std::unique_ptr<workspace>, set_allocator<std::unique_ptr<workspace>>> parts_;

@@ -48,7 +48,8 @@ constexpr auto transposed(Matrix&& stored) {
 ///
 ///     y_c = sum_i x_i W_ic + b_c
 ///
-/// W is (in, out), or transposed(W) for a matrix stored as (out, in); b is (out).
+/// W is (in, out), or transposed(W) for a matrix stored as (out, in); b is (out), and a default-constructed view of one
+/// stands for none.
 /// Keeps views of what gives one: the matrix must outlive the attention. Cost: one matrix product over all rows.
 /// Errors: shape_error when x has another number of features than W has rows, or b than W has columns.
 template <class T, bool Transposed = false>
@@ -90,7 +91,9 @@ constexpr auto linear(Matrix&& matrix, Bias&& bias) {
     constexpr bool alike =
         std::is_same_v<view<typename decltype(map)::value_type const, 1>, std::remove_const_t<decltype(added)>>;
     static_assert(alike, "fovea: the matrix of a projection and its bias have elements of one type");
-    if constexpr (alike) map.bias = added;
+    constexpr bool may_be_absent = is_view<std::remove_cvref_t<Bias>>;
+    if constexpr (alike)
+        if (!may_be_absent || added.data != nullptr || added.extent(0) != 0) map.bias = added;
     return map;
 }
 
