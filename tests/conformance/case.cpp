@@ -309,8 +309,19 @@ bool test_case::has(std::string_view tensor_name) const {
 
 tensor const& test_case::operator[](std::string_view tensor_name) const {
     for (auto const& each : tensors_)
-        if (each.name == tensor_name) return each;
+        if (each.name == tensor_name) {
+            read_.insert(each.name);
+            return each;
+        }
     reject(document_->file, "has no tensor " + in_quotes(tensor_name));
+}
+
+std::vector<std::string> test_case::unread() const {
+    std::vector<std::string> names;
+    for (auto const& each : tensors_)
+        if ((each.role == role::input || each.role == role::param) && !read_.contains(each.name))
+            names.push_back(each.name);
+    return names;
 }
 
 bool test_case::contains(std::string const& pointer) const {

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -70,6 +72,9 @@ public:
     bool has(std::string_view tensor_name) const;
     tensor const& operator[](std::string_view tensor_name) const;
 
+    /// The inputs and parameters that nobody has asked for: a result that does not depend on one of them cannot be right.
+    std::vector<std::string> unread() const;
+
     /// The value at a JSON pointer such as "/mask_mod/params/window".
     /// T: bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>.
     template <class T>
@@ -93,6 +98,7 @@ private:
     std::vector<std::string> features_;
     std::vector<tensor> tensors_;
     std::shared_ptr<document const> document_;
+    mutable std::set<std::string, std::less<>> read_;
 };
 
 }  // namespace conformance

@@ -29,7 +29,7 @@ struct skipped {
 using outcome = std::variant<passed, failed, skipped>;
 
 /// Collects the comparisons of one case. A case passes when every engine that compared anything compared every output
-/// and nothing differed; forgetting an output is a failure, not a pass.
+/// and nothing differed; forgetting an output, or ignoring an input, is a failure, not a pass.
 class checks {
 public:
     explicit checks(test_case const& subject) : subject_(subject) {}
@@ -69,6 +69,7 @@ public:
             for (auto const& each : subject_.tensors())
                 if (each.role == role::output && !seen.contains(each.name))
                     add(engine + ": output " + each.name + " was not compared");
+        for (auto const& each : subject_.unread()) add("input " + each + " was not used");
         if (!failures.empty()) return failed{failures};
         return passed{worst_.worst, worst_.where, gradients_.size()};
     }

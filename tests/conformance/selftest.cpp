@@ -3,6 +3,7 @@
 // A check that cannot fail is worthless: wrong results, wrong files and empty runs are reported as failures.
 
 #include "compare.hpp"
+#include "families/load.hpp"
 #include "outcome.hpp"
 #include "runner.hpp"
 
@@ -262,6 +263,10 @@ outcome with_gradient(test_case const& subject) {
     all.compare<double>("toy", arithmetic::f32, "d_x", {1}, {1});
     return all.finish();
 }
+outcome reads_its_input(test_case const& subject) {
+    CHECK(subject["x"].as<float>() == std::vector<float>{3});
+    return right(subject);
+}
 outcome forgets(test_case const& subject) {
     checks all(subject);
     all.compare<double>("toy", arithmetic::f32, "d_x", {1}, {1});
@@ -329,6 +334,26 @@ TEST_CASE("the program's status and last line follow the outcomes") {
         CHECK(run(files.root, right, {"", "two", false}).counts.exit_status() == 1);
         CHECK_THROWS_AS(find_cases(files.root / "absent"), malformed);
     }
+}
+
+TEST_CASE("an input that nobody reads is a failure") {
+    toy const files;
+    auto json = toy::json("f32", "[2, 2]");
+    json.insert(json.rfind("]}"),
+                R"(, {"role": "input", "name": "x", "file": "x.npy", "dtype": "f32", "shape": [1]})");
+    write(files.directory / "case.json", json);
+    write(files.directory / "x.npy", npy("<f4", "(1,)", raw<float>({3.f})));
+    CHECK(run(files.root, reads_its_input).counts.passed == 1);
+    run const ignoring(files.root, right);
+    CHECK(ignoring.counts.failed == 1);
+    CHECK(mentions(ignoring.text, "input x was not used"));
+}
+
+TEST_CASE("a table that is said to have other axes than it has is refused") {
+    tensor mask{"mask", role::input, dtype::boolean, {3}, "", {}, {}, "mask.npy", {3, std::byte{1}}};
+    CHECK(broadcast<bool, 2>(mask, {2, 3}).view()(1, 2));
+    mask.shape = {3, 1, 1, 3};
+    CHECK_THROWS_AS((broadcast<bool, 4>(mask, {3, 2, 2, 3})), malformed);
 }
 
 TEST_CASE("cases are found from the index, a family, a case, with or without a slash") {

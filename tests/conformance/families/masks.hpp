@@ -131,8 +131,8 @@ void with_canvas_mask(std::string_view name, mask_parameters const& parameters, 
     } else if (name == "tiled_natten") {
         auto const tile_w = parameters.number("tile_w"), tile_h = parameters.number("tile_h");
         auto const size = tile_w * tile_h, across = width / tile_w;
-        use_with([=](auto i) { return i / size / across * tile_h + i % size / tile_w; },
-                 [=](auto i) { return i / size % across * tile_w + i % size % tile_w; });
+        use_with([=](auto i) { return i / size % across * tile_w + i % size % tile_w; },
+                 [=](auto i) { return i / size / across * tile_h + i % size / tile_w; });
     } else {  // morton_natten: x in the even bits of the position, y in the odd ones
         auto const even_bits = [](fovea::index_t code) {
             fovea::index_t bits = 0;

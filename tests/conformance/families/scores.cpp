@@ -71,16 +71,17 @@ struct score_call {
                     {query.extent(0), query.extent(1), key.extent(1)});
     }
 
-    /// A score with the keys that the case lets a query see; `finish` pipes what stands behind.
-    void attend(auto const& scored, auto const& finish) {
+    /// A score with those of `keys` that the case lets a query see; `finish` pipes what stands behind.
+    void attend(auto const& scored, auto const& finish, auto const& keys) {
         auto const lengths = subject.has("key_len") ? "key_len" : "src_len";
         if (subject.has(lengths)) {
             auto const counts = subject[lengths].template as<std::int64_t>();
-            attend_over(finish(scored | fovea::key_lengths(counts)), key);
+            attend_over(finish(scored | fovea::key_lengths(counts)), keys);
         } else {
-            attend_over(finish(scored), key);
+            attend_over(finish(scored), keys);
         }
     }
+    void attend(auto const& scored, auto const& finish) { attend(scored, finish, key); }
     void attend(auto const& scored) {
         attend(scored, [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; });
     }
@@ -127,7 +128,8 @@ void run_location(score_call<Engine>& call) {
     auto const rows = call.weights_of("w_a");
     fovea::view<T const, 3> const keys(rows.data(), {call.value.extent(0), call.value.extent(1), rows.extent(1)},
                                        {0, rows.extent(1), 1});
-    call.attend_over(fovea::dot | fovea::softmax | fovea::weighted_sum, keys);
+    call.attend(
+        fovea::dot, [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; }, keys);
 }
 
 /// The place that a query looks at, then a Gaussian around it over the weights.
