@@ -339,8 +339,7 @@ TEST_CASE("the program's status and last line follow the outcomes") {
 TEST_CASE("an input that nobody reads is a failure") {
     toy const files;
     auto json = toy::json("f32", "[2, 2]");
-    json.insert(json.rfind("]}"),
-                R"(, {"role": "input", "name": "x", "file": "x.npy", "dtype": "f32", "shape": [1]})");
+    json.insert(json.rfind("]}"), R"(, {"role": "input", "name": "x", "file": "x.npy", "dtype": "f32", "shape": [1]})");
     write(files.directory / "case.json", json);
     write(files.directory / "x.npy", npy("<f4", "(1,)", raw<float>({3.f})));
     CHECK(run(files.root, reads_its_input).counts.passed == 1);

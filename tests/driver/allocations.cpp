@@ -103,8 +103,7 @@ TEST_CASE("a worker that finds its first work in the steady state allocates noth
     auto const run = [&](workspace& scratch, one_of_four const& executor) {
         attend(executor, scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out);
         attend(executor, scratch, cosine | sparsemax | weighted_sum, c.q, c.k, c.v, c.out);
-        attend(executor, scratch, ragged(offsets, key_offsets), scaled_dot | softmax | weighted_sum, q, k, v,
-               out);
+        attend(executor, scratch, ragged(offsets, key_offsets), scaled_dot | softmax | weighted_sum, q, k, v, out);
     };
     workspace scratch;
     for (int i = 0; i < 3; ++i) run(scratch, {2});

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
 #include <fovea/expr/node.hpp>
 
 #include <concepts>
+#include <limits>
+#include <string>
+#include <type_traits>
 
 namespace fovea::FOVEA_SET {
 
@@ -28,12 +32,18 @@ template <class T>
 concept operand = expression<T> || std::is_arithmetic_v<std::remove_cvref_t<T>>;
 
 /// A number becomes a literal, an expression stays what it is.
+/// Errors: shape_error for an unsigned number that no integer of the language can be.
 template <operand T>
 constexpr auto as_expression(T const& x) {
     if constexpr (expression<T>) return x;
     else if constexpr (std::same_as<T, bool>) return literal<bool>{x};
-    else if constexpr (std::integral<T>) return literal<index_t>{static_cast<index_t>(x)};
-    else return literal<T>{x};
+    else if constexpr (std::integral<T>) {
+        if constexpr (std::unsigned_integral<T> && sizeof(T) >= sizeof(index_t))
+            if (x > static_cast<std::make_unsigned_t<index_t>>(std::numeric_limits<index_t>::max()))
+                throw shape_error("an expression holds the unsigned integer " + std::to_string(x)
+                                  + ": integers in expressions are at most 2^63 - 1");
+        return literal<index_t>{static_cast<index_t>(x)};
+    } else return literal<T>{x};
 }
 
 template <operand T>

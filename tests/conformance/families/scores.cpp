@@ -128,8 +128,7 @@ void run_location(score_call<Engine>& call) {
     auto const rows = call.weights_of("w_a");
     fovea::view<T const, 3> const keys(rows.data(), {call.value.extent(0), call.value.extent(1), rows.extent(1)},
                                        {0, rows.extent(1), 1});
-    call.attend(
-        fovea::dot, [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; }, keys);
+    call.attend(fovea::dot, [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; }, keys);
 }
 
 /// The place that a query looks at, then a Gaussian around it over the weights.
