@@ -17,11 +17,11 @@ using namespace fovea;
 
 namespace {
 
-struct normalized {
+struct normalized_row {
     std::vector<double> weights;
     double log_sum;
 
-    explicit normalized(std::vector<double> scores) : weights(std::move(scores)) {
+    explicit normalized_row(std::vector<double> scores) : weights(std::move(scores)) {
         std::vector<index_t> keys(weights.size());
         std::iota(keys.begin(), keys.end(), index_t{0});
         log_sum = reference::normalize(softmax, reference::row<double>{weights, keys});
@@ -37,7 +37,7 @@ TEST_CASE("weights are proportional to the exponential of the score", "[normaliz
     for (int trial = 0; trial < 50; ++trial) {
         std::vector<double> scores;
         for (index_t j = random.between(1, 20); j > 0; --j) scores.push_back(random.real(-30, 30));
-        normalized const row(scores);
+        normalized_row const row(scores);
         double total = 0;
         for (double const s : scores) total += std::exp(s);
         CHECK(std::accumulate(row.weights.begin(), row.weights.end(), 0.0) == Approx(1));
@@ -47,7 +47,7 @@ TEST_CASE("weights are proportional to the exponential of the score", "[normaliz
 }
 
 TEST_CASE("great scores do not overflow", "[normalize]") {
-    normalized const row({1e4, 1e4 - 1, -1e4});
+    normalized_row const row({1e4, 1e4 - 1, -1e4});
     CHECK(row.weights[0] == Approx(1 / (1 + std::exp(-1))));
     CHECK(row.weights[2] == 0);
     CHECK(row.log_sum == Approx(1e4 + std::log1p(std::exp(-1))));
@@ -56,16 +56,16 @@ TEST_CASE("great scores do not overflow", "[normalize]") {
 TEST_CASE("scores of any size have weights and a sum", "[normalize]") {
     double const most = std::numeric_limits<double>::max();
     for (double const s : {1e9, 1e17, 1e19, 1e30, most}) {
-        normalized const ends({s, -s, 0, s});
+        normalized_row const ends({s, -s, 0, s});
         CHECK(ends.weights[0] == Approx(0.5));
         CHECK(ends.weights[1] == 0);
         CHECK(ends.weights[3] == Approx(0.5));
         CHECK(ends.log_sum == Approx(s));
-        normalized const low({-s, -s, excluded<double>});  // masks by addition look like that
+        normalized_row const low({-s, -s, excluded<double>});  // masks by addition look like that
         CHECK(low.weights[0] == Approx(0.5));
         CHECK(low.weights[2] == 0);
         CHECK(low.log_sum == Approx(-s));
-        CHECK(normalized({-s, 3, excluded<double>}).weights == std::vector<double>{0, 1, 0});
+        CHECK(normalized_row({-s, 3, excluded<double>}).weights == std::vector<double>{0, 1, 0});
         softmax_t::state<double> state;
         index_t const key[] = {0};
         double first[] = {-s}, second[] = {s};
@@ -84,7 +84,7 @@ TEST_CASE("scores of any size have weights and a sum", "[normalize]") {
 
 TEST_CASE("a row without keys has no weights and no sum", "[normalize]") {
     for (auto const& scores : {std::vector<double>{}, {excluded<double>, excluded<double>}}) {
-        normalized const row(scores);
+        normalized_row const row(scores);
         for (double const w : row.weights) CHECK(w == 0);
         CHECK(row.log_sum == excluded<double>);
     }
@@ -93,7 +93,7 @@ TEST_CASE("a row without keys has no weights and no sum", "[normalize]") {
 TEST_CASE("a visible score that is not a number shows", "[normalize]") {
     double const nan = std::numeric_limits<double>::quiet_NaN();
     for (auto const& scores : {std::vector<double>{nan}, {1, nan}, {nan, 1, excluded<double>}}) {
-        normalized const row(scores);
+        normalized_row const row(scores);
         CHECK(std::isnan(row.log_sum));
         CHECK(std::isnan(row.weights[0]));
     }
