@@ -20,3 +20,15 @@
 #include <limits>
 #include <string>
 #include <vector>
+
+// The products of other widths are compiled once as well (tests/compiled/).
+#if defined(FOVEA_COMPILED) && defined(FOVEA_TEST_EMULATED)
+namespace fovea::FOVEA_SET::driver {
+extern template struct products<float, arch::emulated<16>>;
+extern template struct products<double, arch::emulated<16>>;
+extern template struct products<float, arch::emulated<32>>;
+extern template struct products<double, arch::emulated<32>>;
+extern template struct products<float, arch::emulated<64, 32>>;
+extern template struct products<double, arch::emulated<64, 32>>;
+}  // namespace fovea::FOVEA_SET::driver
+#endif

@@ -4,9 +4,9 @@
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/pack_run.hpp>
+#include <fovea/driver/products.hpp>
 #include <fovea/driver/row_scales.hpp>
 #include <fovea/expr/bound.hpp>
-#include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/prepare.hpp>
 #include <fovea/kernel/several.hpp>
@@ -112,10 +112,10 @@ public:
         if (facts_.dim == 0) return compare_nothing(lanes, run, greatest);
         T const* const keys = operands.key.place(facts_.batch, key_head_, run.first, 0);
         index_t const stride = operands.key.stride(2), lane = lanes.first * tile::lanes;
-        kernel::meet_rows<tile, T, Arch>(
-            lanes.last - lanes.first, run.count,
-            [&](index_t k) FOVEA_LAMBDA { return kernel::key_numbers<T>{keys + k * stride, stride}; }, facts_.dim,
-            queries_ + lane, run.scores + lane, width(), nullptr, greatest ? greatest + lane : nullptr, coming);
+        products<T, Arch>::compare({keys, stride},
+                                   {lanes.last - lanes.first, run.count, facts_.dim, queries_ + lane, run.scores + lane,
+                                    width(), nullptr, greatest ? greatest + lane : nullptr},
+                                   coming);
     }
 
     /// The rest of the score, and the mask where not all pairs are visible; the greatest of each row.
@@ -155,10 +155,10 @@ public:
         else clear_if_empty(operands);
         T const* const values = operands.value.place(facts_.batch, key_head_, run.first, 0);
         index_t const stride = operands.value.stride(2), lane = lanes.first * tile::lanes;
-        kernel::meet_rows<tile, T, Arch>(
-            lanes.last - lanes.first, operands.value_features(),
-            [&](index_t c) FOVEA_LAMBDA { return kernel::value_numbers<T>{values + c, stride}; }, run.count,
-            run.scores + lane, sums_ + lane, width(), first_of_all ? nullptr : rescale + lane, nullptr, coming);
+        products<T, Arch>::add({values, stride},
+                               {lanes.last - lanes.first, operands.value_features(), run.count, run.scores + lane,
+                                sums_ + lane, width(), first_of_all ? nullptr : rescale + lane, nullptr},
+                               coming);
     }
 
     /// The same where a value is not finite: it must not be multiplied by the weight 0 of a pair that takes no part.

@@ -3,20 +3,12 @@
 
 #include <fovea/driver/pack_run.hpp>
 #include <fovea/driver/packed_keys.hpp>
+#include <fovea/driver/products.hpp>
 #include <fovea/driver/row_scales.hpp>
-#include <fovea/kernel/contract.hpp>
 
 #include <algorithm>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
-template <class Tile, std::size_t I = 0, class F>
-void with_rows(index_t rows, F&& f) {
-    if constexpr (I + 1 == std::size(Tile::row_steps)) f(std::integral_constant<int, Tile::row_steps[I]>{});
-    else if (rows <= Tile::row_steps[I]) f(std::integral_constant<int, Tile::row_steps[I]>{});
-    else with_rows<Tile, I + 1>(rows, f);
-}
 
 /// The matrix products of a tile of queries: their factors, rows side by side, and the sums over the features.
 template <class T, class Arch, class Packed>
@@ -69,7 +61,7 @@ public:
         index_t n = 0;
         plan::for_each_part(parts.products, [&](auto const& p) {
             using product = std::remove_cvref_t<decltype(p)>;
-            using products = typename Packed::template products_of<product>;
+            using met = typename Packed::template products_of<product>;
             T const* const queries = factors_ + n * plane(features_) * step_;
             T const* const scales = scales_ + n * tile::rows;
             T* const to = scores + n * plane_stride;
@@ -77,8 +69,19 @@ public:
             else if (keys.in_place())
                 contract_in_place<product>(p.of_key, keys, block, run, queries, scales, to, stride);
             if constexpr (!Packed::always_in_place)
-                if (features_ != 0 && !keys.in_place())
-                    contract_packed<products>(queries, keys.keys(block, n), run, scales, to, stride, keys.coming());
+                if (features_ != 0 && !keys.in_place()) {
+                    panel_product<T> const all{queries,
+                                               keys.keys(block, n),
+                                               run.first,
+                                               run.last,
+                                               met::scales ? kernel::words_of(features_) : features_,
+                                               step_,
+                                               scales,
+                                               to,
+                                               stride};
+                    if constexpr (met::scales) products<T, Arch>::contract_words(all, keys.coming());
+                    else products<T, Arch>::contract(all, keys.coming());
+                }
             ++n;
         });
     }
@@ -121,43 +124,10 @@ private:
             using met = typename std::remove_cvref_t<decltype(from)>::products;
             static_assert(std::is_same_v<met, typename Packed::template products_of<Product>>,
                           "queries are laid out for what keys are met with");
-            auto const contract = [&](auto rows) {
-                kernel::contract_rows<rows(), T, Arch>(queries, step_, from, count, features_, scores + column, stride,
-                                                       scales);
-            };
-            if (step_ == 1) contract(std::integral_constant<int, 1>{});
-            else contract(std::integral_constant<int, tile::row_steps[1]>{});
-        });
-    }
-
-    /// Whole panels, and single packs where the run begins or ends within one.
-    template <class Products>
-    void contract_packed(T const* queries, T const* keys, pack_run<tile> run, T const* scales, T* scores,
-                         index_t stride, kernel::coming_lines& coming) const {
-        index_t const terms = Products::scales ? kernel::words_of(features_) : features_;
-        with_rows<tile>(step_, [&](auto rows) {
-            for (index_t pack = run.first; pack < run.last;) {
-                index_t const offset = pack % tile::vectors;
-                T const* const from = keys + (pack - offset) * tile::lanes * terms + offset * tile::lanes;
-                T* const to = scores + pack * tile::lanes;
-                if (offset == 0 && run.last - pack >= tile::vectors) {
-                    auto const contract = [&](auto const& lines) {
-                        return kernel::contract<rows(), tile::vectors, T, Arch, Products>(
-                            queries, from, tile::panel, terms, to, stride, scales, lines);
-                    };
-                    if constexpr (rows() == tile::rows) {
-                        if (coming.done()) contract(kernel::no_lines{});
-                        else coming = contract(coming);
-                    } else {
-                        contract(kernel::no_lines{});
-                    }
-                    pack += tile::vectors;
-                } else {
-                    kernel::contract<rows(), 1, T, Arch, Products>(queries, from, tile::panel, terms, to, stride,
-                                                                   scales);
-                    ++pack;
-                }
-            }
+            row_product<T> const all{queries, step_, count, features_, scales, scores + column, stride};
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(from)>, kernel::strided_keys<T, Arch, T>>)
+                driver::products<T, Arch>::contract_in_place(from, all);
+            else driver::contract_in_place<Arch>(from, all);
         });
     }
 

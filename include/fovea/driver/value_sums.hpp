@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/driver/products.hpp>
 #include <fovea/driver/tile_products.hpp>
 #include <fovea/kernel/present.hpp>
 
@@ -33,9 +34,23 @@ public:
                 kernel::round_to_words<Arch>(weights.first + r * weights.stride,
                                              (weights.count + tile::lanes - 1) / tile::lanes);
         keys_.with_values(weights.block, weights.key, [&](auto const& values) {
-            if constexpr (!Packed::always_in_place)
-                if (!keys_.in_place()) return add_many(weights, values, rescale);
-            add_few(weights, values, rescale);
+            using value = std::remove_cvref_t<decltype(*values.first)>;
+            weighted_values<T, value> const all{weights.first, weights.stride, weights.rows,  weights.step,
+                                                weights.count, values.first,   values.stride, sums_,
+                                                rescale,       width_};
+            constexpr bool words = Packed::rounds_weights, as_computed = std::is_same_v<value, T>;
+            if constexpr (as_computed && !Packed::always_in_place)
+                if (!keys_.in_place()) {  // converted values are packed
+                    if constexpr (words) products<T, Arch>::accumulate_words(all, keys_.coming());
+                    else if constexpr (linear_aggregator<Aggregate>) products<T, Arch>::accumulate(all, keys_.coming());
+                    else accumulate_tile<Arch>(aggregate_, all, keys_.coming());
+                    return;
+                }
+            if constexpr (words && as_computed) products<T, Arch>::accumulate_few_words(all);
+            else if constexpr (words) accumulate_few<Arch>(kernel::word_products{}, all);
+            else if constexpr (!linear_aggregator<Aggregate>) accumulate_few<Arch>(aggregate_, all);
+            else if constexpr (as_computed) products<T, Arch>::accumulate_few(all);
+            else accumulate_few<Arch>(kernel::number_products{}, all);
         });
     }
 
@@ -72,79 +87,6 @@ public:
     }
 
 private:
-    /// A tile of rows with as many columns of the values as there are registers for.
-    void add_many(weight_tile<T> const& weights, value_rows<T> const& values, T const* rescale) const {
-        constexpr bool words = Packed::rounds_weights;
-        index_t const count = words ? kernel::words_of(weights.count) : weights.count;
-        with_rows<tile>(weights.step, [&](auto rows) {
-            for_columns<tile::value_vectors(rows()), tile::vectors, 1>([&](auto vectors, index_t c) {
-                auto const accumulate = [&](auto const& aggregate) {
-                    auto const run = [&](auto const& lines) {
-                        return kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, weights.first, weights.stride,
-                                                                              count, values.first + c, values.stride,
-                                                                              sums_ + c, width_, rescale, lines);
-                    };
-                    if constexpr (rows() == tile::rows) {
-                        if (auto& coming = keys_.coming(); coming.done()) run(kernel::no_lines{});
-                        else coming = run(coming);
-                    } else {
-                        run(kernel::no_lines{});
-                    }
-                };
-                if constexpr (words) accumulate(kernel::word_products{});
-                else accumulate(aggregate_);
-            });
-        });
-    }
-    template <class Value>
-    void add_many(weight_tile<T> const&, value_rows<Value> const&, T const*) const {}  // converted values are packed
-
-    /// The same for few rows, and values that are read once: as much of each as there are registers for, and a few
-    /// keys, so that the next rows find them in the nearest cache.
-    template <class Value>
-    void add_few(weight_tile<T> const& weights, value_rows<Value> const& values, T const* rescale) const {
-        constexpr bool words = Packed::rounds_weights, pairs = words && !std::is_same_v<Value, T>;
-        index_t const at_once =
-            round_up(std::max<index_t>(8192 / (width_ * static_cast<index_t>(sizeof(Value))), 8), 2);
-        T one[tile::rows];
-        std::fill_n(one, tile::rows, T{1});
-        for (index_t k = 0; k < weights.count; k += at_once, rescale = one) {
-            index_t const count = std::min(at_once, weights.count - k);
-            T const* const first = weights.first + (words ? k / 2 : k);
-            auto const add = [&](auto vectors, index_t c) {
-                constexpr int together = tile::rows_with(vectors());
-                for (index_t r = 0; r < weights.rows; r += together) {
-                    T const* const weight = first + r * weights.stride;
-                    T* const sums = sums_ + r * width_ + c;
-                    if constexpr (pairs)
-                        kernel::accumulate_words<together, vectors(), Arch>(weight, weights.stride, count,
-                                                                            values.first + k * values.stride + c,
-                                                                            values.stride, sums, width_, rescale + r);
-                    else if constexpr (words)
-                        kernel::accumulate<together, vectors(), T, Arch>(
-                            kernel::word_products{}, weight, weights.stride, kernel::words_of(count),
-                            values.first + k / 2 * values.stride + c, values.stride, sums, width_, rescale + r);
-                    else
-                        kernel::accumulate<together, vectors(), T, Arch>(aggregate_, weight, weights.stride, count,
-                                                                         values.first + k * values.stride + c,
-                                                                         values.stride, sums, width_, rescale + r);
-                }
-            };
-            if constexpr (pairs) for_columns<8, 4, 2>(add);
-            else for_columns<8, 4, 1>(add);
-        }
-    }
-
-    /// Calls f(vectors, first column) until all columns are done, with the first of the numbers of vectors that fits.
-    template <int... Vectors, class F>
-    void for_columns(F const& f) const {
-        index_t c = 0;
-        auto const columns = [&](auto vectors) {
-            for (; c + vectors() * tile::lanes <= width_; c += vectors() * tile::lanes) f(vectors, c);
-        };
-        (columns(std::integral_constant<int, Vectors>{}), ...);
-    }
-
     Packed const& keys_;
     Aggregate const& aggregate_;
     T* sums_;

@@ -18,7 +18,8 @@ FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const&
 /// True where what is aggregated is a sum: then what was there before can be added last, and what is rounded off in
 /// many steps does not add up over all of them.
 template <class Aggregate>
-inline constexpr bool is_sum = std::is_same_v<Aggregate, word_products> || linear_aggregator<Aggregate>;
+inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std::is_same_v<Aggregate, word_products>
+                            || linear_aggregator<Aggregate>;
 
 /// accumulate: values met with the weights of a tile of queries, in registers.
 ///

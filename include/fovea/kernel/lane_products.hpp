@@ -13,6 +13,7 @@ struct key_numbers {
     T const* first;
     index_t stride;
     FOVEA_INLINE T operator()(index_t r, index_t f) const { return first[r * stride + f]; }
+    FOVEA_INLINE key_numbers from(index_t r) const { return {first + r * stride, stride}; }
 };
 
 /// Features of values, key after key: the number of row r at step k is feature r of the value of key k.
@@ -21,6 +22,18 @@ struct value_numbers {
     T const* first;
     index_t stride;
     FOVEA_INLINE T operator()(index_t r, index_t k) const { return first[k * stride + r]; }
+    FOVEA_INLINE value_numbers from(index_t r) const { return {first + r, stride}; }
+};
+
+/// What rows of numbers are met with, and the sums they come to.
+template <class T>
+struct lane_sums {
+    index_t vectors, rows, steps;
+    T const* lanes;    // (steps, width)
+    T* sums;           // (rows, width)
+    index_t width;     // of a step, or a row: some of its vectors are met
+    T const* rescale;  // (vectors * lanes), or none
+    T* greatest;       // (vectors * lanes), or none
 };
 
 /// meet_lanes: rows of numbers met with vectors of queries, in registers.
@@ -76,24 +89,24 @@ void with_vectors(index_t vectors, F const& f) {
     else with_vectors<Most - 1>(vectors, f);
 }
 
-/// meet_lanes for any number of rows and of vectors: `numbers_from(r)` are the numbers from row r on.
-template <class Tile, class T, class Arch, class NumbersFrom>
-void meet_rows(index_t vectors, index_t rows, NumbersFrom const& numbers_from, index_t steps, T const* lanes, T* sums,
-               index_t width, T const* rescale, T* greatest, coming_lines& coming) {
-    with_vectors<Tile::most_vectors>(vectors, [&](auto count) {
+/// meet_lanes for any number of rows and of vectors.
+template <class Tile, class Arch, class T, class Numbers>
+void meet_rows(Numbers const& numbers, lane_sums<T> const& all, coming_lines& coming) {
+    with_vectors<Tile::most_vectors>(all.vectors, [&](auto count) {
         index_t r = 0;
         auto const meet = [&](auto at_once, auto const& lines) {
-            return meet_lanes<at_once(), count(), T, Arch>(numbers_from(r), steps, lanes, sums + r * width, width,
-                                                           rescale, greatest, lines);
+            return meet_lanes<at_once(), count(), T, Arch>(numbers.from(r), all.steps, all.lanes,
+                                                           all.sums + r * all.width, all.width, all.rescale,
+                                                           all.greatest, lines);
         };
-        constexpr bool side_by_side = std::is_same_v<decltype(numbers_from(r)), value_numbers<T>>;
+        constexpr bool side_by_side = std::is_same_v<Numbers, value_numbers<T>>;
         constexpr std::integral_constant<int, side_by_side ? Tile::features_with(count()) : Tile::numbers> most{};
-        for (; r + most() <= rows; r += most()) {
+        for (; r + most() <= all.rows; r += most()) {
             if (coming.done()) meet(most, no_lines{});
             else coming = meet(most, coming);
         }
         auto const rest = [&](auto at_once) {
-            for (; r + at_once() <= rows; r += at_once()) meet(at_once, no_lines{});
+            for (; r + at_once() <= all.rows; r += at_once()) meet(at_once, no_lines{});
         };
         rest(std::integral_constant<int, most() / 2>{});
         if constexpr (most() > 8) rest(std::integral_constant<int, most() / 4>{});

@@ -17,8 +17,8 @@ namespace fovea::FOVEA_SET::kernel {
 ///     load(from)                 two packs of elements as words
 ///     load(from, n)              the first n elements, zeros behind them
 ///     rounded(low, high)         two packs of numbers as words
-///     interleaved(a, b, words)   the elements of a in the lower halves of words[0] and then words[1], of b in the
-///     upper add_products(a, b, sum)    sum + a.low b.low + a.high b.high; numbers below the normal range count as 0
+///     interleaved(a, b, words)   a in the lower halves of words[0] and then words[1], b in the upper ones
+///     add_products(a, b, sum)    sum + a.low b.low + a.high b.high; numbers below the normal range count as 0
 template <class Arch>
 struct word_arithmetic;
 
@@ -33,6 +33,7 @@ inline constexpr bool multiplies_stored =
 /// What one step of a sum of products does with numbers, and with words.
 struct number_products {
     static constexpr bool scales = false;
+    static constexpr bool linear = true;  // as an aggregator
     template <class V>
     FOVEA_INLINE static V add(V const& a, V const& b, V const& sum) {
         return fma(a, b, sum);

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The matrix products of the dense traversals. They know element types and the architecture, and no specification: a
+// program with many variants needs them once.
+#pragma once
+
+#include <fovea/kernel/accumulate.hpp>
+#include <fovea/kernel/contract.hpp>
+#include <fovea/kernel/contract_rows.hpp>
+#include <fovea/kernel/lane_products.hpp>
+#include <fovea/plan/architecture.hpp>
+#include <fovea/plan/tile.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
+template <class Tile, std::size_t I = 0, class F>
+void with_rows(index_t rows, F&& f) {
+    if constexpr (I + 1 == std::size(Tile::row_steps)) f(std::integral_constant<int, Tile::row_steps[I]>{});
+    else if (rows <= Tile::row_steps[I]) f(std::integral_constant<int, Tile::row_steps[I]>{});
+    else with_rows<Tile, I + 1>(rows, f);
+}
+
+/// Packed keys, some vectors of them, and a tile of queries.
+template <class T>
+struct panel_product {
+    T const* queries;     // (features, step)
+    T const* keys;        // (panels, features, panel)
+    index_t first, last;  // vectors of keys
+    index_t features;     // or words
+    int step;             // rows of the register tile
+    T const* scales;      // (step), of products of words
+    T* scores;            // (step, stride)
+    index_t stride;
+};
+
+/// Keys in place, some of them, and a tile of queries.
+template <class T>
+struct row_product {
+    T const* queries;  // (vectors of features, step, lanes)
+    int step;          // rows of the register tile
+    index_t count;     // keys
+    index_t features;
+    T const* scales;  // (step), of products of words
+    T* scores;        // (step, stride)
+    index_t stride;
+};
+
+/// The weights of a tile of rows, values, and what they are added to.
+template <class T, class Value>
+struct weighted_values {
+    T const* weights;  // (rows, count)
+    index_t weight_stride, rows;
+    int step;             // rows of the register tile
+    index_t count;        // keys
+    Value const* values;  // (count, width)
+    index_t value_stride;
+    T* sums;           // (rows, width)
+    T const* rescale;  // (rows)
+    index_t width;
+};
+
+/// Calls f(vectors, first column) until all columns are done, with the first of the numbers of vectors that fits.
+template <int... Vectors, class F>
+void for_columns(index_t width, index_t lanes, F const& f) {
+    index_t c = 0;
+    auto const columns = [&](auto vectors) {
+        for (; c + vectors() * lanes <= width; c += vectors() * lanes) f(vectors, c);
+    };
+    (columns(std::integral_constant<int, Vectors>{}), ...);
+}
+
+/// Whole panels, and single vectors where the run begins or ends within one.
+template <class Products, class Arch, class T>
+void contract_panels(panel_product<T> const& p, kernel::coming_lines& coming) {
+    using tile = plan::tile<T, Arch>;
+    with_rows<tile>(p.step, [&](auto rows) {
+        for (index_t pack = p.first; pack < p.last;) {
+            index_t const offset = pack % tile::vectors;
+            T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
+            T* const to = p.scores + pack * tile::lanes;
+            if (offset == 0 && p.last - pack >= tile::vectors) {
+                auto const contract = [&](auto const& lines) {
+                    return kernel::contract<rows(), tile::vectors, T, Arch, Products>(
+                        p.queries, from, tile::panel, p.features, to, p.stride, p.scales, lines);
+                };
+                if constexpr (rows() == tile::rows) {
+                    if (coming.done()) contract(kernel::no_lines{});
+                    else coming = contract(coming);
+                } else {
+                    contract(kernel::no_lines{});
+                }
+                pack += tile::vectors;
+            } else {
+                kernel::contract<rows(), 1, T, Arch, Products>(p.queries, from, tile::panel, p.features, to, p.stride,
+                                                               p.scales);
+                ++pack;
+            }
+        }
+    });
+}
+
+/// A single row, or several at a time.
+template <class Arch, class T, class Keys>
+void contract_in_place(Keys const& keys, row_product<T> const& p) {
+    auto const contract = [&](auto rows) {
+        kernel::contract_rows<rows(), T, Arch>(p.queries, p.step, keys, p.count, p.features, p.scores, p.stride,
+                                               p.scales);
+    };
+    if (p.step == 1) contract(std::integral_constant<int, 1>{});
+    else contract(std::integral_constant<int, plan::tile<T, Arch>::row_steps[1]>{});
+}
+
+/// A tile of rows with as many columns of packed values as there are registers for.
+template <class Arch, class T, class Aggregate>
+void accumulate_tile(Aggregate const& aggregate, weighted_values<T, T> const& w, kernel::coming_lines& coming) {
+    using tile = plan::tile<T, Arch>;
+    constexpr bool words = std::is_same_v<Aggregate, kernel::word_products>;
+    index_t const count = words ? kernel::words_of(w.count) : w.count;
+    with_rows<tile>(w.step, [&](auto rows) {
+        for_columns<tile::value_vectors(rows()), tile::vectors, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+            auto const accumulate = [&](auto const& lines) {
+                return kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, w.weights, w.weight_stride, count,
+                                                                      w.values + c, w.value_stride, w.sums + c, w.width,
+                                                                      w.rescale, lines);
+            };
+            if constexpr (rows() == tile::rows) {
+                if (coming.done()) accumulate(kernel::no_lines{});
+                else coming = accumulate(coming);
+            } else {
+                accumulate(kernel::no_lines{});
+            }
+        });
+    });
+}
+
+/// The same for few rows, and values that are read once: as much of each as there are registers for, and a few keys, so
+/// that the next rows find them in the nearest cache.
+template <class Arch, class T, class Value, class Aggregate>
+void accumulate_few(Aggregate const& aggregate, weighted_values<T, Value> const& w) {
+    using tile = plan::tile<T, Arch>;
+    constexpr bool words = std::is_same_v<Aggregate, kernel::word_products>, pairs = words && !std::is_same_v<Value, T>;
+    index_t const at_once = round_up(std::max<index_t>(8192 / (w.width * static_cast<index_t>(sizeof(Value))), 8), 2);
+    T one[tile::rows];
+    std::fill_n(one, tile::rows, T{1});
+    T const* rescale = w.rescale;
+    for (index_t k = 0; k < w.count; k += at_once, rescale = one) {
+        index_t const count = std::min(at_once, w.count - k);
+        Value const* const values = w.values + (words && !pairs ? k / 2 : k) * w.value_stride;
+        auto const add = [&](auto vectors, index_t c) {
+            constexpr int together = tile::rows_with(vectors());
+            for (index_t r = 0; r < w.rows; r += together) {
+                T const* const weights = w.weights + (words ? k / 2 : k) + r * w.weight_stride;
+                T* const sums = w.sums + r * w.width + c;
+                if constexpr (pairs)
+                    kernel::accumulate_words<together, vectors(), Arch>(weights, w.weight_stride, count, values + c,
+                                                                        w.value_stride, sums, w.width, rescale + r);
+                else
+                    kernel::accumulate<together, vectors(), T, Arch>(
+                        aggregate, weights, w.weight_stride, words ? kernel::words_of(count) : count, values + c,
+                        w.value_stride, sums, w.width, rescale + r);
+            }
+        };
+        if constexpr (pairs) for_columns<8, 4, 2>(w.width, tile::lanes, add);
+        else for_columns<8, 4, 1>(w.width, tile::lanes, add);
+    }
+}
+
+/// products: what all specifications do alike with operands of the type that is computed in.
+template <class T, class Arch>
+struct products {
+    static constexpr bool of_words = kernel::multiplies_stored<T, Arch>;
+    using lane_tile = plan::lane_tile<T, Arch>;
+
+    // With a query in each lane.
+    static void compare(kernel::key_numbers<T> keys, kernel::lane_sums<T> const& sums, kernel::coming_lines& coming);
+    static void add(kernel::value_numbers<T> values, kernel::lane_sums<T> const& sums, kernel::coming_lines& coming);
+
+    // With a key, or a feature of a value, in each lane.
+    static void contract(panel_product<T> const& p, kernel::coming_lines& coming);
+    static void contract_words(panel_product<T> const& p, kernel::coming_lines& coming);
+    static void contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, row_product<T> const& p);
+    static void accumulate(weighted_values<T, T> const& w, kernel::coming_lines& coming);
+    static void accumulate_words(weighted_values<T, T> const& w, kernel::coming_lines& coming);
+    static void accumulate_few(weighted_values<T, T> const& w);
+    static void accumulate_few_words(weighted_values<T, T> const& w);
+};
+
+template <class T, class Arch>
+void products<T, Arch>::compare(kernel::key_numbers<T> keys, kernel::lane_sums<T> const& sums,
+                                kernel::coming_lines& coming) {
+    kernel::meet_rows<lane_tile, Arch>(keys, sums, coming);
+}
+template <class T, class Arch>
+void products<T, Arch>::add(kernel::value_numbers<T> values, kernel::lane_sums<T> const& sums,
+                            kernel::coming_lines& coming) {
+    kernel::meet_rows<lane_tile, Arch>(values, sums, coming);
+}
+
+template <class T, class Arch>
+void products<T, Arch>::contract(panel_product<T> const& p, kernel::coming_lines& coming) {
+    contract_panels<kernel::number_products, Arch>(p, coming);
+}
+template <class T, class Arch>
+void products<T, Arch>::contract_words(panel_product<T> const& p, kernel::coming_lines& coming) {
+    if constexpr (of_words) contract_panels<kernel::word_products, Arch>(p, coming);
+}
+template <class T, class Arch>
+void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, row_product<T> const& p) {
+    driver::contract_in_place<Arch>(keys, p);
+}
+
+template <class T, class Arch>
+void products<T, Arch>::accumulate(weighted_values<T, T> const& w, kernel::coming_lines& coming) {
+    accumulate_tile<Arch>(kernel::number_products{}, w, coming);
+}
+template <class T, class Arch>
+void products<T, Arch>::accumulate_words(weighted_values<T, T> const& w, kernel::coming_lines& coming) {
+    if constexpr (of_words) accumulate_tile<Arch>(kernel::word_products{}, w, coming);
+}
+template <class T, class Arch>
+void products<T, Arch>::accumulate_few(weighted_values<T, T> const& w) {
+    driver::accumulate_few<Arch>(kernel::number_products{}, w);
+}
+template <class T, class Arch>
+void products<T, Arch>::accumulate_few_words(weighted_values<T, T> const& w) {
+    if constexpr (of_words) driver::accumulate_few<Arch>(kernel::word_products{}, w);
+}
+
+// Where the program has them from elsewhere, compiled for the same instruction set.
+#ifdef FOVEA_COMPILED
+extern template struct products<float, arch::best>;
+extern template struct products<double, arch::best>;
+#endif
+
+}  // namespace fovea::FOVEA_SET::driver

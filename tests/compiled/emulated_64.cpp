@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The products of the dense traversals, once for all tests.
+#include <fovea/driver/products.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+template struct products<float, arch::emulated<64, 32>>;
+template struct products<double, arch::emulated<64, 32>>;
+}  // namespace fovea::FOVEA_SET::driver
