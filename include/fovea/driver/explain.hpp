@@ -7,6 +7,7 @@
 #include <fovea/plan/architecture.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/tile.hpp>
+#include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>
 #include <fovea/spec/recurrence.hpp>
@@ -120,6 +121,14 @@ std::string explain(A const& a, queries_input<Q, QueryRank> const& x, memory_inp
 }
 template <class... Arguments>
 std::string explain(ill_formed, Arguments const&...) {
+    return {};
+}
+
+/// What is no operand: a sentence, and nothing explained.
+template <attention_spec A, class... Arguments>
+    requires(((detail::place_of<Arguments> == detail::place_in_call::operand && !row_source<Arguments const>) || ...))
+std::string explain(A const&, Arguments const&...) {
+    [[maybe_unused]] constexpr bool said = detail::are_operands<Arguments...>();
     return {};
 }
 

@@ -141,6 +141,19 @@ void merge(Executor const& executor, std::tuple<Views...> const& views, std::ind
 
 }  // namespace driver
 
+namespace detail {
+/// The sentence for the first argument of merge that gives no view.
+template <class First, class... Rest>
+constexpr bool are_views() {
+    constexpr bool sound = [] {
+        if constexpr (executor<std::remove_cvref_t<First>>) return true;
+        else return gives_view<First>();
+    }();
+    if constexpr (sound && sizeof...(Rest) > 0) return are_views<Rest...>();
+    else return sound;
+}
+}  // namespace detail
+
 /// merge: joins results over disjoint keys into the result over all of them.
 ///
 ///     merge(out_1, lse_1, out_2, lse_2, ..., out, lse)        merge(threads(4), out_1, lse_1, ..., out, lse)
@@ -161,6 +174,13 @@ void merge(Executor const& executor, Views&&... views) {
 template <viewable First, viewable... Views>
 void merge(First&& first, Views&&... views) {
     merge(serial, first, views...);
+}
+
+/// What is no view: a sentence, and nothing merged.
+template <class... Arguments>
+    requires(sizeof...(Arguments) > 0 && !((executor<std::remove_cvref_t<Arguments>> || viewable<Arguments>) && ...))
+void merge(Arguments&&...) {
+    [[maybe_unused]] constexpr bool said = detail::are_views<Arguments...>();
 }
 
 }  // namespace fovea::FOVEA_SET
