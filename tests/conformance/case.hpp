@@ -74,6 +74,8 @@ public:
 
     /// The inputs and parameters that nobody has asked for: a result that does not depend on one of them cannot be right.
     std::vector<std::string> unread() const;
+    /// An attribute says that this one, where it is there, has no part in the result.
+    void leave_out(std::string_view tensor_name) const { read_.emplace(tensor_name); }
 
     /// The value at a JSON pointer such as "/mask_mod/params/window".
     /// T: bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>.

@@ -10,12 +10,12 @@
 using namespace fovea;
 
 tensor<float, 2> const matrix({8, 8}, 1);
-tensor<float, 1> const bias({8}, 1);
+tensor<float, 1> const shift({8}, 1);
 
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
     reference::attend(scaled_dot | softmax | weighted_sum | output(matrix, tensor<float, 1>({8}, 1)), x, result);
 #else
-    reference::attend(scaled_dot | softmax | weighted_sum | output(matrix, bias), x, result);
+    reference::attend(scaled_dot | softmax | weighted_sum | output(matrix, shift), x, result);
 #endif
 }

@@ -155,15 +155,6 @@ public:
     fovea::tensor<T, 2> const& targets() const { return targets_; }
     fovea::tensor<T, 2> const& edge_features() const { return list_.features; }
 
-    /// A table over the edges, (edge, head), in the order in which attention comes to them.
-    fovea::tensor<T, 2> in_order(fovea::tensor<T, 2> const& of_edges) const {
-        auto ordered = of_edges;
-        for (index_t e = 0; e < ordered.extent(0); ++e)
-            for (index_t h = 0; h < ordered.extent(1); ++h)
-                ordered(e, h) = of_edges(graph_.view().keys[static_cast<std::size_t>(e)], h);
-        return ordered;
-    }
-
     /// Projects, scores, joins the heads and finishes; with `Counts`, these numbers of heads are made by project.
     template <int... Counts>
     void attend(auto const& query, auto const& key, auto const& value, auto const& scored, auto const& last) {
@@ -249,11 +240,10 @@ void run_gat(test_case const& subject, checks& all) {
         if (nodes.by_edge()) {
             auto const of_edge = load_per_head<T>(subject["att_edge"]);
             auto const rows = projected<Engine>(projection<T>(subject, "lin_edge").map(), nodes.edge_features());
-            fovea::tensor<T, 2> sums({rows.extent(0), nodes.heads()});
+            fovea::tensor<T, 2> terms({rows.extent(0), nodes.heads()});
             for (index_t e = 0; e < rows.extent(0); ++e)
                 for (index_t c = 0; c < rows.extent(1); ++c)
-                    sums(e, c / of_edge.extent(1)) += rows(e, c) * of_edge.elements[static_cast<std::size_t>(c)];
-            auto const terms = nodes.in_order(sums);
+                    terms(e, c / of_edge.extent(1)) += rows(e, c) * of_edge.elements[static_cast<std::size_t>(c)];
             auto const total = sum(fovea::param(of_target)[head] * q) + sum(fovea::param(of_source)[head] * k)
                              + fovea::param(terms)(edge, head);
             auto const wider =
@@ -322,6 +312,8 @@ void run_transformer(test_case const& subject, checks& all) {
     fovea::tensor<T, 2> skip(nodes.result.extents);
     if (subject.attribute<bool>("root_weight", true))
         skip = projected<Engine>(projection<T>(subject, "lin_skip").map(), nodes.targets());
+    else
+        for (auto const* unused : {"lin_skip_weight", "lin_skip_bias"}) subject.leave_out(unused);
     attend(fovea::map(out + fovea::param(skip)[q_idx]));
     if (subject.attribute<bool>("beta", false)) {
         // The gate between both needs all features of a row: it is a row map of [out, skip, out - skip].
