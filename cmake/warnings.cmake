@@ -1,7 +1,11 @@
 # Warnings for our own programs. Headers of the library are included by them and held to the same; a user's program
 # gets none of these flags.
 add_library(fovea_warnings INTERFACE)
-target_compile_options(fovea_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+target_compile_options(fovea_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion)
+# Clang calls a local name a shadow of what a using directive brings in, such as the placeholders q and k.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(fovea_warnings INTERFACE -Wshadow)
+endif()
 if(FOVEA_WARNINGS_AS_ERRORS)
     target_compile_options(fovea_warnings INTERFACE -Werror)
 endif()
