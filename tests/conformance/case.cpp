@@ -96,6 +96,13 @@ shape header_shape(fs::path const& file, std::string_view text) {
     return sizes;
 }
 
+// Data of another size than the shape says is never read.
+void require_bytes(tensor const& t, std::size_t have) {
+    if (have != t.size() * facts(t.dtype).size)
+        reject(t.file, "has " + std::to_string(have) + " bytes of data, its shape " + to_string(t.shape) + " needs "
+                           + std::to_string(t.size() * facts(t.dtype).size));
+}
+
 // Checks the header against what case.json says and leaves only the data in `t.bytes`.
 void read_npy(tensor& t) {
     auto& bytes = t.bytes;
@@ -122,9 +129,7 @@ void read_npy(tensor& t) {
     if (auto const have = header_shape(t.file, header_value(t.file, header, "shape")); have != t.shape)
         reject(t.file, "has shape " + to_string(have) + ", case.json says " + to_string(t.shape));
 
-    if (auto const have = bytes.size() - start; have != t.size() * want.size)
-        reject(t.file, "has " + std::to_string(have) + " bytes of data, its shape " + to_string(t.shape) + " needs "
-                           + std::to_string(t.size() * want.size));
+    require_bytes(t, bytes.size() - start);
     bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(start));
 }
 
@@ -182,6 +187,7 @@ tensor read_tensor(fs::path const& file, json const& described) {
 // Calls f with each element's bytes in turn.
 template <std::unsigned_integral Bits, class T, class F>
 std::vector<T> convert(tensor const& t, F f) {
+    require_bytes(t, t.bytes.size());
     std::vector<T> values(t.size());
     for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<T>(f(little_endian<Bits>(t.bytes.data() + i * sizeof(Bits))));

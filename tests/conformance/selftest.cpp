@@ -353,6 +353,7 @@ TEST_CASE("a table that is said to have other axes than it has is refused") {
     CHECK(broadcast<bool, 2>(mask, {2, 3}).view()(1, 2));
     mask.shape = {3, 1, 1, 3};
     CHECK_THROWS_AS((broadcast<bool, 4>(mask, {3, 2, 2, 3})), malformed);
+    CHECK_THROWS_WITH(mask.as<std::uint8_t>(), "mask.npy: has 3 bytes of data, its shape (3, 1, 1, 3) needs 9");
 }
 
 TEST_CASE("cases are found from the index, a family, a case, with or without a slash") {

@@ -72,9 +72,9 @@ public:
     /// The bytes that a use like the last one takes.
     FOVEA_TAGGED FOVEA_INLINE std::size_t wanted() const { return std::max(taken_, capacity_); }
 
-    /// Gives everything back; there is one piece of at least so many bytes from then on.
-    FOVEA_TAGGED FOVEA_INLINE void clear(std::size_t bytes) {
-        if (bytes > capacity_) {
+    /// Gives everything back; from then on there is one piece, of what is wanted or of more where that is asked for.
+    FOVEA_TAGGED FOVEA_INLINE void clear(std::size_t least = 0) {
+        if (std::size_t const bytes = std::max(least, wanted()); bytes > capacity_) {
             overflow_.clear();
             memory_.reset();
             capacity_ = 0;
@@ -83,7 +83,6 @@ public:
         }
         used_ = taken_ = 0;
     }
-    FOVEA_TAGGED FOVEA_INLINE void clear() { clear(wanted()); }
 
     tile_count tiles;
 

@@ -7,6 +7,7 @@
 #include <fovea/driver/products.hpp>
 #include <fovea/driver/row_scales.hpp>
 #include <fovea/expr/bound.hpp>
+#include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/prepare.hpp>
 #include <fovea/kernel/several.hpp>

@@ -32,7 +32,7 @@ public:
         std::size_t const bytes = wanted();
         shared_.clear();
         for (auto& a : arenas_) {
-            a.clear(workers-- > 0 ? bytes : a.wanted());
+            a.clear(workers-- > 0 ? bytes : 0);
             a.tiles = {};
         }
     }

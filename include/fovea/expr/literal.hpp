@@ -6,9 +6,9 @@
 #include <fovea/expr/node.hpp>
 
 #include <concepts>
-#include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -39,7 +39,7 @@ constexpr auto as_expression(T const& x) {
     else if constexpr (std::same_as<T, bool>) return literal<bool>{x};
     else if constexpr (std::integral<T>) {
         if constexpr (std::unsigned_integral<T> && sizeof(T) >= sizeof(index_t))
-            if (x > static_cast<std::make_unsigned_t<index_t>>(std::numeric_limits<index_t>::max()))
+            if (!std::in_range<index_t>(x))
                 throw shape_error("an expression holds the unsigned integer " + std::to_string(x)
                                   + ": integers in expressions are at most 2^63 - 1");
         return literal<index_t>{static_cast<index_t>(x)};

@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <concepts>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -49,10 +47,6 @@ template <class T, int Rank>
 table<T, Rank> broadcast(tensor const& t, fovea::extents_t<Rank> const& sizes) {
     auto const have = extents<Rank>(t);
     auto const values = t.as<std::conditional_t<std::same_as<T, bool>, std::uint8_t, T>>();
-    if (std::accumulate(have.begin(), have.end(), fovea::index_t{1}, std::multiplies<>{})
-        != static_cast<fovea::index_t>(values.size()))
-        throw malformed(t.file.string() + ": has " + std::to_string(values.size()) + " elements, the shape "
-                        + to_string(t.shape) + " other ones");
     fovea::index_t count = 1;
     for (auto const each : sizes) count *= each;
     table<T, Rank> result{std::make_unique<T[]>(static_cast<std::size_t>(count)), sizes};
