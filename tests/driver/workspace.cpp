@@ -70,6 +70,7 @@ TEST_CASE("scratch that was moved from has nothing", "[driver]") {
     CHECK(other != place);
     for (int i = 0; i < 100; ++i) other[i] = 1;
     first.clear();
-    second = std::move(second);
+    arena& itself = second;
+    second = std::move(itself);
     CHECK(second.take<float>(10) != nullptr);
 }
