@@ -2,7 +2,6 @@
 // What crosses lanes: reductions, and loads and stores of fewer elements than a vector has.
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/lanes.hpp>
-#include <fovea/kernel/several.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -141,7 +140,5 @@ TEMPLATE_LIST_TEST_CASE("tables are read inside their ends", "[kernel]", lane_wi
     check_table<float, TestType, double>();
     check_table<float, TestType, int>();
     check_table<float, TestType, bool>();
-    check_table<float, arch::several<TestType, 3>, float>();
-    check_table<float, arch::several<TestType, 3>, bool>();
     check_table<double, TestType, std::int64_t>();
 }

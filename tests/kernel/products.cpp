@@ -25,6 +25,9 @@ void fill(testing::dice& random, guarded<T> const& memory) {
     for (auto& x : memory) x = static_cast<T>(random.real(-1, 1));
 }
 
+/// Nothing to prefetch.
+kernel::prefetch_queue nothing;
+
 template <class T>
 constexpr double allowed = std::is_same_v<T, float> ? 1e-5 : 1e-13;
 
@@ -35,7 +38,8 @@ void check_contract(index_t features) {
     guarded<T> queries(features * Rows), keys(features * width), scores(Rows * width, T{99});
     fill(random, queries);
     fill(random, keys);
-    kernel::contract<Rows, Vectors, T, Arch>(queries.data(), keys.data(), width, features, scores.data(), width);
+    kernel::contract<Rows, Vectors, T, Arch>(queries.data(), keys.data(), width, features, scores.data(), width,
+                                             nullptr, nothing);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t c = 0; c < width; ++c) {
@@ -61,7 +65,7 @@ void check_contract_rows(index_t features, index_t count) {
     };
     for (index_t r = 0; r < Rows; ++r)
         for (index_t f = 0; f < features; ++f) query(r, f) = static_cast<T>(random.real(-1, 1));
-    kernel::upcoming const next(features, stride);
+    kernel::prefetch_distance const next(features, stride);
     kernel::strided_keys<T, Arch, Element> const from{keys.data(), stride, next};
     kernel::contract_rows<At_once, T, Arch>(queries.data(), Rows, from, count, features, scores.data(), room);
     double worst = 0;
@@ -93,7 +97,7 @@ void check_accumulate(index_t keys) {
             expected.push_back(sum);
         }
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, weights.data(), keys + 1, keys, values.data(), width,
-                                               sums.data(), width, rescale.data());
+                                               sums.data(), width, rescale.data(), nothing);
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
@@ -125,15 +129,18 @@ void check_meet_lanes(index_t steps, bool continues) {
                     std::max(expected_greatest[static_cast<std::size_t>(l)], sum);
         }
     T const* const factors = continues ? rescale.data() : nullptr;
-    Numbers<T> const from{numbers.data(), stride};
+    auto const from = [&] {
+        if constexpr (by_row) return kernel::key_numbers<T>{numbers.data(), stride, {}};
+        else return kernel::value_numbers<T>{numbers.data(), {}, stride};
+    }();
     if (continues) {  // and asks for two rows of three lines
-        kernel::coming_lines const left =
-            kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors,
-                                                       nullptr, kernel::coming_lines(sums.data(), 2, 192, 256));
-        CHECK(left.done() == (steps >= 6));
+        kernel::prefetch_queue next(sums.data(), 2, 192, 256);
+        kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors, nullptr,
+                                                   next);
+        CHECK(next.empty() == (steps >= 6));
     } else {
         kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors,
-                                                   greatest.data());
+                                                   greatest.data(), nothing);
     }
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)

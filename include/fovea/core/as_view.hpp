@@ -8,7 +8,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <ranges>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>

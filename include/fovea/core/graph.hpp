@@ -46,28 +46,23 @@ struct graph_view {
     /// Errors: graph_error when the rows do not fit `query_count` queries and `key_count` keys.
     FOVEA_TAGGED void check(index_t query_count, index_t key_count) const {
         if (queries() != query_count)
-            throw graph_error("graph: it has rows for " + std::to_string(queries()) + " queries, the attention has "
-                              + std::to_string(query_count));
+            throw graph_error("graph: it has rows for ", queries(), " queries, the attention has ", query_count);
         if (query_count > 0 && (offsets.front() != 0 || offsets.back() != edges()))
-            throw graph_error("graph: offsets run from " + std::to_string(offsets.front()) + " to "
-                              + std::to_string(offsets.back()) + ", they must run from 0 to the number of edges, "
-                              + std::to_string(edges()));
+            throw graph_error("graph: offsets run from ", offsets.front(), " to ", offsets.back(),
+                              ", they must run from 0 to the number of edges, ", edges());
         if (!numbers.empty() && numbers.size() != keys.size())
-            throw graph_error("graph: it has " + std::to_string(edges()) + " edges and numbers for "
-                              + std::to_string(numbers.size()));
+            throw graph_error("graph: it has ", edges(), " edges and numbers for ", numbers.size());
         for (std::size_t e = 0; e < numbers.size(); ++e)
             if (numbers[e] < 0 || numbers[e] >= edges())
-                throw graph_error("graph: edge " + std::to_string(e) + " has the number " + std::to_string(numbers[e])
-                                  + ", there are " + std::to_string(edges()) + " edges");
+                throw graph_error("graph: edge ", e, " has the number ", numbers[e], ", there are ", edges(), " edges");
         if (is_valid(key_count)) return;
         for (std::size_t i = 1; i < offsets.size(); ++i)
             if (offsets[i] < offsets[i - 1])
-                throw graph_error("graph: offset " + std::to_string(i) + " is " + std::to_string(offsets[i])
-                                  + ", less than the one before it, " + std::to_string(offsets[i - 1]));
+                throw graph_error("graph: offset ", i, " is ", offsets[i], ", less than the one before it, ",
+                                  offsets[i - 1]);
         for (std::size_t e = 0; e < keys.size(); ++e)
             if (keys[e] < 0 || keys[e] >= key_count)
-                throw graph_error("graph: edge " + std::to_string(e) + " leads to key " + std::to_string(keys[e])
-                                  + ", there are " + std::to_string(key_count) + " keys");
+                throw graph_error("graph: edge ", e, " leads to key ", keys[e], ", there are ", key_count, " keys");
     }
 
 private:
@@ -95,16 +90,14 @@ public:
 
     /// Errors: graph_error for an edge between nodes that cannot be.
     FOVEA_TAGGED [[gnu::flatten]] graph(index_t queries, std::span<edge const> edges) {
-        if (queries < 0)
-            throw graph_error("graph: it has " + std::to_string(queries) + " queries, it must have 0 or more");
+        if (queries < 0) throw graph_error("graph: it has ", queries, " queries, it must have 0 or more");
         offsets_.resize(static_cast<std::size_t>(queries) + 1);
         for (auto const& e : edges) {
             if (e.to < 0 || e.to >= queries)
-                throw graph_error("graph: an edge ends at query " + std::to_string(e.to) + ", there are "
-                                  + std::to_string(queries) + " queries");
+                throw graph_error("graph: an edge ends at query ", e.to, ", there are ", queries, " queries");
             if (e.from < 0 || e.from > std::numeric_limits<std::int32_t>::max())
-                throw graph_error("graph: an edge begins at key " + std::to_string(e.from) + ", keys are from 0 to "
-                                  + std::to_string(std::numeric_limits<std::int32_t>::max()));
+                throw graph_error("graph: an edge begins at key ", e.from, ", keys are from 0 to ",
+                                  std::numeric_limits<std::int32_t>::max());
             ++offsets_[static_cast<std::size_t>(e.to) + 1];
         }
         for (std::size_t i = 1; i < offsets_.size(); ++i) offsets_[i] += offsets_[i - 1];

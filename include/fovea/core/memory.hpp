@@ -26,17 +26,12 @@ struct memory_region {
     std::size_t rank = 0;
     std::array<index_t, most_axes> extents{}, strides{};  // in elements
 
-    std::string subject() const { return std::string(name) + owner; }
     bool empty() const { return std::find(extents.begin(), extents.begin() + rank, 0) != extents.begin() + rank; }
     bool same_as(memory_region const& other) const {
         return data == other.data && element == other.element && rank == other.rank && extents == other.extents
             && strides == other.strides;
     }
-    std::string list(std::array<index_t, most_axes> const& numbers) const {
-        std::string text = "(";
-        for (std::size_t i = 0; i < rank; ++i) text += (i ? ", " : "") + std::to_string(numbers[i]);
-        return text + ")";
-    }
+    message_part list(std::array<index_t, most_axes> const& numbers) const { return {numbers.data(), rank}; }
 };
 
 template <class T, int Rank>
@@ -77,22 +72,22 @@ inline void require_sound(memory_region const& r) {
     constexpr wide_index address_space = wide_index{1} << 57;  // bytes; no processor has more virtual memory
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
-            throw shape_error(r.subject() + " has extent " + std::to_string(r.extents[axis]) + " along axis "
-                              + std::to_string(axis) + ": it must be 0 or more");
+            throw shape_error(r.name, r.owner, " has extent ", r.extents[axis], " along axis ", axis,
+                              ": it must be 0 or more");
     if (r.empty()) return;
     index_t elements = 1;
     bool uncountable = false;
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         uncountable = uncountable || __builtin_mul_overflow(elements, r.extents[axis], &elements);
     if (uncountable)
-        throw shape_error(r.subject() + " is " + r.list(r.extents) + ": it has more elements than can be counted");
+        throw shape_error(r.name, r.owner, " is ", r.list(r.extents), ": it has more elements than can be counted");
     auto const reach = reach_of(r);
     bool const too_far =
         reach.before + reach.after >= address_space || (r.data != 0 && static_cast<wide_index>(r.data) < reach.before);
     if (too_far)
-        throw shape_error(r.subject() + " is " + r.list(r.extents) + " with strides " + r.list(r.strides)
-                          + ": no memory reaches so far");
-    if (r.data == 0) throw shape_error(r.subject() + " is " + r.list(r.extents) + " and its data is a null pointer");
+        throw shape_error(r.name, r.owner, " is ", r.list(r.extents), " with strides ", r.list(r.strides),
+                          ": no memory reaches so far");
+    if (r.data == 0) throw shape_error(r.name, r.owner, " is ", r.list(r.extents), " and its data is a null pointer");
 }
 
 /// Whether sum_k steps[k] * x[k] == target for integers 0 <= x[k] <= most[k]: where two sets of strides meet.
@@ -220,19 +215,19 @@ inline void require_distinct_elements(memory_region const& written) {
     if (written.empty()) return;
     for (std::size_t axis = 0; axis < written.rank; ++axis)
         if (written.extents[axis] > 1 && written.strides[axis] == 0)
-            throw shape_error(written.subject() + " has stride 0 along axis " + std::to_string(axis)
-                              + ": its elements would be written twice");
+            throw shape_error(written.name, written.owner, " has stride 0 along axis ", axis,
+                              ": its elements would be written twice");
     if (repeats_elements(written))
-        throw shape_error(written.subject() + " is " + written.list(written.extents) + " with strides "
-                          + written.list(written.strides) + ": its elements overlap and would be written twice");
+        throw shape_error(written.name, written.owner, " is ", written.list(written.extents), " with strides ",
+                          written.list(written.strides), ": its elements overlap and would be written twice");
 }
 
 /// Errors: shape_error where what is written shares a byte with something else that the call uses.
 inline void require_apart(memory_region const& written, memory_region const& other) {
     if (written.twin != 0 && written.twin == other.twin && written.same_as(other)) return;
     if (shares_elements(written, other))
-        throw shape_error(written.subject() + " overlaps " + other.subject()
-                          + " in memory: it would be overwritten while it is read");
+        throw shape_error(written.name, written.owner, " overlaps ", other.name, other.owner,
+                          " in memory: it would be overwritten while it is read");
 }
 
 }  // namespace fovea::FOVEA_SET::detail

@@ -36,18 +36,16 @@ struct paged_rows {
     /// Errors: shape_error for a page that is not among the pages, or more positions than can be counted.
     void check(char const* argument) const {
         if (extents[2] < 0)
-            throw shape_error(std::string(argument) + " has " + std::to_string(table.extent(1)) + " pages of "
-                              + std::to_string(pages.extent(2)) + " positions: more than can be counted");
+            throw shape_error(argument, " has ", table.extent(1), " pages of ", pages.extent(2),
+                              " positions: more than can be counted");
         index_t const rows = table.stride(0) == 0 ? std::min<index_t>(table.extent(0), 1) : table.extent(0);
         for (index_t b = 0; b < rows; ++b)
             for (index_t n = 0; n < table.extent(1); ++n)
                 if (table(b, n) >= pages.extent(0))
-                    throw shape_error(std::string(argument) + " has " + std::to_string(pages.extent(0))
-                                      + " pages, its table asks for page " + std::to_string(table(b, n)) + " at ("
-                                      + std::to_string(b) + ", " + std::to_string(n) + ")");
+                    throw shape_error(argument, " has ", pages.extent(0), " pages, its table asks for page ",
+                                      table(b, n), " at (", b, ", ", n, ")");
         if (pages.extent(0) == 0 && table.size() > 0 && pages.extent(2) > 0)
-            throw shape_error(std::string(argument) + " has no pages, its table has " + std::to_string(table.size())
-                              + " entries");
+            throw shape_error(argument, " has no pages, its table has ", table.size(), " entries");
     }
 
 private:

@@ -10,8 +10,7 @@
 #include <array>
 #include <concepts>
 #include <limits>
-#include <ranges>
-#include <span>
+#include <span>  // and the concepts of ranges: <ranges> itself takes each unit a tenth longer
 #include <string>
 #include <type_traits>
 
@@ -20,12 +19,10 @@ namespace fovea::FOVEA_SET {
 template <int Rank>
 using extents_t = std::array<index_t, std::size_t{Rank}>;
 
-/// Extents as text, "(2, 8, 128, 64)", for messages.
+/// Extents as text, "(2, 8, 128, 64)".
 template <std::size_t Rank>
 std::string to_text(std::array<index_t, Rank> const& extents) {
-    std::string text = "(";
-    for (std::size_t i = 0; i < Rank; ++i) text += (i ? ", " : "") + std::to_string(extents[i]);
-    return text + ")";
+    return detail::message_of({extents});
 }
 
 namespace detail {
@@ -77,15 +74,15 @@ struct view {
     FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
         : data(first), extents(sizes), strides(steps) {
         if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1)
-            throw shape_error("view: the last axis must be contiguous, its stride is " + std::to_string(steps[Rank - 1])
-                              + " and must be 1");
+            throw shape_error("view: the last axis must be contiguous, its stride is ", steps[Rank - 1],
+                              " and must be 1");
         strides[Rank - 1] = 1;
     }
 
     FOVEA_TAGGED constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
         if (static_cast<index_t>(elements.size()) < size())
-            throw shape_error("view: the span has " + std::to_string(elements.size()) + " elements, the extents "
-                              + to_text(sizes) + " need " + std::to_string(size()));
+            throw shape_error("view: the span has ", elements.size(), " elements, the extents ", sizes, " need ",
+                              size());
     }
 
     /// From a container of numbers that outlives the view: view(elements, {rows, features}).

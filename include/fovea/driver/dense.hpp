@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/ask_ahead.hpp>
 #include <fovea/driver/dense_lanes.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/key_parts.hpp>
+#include <fovea/driver/prefetch.hpp>
 #include <fovea/driver/row_tile.hpp>
 #include <fovea/driver/takes_lanes.hpp>
 #include <fovea/driver/value_sums.hpp>
@@ -147,11 +147,11 @@ private:
     index_t keys_in_blocks() const { return (operands_.keys() + tile::block_keys - 1) / tile::block_keys; }
 
     /// The same tile of the next block follows.
-    FOVEA_INLINE void ask_beside(row_block const& block, index_t t) const {
+    FOVEA_INLINE void prefetch_beside(row_block const& block, index_t t) const {
         auto const& rows = block.tiles[t];
         row_place now{rows.facts[0].batch, rows.facts[0].head / operands_.group(), rows.first_row}, next = block.next;
         next.query += t * tile::rows;
-        driver::ask_beside(operands_, operands_.group(), now, next, tile::rows);
+        driver::prefetch_beside(operands_, operands_.group(), now, next, tile::rows);
     }
 
     void begin_rows(row_block& block, index_t batch, index_t key_head, index_t first, packed const& keys) const {
@@ -186,7 +186,7 @@ private:
             if (seen.never()) continue;
             keys.prepare(k);
             for (index_t t = 0; t < block.count; ++t) {
-                if (first) ask_beside(block, t);
+                if (first) prefetch_beside(block, t);
                 visible_.for_runs(block.tiles[t], keys.first(k), keys.last(k), seen,
                                   [&](pack_run run, bool const* mixed) {
                                       count_panels(memory.tiles, run, mixed);
@@ -277,7 +277,7 @@ private:
         auto const all = visible_.seen_by(where_is(block));
         for (index_t t = 0; t < block.count; ++t) {
             auto const& rows = block.tiles[t];
-            ask_beside(block, t);
+            prefetch_beside(block, t);
             strip at{keys.first(all.first), 0, 0};
             auto const add_columns = [&](index_t from, index_t to) {  // pairs between runs are excluded
                 if (at.to == 0) at.from = from;

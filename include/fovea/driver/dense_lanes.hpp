@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/ask_ahead.hpp>
 #include <fovea/driver/lane_tile.hpp>
+#include <fovea/driver/prefetch.hpp>
 #include <fovea/driver/row_range.hpp>
 #include <fovea/driver/visible_runs.hpp>
 #include <fovea/driver/workspace.hpp>
@@ -81,7 +81,7 @@ private:
                     here.values = lines_of(operands_.value, key_range(batch, head, k + 1));
                 }
                 for (index_t t = 0; t < count; ++t) {
-                    if (!begun && rows() > tile::block_rows) ask_beside({batch, head, first}, next, t);
+                    if (!begun && rows() > tile::block_rows) prefetch_beside({batch, head, first}, next, t);
                     visible_.for_runs(tiles[t], keys.first, keys.last, seen, [&](pack_run run, bool const* mixed) {
                         count_panels(memory.tiles, run, mixed);
                         step(here, tiles[t], {keys, here.finite[k], run, mixed});
@@ -94,18 +94,18 @@ private:
     }
 
     /// The same tile of the next block follows.
-    FOVEA_INLINE void ask_beside(row_place now, row_place next, index_t t) const {
+    FOVEA_INLINE void prefetch_beside(row_place now, row_place next, index_t t) const {
         now.query += t * tile::rows;
         next.query += t * tile::rows;
-        driver::ask_beside(operands_, group_, now, next, tile::rows);
+        driver::prefetch_beside(operands_, group_, now, next, tile::rows);
     }
 
     /// What a task works with.
     struct room {
-        T* scores;                              // (keys of a block, width)
-        bool* visible;                          // the same: which pairs take part, where values are not finite
-        signed char* finite;                    // of the values of each block: -1 unknown
-        kernel::coming_lines keys{}, values{};  // of the next block
+        T* scores;                                // (keys of a block, width)
+        bool* visible;                            // the same: which pairs take part, where values are not finite
+        signed char* finite;                      // of the values of each block: -1 unknown
+        kernel::prefetch_queue keys{}, values{};  // of the next block
     };
 
     /// Some packs of a block of keys, and of which panels the mask hides something.

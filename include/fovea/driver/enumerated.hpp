@@ -81,8 +81,8 @@ private:
         T const* of_queries;  // (terms, queries, head lanes)
         T* row;               // (terms, then scales of products; round)
         index_t* edges;       // (keys of one query) their numbers, the last one repeated
-        coming_rows<decltype(Operands::value)> values;
-        coming_rows<decltype(Operands::key)> keys;
+        position_prefetch<decltype(Operands::value)> values;
+        position_prefetch<decltype(Operands::key)> keys;
     };
 
     /// From the values of one term to those of the next; whole vectors, so that tasks do not write into each other's.

@@ -10,14 +10,12 @@
 #include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/prepare.hpp>
-#include <fovea/kernel/several.hpp>
 #include <fovea/kernel/transform_lanes.hpp>
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/tile.hpp>
 
 #include <algorithm>
 #include <tuple>
-#include <variant>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -29,12 +27,7 @@ namespace fovea::FOVEA_SET::driver {
 template <class T, class Arch, class Recipe, class Operands>
 class lane_tile {
     using vector = kernel::pack<T, Arch>;
-    /// What is computed with so many vectors of queries takes turns.
-    template <int Vectors>
-    using wide = arch::together<Arch, Vectors>;
-    template <int Vectors>
-    using normalizing =
-        plan::normalizing<std::remove_const_t<decltype(Recipe::normalize)>, kernel::pack<T, wide<Vectors>>>;
+    using normalizing = plan::normalizing<std::remove_const_t<decltype(Recipe::normalize)>, vector>;
     using parts = std::remove_cvref_t<decltype(Recipe::score.parts)>;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
 
@@ -56,8 +49,7 @@ public:
         count_ = count;
         vectors_ = (count + tile::lanes - 1) / tile::lanes;
         empty_ = true;
-        kernel::with_vectors<tile::most_vectors>(vectors_,
-                                                 [&](auto vectors) { states_.template emplace<vectors() - 1>(); });
+        std::fill_n(states_, vectors_, typename normalizing::state{});
         facts_ = {first.batch,         first.head * group, 0, operands.queries(), operands.keys(),
                   operands.features(), operands.exact};
         for (index_t r = 0; r < width() && group > 1; ++r) {
@@ -109,14 +101,14 @@ public:
 
     /// Products of some vectors of rows with keys; the greatest of each row, if `greatest` is given.
     void compare(Operands const& operands, lane_run lanes, key_run<T> const& run, T* greatest,
-                 kernel::coming_lines& coming) const {
+                 kernel::prefetch_queue& next) const {
         if (facts_.dim == 0) return compare_nothing(lanes, run, greatest);
         T const* const keys = operands.key.place(facts_.batch, key_head_, run.first, 0);
         index_t const stride = operands.key.stride(2), lane = lanes.first * tile::lanes;
-        products<T, Arch>::compare({keys, stride},
+        products<T, Arch>::compare({keys, stride, {}},
                                    {lanes.last - lanes.first, run.count, facts_.dim, queries_ + lane, run.scores + lane,
                                     width(), nullptr, greatest ? greatest + lane : nullptr},
-                                   coming);
+                                   next);
     }
 
     /// The rest of the score, and the mask where not all pairs are visible; the greatest of each row.
@@ -124,42 +116,44 @@ public:
     void transform(Recipe const& recipe, key_run<T> const& run, T* greatest) const {
         using pointwise = std::remove_cvref_t<decltype(recipe.score.pointwise)>;
         using predicate = std::remove_cvref_t<decltype(recipe.predicate)>;
-        kernel::with_vectors<tile::most_vectors>(vectors_, [&](auto vectors) {
+        for (index_t lane = 0; lane < width(); lane += tile::lanes) {
             auto const transform = [&](auto const& rows) {
-                kernel::transform_lanes<Masked, T, wide<vectors()>>(recipe.score.pointwise, recipe.predicate,
-                                                                    facts_of(0), rows, run.scores, width(), run.first,
-                                                                    run.count, terms_, greatest);
+                kernel::transform_lanes<Masked, T, Arch>(recipe.score.pointwise, recipe.predicate, facts_of(lane), rows,
+                                                         run.scores + lane, width(), run.first, run.count,
+                                                         terms_ + lane, greatest + lane);
             };
             if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
-                if (group_ > 1) return transform(kernel::queries_of_heads<T, wide<vectors()>>{queries_of_, heads_of_});
-            transform(kernel::neighbouring_queries<T, wide<vectors()>>{});
-        });
+                if (group_ > 1) {
+                    transform(kernel::queries_of_heads<T, Arch>{queries_of_ + lane, heads_of_ + lane});
+                    continue;
+                }
+            transform(kernel::neighbouring_queries<T, Arch>{});
+        }
     }
 
     /// Scores become weights; `rescale` what was summed before them is worth: (width).
     void fold(Recipe const& recipe, key_run<T> const& run, T const* greatest, T* rescale) {
-        kernel::with_vectors<tile::most_vectors>(vectors_, [&](auto vectors) {
-            using many = normalizing<vectors()>;
-            using rows = kernel::lane_rows<T, wide<vectors()>, typename many::of_row>;
-            kernel::pack<T, wide<vectors()>> const factor =
-                many::fold(recipe.normalize, *std::get_if<vectors() - 1>(&states_),
-                           rows{run.scores, run.count, width(), width(), greatest});
-            factor.store(rescale);
-        });
+        using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
+        for (index_t v = 0; v < vectors_; ++v) {
+            index_t const lane = v * tile::lanes;
+            normalizing::fold(recipe.normalize, states_[v],
+                              rows{run.scores + lane, run.count, width(), tile::lanes, greatest + lane})
+                .store(rescale + lane);
+        }
     }
 
     /// Adds the values of keys to the sums of some vectors.
     void add(Operands const& operands, lane_run lanes, key_run<T> const& run, T const* rescale,
-             kernel::coming_lines& coming) {
+             kernel::prefetch_queue& next) {
         bool const first_of_all = empty_ && lanes.last - lanes.first == vectors_;
         if (first_of_all) empty_ = false;
         else clear_if_empty(operands);
         T const* const values = operands.value.place(facts_.batch, key_head_, run.first, 0);
         index_t const stride = operands.value.stride(2), lane = lanes.first * tile::lanes;
-        products<T, Arch>::add({values, stride},
+        products<T, Arch>::add({values, {}, stride},
                                {lanes.last - lanes.first, operands.value_features(), run.count, run.scores + lane,
                                 sums_ + lane, width(), first_of_all ? nullptr : rescale + lane, nullptr},
-                               coming);
+                               next);
     }
 
     /// The same where a value is not finite: it must not be multiplied by the weight 0 of a pair that takes no part.
@@ -178,19 +172,17 @@ public:
 
     void finish(Recipe const& recipe, Operands const& operands) {
         clear_if_empty(operands);
-        alignas(64) T factors[tile::rows];
-        kernel::with_vectors<tile::most_vectors>(vectors_, [&](auto vectors) {
-            using many = normalizing<vectors()>;
-            auto const& state = *std::get_if<vectors() - 1>(&states_);
-            kernel::pack<T, wide<vectors()>>(many::finish(recipe.normalize, state)).store(factors);
+        for (index_t v = 0; v < vectors_; ++v) {
+            index_t const lane = v * tile::lanes;
+            auto const& state = states_[v];
+            write(operands, lane, normalizing::finish(recipe.normalize, state));
             if constexpr (requires { recipe.normalize.log_sum(state); }
                           && std::tuple_size_v<decltype(operands.outputs)> > 0) {
-                auto const sums = kernel::lanes_of<T, wide<vectors()>>::stored(many::log_sum(recipe.normalize, state));
-                for (index_t r = 0; r < count_; ++r)
-                    show_log_sum(operands.outputs, facts_of(r), sums[static_cast<std::size_t>(r)]);
+                auto const sums = kernel::lanes_of<T, Arch>::stored(normalizing::log_sum(recipe.normalize, state));
+                for (index_t r = lane; r < std::min(count_, lane + tile::lanes); ++r)
+                    show_log_sum(operands.outputs, facts_of(r), sums[static_cast<std::size_t>(r - lane)]);
             }
-        });
-        for (index_t lane = 0; lane < count_; lane += tile::lanes) write(operands, lane, vector::load(factors + lane));
+        }
     }
 
 private:
@@ -256,9 +248,7 @@ private:
     index_t vectors_ = 0;
     bool one_head_ = true;
     bool empty_ = true;  // nothing has been added to the sums, nor have they been cleared
-    std::variant<typename normalizing<1>::state, typename normalizing<2>::state, typename normalizing<3>::state>
-        states_;  // of so many vectors
-    static_assert(tile::most_vectors <= 3);
+    typename normalizing::state states_[tile::most_vectors];  // of each vector
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -84,7 +84,7 @@ private:
         if constexpr (std::is_same_v<To, T>)
             if (together && columns == tile::panel) {
                 sums = to_.place(batch, index_t{0}, position, first), sum_stride = to_.stride(2);
-                if (r + present < rows()) ask_for_next(sums + present * sum_stride, sum_stride);
+                if (r + present < rows()) prefetch_next(sums + present * sum_stride, sum_stride);
             }
         for (index_t n = 0; n < present; ++n) {
             if (i == 0) std::copy_n(bias, tile::panel, sums + n * sum_stride);
@@ -94,7 +94,7 @@ private:
         }
         T ones[tile::rows];
         std::fill_n(ones, tile::rows, T{1});
-        kernel::coming_lines next;
+        kernel::prefetch_queue next;
         if (x != all.row_copies && r + present < rows())
             next = {x + present * x_stride, present, count * static_cast<index_t>(sizeof(T)),
                     x_stride * static_cast<index_t>(sizeof(T))};
@@ -106,7 +106,7 @@ private:
     }
 
     /// The lines that the next rows will be added to come nearer.
-    static void ask_for_next(T const* sums, index_t stride) {
+    static void prefetch_next(T const* sums, index_t stride) {
         constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
         for (index_t n = 0; n < tile::rows; ++n)
             for (index_t c = 0; c < tile::panel; c += line) __builtin_prefetch(sums + n * stride + c, 1, 3);

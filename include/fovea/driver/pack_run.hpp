@@ -5,7 +5,6 @@
 #include <fovea/driver/arena.hpp>
 
 #include <algorithm>
-#include <functional>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -45,7 +44,7 @@ void for_spans(pack_run<Tile> run, bool const* mixed, F const& f) {
 /// True where the mask hides something in a panel of a run.
 template <class Tile>
 bool any_mixed(pack_run<Tile> run, bool const* mixed) {
-    return std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), std::identity{});
+    return std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), [](bool is_mixed) { return is_mixed; });
 }
 
 /// Counts the panels of a run.

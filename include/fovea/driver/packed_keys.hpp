@@ -120,7 +120,7 @@ public:
     }
 
     /// What is packed after the block that was packed last, where each is read once: keys, and then values.
-    kernel::coming_lines& coming() const { return coming_keys_.done() ? coming_values_ : coming_keys_; }
+    kernel::prefetch_queue& prefetches() const { return prefetch_keys_.empty() ? prefetch_values_ : prefetch_keys_; }
 
     /// True where products are computed with keys in place.
     bool in_place() const { return always_in_place || in_place_; }
@@ -133,7 +133,7 @@ public:
         constexpr auto bytes = static_cast<index_t>(sizeof(element));
         index_t stride = 0;
         if constexpr (!is_paged<decltype(Operands::key)>) stride = operands_.key.stride(2);
-        kernel::upcoming const next(features_ * bytes, stride * bytes);
+        kernel::prefetch_distance const next(features_ * bytes, stride * bytes);
         auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, from + i, 0); };
         if constexpr (multiplies_words<Product>) {  // in pages too: queries have been laid out as words
             if constexpr (is_paged<decltype(Operands::key)>)
@@ -163,8 +163,8 @@ public:
         if (holds_[slot(block)] == block) return;
         holds_[slot(block)] = block;
         if (!in_place() && slots_ == 1 && block + 1 < blocks_) {
-            coming_keys_ = lines_of(operands_.key, range(block + 1));
-            coming_values_ = lines_of(operands_.value, range(block + 1));
+            prefetch_keys_ = lines_of(operands_.key, range(block + 1));
+            prefetch_values_ = lines_of(operands_.value, range(block + 1));
         }
         index_t plane = 0;
         plan::for_each_part(parts_.products, [&](auto const& p) {
@@ -216,7 +216,7 @@ private:
         T* const to = keys_ + (slot(block) * planes + plane) * tile::block_keys * features_;
         auto const row = facts(0);
         for (index_t key = first(block); key < last(block); key += tile::panel) {
-            if (direct_values_) ask_for_values(key, std::min(key + tile::panel, last(block)));
+            if (direct_values_) prefetch_values(key, std::min(key + tile::panel, last(block)));
             auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch_, head_, key + i, 0); };
             index_t const count = std::min(last(block) - key, tile::panel);
             if constexpr (Words) {
@@ -232,7 +232,7 @@ private:
         }
     }
 
-    FOVEA_INLINE void ask_for_values(index_t from, index_t to) const {
+    FOVEA_INLINE void prefetch_values(index_t from, index_t to) const {
         constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
         for (index_t key = from; key < to; ++key)
             for (index_t c = 0; c < operands_.value_features(); c += line)
@@ -289,7 +289,7 @@ private:
     Parts const& parts_;
     index_t batch_ = 0, head_ = 0, features_ = 0, value_width_ = 0, blocks_ = 0, slots_ = 0;
     bool in_place_ = false, direct_values_ = false;
-    mutable kernel::coming_lines coming_keys_, coming_values_;
+    mutable kernel::prefetch_queue prefetch_keys_, prefetch_values_;
     index_t* holds_ = nullptr;       // (slots) the block that a slot holds
     bool* factorable_ = nullptr;     // (slots)
     signed char* finite_ = nullptr;  // (blocks) -1 unknown, 0 no, 1 yes

@@ -74,7 +74,7 @@ void for_columns(index_t width, index_t lanes, F const& f) {
 
 /// Whole panels, and single vectors where the run begins or ends within one.
 template <class Products, class Arch, class T>
-void contract_panels(panel_product<T> const& p, kernel::coming_lines& coming) {
+void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
     with_rows<tile>(p.step, [&](auto rows) {
         for (index_t pack = p.first; pack < p.last;) {
@@ -82,20 +82,12 @@ void contract_panels(panel_product<T> const& p, kernel::coming_lines& coming) {
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
             T* const to = p.scores + pack * tile::lanes;
             if (offset == 0 && p.last - pack >= tile::vectors) {
-                auto const contract = [&](auto const& lines) {
-                    return kernel::contract<rows(), tile::vectors, T, Arch, Products>(
-                        p.queries, from, tile::panel, p.features, to, p.stride, p.scales, lines);
-                };
-                if constexpr (rows() == tile::rows) {
-                    if (coming.done()) contract(kernel::no_lines{});
-                    else coming = contract(coming);
-                } else {
-                    contract(kernel::no_lines{});
-                }
+                kernel::contract<rows(), tile::vectors, T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
+                                                                           p.stride, p.scales, next);
                 pack += tile::vectors;
             } else {
                 kernel::contract<rows(), 1, T, Arch, Products>(p.queries, from, tile::panel, p.features, to, p.stride,
-                                                               p.scales);
+                                                               p.scales, next);
                 ++pack;
             }
         }
@@ -115,23 +107,14 @@ void contract_in_place(Keys const& keys, row_product<T> const& p) {
 
 /// A tile of rows with as many columns of packed values as there are registers for.
 template <class Arch, class T, class Aggregate>
-void accumulate_tile(Aggregate const& aggregate, weighted_values<T, T> const& w, kernel::coming_lines& coming) {
+void accumulate_tile(Aggregate const& aggregate, weighted_values<T, T> const& w, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
     constexpr bool words = std::is_same_v<Aggregate, kernel::word_products>;
     index_t const count = words ? kernel::words_of(w.count) : w.count;
     with_rows<tile>(w.step, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::vectors, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
-            auto const accumulate = [&](auto const& lines) {
-                return kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, w.weights, w.weight_stride, count,
-                                                                      w.values + c, w.value_stride, w.sums + c, w.width,
-                                                                      w.rescale, lines);
-            };
-            if constexpr (rows() == tile::rows) {
-                if (coming.done()) accumulate(kernel::no_lines{});
-                else coming = accumulate(coming);
-            } else {
-                accumulate(kernel::no_lines{});
-            }
+            kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, w.weights, w.weight_stride, count, w.values + c,
+                                                           w.value_stride, w.sums + c, w.width, w.rescale, next);
         });
     });
 }
@@ -146,6 +129,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_values<T, Value> const&
     T one[tile::rows];
     std::fill_n(one, tile::rows, T{1});
     T const* rescale = w.rescale;
+    kernel::prefetch_queue none;
     for (index_t k = 0; k < w.count; k += at_once, rescale = one) {
         index_t const count = std::min(at_once, w.count - k);
         Value const* const values = w.values + (words && !pairs ? k / 2 : k) * w.value_stride;
@@ -160,7 +144,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_values<T, Value> const&
                 else
                     kernel::accumulate<together, vectors(), T, Arch>(
                         aggregate, weights, w.weight_stride, words ? kernel::words_of(count) : count, values + c,
-                        w.value_stride, sums, w.width, rescale + r);
+                        w.value_stride, sums, w.width, rescale + r, none);
             }
         };
         if constexpr (pairs) for_columns<8, 4, 2>(w.width, tile::lanes, add);
@@ -175,37 +159,39 @@ struct products {
     using lane_tile = plan::lane_tile<T, Arch>;
 
     // With a query in each lane.
-    static void compare(kernel::key_numbers<T> keys, kernel::lane_sums<T> const& sums, kernel::coming_lines& coming);
-    static void add(kernel::value_numbers<T> values, kernel::lane_sums<T> const& sums, kernel::coming_lines& coming);
+    static void compare(kernel::key_numbers<T> const& keys, kernel::lane_sums<T> const& sums,
+                        kernel::prefetch_queue& next);
+    static void add(kernel::value_numbers<T> const& values, kernel::lane_sums<T> const& sums,
+                    kernel::prefetch_queue& next);
 
     // With a key, or a feature of a value, in each lane.
-    static void contract(panel_product<T> const& p, kernel::coming_lines& coming);
-    static void contract_words(panel_product<T> const& p, kernel::coming_lines& coming);
+    static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
+    static void contract_words(panel_product<T> const& p, kernel::prefetch_queue& next);
     static void contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, row_product<T> const& p);
-    static void accumulate(weighted_values<T, T> const& w, kernel::coming_lines& coming);
-    static void accumulate_words(weighted_values<T, T> const& w, kernel::coming_lines& coming);
+    static void accumulate(weighted_values<T, T> const& w, kernel::prefetch_queue& next);
+    static void accumulate_words(weighted_values<T, T> const& w, kernel::prefetch_queue& next);
     static void accumulate_few(weighted_values<T, T> const& w);
     static void accumulate_few_words(weighted_values<T, T> const& w);
 };
 
 template <class T, class Arch>
-void products<T, Arch>::compare(kernel::key_numbers<T> keys, kernel::lane_sums<T> const& sums,
-                                kernel::coming_lines& coming) {
-    kernel::meet_rows<lane_tile, Arch>(keys, sums, coming);
+void products<T, Arch>::compare(kernel::key_numbers<T> const& keys, kernel::lane_sums<T> const& sums,
+                                kernel::prefetch_queue& next) {
+    kernel::meet_rows<lane_tile, Arch>(keys, sums, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::add(kernel::value_numbers<T> values, kernel::lane_sums<T> const& sums,
-                            kernel::coming_lines& coming) {
-    kernel::meet_rows<lane_tile, Arch>(values, sums, coming);
+void products<T, Arch>::add(kernel::value_numbers<T> const& values, kernel::lane_sums<T> const& sums,
+                            kernel::prefetch_queue& next) {
+    kernel::meet_rows<lane_tile, Arch>(values, sums, next);
 }
 
 template <class T, class Arch>
-void products<T, Arch>::contract(panel_product<T> const& p, kernel::coming_lines& coming) {
-    contract_panels<kernel::number_products, Arch>(p, coming);
+void products<T, Arch>::contract(panel_product<T> const& p, kernel::prefetch_queue& next) {
+    contract_panels<kernel::number_products, Arch>(p, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::contract_words(panel_product<T> const& p, kernel::coming_lines& coming) {
-    if constexpr (of_words) contract_panels<kernel::word_products, Arch>(p, coming);
+void products<T, Arch>::contract_words(panel_product<T> const& p, kernel::prefetch_queue& next) {
+    if constexpr (of_words) contract_panels<kernel::word_products, Arch>(p, next);
 }
 template <class T, class Arch>
 void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, row_product<T> const& p) {
@@ -213,12 +199,12 @@ void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const
 }
 
 template <class T, class Arch>
-void products<T, Arch>::accumulate(weighted_values<T, T> const& w, kernel::coming_lines& coming) {
-    accumulate_tile<Arch>(kernel::number_products{}, w, coming);
+void products<T, Arch>::accumulate(weighted_values<T, T> const& w, kernel::prefetch_queue& next) {
+    accumulate_tile<Arch>(kernel::number_products{}, w, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::accumulate_words(weighted_values<T, T> const& w, kernel::coming_lines& coming) {
-    if constexpr (of_words) accumulate_tile<Arch>(kernel::word_products{}, w, coming);
+void products<T, Arch>::accumulate_words(weighted_values<T, T> const& w, kernel::prefetch_queue& next) {
+    if constexpr (of_words) accumulate_tile<Arch>(kernel::word_products{}, w, next);
 }
 template <class T, class Arch>
 void products<T, Arch>::accumulate_few(weighted_values<T, T> const& w) {

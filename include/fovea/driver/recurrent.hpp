@@ -243,12 +243,13 @@ private:
     void correct_and_step(room const& r, index_t begin, index_t t, bool has_next, T* state,
                           kernel::state_steps<T> const& at) const {
         bool const on_the_way = at.heads <= at_once;
-        if (t == 0 || !on_the_way) kernel::ask<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, r.given);
+        if (t == 0 || !on_the_way)
+            kernel::read_state<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, r.given);
         auto const rate = static_cast<T>(*rules_.correction.rate.row(r.batch, r.head, begin + t));
         kernel::correct<vectors, T, Arch>(r.given, rate, r.values + t * width);
         if (!on_the_way || !has_next) return step(state, at);
         with_count(at.heads, [&](auto reads) {
-            kernel::advance_and_ask<decltype(reads)::value, gated, vectors, T, Arch>(state, at, r.given);
+            kernel::advance_and_read<decltype(reads)::value, gated, vectors, T, Arch>(state, at, r.given);
         });
     }
 

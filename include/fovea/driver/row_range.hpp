@@ -2,8 +2,8 @@
 #pragma once
 
 #include <fovea/core/paged.hpp>
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/prepare.hpp>
-#include <fovea/kernel/upcoming.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -14,7 +14,7 @@ struct row_range {
 
 /// The lines of these rows, to be asked for; none where rows lie in pages.
 template <class Rows>
-kernel::coming_lines lines_of(Rows const& rows, row_range const& at) {
+kernel::prefetch_queue lines_of(Rows const& rows, row_range const& at) {
     if constexpr (is_paged<Rows>) return {};
     else {
         constexpr auto bytes = static_cast<index_t>(sizeof(*rows.data));

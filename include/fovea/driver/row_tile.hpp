@@ -74,7 +74,7 @@ struct row_tile {
     template <class Score, class Predicate>
     void score(Score const& score, Predicate const& predicate, packed const& keys, index_t block, pack_run<tile> run,
                bool const* mixed, T* scores, index_t stride, index_t plane_stride) const {
-        ask_for_tables(score.pointwise, predicate, keys, block, run);
+        prefetch_tables(score.pointwise, predicate, keys, block, run);
         products.contract(score.parts, keys, block, run, scores, stride, plane_stride);
         for (index_t p = run.first_panel(); p < run.last_panel() && packed::pairs > 0; ++p) {
             index_t plane = packed::products, key_plane = plane, query_factor = 0;
@@ -104,15 +104,15 @@ struct row_tile {
 private:
     /// What score and mask read of tables comes nearer while the products are computed.
     template <class Pointwise, class Predicate>
-    void ask_for_tables(Pointwise const& pointwise, Predicate const& predicate, packed const& keys, index_t block,
-                        pack_run<tile> run) const {
-        if (keys.in_place() || !keys.coming().done()) return;
+    void prefetch_tables(Pointwise const& pointwise, Predicate const& predicate, packed const& keys, index_t block,
+                         pack_run<tile> run) const {
+        if (keys.in_place() || !keys.prefetches().empty()) return;
         index_t const first = keys.first(block) + run.first * tile::lanes, count = (run.last - run.first) * tile::lanes;
         if constexpr (reads_a_table<Pointwise>)
-            keys.coming() = kernel::table_lines<T, Arch>(pointwise, facts, rows, first, count);
+            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, facts, rows, first, count);
         if constexpr (reads_a_table<Predicate>)
-            if (keys.coming().done())
-                keys.coming() = kernel::table_lines<T, Arch>(predicate, facts, rows, first, count);
+            if (keys.prefetches().empty())
+                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, facts, rows, first, count);
     }
 
     void prepare_row(Parts const& parts, index_t r) {

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/index.hpp>
-
-#include <pthread.h>
+#include <fovea/driver/thread.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -78,7 +72,7 @@ class thread_pool {
 public:
     /// More than this many threads are never useful; at least those of any machine of today.
     static index_t most() {
-        static index_t const limit = std::max<index_t>(4 * std::thread::hardware_concurrency(), 64);
+        static index_t const limit = std::max<index_t>(4 * thread::hardware(), 64);
         return limit;
     }
 
@@ -91,12 +85,12 @@ public:
         tasks.rethrow();
     }
 
-    thread_pool() = default;
+    thread_pool() {}
     thread_pool(thread_pool const&) = delete;
     thread_pool& operator=(thread_pool const&) = delete;
     ~thread_pool() {
         {
-            std::scoped_lock const lock(guard_);
+            mutex::lock const held(guard_);
             ending_ = true;
             begun_.fetch_add(1);
         }
@@ -110,7 +104,7 @@ public:
 
 private:
     struct helper {
-        std::thread thread;
+        driver::thread thread;
         helper* next;
     };
     static constexpr int glances = 64;  // at the next region, or at the end of one, before a thread sleeps
@@ -138,7 +132,7 @@ private:
     void work_together(region& tasks, index_t wanted) {
         index_t asleep = 0;
         {
-            std::scoped_lock const lock(guard_);
+            mutex::lock const held(guard_);
             grow(wanted);
             tasks.wanted_ = wanted;
             tasks.next_open_ = open_;
@@ -151,21 +145,21 @@ private:
         else
             for (index_t i = 0; i < std::min(asleep, wanted); ++i) wake_.notify_one();
         tasks.work(0);
-        std::unique_lock lock(guard_);
+        mutex::lock held(guard_);
         close(tasks);
         if (tasks.active_ > 0) {
-            lock.unlock();
-            for (int i = 0; i < glances && tasks.active_ > 0; ++i) std::this_thread::yield();
-            lock.lock();  // who left last has let go of the region when it lets go of the guard
+            held.release();
+            for (int i = 0; i < glances && tasks.active_ > 0; ++i) thread::yield();
+            held.acquire();  // who left last has let go of the region when it lets go of the guard
             ++finishing_;
-            left_.wait(lock, [&] { return tasks.active_ == 0; });
+            left_.wait(held, [&] { return tasks.active_ == 0; });
             --finishing_;
         }
         --regions_;
     }
 
     bool in_use() {
-        std::scoped_lock const lock(guard_);
+        mutex::lock const held(guard_);
         return regions_ > 0;
     }
 
@@ -174,9 +168,7 @@ private:
         for (; started_ < wanted; ++started_) {
             auto* const one = new (std::nothrow) helper{{}, helpers_};
             if (!one) return;
-            try {
-                one->thread = std::thread([this] { help(); });
-            } catch (std::system_error const&) {
+            if (!one->thread.start<thread_pool, help>(*this)) {
                 delete one;
                 return;
             }
@@ -191,8 +183,9 @@ private:
     }
 
     /// A helper's life.
+    static void help(thread_pool& pool) { pool.help(); }
     void help() noexcept {
-        std::unique_lock lock(guard_);
+        mutex::lock held(guard_);
         while (!ending_) {
             auto* tasks = open_;
             while (tasks && tasks->wanted_ == 0) tasks = tasks->next_open_;
@@ -200,26 +193,26 @@ private:
                 --tasks->wanted_;
                 ++tasks->active_;
                 index_t const worker = tasks->joined_++;
-                lock.unlock();
+                held.release();
                 tasks->help(worker);
-                lock.lock();
+                held.acquire();
                 if (--tasks->active_ == 0 && finishing_ > 0) left_.notify_all();
                 continue;
             }
             auto const seen = begun_.load();
-            lock.unlock();
-            for (int i = 0; i < glances && begun_ == seen; ++i) std::this_thread::yield();
-            lock.lock();
+            held.release();
+            for (int i = 0; i < glances && begun_ == seen; ++i) thread::yield();
+            held.acquire();
             ++asleep_;
-            wake_.wait(lock, [&] { return begun_ != seen; });
+            wake_.wait(held, [&] { return begun_ != seen; });
             --asleep_;
         }
     }
 
-    std::mutex guard_;
-    std::condition_variable wake_, left_;  // there is a new region; a region was left by its last helper
-    std::atomic<std::size_t> begun_{0};    // regions
-    region* open_ = nullptr;               // the latest first
+    mutex guard_;
+    condition wake_, left_;              // there is a new region; a region was left by its last helper
+    std::atomic<std::size_t> begun_{0};  // regions
+    region* open_ = nullptr;             // the latest first
     helper* helpers_ = nullptr;
     index_t started_ = 0, asleep_ = 0, finishing_ = 0, regions_ = 0;
     bool ending_ = false;

@@ -79,8 +79,8 @@ public:
                                                scales,
                                                to,
                                                stride};
-                    if constexpr (met::scales) products<T, Arch>::contract_words(all, keys.coming());
-                    else products<T, Arch>::contract(all, keys.coming());
+                    if constexpr (met::scales) products<T, Arch>::contract_words(all, keys.prefetches());
+                    else products<T, Arch>::contract(all, keys.prefetches());
                 }
             ++n;
         });

@@ -41,9 +41,10 @@ public:
             constexpr bool words = Packed::rounds_weights, as_computed = std::is_same_v<value, T>;
             if constexpr (as_computed && !Packed::always_in_place)
                 if (!keys_.in_place()) {  // converted values are packed
-                    if constexpr (words) products<T, Arch>::accumulate_words(all, keys_.coming());
-                    else if constexpr (linear_aggregator<Aggregate>) products<T, Arch>::accumulate(all, keys_.coming());
-                    else accumulate_tile<Arch>(aggregate_, all, keys_.coming());
+                    if constexpr (words) products<T, Arch>::accumulate_words(all, keys_.prefetches());
+                    else if constexpr (linear_aggregator<Aggregate>)
+                        products<T, Arch>::accumulate(all, keys_.prefetches());
+                    else accumulate_tile<Arch>(aggregate_, all, keys_.prefetches());
                     return;
                 }
             if constexpr (words && as_computed) products<T, Arch>::accumulate_few_words(all);

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
-#include <memory>
 #include <vector>
 
 namespace fovea {
@@ -20,11 +18,11 @@ public:
     static constexpr int turn_before_specification = 1;  // behind an executor
 
     FOVEA_TAGGED workspace() {}
-    FOVEA_TAGGED workspace(workspace&&) = default;
-    FOVEA_TAGGED workspace& operator=(workspace&&) = default;
+    FOVEA_TAGGED workspace(workspace&&) noexcept = default;
+    FOVEA_TAGGED workspace& operator=(workspace&&) noexcept = default;
     FOVEA_TAGGED ~workspace() {}
 
-    /// The scratch of one worker. The deque keeps references valid while it grows.
+    /// The scratch of one worker.
     FOVEA_TAGGED arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
     /// All workers get what the one with the most has taken so far: which of them find work differs from call to call.
     FOVEA_TAGGED FOVEA_INLINE void prepare(index_t workers) {
@@ -50,18 +48,18 @@ public:
     }
 
     /// Workspaces of calls that run side by side, one for each worker.
-    FOVEA_TAGGED workspace& part(index_t worker) { return *parts_[static_cast<std::size_t>(worker)]; }
+    FOVEA_TAGGED workspace& part(index_t worker) { return parts_[static_cast<std::size_t>(worker)]; }
     FOVEA_TAGGED void prepare_parts(index_t workers) {
-        while (static_cast<index_t>(parts_.size()) < workers) parts_.push_back(std::make_unique<workspace>());
+        while (static_cast<index_t>(parts_.size()) < workers) parts_.emplace_back();
         std::size_t own = 0, common = 0;
         for (auto const& each : parts_) {
-            own = std::max(own, each->wanted());
-            common = std::max(common, each->shared_.wanted());
+            own = std::max(own, each.wanted());
+            common = std::max(common, each.shared_.wanted());
         }
-        for (auto const& each : parts_) {
-            each->prepare(1);
-            each->worker(0).clear(own);
-            each->shared_.clear(common);
+        for (auto& each : parts_) {
+            each.prepare(1);
+            each.worker(0).clear(own);
+            each.shared_.clear(common);
         }
     }
 
@@ -72,9 +70,9 @@ private:
         return bytes;
     }
 
-    std::deque<arena, set_allocator<arena>> arenas_;
+    std::vector<arena, set_allocator<arena>> arenas_;
     arena shared_;
-    std::vector<std::unique_ptr<workspace>, set_allocator<std::unique_ptr<workspace>>> parts_;
+    std::vector<workspace, set_allocator<workspace>> parts_;
 };
 
 }  // namespace fovea

@@ -3,7 +3,8 @@
 
 #include <fovea/expr/operators.hpp>
 
-#include <sstream>
+#include <array>
+#include <cstdio>
 #include <string>
 
 namespace fovea::FOVEA_SET {
@@ -19,6 +20,17 @@ constexpr int precedence_of() {
 
 template <class E>
 std::string print_above(E const& e, int precedence);
+
+template <class Number>
+std::string print_number(Number x) {
+    if constexpr (std::is_same_v<Number, bool>) return x ? "true" : "false";
+    else if constexpr (std::is_integral_v<Number>) return std::to_string(x);
+    else {
+        std::array<char, 32> text{};  // 6 digits, as streams write
+        std::snprintf(text.data(), text.size(), "%g", static_cast<double>(x));
+        return text.data();
+    }
+}
 }  // namespace detail
 
 /// print: an expression as text, with the parentheses it needs: "sum(q * k) * rsqrt(dim)".
@@ -27,9 +39,7 @@ std::string print(E const& e) {
     if constexpr (is_placeholder<E>) {
         return std::string(E::name.view());
     } else if constexpr (is_literal<E>) {
-        std::ostringstream text;
-        text << std::boolalpha << e.value;
-        return text.str();
+        return detail::print_number(e.value);
     } else if constexpr (is_parameter<E>) {
         return "param";
     } else if constexpr (is_node_of<at_operation, E>) {

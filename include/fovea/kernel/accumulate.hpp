@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/kernel/contract.hpp>
-#include <fovea/kernel/storage.hpp>
-#include <fovea/kernel/upcoming.hpp>
+#include <fovea/kernel/outer_product.hpp>
+#include <fovea/kernel/words.hpp>
 #include <fovea/spec/concepts.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -11,12 +10,12 @@ namespace fovea::FOVEA_SET::kernel {
 /// One step of an aggregator; weighted sums become fused multiply-adds.
 template <class Aggregate, class V>
 FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const& weight, V const& value) {
-    if constexpr (requires { requires Aggregate::linear; }) return fma(weight, value, sum);
+    if constexpr (requires { aggregate(sum, weight, value); }) return aggregate(sum, weight, value);
+    else if constexpr (requires { requires Aggregate::linear; }) return fma(weight, value, sum);
     else return aggregate.step(sum, weight, value);
 }
 
-/// True where what is aggregated is a sum: then what was there before can be added last, and what is rounded off in
-/// many steps does not add up over all of them.
+/// True where what is aggregated is a sum: then what was there before can be added last.
 template <class Aggregate>
 inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std::is_same_v<Aggregate, word_products>
                             || linear_aggregator<Aggregate>;
@@ -25,48 +24,34 @@ inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
 ///
-/// Values may be of another type than T. Meanwhile asks for lines that come later; what is left of them is returned.
-template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value, class Coming = no_lines>
-[[gnu::noinline]] Coming accumulate(Aggregate const& aggregate,
-                                    T const* FOVEA_RESTRICT weights,  // (Rows, keys)
-                                    index_t weight_stride, index_t keys,
-                                    Value const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
-                                    index_t value_stride,
-                                    T* FOVEA_RESTRICT sums,  // (Rows, Vectors * lanes)
-                                    index_t sum_stride,
-                                    T const* FOVEA_RESTRICT rescale,  // (Rows)
-                                    Coming coming = {}) {
-    using vector = pack<T, Arch>;
-    constexpr bool asks = Rows <= Vectors;  // so few queries meet values as fast as memory gives them
-    constexpr auto value_bytes = static_cast<index_t>(sizeof(Value));
-    upcoming const next(Vectors * vector::lanes * value_bytes, value_stride * value_bytes);
-    grid_of<vector, Rows, Vectors> sum;  // (Rows, Vectors), all in registers
-    unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
-            if constexpr (is_sum<Aggregate>) sum[r][v] = vector(T{0});
-            else sum[r][v] = vector(rescale[r]) * vector::load(sums + r * sum_stride + v * vector::lanes);
-        });
-    });
-    for (index_t k = 0; k < keys; ++k, values += value_stride) {
-        line_of<vector, Vectors> value;
-        coming.ask();
-        if constexpr (asks) ask<Vectors * vector::lanes>(next, values);
-        unrolled<Vectors>(
-            [&](auto v) FOVEA_LAMBDA { value[v] = held(storage<Value, T, Arch>::load(values + v * vector::lanes)); });
-        unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-            vector const weight(weights[r * weight_stride + k]);
-            unrolled<Vectors>([&](auto v)
-                                  FOVEA_LAMBDA { sum[r][v] = aggregate_step(aggregate, sum[r][v], weight, value[v]); });
-        });
+/// Values may be of another type than T. Prefetches from `next` meanwhile; where rows are so few that values are met as
+/// fast as memory gives them, the values that follow.
+template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value>
+[[gnu::noinline]] void accumulate(Aggregate const& aggregate,
+                                  T const* FOVEA_RESTRICT weights,  // (Rows, keys)
+                                  index_t weight_stride, index_t keys,
+                                  Value const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
+                                  index_t value_stride,
+                                  T* FOVEA_RESTRICT sums,  // (Rows, Vectors * lanes)
+                                  index_t sum_stride,
+                                  T const* FOVEA_RESTRICT rescale,  // (Rows)
+                                  prefetch_queue& next) {
+    register_tile<Rows, Vectors, T, Arch> tile;
+    if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(sums, sum_stride, rescale);
+    auto const add = [&](auto const& sum, auto const& weight, auto const& value)
+                         FOVEA_LAMBDA { return aggregate_step(aggregate, sum, weight, value); };
+    broadcast_operand<T, index_t, unit_stride> const rows{weights, weight_stride, {}};
+    vector_operand<Value> const all{values, value_stride};
+    if constexpr (Rows <= Vectors) {
+        constexpr auto bytes = static_cast<index_t>(sizeof(Value));
+        constexpr index_t width = Vectors * pack<T, Arch>::lanes;
+        prefetch_distance const distance(width * bytes, value_stride * bytes);
+        tile.add_products(add, rows, all, keys, [&](Value const* row) FOVEA_LAMBDA { distance.prefetch<width>(row); });
+    } else {
+        tile.add_products(add, rows, all, keys, next);
     }
-    unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-        unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
-            T* const to = sums + r * sum_stride + v * vector::lanes;
-            if constexpr (is_sum<Aggregate>) sum[r][v] = fma(vector(rescale[r]), vector::load(to), sum[r][v]);
-            sum[r][v].store(to);
-        });
-    });
-    return coming;
+    if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(sums, sum_stride, rescale);
+    tile.store(sums, sum_stride);
 }
 
 /// The same for values that are read as they are stored and for weights in words, two keys to a word.
@@ -81,15 +66,15 @@ template <int Rows, int Vectors, class Arch>
     using vector = pack<float, Arch>;
     using arithmetic = word_arithmetic<Arch>;
     static_assert(Vectors % 2 == 0);
-    upcoming const next(Vectors * vector::lanes * 2, value_stride * 2);
+    prefetch_distance const distance(Vectors * vector::lanes * 2, value_stride * 2);
     grid_of<vector, Rows, Vectors> sum;  // all in registers
     unrolled<Rows>([&](auto r)
                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(0.0f); }); });
     auto const add = [&](index_t word, auto both) FOVEA_LAMBDA {
         bfloat16 const* const low = values + 2 * word * value_stride;
         bfloat16 const* const high = low + value_stride;
-        ask<Vectors * vector::lanes>(next, low);
-        if constexpr (both) ask<Vectors * vector::lanes>(next, high);
+        distance.prefetch<Vectors * vector::lanes>(low);
+        if constexpr (both) distance.prefetch<Vectors * vector::lanes>(high);
         grid_of<vector, 2, Vectors / 2> row;
         line_of<vector, Vectors> value;  // one row is read before the other, in the order of memory
         unrolled<Vectors / 2>([&](auto v)

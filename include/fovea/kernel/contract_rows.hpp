@@ -2,9 +2,10 @@
 // Products with keys where they lie: for so few queries that rearranging the keys would cost more than it saves.
 #pragma once
 
-#include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/environment.hpp>
-#include <fovea/kernel/upcoming.hpp>
+#include <fovea/kernel/prefetch.hpp>
+#include <fovea/kernel/unrolled.hpp>
+#include <fovea/kernel/words.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -14,7 +15,7 @@ struct strided_keys {
     using products = number_products;
     Element const* first;
     index_t stride;
-    upcoming next;
+    prefetch_distance next;
 
     FOVEA_INLINE Element const* row(index_t i) const { return first + i * stride; }
     FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t, index_t offset, index_t count) const {
@@ -28,7 +29,7 @@ struct strided_words {
     using products = word_products;
     bfloat16 const* first;
     index_t stride;
-    upcoming next;
+    prefetch_distance next;
 
     FOVEA_INLINE bfloat16 const* row(index_t i) const { return first + i * stride; }
     FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
@@ -41,7 +42,7 @@ template <class Arch, class Places>
 struct placed_words {
     using products = word_products;
     Places place;
-    upcoming next;
+    prefetch_distance next;
 
     FOVEA_INLINE bfloat16 const* row(index_t i) const { return place(i); }
     FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
@@ -56,7 +57,7 @@ struct evaluated_keys {
     Body const& body;
     Places place;
     Bases base;
-    upcoming next;
+    prefetch_distance next;
 
     FOVEA_INLINE auto const* row(index_t i) const { return place(i); }
     template <class Element>
@@ -100,7 +101,7 @@ template <int Rows, class T, class Arch, class Keys>
                 auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
                     vector key[2][packs()];
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
-                        if (row == 0) ask<packs() * width>(keys.next, from[i] + f);
+                        if (row == 0) keys.next.template prefetch<packs() * width>(from[i] + f);
                         unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
                             key[i][p] = held(keys.features(from[i], at[i], f + p * width, left - p * width));
                         });

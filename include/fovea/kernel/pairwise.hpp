@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -26,12 +26,12 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
 
 /// Rows that come later, in the order of memory, asked for a few lines at a time.
 template <class Element, index_t Count>
-struct later_rows {
+struct row_prefetch {
     line_of<Element const*, Count> rows;
     index_t bytes;  // of a row
     index_t row = 0, byte = 0;
 
-    FOVEA_INLINE void ask(index_t lines) {
+    FOVEA_INLINE void prefetch(index_t lines) {
         for (; lines > 0 && row < Count; --lines) {
             __builtin_prefetch(reinterpret_cast<char const*>(rows[row]) + byte);
             byte += 64;
@@ -43,14 +43,14 @@ struct later_rows {
 };
 
 /// As many rows as a pack has lanes, side by side: to[c * stride + i] = column c of row i. `load(i, c, left)` are the
-/// columns from c on of row i as a pack, of which `left` are there; `ask` is called in between.
-template <class T, class Arch, class Load, class Ask>
-FOVEA_INLINE void transpose_rows(Load const& load, Ask const& ask, index_t columns, T* to, index_t stride) {
+/// columns from c on of row i as a pack, of which `left` are there; `prefetch` is called in between.
+template <class T, class Arch, class Load, class Prefetch>
+FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, index_t columns, T* to, index_t stride) {
     using vector = pack<T, Arch>;
     auto const some = [&](index_t first, index_t left) FOVEA_LAMBDA {
         vector block[vector::lanes];
         for (index_t i = 0; i < vector::lanes; ++i) block[i] = load(i, first, left);
-        ask();
+        prefetch();
         lanes_of<T, Arch>::transpose(block);
         T* const column = to + first * stride;
         if (left >= vector::lanes)
@@ -93,7 +93,7 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
         auto const source = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
         element const* from[vector::lanes];
         vector factor[scales ? vector::lanes : 1];
-        later_rows<element, vector::lanes> later{{}, features * bytes};
+        row_prefetch<element, vector::lanes> later{{}, features * bytes};
         if (first + vector::lanes >= present) later.row = vector::lanes;
         for (index_t i = 0; i < vector::lanes; ++i) {
             from[i] = row(source(i));
@@ -112,7 +112,7 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
             if constexpr (scales) return value * factor[i];
             else return value;
         };
-        transpose_rows<T, Arch>(load, [&]() FOVEA_LAMBDA { later.ask(lines); }, features, to + first, stride);
+        transpose_rows<T, Arch>(load, [&]() FOVEA_LAMBDA { later.prefetch(lines); }, features, to + first, stride);
     });
 }
 
@@ -124,7 +124,7 @@ FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, 
     constexpr index_t lines = vector::lanes * vector::lanes * 4 / 64;
     for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
         bfloat16 const* from[vector::lanes];
-        later_rows<bfloat16, vector::lanes> later{{}, features * 2};
+        row_prefetch<bfloat16, vector::lanes> later{{}, features * 2};
         if (first + vector::lanes >= present) later.row = vector::lanes;
         for (index_t i = 0; i < vector::lanes; ++i) {
             from[i] = row(std::min(first + i, count - 1));
@@ -134,7 +134,7 @@ FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, 
         auto const load = [&](index_t i, index_t w, index_t)
                               FOVEA_LAMBDA { return load_words<Arch>(from[i] + 2 * w, features - 2 * w); };
         transpose_rows<float, Arch>(
-            load, [&]() FOVEA_LAMBDA { later.ask(lines); }, words_of(features), to + first, stride);
+            load, [&]() FOVEA_LAMBDA { later.prefetch(lines); }, words_of(features), to + first, stride);
     });
 }
 

@@ -3,8 +3,8 @@
 // and written once for all that happens to it.
 #pragma once
 
-#include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/lanes.hpp>
+#include <fovea/kernel/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -87,13 +87,13 @@ template <int Reads, int Vectors, class T, class Arch>
     });
 }
 
-/// ask: the state is gated, and gives what it has for a key: given = state^T key.
+/// read_state: the state is gated, and gives what it has for a key: given = state^T key.
 template <bool Gated, int Vectors, class T, class Arch>
-[[gnu::noinline]] void ask(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
-                           T const* FOVEA_RESTRICT key,   // (features)
-                           T const* FOVEA_RESTRICT gate,  // (features)
-                           index_t features,
-                           T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
+[[gnu::noinline]] void read_state(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
+                                  T const* FOVEA_RESTRICT key,   // (features)
+                                  T const* FOVEA_RESTRICT gate,  // (features)
+                                  index_t features,
+                                  T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     line_of<vector, Vectors> answer;
@@ -120,12 +120,12 @@ void correct(T const* given, T rate, T* value) {
         (vector(rate) * (vector::load(value + c) - vector::load(given + c))).store(value + c);
 }
 
-/// advance_and_ask: one step, and on the same way over the state the gate of the next step and what the state gives
+/// advance_and_read: one step, and on the same way over the state the gate of the next step and what the state gives
 /// for its key: given = state^T next key.
 template <int Reads, bool Gated, int Vectors, class T, class Arch>
-[[gnu::noinline]] void advance_and_ask(T* FOVEA_RESTRICT state,    // (features, Vectors * lanes)
-                                       state_steps<T> const& at,   // two steps
-                                       T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
+[[gnu::noinline]] void advance_and_read(T* FOVEA_RESTRICT state,    // (features, Vectors * lanes)
+                                        state_steps<T> const& at,   // two steps
+                                        T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     line_of<vector, Vectors> value;

@@ -39,22 +39,19 @@ FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
 }
 
 /// So many sums, or maxima, are kept at a time, so that none waits for the one before.
-template <class Arch>
-inline constexpr int chains = (3 + arch::vectors_of<Arch>) / arch::vectors_of<Arch>;
+inline constexpr int chains = 4;
 
 /// The greatest of so many packs, one every `step` elements, lane by lane.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> greatest_of(T const* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
-    constexpr int count = chains<Arch>;
-    vector max[static_cast<std::size_t>(count)];
-    unrolled<count>([&](auto i) FOVEA_LAMBDA { max[i] = vector(excluded<T>); });
+    line_of<vector, chains> max;
+    unrolled<chains>([&](auto i) FOVEA_LAMBDA { max[i] = vector(excluded<T>); });
     index_t p = 0;
-    for (index_t const whole = packs - packs % count; p < whole; p += count)
-        unrolled<count>([&](auto i) FOVEA_LAMBDA { max[i] = greater(vector::load(from + (p + i) * step), max[i]); });
+    for (index_t const whole = packs - packs % chains; p < whole; p += chains)
+        unrolled<chains>([&](auto i) FOVEA_LAMBDA { max[i] = greater(vector::load(from + (p + i) * step), max[i]); });
     for (; p < packs; ++p) max[0] = greater(vector::load(from + p * step), max[0]);
-    if constexpr (count == 4) return greater(greater(max[0], max[1]), greater(max[2], max[3]));
-    else return greater(max[0], max[count - 1]);
+    return greater(greater(max[0], max[1]), greater(max[2], max[3]));
 }
 
 /// Packs whose sum is computed one after the other; the sums of so many are added as a cascade_sum does.
@@ -73,16 +70,14 @@ FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
 template <class Normalize, class T, class Arch, class F>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
-    constexpr int count = chains<Arch>;
-    vector sum[static_cast<std::size_t>(count)];
-    unrolled<count>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
+    line_of<vector, chains> sum;
+    unrolled<chains>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
     index_t p = 0;
-    for (index_t const whole = packs - packs % count; p < whole; p += count)
-        unrolled<count>(
+    for (index_t const whole = packs - packs % chains; p < whole; p += chains)
+        unrolled<chains>(
             [&](auto i) FOVEA_LAMBDA { sum[i] = sum[i] + weigh_pack<Normalize, T, Arch>(f, from + (p + i) * step); });
     for (; p < packs; ++p) sum[0] = sum[0] + weigh_pack<Normalize, T, Arch>(f, from + p * step);
-    if constexpr (count == 4) return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    else return sum[0] + sum[count - 1];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
 /// The same for any number of packs.

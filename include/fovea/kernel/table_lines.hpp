@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
-#include <fovea/kernel/upcoming.hpp>
+#include <fovea/kernel/prefetch.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -39,8 +39,8 @@ struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
 /// The lines of a table that some rows read at a run of keys, where the rows of the table lie at equal distances and
 /// apart: neighbours share what they read, and find it in the nearest cache.
 template <class T, class Arch, class Expression>
-coming_lines table_lines(Expression const& expression, row_facts const* rows, index_t count, index_t first_key,
-                         index_t keys) {
+prefetch_queue table_lines(Expression const& expression, row_facts const* rows, index_t count, index_t first_key,
+                           index_t keys) {
     auto const place = [&](index_t r) {
         table_place found;
         static_cast<void>(evaluate(expression, table_finder<T, Arch>{{rows[r], {first_key}}, found}));
@@ -49,7 +49,7 @@ coming_lines table_lines(Expression const& expression, row_facts const* rows, in
     auto const first = place(0);
     if (count < 2 || first.first == nullptr) return {};
     index_t const stride = place(1).first - first.first, distance = stride < 0 ? -stride : stride;
-    if (distance < upcoming::line || place(count - 1).first != first.first + (count - 1) * stride) return {};
+    if (distance < cache_line || place(count - 1).first != first.first + (count - 1) * stride) return {};
     return {first.first, count, keys * first.bytes, stride};
 }
 

@@ -33,10 +33,13 @@ inline constexpr bool multiplies_stored =
 /// What one step of a sum of products does with numbers, and with words.
 struct number_products {
     static constexpr bool scales = false;
-    static constexpr bool linear = true;  // as an aggregator
     template <class V>
     FOVEA_INLINE static V add(V const& a, V const& b, V const& sum) {
         return fma(a, b, sum);
+    }
+    template <class V>
+    FOVEA_INLINE V operator()(V const& sum, V const& a, V const& b) const {
+        return add(a, b, sum);
     }
 };
 struct word_products {
@@ -45,10 +48,9 @@ struct word_products {
     FOVEA_INLINE static V add(V const& a, V const& b, V const& sum) {
         return word_arithmetic<typename V::architecture>::add_products(a, b, sum);
     }
-    /// As an aggregator.
     template <class V>
-    FOVEA_INLINE static V step(V const& sum, V const& weights, V const& values) {
-        return add(weights, values, sum);
+    FOVEA_INLINE V operator()(V const& sum, V const& a, V const& b) const {
+        return add(a, b, sum);
     }
 };
 

@@ -52,34 +52,6 @@ struct emulated {
     static constexpr int registers = Registers;
 };
 
-/// Some vectors of an architecture as one: the steps of what is computed with them take turns, so that fewer wait for
-/// the one before.
-template <class Arch, int Count>
-struct several {
-    static constexpr std::string_view name = Arch::name;
-    static constexpr int vector_bytes = Count * Arch::vector_bytes;
-    static constexpr int registers = Arch::registers / Count;
-};
-
-/// How many vectors are one.
-template <class Arch>
-inline constexpr int vectors_of = 1;
-template <class Arch, int Count>
-inline constexpr int vectors_of<several<Arch, Count>> = Count;
-
-namespace detail {
-template <class Arch, int Count>
-struct together {
-    using type = several<Arch, Count>;
-};
-template <class Arch>
-struct together<Arch, 1> {
-    using type = Arch;
-};
-}  // namespace detail
-template <class Arch, int Count>
-using together = typename detail::together<Arch, Count>::type;
-
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #if defined(__AVX512BF16__)
 using best = avx512_bf16;

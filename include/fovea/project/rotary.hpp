@@ -99,16 +99,16 @@ struct rotary_t {
     /// `rows` is (batch, head, position, feature).
     [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* argument) const {
         auto const n = size(rows[3]);
-        auto const subject = [&] { return "rotary on " + std::string(argument) + ": "; };
         if (n % 2 != 0 || n <= 0 || n > rows[3])
-            throw shape_error(subject() + std::to_string(n) + " features cannot be turned in pairs, a head has "
-                              + std::to_string(rows[3]));
+            throw shape_error("rotary on ", argument, ": ", n, " features cannot be turned in pairs, a head has ",
+                              rows[3]);
         if (given && given->extent(0) != n / 2)
-            throw shape_error(subject() + "there are " + std::to_string(given->extent(0)) + " frequencies for "
-                              + std::to_string(n / 2) + " pairs");
+            throw shape_error("rotary on ", argument, ": there are ", given->extent(0), " frequencies for ", n / 2,
+                              " pairs");
         place.check(rows, "rotary", argument);
     }
     std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }
+
 private:
     template <class I>
     constexpr rotary_t<Frequency, I> at(row_positions<I> const& p) const {

@@ -39,9 +39,8 @@ auto read(view<T const, Rank> const& table, Index... at) {
     for (int axis = 0; axis < Rank; ++axis) {
         auto const i = indices[static_cast<std::size_t>(axis)];
         if (i < 0 || i >= table.extent(axis))
-            throw shape_error("a table of extents " + to_text(table.extents) + " is read at " + to_text(indices)
-                              + ": index " + std::to_string(axis) + " is " + std::to_string(i)
-                              + ", it must be from 0 to " + std::to_string(table.extent(axis) - 1));
+            throw shape_error("a table of extents ", table.extents, " is read at ", indices, ": index ", axis, " is ",
+                              i, ", it must be from 0 to ", table.extent(axis) - 1);
     }
     return number<Real>(table(at...));
 }

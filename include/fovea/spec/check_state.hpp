@@ -21,9 +21,8 @@ FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, Bound co
     auto const needed = state_extents(a, shapes);
     char const* const name = gives_past_state<Bound> ? "past_state" : "present_state";
     if (bound.target.extents != needed)
-        throw shape_error(std::string(name) + " is " + to_text(bound.target.extents)
-                          + ", (batch, head, feature of key, feature of value)"
-                          + (divides_by_sum<A> ? " and the sum of the keys" : "") + " is " + to_text(needed));
+        throw shape_error(name, " is ", bound.target.extents, ", (batch, head, feature of key, feature of value)",
+                          (divides_by_sum<A> ? " and the sum of the keys" : ""), " is ", needed);
 }
 
 /// Errors: shape_error when a gate or a rate does not fit, or queries and keys do not go side by side.
@@ -32,9 +31,8 @@ FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes) {
     if constexpr (is_recurrent<A>) {
         auto const aggregate = core_of(a.aggregate);
         if (is_causal_attention<A> && shapes.queries() != shapes.keys())
-            throw shape_error("a running state goes along queries and keys together: query has "
-                              + std::to_string(shapes.queries()) + " positions, key has "
-                              + std::to_string(shapes.keys()));
+            throw shape_error("a running state goes along queries and keys together: query has ", shapes.queries(),
+                              " positions, key has ", shapes.keys());
         if constexpr (decltype(aggregate)::gated) aggregate.gate.decay.check(shapes.key, true, "gated");
         if constexpr (decltype(aggregate)::corrected) aggregate.correction.rate.check(shapes.key, false, "delta");
     }

@@ -46,12 +46,11 @@ template <row_map M>
 void check_row_map(M const& map, index_t features, char const* argument) {
     if constexpr (linear_map<M>) {
         if (features != inputs_of(map))
-            throw shape_error(std::string(argument) + " has " + std::to_string(features)
-                              + " features, the matrix it is multiplied by takes " + std::to_string(inputs_of(map)));
+            throw shape_error(argument, " has ", features, " features, the matrix it is multiplied by takes ",
+                              inputs_of(map));
         if (has_bias(map) && map.bias->extent(0) != outputs_of(map))
-            throw shape_error(std::string("the bias added to ") + argument + " has "
-                              + std::to_string(map.bias->extent(0)) + " elements, the matrix gives "
-                              + std::to_string(outputs_of(map)) + " features");
+            throw shape_error("the bias added to ", argument, " has ", map.bias->extent(0),
+                              " elements, the matrix gives ", outputs_of(map), " features");
     }
 }
 

@@ -34,8 +34,8 @@ extents_t<4> finished_extents(Finish const& f, extents_t<4> const& before, exten
     } else if constexpr (residual_finish<Finish>) {
         auto const after = source == before ? before : side_by_side(before);
         if (after != source)
-            throw shape_error("residual adds the source of the queries, which is " + to_text(source)
-                              + ", to the result, which is " + to_text(after));
+            throw shape_error("residual adds the source of the queries, which is ", source,
+                              ", to the result, which is ", after);
         return after;
     } else {
         return side_by_side(before);
@@ -71,8 +71,7 @@ FOVEA_INLINE view<T, 3> rows_of_call(char const* subject, view<T, Rank> const& t
             rows = {target.data, {target.extent(0), 1, target.extent(1)}, {target.stride(0), 0, 1}};
     extents_t<3> const needed{operands.batches(), operands.heads(), operands.queries()};
     if (rows.extents != needed)
-        throw shape_error(std::string(subject) + " " + to_text(target.extents)
-                          + ", (batch, head, query) of the call is " + to_text(needed));
+        throw shape_error(subject, " ", target.extents, ", (batch, head, query) of the call is ", needed);
     return rows;
 }
 
@@ -91,8 +90,7 @@ FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& 
         if (operands.heads() == 1) pairs = as_heads(target);
     extents_t<4> const needed{operands.batches(), operands.heads(), operands.queries(), operands.keys()};
     if (pairs.extents != needed)
-        throw shape_error(std::string(subject) + " " + to_text(target.extents)
-                          + ", (batch, head, query, key) of the call is " + to_text(needed));
+        throw shape_error(subject, " ", target.extents, ", (batch, head, query, key) of the call is ", needed);
     return pairs;
 }
 

@@ -41,13 +41,12 @@ struct row_positions {
     /// Errors: shape_error when a table does not fit rows of (batch, head, position, feature); `word` and `argument`
     /// name what has it.
     [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* word, char const* argument) const {
-        auto const subject = [&] { return std::string(word) + " on " + argument + ": "; };
         if (first_of && first_of->extent(0) != rows[0])
-            throw shape_error(subject() + "there are " + std::to_string(first_of->extent(0))
-                              + " first positions for a batch of " + std::to_string(rows[0]));
+            throw shape_error(word, " on ", argument, ": there are ", first_of->extent(0),
+                              " first positions for a batch of ", rows[0]);
         if (table && (table->extent(1) != rows[2] || (table->extent(0) != 1 && table->extent(0) != rows[0])))
-            throw shape_error(subject() + "positions are " + to_text(table->extents) + ", (batch, position) is "
-                              + to_text(extents_t<2>{rows[0], rows[2]}));
+            throw shape_error(word, " on ", argument, ": positions are ", table->extents, ", (batch, position) is ",
+                              extents_t<2>{rows[0], rows[2]});
     }
 };
 

@@ -40,20 +40,17 @@ using element_of_rows = std::remove_cvref_t<decltype(*std::declval<R const&>().p
 template <class T>
 constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, char const* argument) {
     if (v.extent(1) != 1)
-        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(1))
-                          + " heads; an attention that makes its own heads takes (batch, position, feature)");
+        throw shape_error(argument, " has ", v.extent(1),
+                          " heads; an attention that makes its own heads takes (batch, position, feature)");
     if (v.extent(3) % heads != 0)
-        throw shape_error(std::string(argument) + " has " + std::to_string(v.extent(3))
-                          + " features, not a multiple of its " + std::to_string(heads) + " heads");
+        throw shape_error(argument, " has ", v.extent(3), " features, not a multiple of its ", heads, " heads");
     auto const size = v.extent(3) / heads;
     return {v.data, {v.extent(0), heads, v.extent(2), size}, {v.stride(0), size, v.stride(2), 1}};
 }
 
 namespace detail {
 inline void require_equal(index_t has, index_t needs, char const* argument, char const* what, char const* other) {
-    if (has != needs)
-        throw shape_error(std::string(argument) + " has " + std::to_string(has) + " " + what + ", " + other + " has "
-                          + std::to_string(needs));
+    if (has != needs) throw shape_error(argument, " has ", has, " ", what, ", ", other, " has ", needs);
 }
 
 /// True where some sum compares query and key feature by feature.
@@ -76,13 +73,12 @@ void check_operands(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> c
     require_equal(v[1], k[1], "value", "heads", "key");
     require_equal(v[2], k[2], "value", "positions", "key");
     if (k[1] == 0 || q[1] % k[1] != 0)
-        throw shape_error("query has " + std::to_string(q[1]) + " heads, not a multiple of the " + std::to_string(k[1])
-                          + " heads of key and value");
+        throw shape_error("query has ", q[1], " heads, not a multiple of the ", k[1], " heads of key and value");
     using expression = decltype(std::declval<Score const&>().expression());
     if constexpr (detail::compares_features<expression>)
         if (q[3] != k[3])
-            throw shape_error("the score compares query and key feature by feature: query has " + std::to_string(q[3])
-                              + " features, key has " + std::to_string(k[3]));
+            throw shape_error("the score compares query and key feature by feature: query has ", q[3],
+                              " features, key has ", k[3]);
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -38,8 +38,7 @@ struct step_table {
         step_table result = *this;
         if (!table || table->extent(2) == 1) return result;
         if (table->extent(2) != all)
-            throw shape_error(std::string(name) + " is " + to_text(table->extents) + ", the sequences have "
-                              + std::to_string(all) + " keys together");
+            throw shape_error(name, " is ", table->extents, ", the sequences have ", all, " keys together");
         result.table->data = table->place(index_t{0}, index_t{0}, first, index_t{0});
         result.table->extents[2] = count;
         return result;
@@ -58,9 +57,8 @@ struct step_table {
             auto const has = table->extents[axis];
             bool const fits = has == 1 || (has == key[axis] && (axis < 3 || by_feature));
             if (!fits)
-                throw shape_error(std::string(name) + " is " + to_text(table->extents)
-                                  + ", (batch, head, position, feature) of the keys is " + to_text(key)
-                                  + (by_feature ? "" : ", and it has one number for each step"));
+                throw shape_error(name, " is ", table->extents, ", (batch, head, position, feature) of the keys is ",
+                                  key, (by_feature ? "" : ", and it has one number for each step"));
         }
     }
 

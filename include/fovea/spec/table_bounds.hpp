@@ -158,11 +158,9 @@ void check_index(view<T const, Rank> const& table, int axis, Index const& index,
         read_search<Index, Readers> search{index, table.extent(axis), readers};
         if (!pairs.any_outside(search)) return;
         auto const& b = search.found;
-        throw shape_error("a table of extents " + to_text(table.extents) + " is read at "
-                          + std::to_string(search.read_at) + " along axis " + std::to_string(axis) + ", which has "
-                          + std::to_string(table.extent(axis)) + " elements: batch " + std::to_string(b.batch.lo)
-                          + ", head " + std::to_string(b.head.lo) + ", q_idx " + std::to_string(b.q_idx.lo)
-                          + ", kv_idx " + std::to_string(b.kv_idx.lo));
+        throw shape_error("a table of extents ", table.extents, " is read at ", search.read_at, " along axis ", axis,
+                          ", which has ", table.extent(axis), " elements: batch ", b.batch.lo, ", head ", b.head.lo,
+                          ", q_idx ", b.q_idx.lo, ", kv_idx ", b.kv_idx.lo);
     }
 }
 
@@ -172,7 +170,8 @@ void require_signed(view<T const, Rank> const& table) {
     if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t)) {
         auto const greatest = range_of(table, whole_of(table), std::numeric_limits<index_t>::max());
         if (greatest.lo < 0)
-            throw shape_error("a table of extents " + to_text(table.extents) + " holds an unsigned integer of 2^63 or "
+            throw shape_error("a table of extents ", table.extents,
+                              " holds an unsigned integer of 2^63 or "
                               "more: integers in expressions are at most 2^63 - 1");
     }
 }

@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::driver {
 /// The lines of up to `count` rows from one of `all` on are brought nearer, to be read or to be written. Rows of
 /// `group` heads take turns.
 template <bool Written, class Rows>
-FOVEA_INLINE void ask_for(Rows const& rows, index_t group, row_place const& at, index_t all, index_t count) {
+FOVEA_INLINE void prefetch_rows(Rows const& rows, index_t group, row_place const& at, index_t all, index_t count) {
     index_t const last = std::min(at.query + count, all), features = rows.extent(3);
     constexpr auto line = 64 / static_cast<index_t>(sizeof(*rows.data));
     index_t position = at.query / group, head = at.query % group;
@@ -28,11 +28,11 @@ FOVEA_INLINE void ask_for(Rows const& rows, index_t group, row_place const& at, 
 /// While some rows are worked on, the results that they will write come nearer, and the queries of as many rows that
 /// follow.
 template <class Operands>
-FOVEA_INLINE void ask_beside(Operands const& operands, index_t group, row_place const& now, row_place const& next,
-                             index_t count) {
+FOVEA_INLINE void prefetch_beside(Operands const& operands, index_t group, row_place const& now, row_place const& next,
+                                  index_t count) {
     index_t const all = operands.queries() * group;
-    ask_for<true>(operands.result, group, now, all, count);
-    if (next.batch < operands.batches()) ask_for<false>(operands.query, group, next, all, count);
+    prefetch_rows<true>(operands.result, group, now, all, count);
+    if (next.batch < operands.batches()) prefetch_rows<false>(operands.query, group, next, all, count);
 }
 
 /// The row that is likely to follow when all before it in its head are done: (batch, head, row).

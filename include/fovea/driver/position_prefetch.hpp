@@ -19,9 +19,9 @@ index_t head_stride(Rows const& rows) {
 
 /// The memory of one position of some rows, for all heads: asked for some time before it is used.
 template <class Rows>
-class coming_rows {
+class position_prefetch {
 public:
-    coming_rows(Rows const& rows, index_t batch, index_t features) : rows_(rows), batch_(batch) {
+    position_prefetch(Rows const& rows, index_t batch, index_t features) : rows_(rows), batch_(batch) {
         if constexpr (is_strided) {
             index_t const joined = head_stride(rows) == features ? rows.extent(1) : 1;
             index_t const bytes = joined * features * size;

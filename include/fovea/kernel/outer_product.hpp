@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The microkernel of all dense products: a sum of outer products, a column of broadcast elements by a row of vectors,
+// in registers. What it is applied to is said in kernel/contract.hpp, kernel/accumulate.hpp, kernel/lane_products.hpp.
+#pragma once
+
+#include <fovea/kernel/score_packs.hpp>
+#include <fovea/kernel/storage.hpp>
+#include <fovea/kernel/prefetch.hpp>
+
+#include <utility>
+
+namespace fovea::FOVEA_SET::kernel {
+
+/// A stride that is known before any shape is.
+template <index_t Stride>
+using constant_stride = std::integral_constant<index_t, Stride>;
+using unit_stride = constant_stride<1>;
+
+/// Elements that are broadcast: that of row r at step i is first[r * row_stride + i * step_stride].
+template <class T, class RowStride, class StepStride>
+struct broadcast_operand {
+    T const* first;
+    RowStride row_stride;
+    StepStride step_stride;
+
+    FOVEA_INLINE T operator()(index_t r, index_t i) const { return first[r * row_stride + i * step_stride]; }
+    FOVEA_INLINE broadcast_operand from_row(index_t r) const {
+        return {first + r * row_stride, row_stride, step_stride};
+    }
+};
+
+/// A row of vectors for each step.
+template <class Element>
+struct vector_operand {
+    Element const* first;  // (steps, NV * lanes)
+    index_t step_stride;
+};
+
+/// Sums: MR rows of NV vectors, all in registers.
+///
+/// Loops over them are expansions of one pack each: compilers keep nothing else in registers, and a function for each
+/// vector would take them most of their time.
+template <int MR, int NV, class T, class Arch>
+class register_tile {
+public:
+    using vector = pack<T, Arch>;
+
+    FOVEA_INLINE register_tile() {
+        [&]<int... I>(indices<I...>) FOVEA_LAMBDA { ((sum_[I] = vector(T{0})), ...); }(all{});
+    }
+
+    /// sum[r][v] = add(sum[r][v], a[r], b[v]) at each step; prefetch(b) before it.
+    template <class Add, class Broadcast, class Element, class Prefetch>
+    FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, vector_operand<Element> b, index_t steps,
+                                   Prefetch const& prefetch) {
+        for (index_t i = 0; i < steps; ++i, b.first += b.step_stride) {
+            prefetch(b.first);
+            line_of<vector, NV> row;
+            [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
+                ((row[V] = held(storage<Element, T, Arch>::load(b.first + V * lanes))), ...);
+            }(std::make_integer_sequence<int, NV>{});
+            [&]<int... I>(indices<I...>)
+                FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});
+        }
+    }
+    /// The same, with one line of `next` before each step; without a branch for it where there is none.
+    template <class Add, class Broadcast, class Element>
+    FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, vector_operand<Element> const& b, index_t steps,
+                                   prefetch_queue& next) {
+        if (next.empty()) return add_products(add, a, b, steps, [](Element const*) FOVEA_LAMBDA {});
+        prefetch_queue lines = next;  // in registers
+        add_products(add, a, b, steps, [&](Element const*) FOVEA_LAMBDA { lines.prefetch_one(); });
+        next = lines;
+    }
+
+    /// sum[r][v] = sum[r][v] * scale[r]
+    FOVEA_INLINE void scale_rows(T const* scale) {
+        [&]<int... I>(indices<I...>) FOVEA_LAMBDA { ((sum_[I] = sum_[I] * vector(scale[I / NV])), ...); }(all{});
+    }
+
+    /// sum[r][v] = from[r][v] * scale[r]
+    FOVEA_INLINE void load_scaled_by_row(T const* from, index_t stride, T const* scale) {
+        [&]<int... I>(indices<I...>)
+            FOVEA_LAMBDA { ((sum_[I] = vector(scale[I / NV]) * vector::load(place<I>(from, stride))), ...); }(all{});
+    }
+
+    /// sum[r][v] += from[r][v] * scale[r]: added last, what was there before does not gather the rounding of each step.
+    FOVEA_INLINE void add_scaled_by_row(T const* from, index_t stride, T const* scale) {
+        [&]<int... I>(indices<I...>) FOVEA_LAMBDA {
+            ((sum_[I] = fma(vector(scale[I / NV]), vector::load(place<I>(from, stride)), sum_[I])), ...);
+        }(all{});
+    }
+
+    /// sum[r][v] += from[r][v] * scale[v]
+    FOVEA_INLINE void add_scaled_by_lane(T const* from, index_t stride, T const* scale) {
+        [&]<int... I>(indices<I...>) FOVEA_LAMBDA {
+            ((sum_[I] = fma(vector::load(place<I>(from, stride)), vector::load(scale + I % NV * lanes), sum_[I])), ...);
+        }(all{});
+    }
+
+    FOVEA_INLINE void store(T* to, index_t stride) const {
+        [&]<int... I>(indices<I...>) FOVEA_LAMBDA { (sum_[I].store(place<I>(to, stride)), ...); }(all{});
+    }
+
+    /// to[v] = max(to[v], sum[r][v]) over all rows; a NaN is left out.
+    FOVEA_INLINE void store_max(T* to) const {
+        line_of<vector, NV> most;
+        [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
+            ((most[V] = vector::load(to + V * lanes)), ...);
+            [&]<int... I>(indices<I...>)
+                FOVEA_LAMBDA { ((most[I % NV] = greater(sum_[I], most[I % NV])), ...); }(all{});
+            (most[V].store(to + V * lanes), ...);
+        }(std::make_integer_sequence<int, NV>{});
+    }
+
+private:
+    template <int... I>
+    using indices = std::integer_sequence<int, I...>;
+    using all = std::make_integer_sequence<int, MR * NV>;
+    static constexpr index_t lanes = vector::lanes;
+
+    template <int I, class Element>
+    FOVEA_INLINE static Element* place(Element* tile, index_t stride) {
+        return tile + I / NV * stride + I % NV * lanes;
+    }
+
+    line_of<vector, MR * NV> sum_;  // (MR, NV)
+};
+
+}  // namespace fovea::FOVEA_SET::kernel

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Software prefetch: at a fixed distance ahead of what is read, or line by line between other work.
+#pragma once
+
+#include <fovea/core/config.hpp>
+#include <fovea/core/index.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::kernel {
+
+inline constexpr index_t cache_line = 64;  // bytes
+
+/// How far ahead of an element to prefetch, for rows that are read one after the other, each from front to back: far
+/// enough for memory to answer in time. That may be behind the last row, which does no harm.
+class prefetch_distance {
+public:
+    /// Rows of so many bytes, one every `stride` bytes.
+    prefetch_distance(index_t row_bytes, index_t stride)
+        : bytes_((reach + row_bytes) / std::max(row_bytes, cache_line) * stride) {}
+
+    /// The lines that are so far ahead of `Count` elements.
+    template <index_t Count, class Element>
+    FOVEA_INLINE void prefetch(Element const* from) const {
+        constexpr index_t all = Count * static_cast<index_t>(sizeof(Element));
+        for (index_t byte = 0; byte < all; byte += cache_line)
+            __builtin_prefetch(reinterpret_cast<char const*>(from) + byte + bytes_);
+    }
+
+private:
+    static constexpr index_t reach = 12288;  // bytes
+
+    index_t bytes_;
+};
+
+/// The cache lines of rows that are read some time later, prefetched one at a time between other work.
+class prefetch_queue {
+public:
+    prefetch_queue() = default;
+    /// Rows of so many bytes, one every `stride` bytes.
+    prefetch_queue(void const* first, index_t rows, index_t row_bytes, index_t stride)
+        : at_(static_cast<char const*>(first)),
+          per_row_((row_bytes + cache_line - 1) / cache_line),
+          in_row_(per_row_),
+          left_(rows * per_row_),
+          gap_(stride - per_row_ * cache_line) {}
+
+    FOVEA_INLINE void prefetch_one() {
+        if (left_ == 0) return;
+        --left_;
+        __builtin_prefetch(at_, 0, 3);
+        at_ += cache_line;
+        if (--in_row_ > 0) return;
+        in_row_ = per_row_;
+        at_ += gap_;
+    }
+    bool empty() const { return left_ == 0; }
+
+private:
+    char const* at_ = nullptr;
+    index_t per_row_ = 0, in_row_ = 0, left_ = 0, gap_ = 0;  // lines; bytes
+};
+
+}  // namespace fovea::FOVEA_SET::kernel
