@@ -68,7 +68,7 @@ inline memory_reach reach_of(memory_region const& r) {
 }
 
 /// Errors: shape_error for extents below zero, for elements without an address, and for sizes that no memory has.
-inline void require_sound(memory_region const& r) {
+[[gnu::noinline]] inline void require_sound(memory_region const& r) {
     constexpr wide_index address_space = wide_index{1} << 57;  // bytes; no processor has more virtual memory
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
@@ -96,7 +96,7 @@ inline void require_sound(memory_region const& r) {
 /// `budget` tries counts as met.
 class stride_sum {
 public:
-    void add(wide_index step, wide_index most) {
+    [[gnu::cold]] void add(wide_index step, wide_index most) {
         if (step == 0 || most == 0) return;
         auto const at = std::find(steps_.begin(), steps_.begin() + count_, step);
         auto const i = static_cast<std::size_t>(at - steps_.begin());
@@ -104,7 +104,7 @@ public:
         most_[i] += most;
     }
 
-    bool reaches(wide_index target) {
+    [[gnu::cold]] bool reaches(wide_index target) {
         sort_and_join();
         wide_index sum = 0;
         for (std::size_t i = 0; i < count_; ++i) {
@@ -127,7 +127,7 @@ private:
     }
 
     /// Ascending; a step that continues where the smaller one ends becomes part of it.
-    void sort_and_join() {
+    [[gnu::cold]] void sort_and_join() {
         for (std::size_t i = 1; i < count_; ++i)
             for (std::size_t j = i; j > 0 && steps_[j] < steps_[j - 1]; --j) {
                 std::swap(steps_[j], steps_[j - 1]);
@@ -146,7 +146,7 @@ private:
         count_ = std::min(count_, kept + 1);
     }
 
-    bool search(std::size_t terms, wide_index target) {
+    [[gnu::cold]] bool search(std::size_t terms, wide_index target) {
         if (target == 0) return true;
         if (target < 0 || terms == 0 || target > sums_[terms - 1] || target % divisors_[terms - 1] != 0) return false;
         if (--budget < 0) return true;
@@ -165,7 +165,7 @@ private:
 inline wide_index magnitude(wide_index x) { return x < 0 ? -x : x; }
 
 /// Whether some byte belongs to both regions. Both are sound.
-inline bool shares_elements(memory_region const& a, memory_region const& b) {
+[[gnu::noinline]] inline bool shares_elements(memory_region const& a, memory_region const& b) {
     if (a.empty() || b.empty()) return false;
     auto const reach_a = reach_of(a), reach_b = reach_of(b);
     // From the first byte of a up, and from the last byte of b down, one address is met.
@@ -181,7 +181,7 @@ inline bool shares_elements(memory_region const& a, memory_region const& b) {
 }
 
 /// Whether two elements of a region lie in one place. It is sound.
-inline bool repeats_elements(memory_region const& r) {
+[[gnu::noinline]] inline bool repeats_elements(memory_region const& r) {
     if (r.empty()) return false;
     struct steps {
         wide_index stride = 0, most = 0;  // the greatest index
@@ -211,7 +211,7 @@ inline bool repeats_elements(memory_region const& r) {
 }
 
 /// Errors: shape_error where an element of what is written has two indices.
-inline void require_distinct_elements(memory_region const& written) {
+[[gnu::noinline]] inline void require_distinct_elements(memory_region const& written) {
     if (written.empty()) return;
     for (std::size_t axis = 0; axis < written.rank; ++axis)
         if (written.extents[axis] > 1 && written.strides[axis] == 0)
@@ -223,7 +223,7 @@ inline void require_distinct_elements(memory_region const& written) {
 }
 
 /// Errors: shape_error where what is written shares a byte with something else that the call uses.
-inline void require_apart(memory_region const& written, memory_region const& other) {
+[[gnu::noinline]] inline void require_apart(memory_region const& written, memory_region const& other) {
     if (written.twin != 0 && written.twin == other.twin && written.same_as(other)) return;
     if (shares_elements(written, other))
         throw shape_error(written.name, written.owner, " overlaps ", other.name, other.owner,
