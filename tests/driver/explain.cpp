@@ -51,3 +51,49 @@ TEST_CASE("listed keys are a traversal of their own", "[driver]") {
     CHECK(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x, x, x).find("driver/enumerated.hpp")
           != std::string::npos);
 }
+
+TEST_CASE("explain names the files that run the products and the rest of the score", "[driver]") {
+    auto const capped = scaled_dot | softcap(30) | softmax | weighted_sum;
+    CHECK(says("kernel/lane_products.hpp", capped, 2, 2, lanes));
+    CHECK(says("kernel/transform_lanes.hpp", capped, 2, 2, lanes));
+    CHECK(says("kernel/contract_rows.hpp", capped, 2, 2, 1));  // keys are met where they lie
+    CHECK(says("kernel/transform.hpp", capped, 2, 2, 1));
+    auto const sparse = scaled_dot | sparsemax | weighted_sum;
+    CHECK(says("kernel/contract.hpp", sparse, 2, 2, 3 * lanes));  // keys are packed
+    CHECK(says("kernel/contract_rows.hpp", sparse, 2, 2, 2));
+}
+
+TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[driver]") {
+    constexpr index_t n = 2048;
+    tensor<float, 4> const x({2, 1, n, 4});
+    auto const first_alone = scaled_dot | where(batch == 0 || kv_idx < 0) | softmax | weighted_sum;
+    auto const text = explain(first_alone, x, x, x);
+    CAPTURE(text);
+    using tile = plan::lane_tile<float, arch::best>;
+    index_t const blocks = ((n + tile::block_rows - 1) / tile::block_rows) * (n / tile::block_keys);
+    CHECK(text.find(std::to_string(blocks) + " full, 0 mixed, " + std::to_string(blocks) + " skipped over all heads")
+          != std::string::npos);
+}
+
+TEST_CASE("a plan is a value", "[driver]") {
+    auto const plan_of = [](auto const& a, index_t queries, index_t keys) {
+        driver::recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
+                           reweighting_of(a.normalize), core_of(a.aggregate)};
+        using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
+        return plan::make_dense_plan<float, arch::best, std::remove_const_t<decltype(parts)>, all>(queries, 1, keys);
+    };
+    CHECK(plan_of(plain, lanes, 100).by == plan::traversal::query_lanes);
+    CHECK(plan_of(plain, 1, 100).by == plan::traversal::key_lanes);
+    CHECK(plan_of(plain, 0, 100000).parts.count() == 1);
+    auto const few = plan_of(plain, 1, 100000);
+    CHECK(few.by == plan::traversal::split_keys);
+    index_t covered = 0;
+    for (index_t part = 0; part < few.parts.count(); ++part) {
+        CHECK(few.parts.first(part) == covered);
+        covered = few.parts.last(part);
+    }
+    CHECK(covered == (100000 + few.blocks.block_keys - 1) / few.blocks.block_keys);
+    CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).by == plan::traversal::whole_rows);
+    CHECK_FALSE(plan_of(plain, lanes, 100).packs_keys);
+    CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).packs_keys);
+}

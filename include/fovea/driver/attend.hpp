@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/driver/dense.hpp>
+#include <fovea/driver/dense_lanes.hpp>
 #include <fovea/driver/enumerated.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/project.hpp>
@@ -32,7 +33,7 @@ constexpr bool finishes_in_place() {
     else return true;
 }
 
-/// The loop that a specification calls for.
+/// The loop that the plan of a call names.
 template <class T, class Arch, class A, class Operands, class Executor>
 void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
     if constexpr (is_recurrent<A>) {
@@ -44,7 +45,14 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
         if constexpr (enumerating_mask<decltype(a.mask)>)
             enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list())
                 .run(executor, scratch);
-        else dense_loop<T, Arch, recipe_type, Operands>(parts, operands).run(executor, scratch);
+        else {
+            auto const how = plan::make_dense_plan<T, Arch, recipe_type, Operands>(operands.queries(), operands.group(),
+                                                                                   operands.keys());
+            if constexpr (plan::dense_call<T, Arch, recipe_type, Operands>::may_take_query_lanes)
+                if (how.by == plan::traversal::query_lanes)
+                    return dense_lanes<T, Arch, recipe_type, Operands>(parts, operands, how).run(executor, scratch);
+            dense_loop<T, Arch, recipe_type, Operands>(parts, operands, how).run(executor, scratch);
+        }
     }
 }
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/dense_lanes.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/key_parts.hpp>
 #include <fovea/driver/prefetch.hpp>
 #include <fovea/driver/row_tile.hpp>
-#include <fovea/driver/takes_lanes.hpp>
 #include <fovea/driver/value_sums.hpp>
 #include <fovea/driver/visible_runs.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/reweigh.hpp>
-#include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/traversal.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -25,43 +23,35 @@ class dense_loop {
     using parts = decltype(Recipe::score.parts);
     using tile = plan::tile<T, Arch>;
     using aggregator_type = std::remove_const_t<decltype(Recipe::aggregate)>;
-    static constexpr bool adds = linear_aggregator<aggregator_type>;
+    using call = plan::dense_call<T, Arch, Recipe, Operands>;
+    static constexpr bool adds = call::adds, selects = call::selects, strips = call::whole_rows;
     /// Weights are rounded to bfloat16 where values and results are stored so, and products of it are fast.
     static constexpr bool rounds_weights =
         adds
         && kernel::multiplies_stored<T, Arch, element_of_rows<decltype(Operands::value)>,
                                      std::remove_cvref_t<decltype(*Operands::result.data)>>;
-    static constexpr bool takes_lanes = takes_query_lanes<T, Recipe, Operands>();
-    static constexpr packing how{rounds_weights, takes_lanes};
-    using packed = packed_keys<T, Arch, parts, Operands, how>;
-    using rows_type = row_tile<T, Arch, parts, Operands, how>;
+    static constexpr packing layout{rounds_weights, call::may_take_query_lanes};
+    using packed = packed_keys<T, Arch, parts, Operands, layout>;
+    using rows_type = row_tile<T, Arch, parts, Operands, layout>;
     using pack_run = driver::pack_run<tile>;
     using visible = visible_runs<std::remove_const_t<decltype(Recipe::predicate)>, rows_type, Operands>;
-    using normalizing = plan::normalizing<std::remove_const_t<decltype(Recipe::normalize)>, T>;
+    using normalizing = typename call::normalizing;
     using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
     using state = typename normalizing::state;
     static constexpr index_t planes = std::max<index_t>(packed::products + packed::pairs, 1);
     static constexpr index_t tiles_per_block = tile::block_rows / tile::rows;
-    static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
-    static constexpr bool strips = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
-                                || (normalizing::selects && !selects);
-    static constexpr bool splits_keys = !strips && adds && !selects;
 
 public:
-    dense_loop(Recipe const& recipe, Operands const& operands)
-        : recipe_(recipe), operands_(operands), visible_(recipe.predicate, operands) {}
+    dense_loop(Recipe const& recipe, Operands const& operands, plan::call_plan const& how)
+        : recipe_(recipe), operands_(operands), how_(how), visible_(recipe.predicate, operands) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
-        if constexpr (takes_lanes)
-            if (plan::lane_tile<T, Arch>::suits(operands_.rows()))
-                return dense_lanes<T, Arch, Recipe, Operands>(recipe_, operands_).run(executor, scratch);
         index_t const row_blocks = (operands_.rows() + tile::block_rows - 1) / tile::block_rows;
         index_t const heads = operands_.batches() * operands_.key_heads();
         index_t const parts_per_head = shares(Operands::adds_up ? 1 : executor.workers(), heads, row_blocks);
-        key_parts const key_ranges(keys_in_blocks(), splits_keys && row_blocks == 1);
-        if constexpr (splits_keys)
-            if (key_ranges.count() > 1) return run_key_parts(executor, scratch, heads, key_ranges);
+        if constexpr (call::may_split_keys)
+            if (how_.by == plan::traversal::split_keys) return run_key_parts(executor, scratch, heads);
         executor.run(heads * parts_per_head, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
@@ -83,7 +73,8 @@ private:
 
     /// Few rows: each part of the keys by itself, and then all parts together.
     template <class Executor>
-    void run_key_parts(Executor const& executor, workspace& scratch, index_t heads, key_parts const& ranges) const {
+    void run_key_parts(Executor const& executor, workspace& scratch, index_t heads) const {
+        auto const& ranges = how_.parts;
         index_t const rows = round_up(operands_.rows(), tile::rows), width = packed::value_width(operands_);
         partial_rows<T, Arch, normalizing> const partial(scratch.shared(), heads, ranges.count(), rows, width);
         executor.run(heads * ranges.count(), [&](index_t task, index_t worker) {
@@ -365,6 +356,7 @@ private:
 
     Recipe const& recipe_;
     Operands const& operands_;
+    plan::call_plan const& how_;
     visible visible_;
 };
 

@@ -6,15 +6,13 @@
 #include <fovea/driver/row_range.hpp>
 #include <fovea/driver/visible_runs.hpp>
 #include <fovea/driver/workspace.hpp>
+#include <fovea/plan/traversal.hpp>
 
 #include <algorithm>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The dense traversal with a query in each lane, for scores that are one product and what is computed of it.
-///
-/// What reads a table with a row for each query goes along the keys in memory and stays with the other traversal, and
-/// so does what looks at a row of scores as a whole, or at operands in another type than is computed in.
+/// The dense traversal with a query in each lane, for calls that plan::dense_call says may take it.
 template <class T, class Arch, class Recipe, class Operands>
 class dense_lanes {
     using rows_type = lane_tile<T, Arch, Recipe, Operands>;
@@ -26,14 +24,8 @@ class dense_lanes {
     static constexpr bool rescores = !plan::is_bare_product<decltype(Recipe::score.pointwise)>;
 
 public:
-    /// Queries that fill no vector share it with those of the other heads that have the same keys.
-    dense_lanes(Recipe const& recipe, Operands const& operands)
-        : recipe_(recipe),
-          operands_(operands),
-          visible_(recipe.predicate, operands),
-          group_(operands.keys() > std::numeric_limits<std::int32_t>::max()
-                     ? 1  // lanes of several heads hold positions as they are
-                     : tile::sharing(operands.queries(), operands.group())) {}
+    dense_lanes(Recipe const& recipe, Operands const& operands, plan::call_plan const& how)
+        : recipe_(recipe), operands_(operands), visible_(recipe.predicate, operands), group_(how.rows_of_heads) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {

@@ -3,10 +3,10 @@
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/diagnose.hpp>
-#include <fovea/driver/takes_lanes.hpp>
+#include <fovea/driver/operands.hpp>
 #include <fovea/plan/architecture.hpp>
 #include <fovea/plan/explain.hpp>
-#include <fovea/plan/tile.hpp>
+#include <fovea/plan/traversal.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>
@@ -19,70 +19,66 @@
 namespace fovea::FOVEA_SET {
 
 namespace driver {
-/// The same for an attention with a running state.
+inline std::string number(index_t x) { return std::to_string(x); }
+
+/// "avx512, 16 x float32"
+template <class T, class Arch>
+std::string explain_vectors() {
+    return std::string(Arch::name) + ", " + number(Arch::vector_bytes / static_cast<index_t>(sizeof(T))) + " x "
+         + (sizeof(T) == 4 ? "float32" : "float64");
+}
+
+/// The lines of an attention with a running state.
 template <class T, class Arch, class A>
 std::string explain_state(A const& a, operand_shapes const& n) {
-    auto const number = [](index_t x) { return std::to_string(x); };
-    return "attention   " + fovea::text(a)
-         + "\nscore       queries and keys are mapped once, their product runs over the state" + "\nmask        "
+    return "score       queries and keys are mapped once, their product runs over the state\nmask        "
          + (is_causal_attention<A> ? describe(a.mask) + ": in the order of the keys"
                                    : "none: all keys come before the first query")
          + "\nnormalize   " + describe(a.normalize)
          + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "")
-         + "\nloop        driver/recurrent.hpp on " + std::string(Arch::name) + ", "
-         + number(Arch::vector_bytes / static_cast<index_t>(sizeof(T))) + " x "
-         + (sizeof(T) == 4 ? "float32" : "float64") + ": a state of " + number(n.key[3]) + " x " + number(n.features())
-         + " for each of " + number(n.batches() * n.key_heads()) + " heads of keys\n";
+         + "\nloop        driver/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of " + number(n.key[3])
+         + " x " + number(n.features()) + " for each of " + number(n.batches() * n.key_heads()) + " heads of keys\n";
 }
 
-/// The same for pairs in tiles, with a query or a key in each lane.
-template <class T, class Arch, class Tile, class A>
-std::string explain_tiles(A const& a, operand_shapes const& n, index_t block_queries, std::string const& loop) {
-    auto const number = [](index_t x) { return std::to_string(x); };
+/// What a dense mask leaves of the blocks of a plan.
+template <class A>
+std::string explain_mask(A const& a, operand_shapes const& n, plan::blocking const& blocks, index_t heads) {
     box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
                   n.queries(),          n.keys(),           n.compared()};
-    auto const blocks = plan::count_blocks(a.mask.predicate(), all, block_queries, Tile::block_keys);
+    index_t const block_queries = std::max<index_t>(blocks.block_rows / heads, 1);
+    auto const predicate = a.mask.predicate();
+    auto const counted = plan::count_blocks(predicate, all, block_queries, blocks.block_keys);
     std::string const mask = describe(a.mask);
-    return "mask        " + (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries)
-         + " queries x " + number(Tile::block_keys) + " keys " + number(blocks.full) + " full, " + number(blocks.mixed)
-         + " mixed, " + number(blocks.empty) + " skipped\n" + "normalize   " + plan::explain_normalizer(a.normalize)
-         + "\nloop        " + loop + " on " + std::string(Arch::name) + ", "
-         + number(Arch::vector_bytes / static_cast<index_t>(sizeof(T))) + " x "
-         + (sizeof(T) == 4 ? "float32" : "float64") + ": tiles of " + number(Tile::rows) + " queries x "
-         + number(Tile::panel) + " keys, ";
+    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries) + " queries x "
+         + number(blocks.block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed) + " mixed, "
+         + number(counted.empty) + " skipped"
+         + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
 }
 
 template <class T, class Arch, class Operands, class A>
 std::string explain_on(A const& a, operand_shapes const& n) {
-    using tile = plan::tile<T, Arch>;
-    using lane_tile = plan::lane_tile<T, Arch>;
-    auto const number = [](index_t x) { return std::to_string(x); };
-    std::string const width = number(tile::lanes) + " x " + (sizeof(T) == 4 ? "float32" : "float64");
-    std::string text = "attention   " + fovea::text(a) + "\n";
-    auto const score = [&](std::string const& file_of_products) {
-        return "score       " + plan::explain_score(plan::lower(a.score.expression()), file_of_products) + "\n";
+    auto const lowered = plan::lower(a.score.expression());
+    auto const lines = [&](plan::call_plan const& how, std::string const& mask) {
+        auto const run_by = plan::files_of(how);
+        return "score       " + plan::explain_score(lowered, run_by) + "\nmask        " + mask + "\nnormalize   "
+             + plan::explain_normalizer(a.normalize) + "\nloop        " + std::string(run_by.loop) + " on "
+             + explain_vectors<T, Arch>() + ": ";
     };
     if constexpr (enumerating_mask<decltype(a.mask)>) {
-        text += score("kernel/head_sums.hpp") + "mask        " + describe(a.mask)
-              + ": keys are listed, not tested\nnormalize   " + plan::explain_normalizer(a.normalize) + "\n";
-        return text + "loop        driver/enumerated.hpp on " + std::string(Arch::name) + ", " + width
-             + ": one query at a time, heads innermost\n";
+        return lines({plan::traversal::listed_keys}, describe(a.mask) + ": keys are listed, not tested")
+             + "one query at a time, heads innermost\n";
     } else {
-        using recipe_type =
-            decltype(recipe{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
-                            reweighting_of(a.normalize), core_of(a.aggregate)});
-        std::string const of_registers = " of " + number(Arch::registers) + " registers hold sums\n";
-        if (takes_query_lanes<T, recipe_type, Operands>() && lane_tile::suits(n.queries() * n.group())) {
-            index_t const group = lane_tile::sharing(n.queries(), n.group());
-            return text + score("kernel/lane_products.hpp")
-                 + explain_tiles<T, Arch, lane_tile>(a, n, std::max<index_t>(lane_tile::block_rows / group, 1),
-                                                     "driver/dense_lanes.hpp")
-                 + "a query in each lane, " + number(lane_tile::numbers * lane_tile::most_vectors) + of_registers;
-        }
-        return text + score("kernel/contract.hpp")
-             + explain_tiles<T, Arch, tile>(a, n, std::max<index_t>(tile::block_rows / n.group(), 1),
-                                            "driver/dense.hpp")
-             + "a key in each lane, " + number(tile::rows * tile::vectors) + of_registers;
+        using recipe_type = decltype(recipe{lowered, a.mask.predicate(), normalizer_of(a.normalize),
+                                            reweighting_of(a.normalize), core_of(a.aggregate)});
+        auto const how = plan::make_dense_plan<T, Arch, recipe_type, Operands>(n.queries(), n.group(), n.keys());
+        bool const query_lanes = how.by == plan::traversal::query_lanes;
+        auto text = lines(how, explain_mask(a, n, how.blocks, query_lanes ? how.rows_of_heads : n.group()));
+        text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)
+             + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.sums) + " of "
+             + number(Arch::registers) + " registers hold sums";
+        if (how.by == plan::traversal::split_keys)
+            text = text + "; the keys in " + number(how.parts.count()) + " parts, merged";
+        return text + "\n";
     }
 }
 
@@ -90,14 +86,12 @@ std::string explain_on(A const& a, operand_shapes const& n) {
 template <class Arch, class A, class Q, class K, class V>
 std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
     auto const shapes = check_explained(a, q, k, v);
-    if constexpr (is_recurrent<A>)
-        return explain_state<compute_type<Q, element_of_rows<K>, element_of_rows<V>>, Arch>(a, shapes);
-    else {
-        using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>>;
-        if constexpr (projection<decltype(a.project)>)
-            return explain_on<T, Arch, operands<T, view<T const, 4>, view<T const, 4>, T>>(a, shapes);
-        else return explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, T>>(a, shapes);
-    }
+    using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>>;
+    std::string const first = "attention   " + fovea::text(a) + "\n";
+    if constexpr (is_recurrent<A>) return first + explain_state<T, Arch>(a, shapes);
+    else if constexpr (projection<decltype(a.project)>)
+        return first + explain_on<T, Arch, operands<T, view<T const, 4>, view<T const, 4>, T>>(a, shapes);
+    else return first + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, T>>(a, shapes);
 }
 }  // namespace driver
 

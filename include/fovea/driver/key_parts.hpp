@@ -9,26 +9,6 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The keys of a head in parts, which threads may take for few rows: cut at places that depend on the number of keys
-/// alone, so that results have the same bits for any number of threads.
-class key_parts {
-public:
-    /// One part where rows are shared out instead.
-    key_parts(index_t key_blocks, bool few_rows)
-        : blocks_(key_blocks),
-          size_(few_rows ? std::max<index_t>(least, (key_blocks + most - 1) / most) : std::max<index_t>(key_blocks, 1)),
-          count_(std::max<index_t>((key_blocks + size_ - 1) / size_, 1)) {}
-
-    index_t count() const { return count_; }
-    index_t first(index_t part) const { return part * size_; }
-    index_t last(index_t part) const { return std::min((part + 1) * size_, blocks_); }
-
-private:
-    static constexpr index_t least = 16, most = 32;  // blocks of a part, parts
-
-    index_t blocks_, size_, count_;
-};
-
 /// What the rows of all heads have come to over each part of the keys.
 template <class T, class Arch, class Normalizing>
 class partial_rows {

@@ -8,6 +8,7 @@
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/reweighting.hpp>
 #include <fovea/plan/tile.hpp>
+#include <fovea/plan/traversal.hpp>
 #include <fovea/spec/attention.hpp>
 
 #include <algorithm>
@@ -17,21 +18,22 @@ namespace fovea::FOVEA_SET::plan {
 
 /// "1 matrix product + 2 row terms": the parts of a lowered score, with the files that compute them.
 template <class Lowered>
-std::string explain_score(Lowered const& score, std::string const& file_of_products) {
+std::string explain_score(Lowered const& score, files const& run_by) {
     using parts = std::remove_cvref_t<decltype(score.parts)>;
     std::string text;
-    auto const add = [&](index_t n, std::string const& what, std::string const& file) {
+    auto const add = [&](index_t n, std::string const& what, std::string_view file) {
         if (n == 0) return;
-        text += (text.empty() ? "" : "; ") + std::to_string(n) + " " + what + (n > 1 ? "s" : "") + " (" + file + ")";
+        text += (text.empty() ? "" : "; ") + std::to_string(n) + " " + what + (n > 1 ? "s" : "") + " ("
+              + std::string(file) + ")";
     };
-    add(count_of<decltype(parts::products)>, "matrix product", file_of_products);
+    add(count_of<decltype(parts::products)>, "matrix product", run_by.products);
     add(count_of<decltype(parts::pairs)>, "sum for each pair", "kernel/pairwise.hpp");
     add(count_of<decltype(parts::rows)>, "term for each query", "kernel/environment.hpp");
     add(count_of<decltype(parts::keys)>, "term for each key", "kernel/environment.hpp");
     if (text.empty()) text = "indices only";
     using rest = std::remove_cvref_t<decltype(score.pointwise)>;
     constexpr bool bare = is_bare_product<rest> || std::is_same_v<rest, reference<part::pairwise, 0>>;
-    return text + (bare ? "; nothing left on the tile" : "; the rest on the tile (kernel/transform.hpp)");
+    return text + (bare ? "; nothing left on the tile" : "; the rest on the tile (" + std::string(run_by.rest) + ")");
 }
 
 /// How a normalizer is run.
@@ -55,6 +57,9 @@ struct block_count {
 
 /// The blocks [first_q, last_q) x [first_k, last_k), halved until all of a part are alike.
 template <class Predicate>
+inline constexpr bool differs_by_head = uses<Predicate, batch_t, head_t>;
+
+template <class Predicate>
 void count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys,
                   interval<index_t> q, interval<index_t> k, block_count& n) {
     box part = all;
@@ -76,12 +81,26 @@ void count_blocks(Predicate const& predicate, box const& all, index_t block_quer
     }
 }
 
+/// Of all blocks of one head; of all heads where the mask differs from one to the next.
 template <class Predicate>
 block_count count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys) {
     block_count n;
-    if (all.q_len > 0 && all.kv_len > 0)
-        count_blocks(predicate, all, block_queries, block_keys, {0, (all.q_len - 1) / block_queries},
+    if (all.q_len <= 0 || all.kv_len <= 0) return n;
+    auto const count = [&](box const& where) {
+        count_blocks(predicate, where, block_queries, block_keys, {0, (all.q_len - 1) / block_queries},
                      {0, (all.kv_len - 1) / block_keys}, n);
+    };
+    if constexpr (differs_by_head<Predicate>) {
+        for (index_t b = all.batch.lo; b <= all.batch.hi; ++b)
+            for (index_t h = all.head.lo; h <= all.head.hi; ++h) {
+                box one = all;
+                one.batch = {b, b};
+                one.head = {h, h};
+                count(one);
+            }
+    } else {
+        count(all);
+    }
     return n;
 }
 

@@ -3,6 +3,9 @@
 
 #include <fovea/core/index.hpp>
 
+#include <cstdint>
+#include <limits>
+
 namespace fovea::FOVEA_SET::plan {
 
 /// The shape of the work: a register tile is `rows` queries by `vectors` vectors of keys; a panel is that many
@@ -47,8 +50,11 @@ struct lane_tile {
 
     /// True where there are so many queries that they fill most of a vector, or several.
     static constexpr bool suits(index_t queries) { return 4 * queries >= 3 * lanes; }
-    /// So many heads of a group that has the same keys share vectors: where the queries of one do not fill them.
-    static constexpr index_t sharing(index_t queries, index_t group) { return suits(queries) ? 1 : group; }
+    /// So many heads of a group that has the same keys share vectors: where the queries of one do not fill them, and
+    /// positions of keys fit lanes, which then hold them as they are.
+    static constexpr index_t sharing(index_t queries, index_t group, index_t keys) {
+        return suits(queries) || keys > std::numeric_limits<std::int32_t>::max() ? 1 : group;
+    }
 };
 
 }  // namespace fovea::FOVEA_SET::plan

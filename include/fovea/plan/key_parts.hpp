@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/core/config.hpp>
+#include <fovea/core/index.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::plan {
+
+/// The keys of a head in parts, which threads may take for few rows: cut at places that depend on the number of keys
+/// alone, so that results have the same bits for any number of threads.
+class key_parts {
+public:
+    constexpr key_parts() = default;
+    /// One part where rows are shared out instead.
+    constexpr key_parts(index_t key_blocks, bool few_rows)
+        : blocks_(key_blocks),
+          size_(few_rows ? std::max<index_t>(least, (key_blocks + most - 1) / most) : std::max<index_t>(key_blocks, 1)),
+          count_(std::max<index_t>((key_blocks + size_ - 1) / size_, 1)) {}
+
+    constexpr index_t count() const { return count_; }
+    constexpr index_t first(index_t part) const { return part * size_; }
+    constexpr index_t last(index_t part) const { return std::min((part + 1) * size_, blocks_); }
+
+private:
+    static constexpr index_t least = 16, most = 32;  // blocks of a part, parts
+
+    index_t blocks_ = 0, size_ = 1, count_ = 1;
+};
+
+}  // namespace fovea::FOVEA_SET::plan

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The plan of a call as a value: which traversal runs it, and over which blocks. Nothing else decides that.
+#pragma once
+
+#include <fovea/core/paged.hpp>
+#include <fovea/expr/analyze.hpp>
+#include <fovea/plan/key_parts.hpp>
+#include <fovea/plan/lower.hpp>
+#include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/tile.hpp>
+#include <fovea/spec/concepts.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET::plan {
+
+enum class traversal {
+    query_lanes,    // dense, a query in each lane
+    key_lanes,      // dense, a key in each lane
+    whole_rows,     // the same, keeping the scores of a few rows over all keys that they see
+    split_keys,     // the same for few queries: parts of the keys by themselves, and then all parts together
+    listed_keys,    // the edges of a graph
+    running_state,  // one query after the other
+};
+
+/// The blocks of a dense traversal: rows are queries of the heads that share keys.
+struct blocking {
+    index_t tile_rows = 0;   // rows of a register tile with keys in lanes; rows that are carried together otherwise
+    index_t panel_keys = 0;  // keys that a mask is looked at for together
+    index_t block_rows = 0, block_keys = 0;
+    index_t sums = 0;  // registers that hold sums
+};
+
+/// How a call is run.
+struct call_plan {
+    traversal by;
+    blocking blocks{};
+    bool packs_keys = false;    // or they are met where they lie
+    index_t rows_of_heads = 1;  // heads whose queries are rows of one tile
+    key_parts parts{};          // of the keys of each head
+};
+
+/// What the types of a call say of it.
+template <class T, class Arch, class Recipe, class Operands>
+struct dense_call {
+    using parts = std::remove_cvref_t<decltype(Recipe::score.parts)>;
+    using normalizer = std::remove_const_t<decltype(Recipe::normalize)>;
+    using normalizing = plan::normalizing<normalizer, T>;
+    static constexpr bool adds = linear_aggregator<std::remove_const_t<decltype(Recipe::aggregate)>>;
+    /// True where one key wins and its value is copied.
+    static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
+    /// True where a row of scores is looked at as a whole.
+    static constexpr bool whole_rows = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
+                                    || (normalizing::selects && !selects);
+    static constexpr bool may_split_keys = !whole_rows && adds && !selects;
+    /// True where queries can stand in lanes: the score is one product with keys and what is computed of it, rows can
+    /// be normalized lane by lane, and operands are of the type that is computed in. What reads a table with a row for
+    /// each query goes along the keys in memory.
+    static constexpr bool may_take_query_lanes = [] {
+        if constexpr (is_paged<decltype(Operands::key)> || is_paged<decltype(Operands::value)>) return false;
+        else
+            return std::is_same_v<std::remove_cvref_t<decltype(*Operands::query.data)>, T>
+                && std::is_same_v<element_of_rows<decltype(Operands::key)>, T>
+                && std::is_same_v<element_of_rows<decltype(Operands::value)>, T> && is_one_product<parts>
+                && !reads_a_row_of_query<std::remove_cvref_t<decltype(Recipe::score.pointwise)>>
+                && !reads_a_row_of_query<std::remove_const_t<decltype(Recipe::predicate)>> && normalizing::takes_lanes
+                && !row_dependent_normalizer<normalizer> && !Recipe::reweights && !Operands::looks_at_rows && adds;
+    }();
+};
+
+/// The plan of a dense call of `queries` queries for each of `group` heads that share `keys` keys.
+template <class T, class Arch, class Recipe, class Operands>
+call_plan make_dense_plan(index_t queries, index_t group, index_t keys) {
+    using call = dense_call<T, Arch, Recipe, Operands>;
+    index_t const rows = queries * group;
+    if constexpr (call::may_take_query_lanes) {
+        using tile = lane_tile<T, Arch>;
+        if (tile::suits(rows)) {
+            call_plan how{traversal::query_lanes,
+                          {tile::rows, tile::panel, tile::block_rows, tile::block_keys,
+                           index_t{tile::numbers} * tile::most_vectors}};
+            how.rows_of_heads = tile::sharing(queries, group, keys);
+            return how;
+        }
+    }
+    using tile = plan::tile<T, Arch>;
+    call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes,
+                  {tile::rows, tile::panel, tile::block_rows, tile::block_keys, index_t{tile::rows} * tile::vectors}};
+    how.packs_keys = !call::may_take_query_lanes && rows > tile::rows;
+    index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
+    how.parts = key_parts(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
+    if (how.parts.count() > 1) how.by = traversal::split_keys;
+    return how;
+}
+
+/// The files that run a plan.
+struct files {
+    std::string_view loop, products, rest;
+};
+constexpr files files_of(call_plan const& how) {
+    switch (how.by) {
+        case traversal::query_lanes:
+            return {"driver/dense_lanes.hpp", "kernel/lane_products.hpp", "kernel/transform_lanes.hpp"};
+        case traversal::listed_keys:
+            return {"driver/enumerated.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
+        case traversal::running_state:
+            return {"driver/recurrent.hpp", "kernel/recurrence.hpp", "kernel/recurrence.hpp"};
+        default:
+            return {"driver/dense.hpp", how.packs_keys ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
+                    "kernel/transform.hpp"};
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::plan
