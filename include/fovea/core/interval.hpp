@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
+#include <fovea/core/infinite.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -48,8 +49,7 @@ struct interval {
     }
     constexpr bool contains(T value) const { return lo <= value && value <= hi; }
     static constexpr interval everything() {
-        if constexpr (std::is_same_v<T, double>)
-            return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+        if constexpr (std::is_same_v<T, double>) return {-infinite<double>, infinite<double>};
         else return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
     }
     friend constexpr bool operator==(interval, interval) = default;

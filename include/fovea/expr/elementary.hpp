@@ -2,12 +2,12 @@
 // The elementary functions of <cmath> that have derivatives: name, value of numbers, and range over intervals of each.
 #pragma once
 
+#include <fovea/core/infinite.hpp>
 #include <fovea/core/interval.hpp>
 #include <fovea/expr/scalar.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <string_view>
 
@@ -16,7 +16,7 @@ namespace fovea::FOVEA_SET {
 namespace elementary {
 using reals = interval<double>;
 
-inline constexpr double infinity = std::numeric_limits<double>::infinity();
+inline constexpr double infinity = infinite<double>;
 
 /// Functions that never decrease where they are defined.
 template <class F>

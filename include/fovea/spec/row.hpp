@@ -2,16 +2,16 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
+#include <fovea/core/infinite.hpp>
 
 #include <array>
 #include <concepts>
-#include <limits>
 
 namespace fovea::FOVEA_SET {
 
 /// The score of a pair that does not take part.
 template <class T>
-inline constexpr T excluded = -std::numeric_limits<T>::infinity();
+inline constexpr T excluded = -infinite<T>;
 
 /// The numbers that a value consists of: itself, or those of its lanes.
 template <class T>
