@@ -12,5 +12,6 @@ configure_package_config_file(cmake/fovea-config.cmake.in fovea-config.cmake INS
 write_basic_package_version_file(fovea-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(
     FILES ${CMAKE_CURRENT_BINARY_DIR}/fovea-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/fovea-config-version.cmake
+          cmake/compiled.cmake src/compiled.cpp
     DESTINATION ${package_dir}
 )
