@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/infinite.hpp>
+#include <fovea/core/ieee.hpp>
 #include <fovea/expr/operations.hpp>
 #include <fovea/spec/pipe.hpp>
-
 
 namespace fovea::FOVEA_SET {
 
@@ -17,7 +16,7 @@ namespace fovea::FOVEA_SET {
 /// Cost: a multiplication and a comparison for each feature and pair. Source: Qi et al. 2017 (PointNet), section 4.2.
 struct max_pool_t : stage<role::aggregator> {
     static constexpr std::string_view name = "max_pool";
-    static constexpr double start = -infinite<double>;
+    static constexpr double start = -ieee::infinity<double>;
 
     /// The greatest so far and one more key; a NaN stays.
     template <class V, class W>

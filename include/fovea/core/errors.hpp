@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace fovea::FOVEA_SET {
@@ -23,15 +24,17 @@ namespace detail {
 class message_part {
 public:
     message_part(char const* text) : text_(text) {}
-    message_part(std::string const& text) : text_(text.c_str()) {}
+    message_part(std::string_view text) : text_(text) {}
+    message_part(std::string const& text) : text_(text) {}
     template <std::integral Number>
-    message_part(Number n) : number_(static_cast<unsigned long long>(n)), is_negative_(n < Number{0}) {}
+    message_part(Number n)
+        : is_number_(true), number_(static_cast<unsigned long long>(n)), is_negative_(n < Number{0}) {}
     template <std::size_t Rank>
     message_part(std::array<index_t, Rank> const& extents) : extents_(extents.data()), rank_(Rank) {}
     message_part(index_t const* extents, std::size_t rank) : extents_(extents), rank_(rank) {}
 
     [[gnu::cold]] void append_to(std::string& message) const {
-        if (text_) {
+        if (!text_.empty()) {
             message.append(text_);
         } else if (extents_) {
             for (std::size_t i = 0; i < rank_; ++i) {
@@ -39,14 +42,15 @@ public:
                 message_part(extents_[i]).append_to(message);
             }
             message.append(")");
-        } else {
+        } else if (is_number_) {
             if (is_negative_) message.append("-");
             message.append(std::to_string(is_negative_ ? -number_ : number_));
         }
     }
 
 private:
-    char const* text_ = nullptr;
+    std::string_view text_;
+    bool is_number_ = false;
     index_t const* extents_ = nullptr;
     std::size_t rank_ = 0;
     unsigned long long number_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/ieee.hpp>
 #include <fovea/core/index.hpp>
-#include <fovea/core/infinite.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ struct interval {
     }
     constexpr bool contains(T value) const { return lo <= value && value <= hi; }
     static constexpr interval everything() {
-        if constexpr (std::is_same_v<T, double>) return {-infinite<double>, infinite<double>};
+        if constexpr (std::is_same_v<T, double>) return {-ieee::infinity<double>, ieee::infinity<double>};
         else return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
     }
     friend constexpr bool operator==(interval, interval) = default;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/as_view.hpp>
-#include <fovea/core/infinite.hpp>
+#include <fovea/core/ieee.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/kernel/lookup.hpp>
@@ -33,7 +33,7 @@ template <class T, class Arch, class... Parts, class Out, class Lse>
 void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, index_t b, index_t h, index_t n) {
     using vector = kernel::pack<T, Arch>;
     using lanes = kernel::lanes_of<T, Arch>;
-    constexpr T none = -infinite<T>;
+    constexpr T none = -ieee::infinity<T>;
     std::array<T, sizeof...(Parts)> factors;
     auto const for_each = [&](auto const& f) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {

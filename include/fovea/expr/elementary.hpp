@@ -2,7 +2,7 @@
 // The elementary functions of <cmath> that have derivatives: name, value of numbers, and range over intervals of each.
 #pragma once
 
-#include <fovea/core/infinite.hpp>
+#include <fovea/core/ieee.hpp>
 #include <fovea/core/interval.hpp>
 #include <fovea/expr/scalar.hpp>
 
@@ -16,7 +16,7 @@ namespace fovea::FOVEA_SET {
 namespace elementary {
 using reals = interval<double>;
 
-inline constexpr double infinity = infinite<double>;
+inline constexpr double infinity = ieee::infinity<double>;
 
 /// Functions that never decrease where they are defined.
 template <class F>

@@ -2,7 +2,7 @@
 // Elementary functions on packs, at a stated accuracy; tests/kernel/math.cpp holds them to it.
 #pragma once
 
-#include <fovea/core/infinite.hpp>
+#include <fovea/core/ieee.hpp>
 #include <fovea/kernel/lanes.hpp>
 
 #include <array>
@@ -102,7 +102,8 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
     auto const power = fma(r, polynomial(r, detail::expm1_series<T>), vector(T{1}));
     auto const result = lanes_of<T, Arch>::scale(power, n);
     if constexpr (saturates) return result;
-    else return select(x < vector(lowest), vector(T{0}), select(vector(highest) < x, vector(infinite<T>), result));
+    else
+        return select(x < vector(lowest), vector(T{0}), select(vector(highest) < x, vector(ieee::infinity<T>), result));
 }
 
 /// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be 1 -
@@ -119,7 +120,7 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
         auto const inside = min(vector(highest * (1 - std::numeric_limits<T>::epsilon() / 2)), max(vector(lowest), x));
         auto const n = detail::integer_of(held(inside - vector(T(0.5))) + vector(detail::rounding<T>));
         auto const result = lanes::scale(polynomial(inside - n, detail::exp2_series<T>), n);
-        auto const above = select(x < vector(highest), result, vector(infinite<T>));
+        auto const above = select(x < vector(highest), result, vector(ieee::infinity<T>));
         return select(x < vector(lowest), vector(T{0}), select(x == x, above, x));
     }
 }
@@ -211,9 +212,9 @@ FOVEA_INLINE pack<T, Arch> log(pack<T, Arch> const& x) {
     auto const squared = s * s;
     auto const tail = s * squared * polynomial(squared, series);
     auto const result = fma(k, vector(detail::ln2_high<T>), fma(k, vector(detail::ln2_low<T>), tail) + s * T{2});
-    constexpr T infinity = infinite<T>;
+    constexpr T infinity = ieee::infinity<T>;
     auto const regular = select(x < vector(infinity), result, x);
-    return select(vector(T{0}) < x, regular, select(x == vector(T{0}), vector(-infinity), vector(not_a_number<T>)));
+    return select(vector(T{0}) < x, regular, select(x == vector(T{0}), vector(-infinity), vector(ieee::nan<T>)));
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/infinite.hpp>
+#include <fovea/core/ieee.hpp>
 #include <fovea/expr/operations.hpp>
 #include <fovea/spec/pipe.hpp>
 
@@ -31,7 +31,7 @@ struct sparsemax_t : stage<role::normalizer> {
         row_room<T> room;
         Row few = row;
         bool all = true;
-        T support = infinite<T>;
+        T support = ieee::infinity<T>;
         while (true) {
             auto const above = few.sums([greatest, tau](auto const& s_j) __attribute__((always_inline)) {
                 using V = std::remove_cvref_t<decltype(s_j)>;

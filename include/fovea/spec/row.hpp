@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/ieee.hpp>
 #include <fovea/core/index.hpp>
-#include <fovea/core/infinite.hpp>
 
 #include <array>
 #include <concepts>
@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 
 /// The score of a pair that does not take part.
 template <class T>
-inline constexpr T excluded = -infinite<T>;
+inline constexpr T excluded = -ieee::infinity<T>;
 
 /// The numbers that a value consists of: itself, or those of its lanes.
 template <class T>
