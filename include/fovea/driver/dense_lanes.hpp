@@ -21,6 +21,7 @@ class dense_lanes {
     using predicate = std::remove_const_t<decltype(Recipe::predicate)>;
     using visible = visible_runs<predicate, rows_type, Operands>;
     static constexpr index_t tiles_per_block = tile::block_rows / tile::rows;
+    static constexpr bool masks = !std::is_same_v<predicate, always_t>;
     static constexpr bool rescores = !plan::is_bare_product<decltype(Recipe::score.pointwise)>;
 
 public:
@@ -135,7 +136,7 @@ private:
         seen_parts seen;
         auto const run = at.run;
         index_t const n = rows.vectors();
-        if (!trims || n == 1) {
+        if (!masks || !trims || n == 1) {
             seen.parts[seen.count++] = {{0, n}, run};
             return seen;
         }
@@ -164,7 +165,7 @@ private:
 
     /// One run of keys: its scores, their weights, the values.
     void step(room& here, rows_type& rows, part_of_keys const& at) const {
-        bool const masked = any_mixed(at.run, at.mixed), finite_values = finite(at);
+        bool const masked = masks && any_mixed(at.run, at.mixed), finite_values = finite(at);
         bool careful = (masked || rescores) && !finite_values;
         auto const seen = look_at(rows, at, masked && !careful);
         alignas(64) T rescale[tile::rows], greatest[tile::rows];
@@ -195,7 +196,7 @@ private:
         if (!transforms) return;
         for_spans(at.run, at.mixed, [&](index_t pack, index_t packs, bool hides) {
             auto const run = at.keys({pack, pack + packs}, here.scores, rows.width());
-            if (hides) rows.template transform<true>(recipe_, run, greatest);
+            if (masks && hides) rows.template transform<masks>(recipe_, run, greatest);
             else rows.template transform<false>(recipe_, run, greatest);
         });
     }

@@ -31,7 +31,7 @@ class enumerated_loop {
                                        || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
                                        || plan::any_pair_uses<decltype(parts::pairs), edge_t>;
-    static constexpr bool always_visible = is_literal<std::remove_const_t<decltype(Recipe::predicate)>>;
+    static constexpr bool always_visible = std::is_same_v<std::remove_const_t<decltype(Recipe::predicate)>, always_t>;
 
 public:
     enumerated_loop(Recipe const& recipe, Operands const& operands, graph_view graph)

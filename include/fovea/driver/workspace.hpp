@@ -20,7 +20,7 @@ public:
     FOVEA_TAGGED workspace() {}
     FOVEA_TAGGED workspace(workspace&&) noexcept = default;
     FOVEA_TAGGED workspace& operator=(workspace&&) noexcept = default;
-    FOVEA_TAGGED ~workspace() {}
+    FOVEA_TAGGED [[gnu::cold]] ~workspace() {}
 
     /// The scratch of one worker.
     FOVEA_TAGGED arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }

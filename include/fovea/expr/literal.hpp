@@ -27,6 +27,15 @@ inline constexpr bool is_literal = false;
 template <class T>
 inline constexpr bool is_literal<literal<T>> = true;
 
+/// always: true, which is known before any call.
+struct always_t {
+    using expression_tag = void;
+    static constexpr bool value = true;
+};
+inline constexpr always_t always{};
+template <>
+inline constexpr bool is_literal<always_t> = true;
+
 /// What may stand as an operand: an expression or a number.
 template <class T>
 concept operand = expression<T> || std::is_arithmetic_v<std::remove_cvref_t<T>>;

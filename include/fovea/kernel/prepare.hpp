@@ -67,10 +67,9 @@ FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, ind
 /// of rows, the last rows are the first.
 template <index_t Lanes, class F>
 FOVEA_INLINE void for_packs_of_rows(index_t room, index_t stride, F const& f) {
-    if (stride % Lanes == 0)
-        for (index_t first = 0; first < room; first += Lanes) f(first);
-    else
-        for (index_t first = (room - 1) / Lanes * Lanes; first >= 0; first -= Lanes) f(first);
+    index_t const packs = (room + Lanes - 1) / Lanes;
+    bool const backwards = stride % Lanes != 0;
+    for (index_t p = 0; p < packs; ++p) f((backwards ? packs - 1 - p : p) * Lanes);
 }
 
 /// Scales of rows that are 1.

@@ -21,7 +21,7 @@ struct neighbors_t : stage<role::mask> {
 
     constexpr neighbors_t() = default;
     constexpr explicit neighbors_t(graph_view g) : graph(g) {}
-    constexpr auto predicate() const { return literal<bool>{true}; }
+    constexpr auto predicate() const { return always; }
     constexpr graph_view neighbor_list() const { return graph; }
     std::string text() const {
         return "neighbors(" + std::to_string(graph.queries()) + " nodes, " + std::to_string(graph.edges()) + " edges)";

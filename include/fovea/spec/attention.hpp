@@ -17,7 +17,7 @@ struct no_score_t : stage<role::score> {
 };
 struct everything_t : stage<role::mask> {
     static constexpr std::string_view name = "";
-    constexpr auto predicate() const { return literal<bool>{true}; }
+    constexpr auto predicate() const { return always; }
 };
 struct no_normalizer_t : stage<role::normalizer> {
     static constexpr std::string_view name = "";
