@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/driver/key_terms.hpp>
 #include <fovea/driver/lane_tile.hpp>
 #include <fovea/driver/prefetch.hpp>
 #include <fovea/driver/row_range.hpp>
@@ -9,6 +10,7 @@
 #include <fovea/plan/traversal.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -22,6 +24,7 @@ class dense_lanes {
     using visible = visible_runs<predicate, rows_type, Operands>;
     static constexpr index_t tiles_per_block = tile::block_rows / tile::rows;
     static constexpr bool masks = !std::is_same_v<predicate, always_t>;
+    static constexpr index_t key_terms = plan::count_of<decltype(decltype(Recipe::score.parts)::keys)>;
     static constexpr bool rescores = !plan::is_bare_product<decltype(Recipe::score.pointwise)>;
 
 public:
@@ -49,8 +52,10 @@ private:
     void run_head(arena& memory, index_t batch, index_t head, index_t first_block, index_t last_block) const {
         index_t const width = std::min(round_up(rows(), tile::lanes), tile::rows);
         room here{memory.template take<T>(tile::block_keys * width),
-                  memory.template take<bool>(tile::block_keys * width),
-                  memory.template take<signed char>(key_blocks())};
+                  memory.template take<bool>(tile::block_keys * width), memory.template take<signed char>(key_blocks()),
+                  memory.template take<T>(key_terms * tile::block_keys * key_blocks()),
+                  memory.template take<bool>(key_blocks())};
+        std::fill_n(here.has_terms, key_blocks(), false);
         std::fill_n(here.finite, key_blocks(), static_cast<signed char>(-1));
         auto* const tiles = memory.template take<rows_type>(tiles_per_block);
         for (index_t t = 0; t < std::min(tiles_per_block, (rows() + tile::rows - 1) / tile::rows); ++t)
@@ -69,6 +74,10 @@ private:
                 auto const keys = key_range(batch, head, k);
                 auto const seen = visible_.coverage(all, keys.first, keys.last);
                 if (seen.never()) continue;
+                T* const terms = here.key_terms + k * key_terms * tile::block_keys;
+                if (key_terms > 0 && !std::exchange(here.has_terms[k], true))
+                    compute_key_terms<T, Arch>(recipe_.score.parts.keys, tiles[0].facts(), operands_.key, keys, terms,
+                                               tile::block_keys);
                 if (k + 1 < key_blocks() && (b == first_block || !stays_near())) {
                     here.keys = lines_of(operands_.key, key_range(batch, head, k + 1));
                     here.values = lines_of(operands_.value, key_range(batch, head, k + 1));
@@ -77,7 +86,7 @@ private:
                     if (!begun && rows() > tile::block_rows) prefetch_beside({batch, head, first}, next, t);
                     visible_.for_runs(tiles[t], keys.first, keys.last, seen, [&](pack_run run, bool const* mixed) {
                         count_panels(memory.tiles, run, mixed);
-                        step(here, tiles[t], {keys, here.finite[k], run, mixed});
+                        step(here, tiles[t], {keys, here.finite[k], run, mixed, terms});
                     });
                 }
                 begun = true;
@@ -98,6 +107,8 @@ private:
         T* scores;                                // (keys of a block, width)
         bool* visible;                            // the same: which pairs take part, where values are not finite
         signed char* finite;                      // of the values of each block: -1 unknown
+        T* key_terms;                             // (blocks, terms, keys of a block)
+        bool* has_terms;                          // of each block
         kernel::prefetch_queue keys{}, values{};  // of the next block
     };
 
@@ -107,11 +118,12 @@ private:
         signed char& finite;  // of the values of the block
         pack_run run;
         bool const* mixed;
+        T const* key_terms;
 
         key_run<T> keys(pack_run packs, T* scores, index_t width) const {
             index_t const first = packs.first * tile::pack;
             return {block.first + first, std::min(packs.last * tile::pack, block.last - block.first) - first,
-                    scores + first * width};
+                    scores + first * width, key_terms + first};
         }
     };
 

@@ -96,6 +96,7 @@ public:
     }
     box span(Operands const&) const { return span({0, vectors_}); }
 
+    kernel::row_facts const& facts() const { return facts_; }
     index_t vectors() const { return vectors_; }
     index_t width() const { return vectors_ * tile::lanes; }
 
@@ -118,9 +119,10 @@ public:
         using predicate = std::remove_cvref_t<decltype(recipe.predicate)>;
         for (index_t lane = 0; lane < width(); lane += tile::lanes) {
             auto const transform = [&](auto const& rows) {
-                kernel::transform_lanes<Masked, T, Arch>(recipe.score.pointwise, recipe.predicate, facts_of(lane), rows,
-                                                         run.scores + lane, width(), run.first, run.count,
-                                                         terms_ + lane, greatest + lane);
+                kernel::transform_lanes<Masked, T, Arch>(
+                    recipe.score.pointwise, recipe.predicate, facts_of(lane), rows,
+                    kernel::lane_scores<T>{run.scores + lane, width(), run.first, run.count, terms_ + lane,
+                                           run.key_terms, tile::block_keys, greatest + lane});
             };
             if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
                 if (group_ > 1) {

@@ -25,7 +25,8 @@ struct lane_run {
 template <class T>
 struct key_run {
     index_t first, count;
-    T* scores;  // (keys, width)
+    T* scores;           // (keys, width)
+    T const* key_terms;  // (terms, keys of a block)
 };
 
 /// Calls f(first, packs, masked) for neighbouring panels of a run that are masked, or not, alike.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/driver/arena.hpp>
+#include <fovea/driver/key_terms.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/row_range.hpp>
 #include <fovea/kernel/contract_rows.hpp>
@@ -251,23 +252,10 @@ private:
     }
 
     void pack_terms(index_t block, index_t group_head) {
-        auto const row = facts(group_head);
-        index_t term = 0;
-        plan::for_each_part(parts_.keys, [&](auto const& t) {
-            T* const to = const_cast<T*>(terms(block, group_head)) + term++ * tile::block_keys;
-            for (index_t j = 0; j < tile::block_keys; ++j) {
-                index_t const key = first(block) + j;
-                if (key >= last(block)) {
-                    to[j] = T{0};
-                    continue;
-                }
-                auto const* features = operands_.key.place(batch_, head_, key, 0);
-                using element = std::remove_cvref_t<decltype(*features)>;
-                kernel::single_environment<T, Arch, element, element> const here{
-                    {row, key}, features, features, features_, features_};
-                to[j] = static_cast<T>(evaluate(t.expression, here));
-            }
-        });
+        index_t const slot_of_head = slot(block) * term_slots() + (per_head ? group_head : 0) * key_terms;
+        T* const to = terms_ + slot_of_head * tile::block_keys;
+        std::fill_n(to, key_terms * tile::block_keys, T{0});  // behind the last key too
+        compute_key_terms<T, Arch>(parts_.keys, facts(group_head), operands_.key, range(block), to, tile::block_keys);
     }
 
     void pack_values(index_t block) {

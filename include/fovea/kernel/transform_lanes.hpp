@@ -24,33 +24,52 @@ struct queries_of_heads {
     FOVEA_INLINE auto head(row_facts const&) const { return index_pack<T, Arch>::load(heads); }
 };
 
+/// Scores of a vector of rows and some keys, and what is known of both sides.
+template <class T>
+struct lane_scores {
+    T* scores;                // (keys, stride): products, and then scores
+    index_t stride;           // of a key, and of a term of the rows
+    index_t first_key, keys;  // the first by its position
+    T const* row_terms;       // (terms, stride)
+    T const* key_terms;       // (terms, key_term_stride)
+    index_t key_term_stride;
+    T* greatest;  // becomes as great as what each row comes to
+};
+
 /// One key and as many rows as there are lanes, of the first of which the facts are.
 template <class T, class Arch, class Rows>
 struct lane_environment : index_environment<T, Arch, index_t> {
     Rows rows;
-    T const* score;      // the product of each row with the key
-    T const* row_terms;  // (terms, stride) of each row
-    index_t term_stride;
+    T const* product;    // of each row with the key
+    T const* row_terms;  // (terms, row_term_stride) of each row
+    index_t row_term_stride;
+    T const* key_terms;  // (terms, key_term_stride), the first of the key
+    index_t key_term_stride;
 
     using index_environment<T, Arch, index_t>::operator();
     FOVEA_INLINE auto operator()(q_idx_t) const { return rows.query(this->row); }
     FOVEA_INLINE auto operator()(head_t) const { return rows.head(this->row); }
-    FOVEA_INLINE auto operator()(plan::reference<plan::part::product, 0>) const { return pack<T, Arch>::load(score); }
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::product, 0>) const { return pack<T, Arch>::load(product); }
     template <std::size_t I>
     FOVEA_INLINE auto operator()(plan::reference<plan::part::row_term, I>) const {
-        return pack<T, Arch>::load(row_terms + static_cast<index_t>(I) * term_stride);
+        return pack<T, Arch>::load(row_terms + static_cast<index_t>(I) * row_term_stride);
+    }
+    template <std::size_t I>
+    FOVEA_INLINE T operator()(plan::reference<plan::part::key_term, I>) const {
+        return key_terms[static_cast<index_t>(I) * key_term_stride];
     }
 };
 
 namespace detail {
 template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class Predicate, class Rows>
 FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const predicate, row_facts const first,
-                                 Rows const rows, T* scores, index_t stride, index_t first_key, index_t keys,
-                                 T const* row_terms, T* greatest) {
+                                 Rows const rows, lane_scores<T> const at) {
     using vector = pack<T, Arch>;
-    auto most = vector::load(greatest);
-    for (index_t k = 0; k < keys; ++k, scores += stride) {
-        lane_environment<T, Arch, Rows> const here{{first, first_key + k}, rows, scores, row_terms, stride};
+    auto most = vector::load(at.greatest);
+    T* scores = at.scores;
+    for (index_t k = 0; k < at.keys; ++k, scores += at.stride) {
+        lane_environment<T, Arch, Rows> const here{
+            {first, at.first_key + k}, rows, scores, at.row_terms, at.stride, at.key_terms + k, at.key_term_stride};
         auto score = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(pointwise, here));
         if constexpr (Masked)
             score = select(lane_mask<T, Arch>::all() && evaluate_in_lanes<T, Arch, Exact>(predicate, here), score,
@@ -58,30 +77,23 @@ FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const pred
         if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
         most = greater(score, most);
     }
-    most.store(greatest);
+    most.store(at.greatest);
 }
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
 [[gnu::noinline]] void transform_keys_exactly(Pointwise const& pointwise, Predicate const& predicate,
-                                              row_facts const& first, Rows const& rows, T* scores, index_t stride,
-                                              index_t first_key, index_t keys, T const* row_terms, T* greatest) {
-    transform_keys<Masked, true, T, Arch>(pointwise, predicate, first, rows, scores, stride, first_key, keys, row_terms,
-                                          greatest);
+                                              row_facts const& first, Rows const& rows, lane_scores<T> const& at) {
+    transform_keys<Masked, true, T, Arch>(pointwise, predicate, first, rows, at);
 }
 }  // namespace detail
 
-/// transform_lanes: the pointwise rest of the score on a vector of rows and a run of keys, and the mask where the run
-/// is mixed; `greatest` becomes as great as what each lane comes to. Takes expressions and facts by value, as transform
-/// does.
+/// transform_lanes: the pointwise rest of the score on a vector of rows and some keys, and the mask where some of them
+/// are hidden. Takes expressions and facts by value, as transform does.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
 FOVEA_INLINE void transform_lanes(Pointwise const pointwise, Predicate const predicate, row_facts const first,
-                                  Rows const rows, T* scores, index_t stride, index_t first_key, index_t keys,
-                                  T const* row_terms, T* greatest) {
+                                  Rows const rows, lane_scores<T> const at) {
     if constexpr (asks_for_exact<T, Pointwise> || (Masked && asks_for_exact<T, Predicate>))
-        if (first.exact)
-            return detail::transform_keys_exactly<Masked, T, Arch>(pointwise, predicate, first, rows, scores, stride,
-                                                                   first_key, keys, row_terms, greatest);
-    detail::transform_keys<Masked, false, T, Arch>(pointwise, predicate, first, rows, scores, stride, first_key, keys,
-                                                   row_terms, greatest);
+        if (first.exact) return detail::transform_keys_exactly<Masked, T, Arch>(pointwise, predicate, first, rows, at);
+    detail::transform_keys<Masked, false, T, Arch>(pointwise, predicate, first, rows, at);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

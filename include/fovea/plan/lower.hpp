@@ -215,11 +215,12 @@ constexpr void for_each_part(Tuple const& all, F&& f) {
 template <class Pointwise>
 inline constexpr bool is_bare_product = std::is_same_v<Pointwise, reference<part::product, 0>>;
 
-/// True where all that is computed of keys is one product with them as they are.
+/// True where what is computed of keys is one product with them as they are, and terms of each that are the same for
+/// all heads that share it.
 template <class Parts>
 inline constexpr bool is_one_product = false;
-template <class Q, class Scale, class Rows>
-inline constexpr bool
-    is_one_product<parts<hana::tuple<product_term<Q, k_t, Scale>>, hana::tuple<>, Rows, hana::tuple<>>> = true;
+template <class Q, class Scale, class Rows, class Keys>
+inline constexpr bool is_one_product<parts<hana::tuple<product_term<Q, k_t, Scale>>, hana::tuple<>, Rows, Keys>> =
+    !any_uses_head<Keys>;
 
 }  // namespace fovea::FOVEA_SET::plan

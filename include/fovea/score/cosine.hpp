@@ -16,7 +16,7 @@ struct cosine_t : stage<role::score> {
     static constexpr std::string_view name = "cosine";
     constexpr auto expression() const {
         using namespace placeholders;
-        return sum(q * k) / (max(1e-8, sqrt(sum(q * q))) * max(1e-8, sqrt(sum(k * k))));
+        return sum(q * k) * (1 / max(1e-8, sqrt(sum(q * q)))) * (1 / max(1e-8, sqrt(sum(k * k))));
     }
 };
 inline constexpr cosine_t cosine{};

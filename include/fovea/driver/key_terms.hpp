@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/driver/row_range.hpp>
+#include <fovea/kernel/environment.hpp>
+#include <fovea/plan/lower.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The terms of a score that depend on the key alone, for some keys: (terms, stride). `row` says what names of no key
+/// mean.
+template <class T, class Arch, class Keys, class Rows>
+void compute_key_terms(Keys const& terms, kernel::row_facts const& row, Rows const& keys, row_range const& at, T* to,
+                       index_t stride) {
+    plan::for_each_part(terms, [&](auto const& term) {
+        for (index_t key = at.first; key < at.last; ++key) {
+            auto const* features = keys.place(at.batch, at.head, key, 0);
+            using element = std::remove_cvref_t<decltype(*features)>;
+            kernel::single_environment<T, Arch, element, element> const here{
+                {row, key}, features, features, keys.extent(3), keys.extent(3)};
+            to[key - at.first] = static_cast<T>(evaluate(term.expression, here));
+        }
+        to += stride;
+    });
+}
+
+}  // namespace fovea::FOVEA_SET::driver
