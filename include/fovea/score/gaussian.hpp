@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET {
 template <operand Width>
 constexpr auto gaussian(Width const& width) {
     using namespace placeholders;
-    return compare((sum(q * k) - 0.5 * sum(q * q) - 0.5 * sum(k * k)) * (1 / square(as_expression(width))));
+    return compare((sum(q * k) - 0.5 * sum(q * q) - 0.5 * sum(k * k)) * (1.0 / square(as_expression(width))));
 }
 
 }  // namespace fovea::FOVEA_SET
