@@ -31,6 +31,7 @@
 #include <fovea/mask/chunked.hpp>
 #include <fovea/mask/dilated_window.hpp>
 #include <fovea/mask/document.hpp>
+#include <fovea/mask/everything.hpp>
 #include <fovea/mask/global_tokens.hpp>
 #include <fovea/mask/key_lengths.hpp>
 #include <fovea/mask/logic.hpp>

@@ -110,6 +110,7 @@ constexpr auto place(attention<P, C, M, N, A> const& a, S const& s) {
     } else if constexpr (S::stage_role == role::mask) {
         if constexpr (is_empty_slot<M>)
             return attention<P, C, S, N, A>{a.project, a.score, s, a.normalize, a.aggregate};
+        else if constexpr (is_empty_slot<S>) return a;
         else
             return attention<P, C, intersection<M, S>, N, A>{a.project, a.score, {a.mask, s}, a.normalize, a.aggregate};
     } else if constexpr (S::stage_role == role::normalizer) {
