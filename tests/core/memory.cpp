@@ -66,10 +66,10 @@ TEST_CASE("two views share elements exactly where they share an address", "[core
         addresses const of_a(a), of_b(b);
         bool const meet = of_a.meets(of_b);
         if (detail::shares_elements(a, b) != meet || detail::repeats_elements(a) != of_a.repeats) {
-            INFO(a.list(a.extents) << " strides " << a.list(a.strides) << " of " << a.element << " bytes at "
-                                   << a.data);
-            INFO(b.list(b.extents) << " strides " << b.list(b.strides) << " of " << b.element << " bytes at "
-                                   << b.data);
+            INFO(detail::message_of({a.list(a.extents)}) << " strides " << detail::message_of({a.list(a.strides)})
+                                                         << " of " << a.element << " bytes at " << a.data);
+            INFO(detail::message_of({b.list(b.extents)}) << " strides " << detail::message_of({b.list(b.strides)})
+                                                         << " of " << b.element << " bytes at " << b.data);
             CHECK(detail::shares_elements(a, b) == meet);
             CHECK(detail::repeats_elements(a) == of_a.repeats);
         }

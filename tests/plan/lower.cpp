@@ -60,8 +60,8 @@ TEST_CASE("weights of features and factors of a row go into the product", "[plan
     STATIC_REQUIRE(parts_in<divided> == counts{.products = 1});
 }
 
-TEST_CASE("the cosine is a product and a norm of each side", "[plan]") {
-    STATIC_REQUIRE(parts_in<cosine_t> == counts{.products = 1, .rows = 1, .keys = 1});
+TEST_CASE("the cosine is a product and a norm of each key: that of the query is its factor", "[plan]") {
+    STATIC_REQUIRE(parts_in<cosine_t> == counts{.products = 1, .keys = 1});
     STATIC_REQUIRE_FALSE(plan::is_bare_product<rest_of<cosine_t>>);
 }
 
