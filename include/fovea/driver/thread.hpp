@@ -84,7 +84,7 @@ public:
     static void yield() { ::sched_yield(); }
     /// How many can run at once, at least 1.
     static index_t hardware() {
-        auto const online = static_cast<index_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+        index_t const online = ::sysconf(_SC_NPROCESSORS_ONLN);
         return online < 1 ? 1 : online;
     }
 
