@@ -3,8 +3,8 @@
 // header only and with FOVEA_COMPILED: processor time, the most memory it has in use, bytes of text.
 //
 // Time is also given as a multiple of what the source named `include` takes with the headers in INCLUDE_DIR, those of
-// an earlier commit, where they are there: seconds say nothing on a shared machine. Rounds go through all sources, and
-// the least time of each counts.
+// an earlier commit, where they are there: seconds say nothing on a shared machine. Each is measured beside its unit;
+// rounds go through all sources, and the least time of each counts.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,7 +62,7 @@ double text_of(fs::path const& object) {
 
 struct variant {
     std::string source;
-    cost header_only{}, compiled{};
+    cost unit{}, header_only{}, compiled{};
     double header_only_text = 0, compiled_text = 0;
 };
 
@@ -93,11 +93,10 @@ int main(int count, char** values) {
     bool const has_unit = fs::is_directory(unit_headers) && include != variants.end();
     auto unit_command = command;
     if (has_unit) unit_command.insert(unit_command.begin() + 1, "-I" + unit_headers);  // found before today's
-    cost unit;
     for (int round = 0; round < rounds; ++round) {
         std::fprintf(stderr, "round %d of %d\n", round + 1, rounds);
         for (auto& each : variants) {
-            if (has_unit) unit.take(with(unit_command, include->source));
+            if (has_unit) each.unit.take(with(unit_command, include->source));
             each.header_only.take(with(command, each.source));
             each.header_only_text = text_of(object);
             each.compiled.take(with(command, "-DFOVEA_COMPILED=1", each.source));
@@ -107,18 +106,19 @@ int main(int count, char** values) {
     fs::remove(object);
     std::printf("%-12s | %8s %8s %6s %6s | %8s %8s %6s\n", "", "seconds", "multiple", "MB", "KB", "compiled",
                 "multiple", "KB");
-    bool all = !variants.empty() && (!has_unit || unit.compiled);
-    auto const multiple = [&](cost const& of) { return has_unit ? of.seconds / unit.seconds : 0; };
+    bool all = !variants.empty();
+    auto const multiple = [&](cost const& of, cost const& unit) { return has_unit ? of.seconds / unit.seconds : 0; };
     for (auto const& each : variants) {
-        bool const compiled = each.header_only.compiled && each.compiled.compiled;
+        bool const compiled = each.header_only.compiled && each.compiled.compiled && (!has_unit || each.unit.compiled);
         std::printf("%-12s | %8.1f %8.2f %6.0f %6.0f | %8.1f %8.2f %6.0f%s\n", fs::path(each.source).stem().c_str(),
-                    each.header_only.seconds, multiple(each.header_only), each.header_only.megabytes,
-                    each.header_only_text, each.compiled.seconds, multiple(each.compiled), each.compiled_text,
-                    compiled ? "" : "  did not compile");
+                    each.header_only.seconds, multiple(each.header_only, each.unit), each.header_only.megabytes,
+                    each.header_only_text, each.compiled.seconds, multiple(each.compiled, each.unit),
+                    each.compiled_text, compiled ? "" : "  did not compile");
         all = all && compiled;
     }
     if (has_unit)
-        std::printf("multiples are of %.1f s, `include` with the headers in %s\n", unit.seconds, unit_headers.c_str());
+        std::printf("multiples are of `include` with the headers in %s, %.1f s\n", unit_headers.c_str(),
+                    include->unit.seconds);
     else std::printf("no multiples: there are no headers to compare with in '%s'\n", unit_headers.c_str());
     return all ? 0 : 1;
 }
