@@ -177,14 +177,16 @@ private:
 
     /// One run of keys: its scores, their weights, the values.
     void step(room& here, rows_type& rows, part_of_keys const& at) const {
-        bool const masked = masks && any_mixed(at.run, at.mixed), finite_values = finite(at);
-        bool careful = (masked || rescores) && !finite_values;
+        bool const masked = masks && any_mixed(at.run, at.mixed), may_exclude = masked || rescores;
+        bool careful = may_exclude && !finite(at);
         auto const seen = look_at(rows, at, masked && !careful);
         alignas(64) T rescale[tile::rows], greatest[tile::rows];
-        score(here, rows, at, seen, masked || rescores, greatest);
+        score(here, rows, at, seen, may_exclude, greatest);
         auto const run = at.keys(at.run, here.scores, rows.width());
-        if (!finite_values && !careful)  // a product alone may be -inf by itself
-            careful = kernel::any_excluded<T, Arch>(run.scores, run.count * rows.vectors());
+        // A product alone may be -inf by itself. Scores are near; of values it is remembered for the tiles that follow.
+        auto const excludes = [&] { return kernel::any_excluded<T, Arch>(run.scores, run.count * rows.vectors()); };
+        bool const one_tile = this->rows() <= tile::rows;
+        if (!may_exclude) careful = one_tile ? excludes() && !finite(at) : !finite(at) && excludes();
         if (careful) note_visible(here, rows, run);
         rows.fold(recipe_, run, greatest, rescale);
         if (careful) return rows.add_visible(operands_, run, here.visible, rescale);
