@@ -112,7 +112,7 @@ private:
                   key_range const& range) const {
         bool const revisits = strips || last_block - first_block > 1;  // a block of keys, for further rows
         index_t const at_once = revisits ? visible_.blocks_at_once(batch, key_head, first_block, last_block) : 1;
-        packed keys(operands_, recipe_.score.parts, memory, at_once);
+        packed keys(operands_, recipe_.score.parts, memory, at_once, how_.packs_keys);
         keys.begin(batch, key_head);
         row_block block;
         block.stride = (strips ? at_once : 1) * tile::block_keys + tile::lanes;

@@ -29,7 +29,7 @@ class dense_lanes {
 
 public:
     dense_lanes(Recipe const& recipe, Operands const& operands, plan::call_plan const& how)
-        : recipe_(recipe), operands_(operands), visible_(recipe.predicate, operands), group_(how.rows_of_heads) {}
+        : recipe_(recipe), operands_(operands), visible_(recipe.predicate, operands), group_(how.tile_heads) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {

@@ -42,16 +42,16 @@ std::string explain_state(A const& a, operand_shapes const& n) {
 
 /// What a dense mask leaves of the blocks of a plan.
 template <class A>
-std::string explain_mask(A const& a, operand_shapes const& n, plan::blocking const& blocks, index_t heads) {
+std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan const& how) {
     box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
                   n.queries(),          n.keys(),           n.compared()};
-    index_t const block_queries = std::max<index_t>(blocks.block_rows / heads, 1);
+    index_t const block_queries = std::max<index_t>(how.blocks.block_rows / how.tile_heads, 1);
     auto const predicate = a.mask.predicate();
-    auto const counted = plan::count_blocks(predicate, all, block_queries, blocks.block_keys);
+    auto const counted = plan::count_blocks(predicate, all, block_queries, how.blocks.block_keys);
     std::string const mask = describe(a.mask);
     return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries) + " queries x "
-         + number(blocks.block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed) + " mixed, "
-         + number(counted.empty) + " skipped"
+         + number(how.blocks.block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed)
+         + " mixed, " + number(counted.empty) + " skipped"
          + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
 }
 
@@ -72,7 +72,7 @@ std::string explain_on(A const& a, operand_shapes const& n) {
                                             reweighting_of(a.normalize), core_of(a.aggregate)});
         auto const how = plan::make_dense_plan<T, Arch, recipe_type, Operands>(n.queries(), n.group(), n.keys());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
-        auto text = lines(how, explain_mask(a, n, how.blocks, query_lanes ? how.rows_of_heads : n.group()));
+        auto text = lines(how, explain_mask(a, n, how));
         text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)
              + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.sums) + " of "
              + number(Arch::registers) + " registers hold sums";

@@ -5,8 +5,6 @@
 #include <fovea/kernel/lanes.hpp>
 #include <fovea/plan/normalizing.hpp>
 
-#include <algorithm>
-
 namespace fovea::FOVEA_SET::driver {
 
 /// What the rows of all heads have come to over each part of the keys.

@@ -61,12 +61,11 @@ public:
     static constexpr bool rounds_weights = How.rounds_weights, always_in_place = How.in_place;
     static constexpr index_t keys_per_row = rounds_weights ? 2 : 1;  // of packed values
 
-    /// Room for `slots` blocks at a time.
-    packed_keys(Operands const& operands, Parts const& parts, arena& memory, index_t slots)
-        : operands_(operands), parts_(parts) {
+    /// Room for `slots` blocks at a time; keys are met where they lie unless the plan `packs` them.
+    packed_keys(Operands const& operands, Parts const& parts, arena& memory, index_t slots, bool packs)
+        : operands_(operands), parts_(parts), in_place_(!packs) {
         features_ = operands.key_features();
         value_width_ = value_width(operands);
-        in_place_ = always_in_place || operands.rows() <= tile::rows;
         direct_values_ = has_value_rows && (in_place_ || !converts_values)
                       && operands.value_features() % (keys_per_row * lanes) == 0 && operands.value_features() > 0;
         blocks_ = (operands.keys() + tile::block_keys - 1) / tile::block_keys;
@@ -234,7 +233,7 @@ private:
     }
 
     FOVEA_INLINE void prefetch_values(index_t from, index_t to) const {
-        constexpr index_t line = 64 / static_cast<index_t>(sizeof(T));
+        constexpr index_t line = kernel::cache_line / static_cast<index_t>(sizeof(T));
         for (index_t key = from; key < to; ++key)
             for (index_t c = 0; c < operands_.value_features(); c += line)
                 __builtin_prefetch(operands_.value.place(batch_, head_, key, c), 0, 2);

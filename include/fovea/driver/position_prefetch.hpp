@@ -3,6 +3,7 @@
 
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/kernel/prefetch.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -54,7 +55,7 @@ public:
 
 private:
     static constexpr bool is_strided = requires(Rows const& rows) { rows.stride(1); };
-    static constexpr index_t line = 64;
+    static constexpr index_t line = kernel::cache_line;
     static constexpr index_t size = sizeof(decltype(*std::declval<Rows const&>().place(0, 0, 0, 0)));
 
     Rows const& rows_;

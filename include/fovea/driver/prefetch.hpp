@@ -3,6 +3,7 @@
 
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/spec/outputs.hpp>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace fovea::FOVEA_SET::driver {
 template <bool Written, class Rows>
 FOVEA_INLINE void prefetch_rows(Rows const& rows, index_t group, row_place const& at, index_t all, index_t count) {
     index_t const last = std::min(at.query + count, all), features = rows.extent(3);
-    constexpr auto line = 64 / static_cast<index_t>(sizeof(*rows.data));
+    constexpr auto line = kernel::cache_line / static_cast<index_t>(sizeof(*rows.data));
     index_t position = at.query / group, head = at.query % group;
     for (index_t r = at.query; r < last; ++r) {
         auto const* const row = rows.place(at.batch, at.head * group + head, position, 0);

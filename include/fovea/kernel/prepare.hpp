@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/words.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -34,7 +35,7 @@ struct row_prefetch {
     FOVEA_INLINE void prefetch(index_t lines) {
         for (; lines > 0 && row < Count; --lines) {
             __builtin_prefetch(reinterpret_cast<char const*>(rows[row]) + byte);
-            byte += 64;
+            byte += cache_line;
             if (byte < bytes) continue;
             byte = 0;
             ++row;
@@ -87,7 +88,8 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
     using element = std::remove_cvref_t<decltype(*row(0))>;
     constexpr bool plain = std::is_same_v<Body, q_t> || std::is_same_v<Body, k_t>;
     constexpr bool scales = !std::is_same_v<Scales, unscaled>;
-    constexpr index_t bytes = static_cast<index_t>(sizeof(element)), lines = vector::lanes * vector::lanes * bytes / 64;
+    constexpr index_t bytes = static_cast<index_t>(sizeof(element)),
+                      lines = vector::lanes * vector::lanes * bytes / cache_line;
     for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
         auto const source = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
         element const* from[vector::lanes];
@@ -120,7 +122,7 @@ template <class Arch, class Rows>
 FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, index_t present, index_t features,
                                   float* to, index_t stride) {
     using vector = pack<float, Arch>;
-    constexpr index_t lines = vector::lanes * vector::lanes * 4 / 64;
+    constexpr index_t lines = vector::lanes * vector::lanes * 4 / cache_line;
     for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
         bfloat16 const* from[vector::lanes];
         row_prefetch<bfloat16, vector::lanes> later{{}, features * 2};

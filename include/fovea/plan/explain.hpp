@@ -55,10 +55,11 @@ struct block_count {
     index_t full = 0, mixed = 0, empty = 0;
 };
 
-/// The blocks [first_q, last_q) x [first_k, last_k), halved until all of a part are alike.
+/// True where heads, or batch elements, may see different keys.
 template <class Predicate>
 inline constexpr bool differs_by_head = uses<Predicate, batch_t, head_t>;
 
+/// The blocks q x k, ends included, halved until all of a part are alike.
 template <class Predicate>
 void count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys,
                   interval<index_t> q, interval<index_t> k, block_count& n) {

@@ -37,9 +37,9 @@ struct blocking {
 struct call_plan {
     traversal by;
     blocking blocks{};
-    bool packs_keys = false;    // or they are met where they lie
-    index_t rows_of_heads = 1;  // heads whose queries are rows of one tile
-    key_parts parts{};          // of the keys of each head
+    bool packs_keys = false;  // or they are met where they lie
+    index_t tile_heads = 1;   // heads whose queries are rows of one tile
+    key_parts parts{};        // of the keys of each head
 };
 
 /// What the types of a call say of it.
@@ -81,13 +81,14 @@ call_plan make_dense_plan(index_t queries, index_t group, index_t keys) {
             call_plan how{traversal::query_lanes,
                           {tile::rows, tile::panel, tile::block_rows, tile::block_keys,
                            index_t{tile::numbers} * tile::most_vectors}};
-            how.rows_of_heads = tile::sharing(queries, group, keys);
+            how.tile_heads = tile::sharing(queries, group, keys);
             return how;
         }
     }
     using tile = plan::tile<T, Arch>;
     call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes,
                   {tile::rows, tile::panel, tile::block_rows, tile::block_keys, index_t{tile::rows} * tile::vectors}};
+    how.tile_heads = group;
     how.packs_keys = !call::may_take_query_lanes && rows > tile::rows;
     index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
     how.parts = key_parts(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
