@@ -36,7 +36,7 @@ int differ(char const* what, std::vector<float> const& narrow, std::vector<float
 }
 
 /// The operands of compute_all, which both units are given.
-struct everything {
+struct whole_unit {
     tensor<float, 4> operand = waves(4, 20, 8, 0.3f);
     tensor<float, 3> x{{2, 12, 16}, 0.1f};
     tensor<bfloat16, 4> pages{{5, 4, 4, 8}, bfloat16(0.5f)};
@@ -79,8 +79,8 @@ int main() {
     workspace scratch;
     attend_narrow(scratch, query.view(), key.view(), value.view(), narrow.view());
     attend_wide(scratch, query.view(), key.view(), value.view(), wide.view());
-    everything all;
+    whole_unit unit;
     return differ("attend", narrow.elements, wide.elements)
-         + differ("everything", all.run(compute_all_narrow), all.run(compute_all_wide)) + throws(attend_narrow, scratch)
+         + differ("whole unit", unit.run(compute_all_narrow), unit.run(compute_all_wide)) + throws(attend_narrow, scratch)
          + throws(attend_wide, scratch);
 }
