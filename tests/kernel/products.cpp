@@ -25,9 +25,6 @@ void fill(testing::dice& random, guarded<T> const& memory) {
     for (auto& x : memory) x = static_cast<T>(random.real(-1, 1));
 }
 
-/// Nothing to prefetch.
-kernel::prefetch_queue nothing;
-
 template <class T>
 constexpr double allowed = std::is_same_v<T, float> ? 1e-5 : 1e-13;
 
@@ -39,7 +36,7 @@ void check_contract(index_t features) {
     fill(random, queries);
     fill(random, keys);
     kernel::contract<Rows, Vectors, T, Arch>(queries.data(), keys.data(), width, features, scores.data(), width,
-                                             nullptr, nothing);
+                                             nullptr);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t c = 0; c < width; ++c) {
@@ -97,7 +94,7 @@ void check_accumulate(index_t keys) {
             expected.push_back(sum);
         }
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, weights.data(), keys + 1, keys, values.data(), width,
-                                               sums.data(), width, rescale.data(), nothing);
+                                               sums.data(), width, rescale.data());
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
@@ -105,9 +102,9 @@ void check_accumulate(index_t keys) {
 }
 
 /// Rows of numbers, `stride` apart from one step to the next or from row to row, met with vectors that are `width`
-/// apart.
+/// apart; with the greatest of each lane for keys, or what was there before for values, or without.
 template <class T, class Arch, int Rows, int Vectors, template <class> class Numbers>
-void check_meet_lanes(index_t steps, bool continues) {
+void check_meet_lanes(index_t steps, bool with_lanes) {
     constexpr index_t lanes = Vectors * kernel::pack<T, Arch>::lanes, width = lanes + 3;
     constexpr bool by_row = std::is_same_v<Numbers<T>, kernel::key_numbers<T>>;
     index_t const stride = (by_row ? steps : Rows) + 2;
@@ -119,29 +116,22 @@ void check_meet_lanes(index_t steps, bool continues) {
     for (index_t r = 0; r < Rows; ++r)
         for (index_t l = 0; l < width; ++l) {
             double sum = static_cast<double>(sums[r * width + l]);
-            if (l < lanes) sum *= continues ? static_cast<double>(rescale[l]) : 0;
+            if (l < lanes) sum *= with_lanes && !by_row ? static_cast<double>(rescale[l]) : 0;
             for (index_t i = 0; i < steps && l < lanes; ++i)
                 sum += static_cast<double>(numbers[by_row ? r * stride + i : i * stride + r])
                      * static_cast<double>(queries[i * width + l]);
             expected.push_back(sum);
-            if (l < lanes && !continues)
+            if (l < lanes && with_lanes && by_row)
                 expected_greatest[static_cast<std::size_t>(l)] =
                     std::max(expected_greatest[static_cast<std::size_t>(l)], sum);
         }
-    T const* const factors = continues ? rescale.data() : nullptr;
     auto const from = [&] {
         if constexpr (by_row) return kernel::key_numbers<T>{numbers.data(), stride, {}};
         else return kernel::value_numbers<T>{numbers.data(), {}, stride};
     }();
-    if (continues) {  // and asks for two rows of three lines
-        kernel::prefetch_queue next(sums.data(), 2, 192, 256);
-        kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors, nullptr,
-                                                   next);
-        CHECK(next.empty() == (steps >= 6));
-    } else {
-        kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width, factors,
-                                                   greatest.data(), nothing);
-    }
+    T* const of_lanes = by_row ? greatest.data() : rescale.data();
+    kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width,
+                                               with_lanes ? of_lanes : nullptr);
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
@@ -209,13 +199,23 @@ TEMPLATE_LIST_TEST_CASE("accumulate adds values with their weights", "[kernel]",
 
 TEMPLATE_LIST_TEST_CASE("meet_lanes adds products with a query in each lane", "[kernel]", lane_widths) {
     for (index_t steps : {0, 1, 5, 6, 64})
-        for (bool continues : {false, true}) {
-            check_meet_lanes<float, TestType, 1, 1, kernel::key_numbers>(steps, continues);
-            check_meet_lanes<float, TestType, 4, 3, kernel::key_numbers>(steps, continues);
-            check_meet_lanes<float, TestType, 8, 2, kernel::value_numbers>(steps, continues);
-            check_meet_lanes<double, TestType, 2, 3, kernel::value_numbers>(steps, continues);
-            check_meet_lanes<float, TestType, 16, 1, kernel::value_numbers>(steps, continues);
+        for (bool with_lanes : {false, true}) {
+            check_meet_lanes<float, TestType, 1, 1, kernel::key_numbers>(steps, with_lanes);
+            check_meet_lanes<float, TestType, 4, 3, kernel::key_numbers>(steps, with_lanes);
+            check_meet_lanes<float, TestType, 8, 2, kernel::value_numbers>(steps, with_lanes);
+            check_meet_lanes<double, TestType, 2, 3, kernel::value_numbers>(steps, with_lanes);
+            check_meet_lanes<float, TestType, 16, 1, kernel::value_numbers>(steps, with_lanes);
         }
+}
+
+TEST_CASE("lines are prefetched a few at a time, and no more than there are", "[kernel]") {
+    guarded<char> memory(2 * 256);
+    kernel::prefetch_queue next(memory.data(), 2, 192, 256);  // two rows of three lines
+    int calls = 0;
+    for (; !next.empty() && calls < 100; ++calls) next.prefetch_beside(16);
+    CHECK(calls == 3);
+    next.prefetch_beside(1000);
+    CHECK(next.empty());
 }
 
 TEMPLATE_LIST_TEST_CASE("pairwise sums what does not separate", "[kernel]", lane_widths) {

@@ -23,38 +23,36 @@ namespace detail {
 /// A piece of a message: text, an integer, or extents as "(2, 8, 128, 64)".
 class message_part {
 public:
-    message_part(char const* text) : text_(text) {}
-    message_part(std::string_view text) : text_(text) {}
-    message_part(std::string const& text) : text_(text) {}
+    message_part(char const* text) : message_part(std::string_view(text)) {}
+    message_part(std::string_view text) : kind_(kind::text), at_(text.data()), number_(text.size()) {}
+    message_part(std::string const& text) : message_part(std::string_view(text)) {}
     template <std::integral Number>
     message_part(Number n)
-        : is_number_(true), number_(static_cast<unsigned long long>(n)), is_negative_(n < Number{0}) {}
+        : kind_(n < Number{0} ? kind::negative : kind::number), number_(static_cast<unsigned long long>(n)) {}
     template <std::size_t Rank>
-    message_part(std::array<index_t, Rank> const& extents) : extents_(extents.data()), rank_(Rank) {}
-    message_part(index_t const* extents, std::size_t rank) : extents_(extents), rank_(rank) {}
+    message_part(std::array<index_t, Rank> const& extents) : message_part(extents.data(), Rank) {}
+    message_part(index_t const* extents, std::size_t rank) : kind_(kind::extents), at_(extents), number_(rank) {}
 
     [[gnu::cold]] void append_to(std::string& message) const {
-        if (!text_.empty()) {
-            message.append(text_);
-        } else if (extents_) {
-            for (std::size_t i = 0; i < rank_; ++i) {
+        if (kind_ == kind::text) {
+            message.append(static_cast<char const*>(at_), number_);
+        } else if (kind_ == kind::extents) {
+            for (std::size_t i = 0; i < number_; ++i) {
                 message.append(i == 0 ? "(" : ", ");
-                message_part(extents_[i]).append_to(message);
+                message_part(static_cast<index_t const*>(at_)[i]).append_to(message);
             }
             message.append(")");
-        } else if (is_number_) {
-            if (is_negative_) message.append("-");
-            message.append(std::to_string(is_negative_ ? -number_ : number_));
+        } else {
+            if (kind_ == kind::negative) message.append("-");
+            message.append(std::to_string(kind_ == kind::negative ? -number_ : number_));
         }
     }
 
 private:
-    std::string_view text_;
-    bool is_number_ = false;
-    index_t const* extents_ = nullptr;
-    std::size_t rank_ = 0;
-    unsigned long long number_ = 0;
-    bool is_negative_ = false;
+    enum class kind { text, number, negative, extents };
+    kind kind_;
+    void const* at_ = nullptr;   // of a text, or of extents
+    unsigned long long number_;  // or how many there are
 };
 
 [[gnu::cold, gnu::noinline]] inline std::string message_of(std::initializer_list<message_part> parts) {

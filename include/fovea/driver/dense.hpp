@@ -108,8 +108,8 @@ private:
         key_range range;
     };
 
-    void run_head(arena& memory, index_t batch, index_t key_head, index_t first_block, index_t last_block,
-                  key_range const& range) const {
+    [[gnu::noinline]] void run_head(arena& memory, index_t batch, index_t key_head, index_t first_block,
+                                    index_t last_block, key_range const& range) const {
         bool const revisits = strips || last_block - first_block > 1;  // a block of keys, for further rows
         index_t const at_once = revisits ? visible_.blocks_at_once(batch, key_head, first_block, last_block) : 1;
         packed keys(operands_, recipe_.score.parts, memory, at_once, how_.packs_keys);

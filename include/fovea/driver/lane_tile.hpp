@@ -68,13 +68,19 @@ public:
             constexpr bool as_stored = std::is_same_v<decltype(product::of_query), q_t>;
             T scales[tile::rows];
             scales_of_rows<decltype(product::scale)>(count, scales, [&](index_t r) { return of_row(p.scale, r); });
-            kernel::row_facts facts[as_stored ? 1 : tile::rows];
-            for (index_t r = 0; r < (as_stored ? 0 : count); ++r) facts[r] = facts_of(r);
-            kernel::transpose_features<T, Arch>(
-                p.of_query, row,
-                [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
-                [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, count, width(),
-                operands.queries() * group - first.query, facts_.dim, queries_, width());
+            index_t const present = operands.queries() * group - first.query;
+            if constexpr (as_stored) {
+                products<T, Arch>::transpose(
+                    {strided(operands.query), scales, count, width(), present, facts_.dim, queries_, width()});
+            } else {
+                kernel::row_facts facts[tile::rows];
+                for (index_t r = 0; r < count; ++r) facts[r] = facts_of(r);
+                kernel::transpose_features<T, Arch>(
+                    p.of_query, row,
+                    [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
+                    [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, count, width(), present, facts_.dim, queries_,
+                    width());
+            }
             for (index_t r = 0; r < (facts_.dim == 0 ? width() : 0); ++r)
                 queries_[r] = T{0} * scales[std::min(r, count - 1)];
         });
@@ -218,22 +224,29 @@ private:
         return facts;
     }
 
+    /// The rows of a view, the first of this tile being row 0.
+    template <class Rows>
+    auto strided(Rows const& rows) const {
+        using element = std::remove_pointer_t<decltype(rows.data)>;
+        return strided_rows<element>{rows.place(facts_.batch, facts_.head, 0, 0), rows.stride(2), rows.stride(1),
+                                     group_, first_row_};
+    }
+
     /// The results of one vector of queries, which are rows again.
     void write(Operands const& operands, index_t lane, vector const& factor) const {
-        index_t const features = operands.value_features(), rows = std::min<index_t>(count_ - lane, tile::lanes);
-        decltype(operands.result.place(0, 0, 0, 0)) to[tile::lanes];
-        for (index_t r = 0; r < rows; ++r) to[r] = row_of(operands.result, lane + r);
-        auto const store = [&](index_t c, index_t r, vector const& row)
-                               FOVEA_LAMBDA { kernel::store_as<T, Arch>(row, to[r] + c, features - c); };
-        for (index_t c = 0; c < features; c += tile::lanes) {
-            vector block[tile::lanes];
-            for (index_t i = 0; i < tile::lanes; ++i)
-                block[i] = c + i < features ? vector::load(sums_ + (c + i) * width() + lane) * factor : vector(T{0});
-            kernel::lanes_of<T, Arch>::transpose(block);
-            if (rows == tile::lanes) kernel::unrolled<tile::lanes>([&](auto r) FOVEA_LAMBDA { store(c, r, block[r]); });
-            else
-                for (index_t r = 0; r < rows; ++r) store(c, r, block[r]);
-        }
+        using element = std::remove_pointer_t<decltype(operands.result.data)>;
+        alignas(64) T factors[tile::lanes];
+        factor.store(factors);
+        auto to = strided(operands.result);
+        to.offset += lane;
+        result_rows<T, element> const rows{sums_ + lane,
+                                           width(),
+                                           factors,
+                                           std::min<index_t>(count_ - lane, tile::lanes),
+                                           operands.value_features(),
+                                           to};
+        if constexpr (std::is_same_v<element, T>) products<T, Arch>::store(rows);
+        else store_transposed<Arch>(rows);
     }
 
     void clear_if_empty(Operands const& operands) {

@@ -98,8 +98,9 @@ private:
         if (x != all.row_copies && r + present < rows())
             next = {x + present * x_stride, present, count * static_cast<index_t>(sizeof(T)),
                     x_stride * static_cast<index_t>(sizeof(T))};
+        next.prefetch_beside(count);
         kernel::accumulate<tile::rows, tile::vectors, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel,
-                                                               sums, sum_stride, ones, next);
+                                                               sums, sum_stride, ones);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)
             for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);

@@ -4,6 +4,7 @@
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/key_terms.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/products.hpp>
 #include <fovea/driver/row_range.hpp>
 #include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/prepare.hpp>
@@ -222,6 +223,18 @@ private:
             if constexpr (Words) {
                 kernel::transpose_words<Arch>(place, count, tile::panel, operands_.keys() - key, features_,
                                               to + (key - first(block)) * kernel::words_of(features_), tile::panel);
+            } else if constexpr (std::is_same_v<Body, k_t> && std::is_same_v<decltype(place(0)), T const*>
+                                 && !is_paged<decltype(Operands::key)>) {
+                T one[tile::panel];
+                std::fill_n(one, count, T{1});
+                driver::products<T, Arch>::transpose({{place(0), operands_.key.stride(2)},
+                                                      one,
+                                                      count,
+                                                      tile::panel,
+                                                      operands_.keys() - key,
+                                                      features_,
+                                                      to + (key - first(block)) * features_,
+                                                      tile::panel});
             } else {
                 kernel::transpose_features<T, Arch>(
                     body, place,

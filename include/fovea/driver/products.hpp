@@ -7,6 +7,7 @@
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/lane_products.hpp>
+#include <fovea/kernel/prepare.hpp>
 #include <fovea/plan/architecture.hpp>
 #include <fovea/plan/tile.hpp>
 
@@ -62,6 +63,41 @@ struct weighted_values {
     index_t width;
 };
 
+/// Rows of elements: positions of one head, or of some heads that take turns.
+template <class Element>
+struct strided_rows {
+    Element* first;
+    index_t position_stride, head_stride = 0, heads = 1;
+    index_t offset = 0;  // of row 0 from `first`, in rows
+
+    FOVEA_INLINE Element* operator()(index_t r) const {
+        r += offset;
+        if (heads == 1) return first + r * position_stride;
+        index_t const position = r / heads;
+        return first + position * position_stride + (r - position * heads) * head_stride;
+    }
+};
+
+/// Rows that are transposed: to[f * stride + i] = rows(i)[f] * scales[i], as kernel::transpose_features has it.
+template <class T>
+struct transposition {
+    strided_rows<T const> rows;
+    T const* scales;  // (count)
+    index_t count, room, present, features;
+    T* to;  // (features, stride)
+    index_t stride;
+};
+
+/// Some lanes of sums that become rows: to(r)[c] = sums[c * width + r] * factors[r].
+template <class T, class Element>
+struct result_rows {
+    T const* sums;  // (features, width)
+    index_t width;
+    T const* factors;  // (lanes)
+    index_t count, features;
+    strided_rows<Element> to;
+};
+
 /// Calls f(vectors, first column) until all columns are done, with the first of the numbers of vectors that fits.
 template <int... Vectors, class F>
 void for_columns(index_t width, index_t lanes, F const& f) {
@@ -81,13 +117,14 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
             index_t const offset = pack % tile::vectors;
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
             T* const to = p.scores + pack * tile::lanes;
+            next.prefetch_beside(p.features);
             if (offset == 0 && p.last - pack >= tile::vectors) {
                 kernel::contract<rows(), tile::vectors, T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
-                                                                           p.stride, p.scales, next);
+                                                                           p.stride, p.scales);
                 pack += tile::vectors;
             } else {
                 kernel::contract<rows(), 1, T, Arch, Products>(p.queries, from, tile::panel, p.features, to, p.stride,
-                                                               p.scales, next);
+                                                               p.scales);
                 ++pack;
             }
         }
@@ -113,8 +150,9 @@ void accumulate_tile(Aggregate const& aggregate, weighted_values<T, T> const& w,
     index_t const count = words ? kernel::words_of(w.count) : w.count;
     with_rows<tile>(w.step, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::vectors, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+            next.prefetch_beside(count);
             kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, w.weights, w.weight_stride, count, w.values + c,
-                                                           w.value_stride, w.sums + c, w.width, w.rescale, next);
+                                                           w.value_stride, w.sums + c, w.width, w.rescale);
         });
     });
 }
@@ -129,7 +167,6 @@ void accumulate_few(Aggregate const& aggregate, weighted_values<T, Value> const&
     T one[tile::rows];
     std::fill_n(one, tile::rows, T{1});
     T const* rescale = w.rescale;
-    kernel::prefetch_queue none;
     for (index_t k = 0; k < w.count; k += at_once, rescale = one) {
         index_t const count = std::min(at_once, w.count - k);
         Value const* const values = w.values + (words && !pairs ? k / 2 : k) * w.value_stride;
@@ -144,11 +181,27 @@ void accumulate_few(Aggregate const& aggregate, weighted_values<T, Value> const&
                 else
                     kernel::accumulate<together, vectors(), T, Arch>(
                         aggregate, weights, w.weight_stride, words ? kernel::words_of(count) : count, values + c,
-                        w.value_stride, sums, w.width, rescale + r, none);
+                        w.value_stride, sums, w.width, rescale + r);
             }
         };
         if constexpr (pairs) for_columns<8, 4, 2>(w.width, tile::lanes, add);
         else for_columns<8, 4, 1>(w.width, tile::lanes, add);
+    }
+}
+
+template <class Arch, class T, class Element>
+void store_transposed(result_rows<T, Element> const& rows) {
+    using vector = kernel::pack<T, Arch>;
+    constexpr index_t lanes = vector::lanes;
+    auto const factor = vector::load(rows.factors);
+    Element* to[lanes];
+    for (index_t r = 0; r < rows.count; ++r) to[r] = rows.to(r);
+    for (index_t c = 0; c < rows.features; c += lanes) {
+        vector block[lanes];
+        for (index_t i = 0; i < lanes; ++i)
+            block[i] = c + i < rows.features ? vector::load(rows.sums + (c + i) * rows.width) * factor : vector(T{0});
+        kernel::lanes_of<T, Arch>::transpose(block);
+        for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(block[r], to[r] + c, rows.features - c);
     }
 }
 
@@ -164,6 +217,8 @@ struct products {
     static void add(kernel::value_numbers<T> const& values, kernel::lane_sums<T> const& sums,
                     kernel::prefetch_queue& next);
 
+    static void store(result_rows<T, T> const& rows);
+
     // With a key, or a feature of a value, in each lane.
     static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
     static void contract_words(panel_product<T> const& p, kernel::prefetch_queue& next);
@@ -172,6 +227,8 @@ struct products {
     static void accumulate_words(weighted_values<T, T> const& w, kernel::prefetch_queue& next);
     static void accumulate_few(weighted_values<T, T> const& w);
     static void accumulate_few_words(weighted_values<T, T> const& w);
+
+    static void transpose(transposition<T> const& t);
 };
 
 template <class T, class Arch>
@@ -183,6 +240,11 @@ template <class T, class Arch>
 void products<T, Arch>::add(kernel::value_numbers<T> const& values, kernel::lane_sums<T> const& sums,
                             kernel::prefetch_queue& next) {
     kernel::meet_rows<lane_tile, Arch>(values, sums, next);
+}
+
+template <class T, class Arch>
+void products<T, Arch>::store(result_rows<T, T> const& rows) {
+    store_transposed<Arch>(rows);
 }
 
 template <class T, class Arch>
@@ -213,6 +275,14 @@ void products<T, Arch>::accumulate_few(weighted_values<T, T> const& w) {
 template <class T, class Arch>
 void products<T, Arch>::accumulate_few_words(weighted_values<T, T> const& w) {
     if constexpr (of_words) driver::accumulate_few<Arch>(kernel::word_products{}, w);
+}
+
+template <class T, class Arch>
+void products<T, Arch>::transpose(transposition<T> const& t) {
+    auto const scale = [&](index_t i) FOVEA_LAMBDA { return t.scales[i]; };
+    kernel::transpose_features<T, Arch>(
+        q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.count, t.room, t.present, t.features, t.to,
+        t.stride);
 }
 
 // Where the program has them from elsewhere, compiled for the same instruction set.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/words.hpp>
 #include <fovea/spec/concepts.hpp>
 
@@ -24,8 +25,8 @@ inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
 ///
-/// Values may be of another type than T. Prefetches from `next` meanwhile; where rows are so few that values are met as
-/// fast as memory gives them, the values that follow.
+/// Values may be of another type than T. Where rows are so few that values are met as fast as memory gives them, the
+/// values that follow are prefetched.
 template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value>
 [[gnu::noinline]] void accumulate(Aggregate const& aggregate,
                                   T const* FOVEA_RESTRICT weights,  // (Rows, keys)
@@ -34,8 +35,7 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
                                   index_t value_stride,
                                   T* FOVEA_RESTRICT sums,  // (Rows, Vectors * lanes)
                                   index_t sum_stride,
-                                  T const* FOVEA_RESTRICT rescale,  // (Rows)
-                                  prefetch_queue& next) {
+                                  T const* FOVEA_RESTRICT rescale) {  // (Rows)
     register_tile<Rows, Vectors, T, Arch> tile;
     if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(sums, sum_stride, rescale);
     auto const add = [&](auto const& sum, auto const& weight, auto const& value)
@@ -48,7 +48,7 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
         prefetch_distance const distance(width * bytes, value_stride * bytes);
         tile.add_products(add, rows, all, keys, [&](Value const* row) FOVEA_LAMBDA { distance.prefetch<width>(row); });
     } else {
-        tile.add_products(add, rows, all, keys, next);
+        tile.add_products(add, rows, all, keys);
     }
     if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(sums, sum_stride, rescale);
     tile.store(sums, sum_stride);

@@ -10,18 +10,17 @@ namespace fovea::FOVEA_SET::kernel {
 ///
 ///     scores[r][c] = sum_f queries[f][r] * keys[f][c]
 ///
-/// Prefetches from `next` meanwhile. Products of words take words for features, and multiply
-/// what comes out by a scale for each row.
+/// Products of words take words for features, and multiply what comes out by a scale for each row.
 template <int Rows, int Vectors, class T, class Arch, class Products = number_products>
 [[gnu::noinline]] void contract(T const* FOVEA_RESTRICT queries,  // (features, Rows)
                                 T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
                                 index_t key_stride,               // from feature to feature
                                 index_t features,
                                 T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
-                                index_t row_stride, [[maybe_unused]] T const* scales, prefetch_queue& next) {
+                                index_t row_stride, [[maybe_unused]] T const* scales) {
     register_tile<Rows, Vectors, T, Arch> tile;
     broadcast_operand<T, unit_stride, constant_stride<Rows>> const columns{queries, {}, {}};
-    tile.add_products(Products{}, columns, vector_operand<T>{keys, key_stride}, features, next);
+    tile.add_products(Products{}, columns, vector_operand<T>{keys, key_stride}, features);
     if constexpr (Products::scales) tile.scale_rows(scales);
     tile.store(scores, row_stride);
 }

@@ -89,7 +89,7 @@ template <int Rows, class T, class Arch, class Keys>
     constexpr int lanes = static_cast<int>(vector::lanes);
     constexpr int per_lane = products::scales ? 2 : 1, width = lanes * per_lane;  // features of a lane, of a pack
     // Packs of one key, then of the other: as many as find room beside the sums.
-    constexpr int run = Arch::registers >= 32 ? (Rows <= 4 ? 8 : 4) : (Rows <= 2 ? 4 : 2);
+    constexpr int run = Arch::registers >= 32 || Rows <= 2 ? 4 : 2;
     auto const meet = [&](index_t first, index_t row) FOVEA_LAMBDA {
         grid_of<vector, Rows, lanes> sums;
         for (int k = 0; k < lanes; k += 2) {
@@ -118,8 +118,6 @@ template <int Rows, class T, class Arch, class Keys>
                 index_t f = 0;
                 for (; f + run * width <= features; f += run * width)
                     add(std::integral_constant<int, run>{}, f, run * width);
-                for (; f + run / 2 * width <= features; f += run / 2 * width)
-                    add(std::integral_constant<int, run / 2>{}, f, run / 2 * width);
                 for (; f < features; f += width) add(std::integral_constant<int, 1>{}, f, features - f);
             }
             unrolled<2>([&](auto i)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/words.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -21,29 +22,30 @@ struct lane_sums {
     T const* lanes;    // (steps, width)
     T* sums;           // (rows, width)
     index_t width;     // of a step, or a row: some of its vectors are met
-    T const* rescale;  // (vectors * lanes), or none
-    T* greatest;       // (vectors * lanes), or none
+    T const* rescale;  // (vectors * lanes), of values; or none: there is nothing before
+    T* greatest;       // (vectors * lanes), of keys; or none
 };
 
 /// meet_lanes: rows of numbers met with vectors of queries, in registers.
 ///
-///     sums[r][q] = sums[r][q] * rescale[q] + sum_i numbers[r][i] * lanes[i][q]
-///
-/// Without `rescale` there is nothing before it. With `greatest` that becomes as great as the sums of its lane.
-/// Prefetches from `next` meanwhile.
+///     sums[k][q] = sum_f keys[k][f] * queries[f][q]                                greatest[q] = max(greatest[q], ...)
+///     sums[c][q] = sums[c][q] * rescale[q] + sum_k values[k][c] * weights[k][q]
 template <int Rows, int Vectors, class T, class Arch, class Numbers>
 [[gnu::noinline]] void meet_lanes(Numbers const numbers, index_t steps,
-                                  T const* FOVEA_RESTRICT lanes,    // (steps, Vectors * lanes)
-                                  T* FOVEA_RESTRICT sums,           // (Rows, Vectors * lanes)
-                                  index_t width,                    // from one step, or one row, to the next
-                                  T const* FOVEA_RESTRICT rescale,  // (Vectors * lanes)
-                                  T* FOVEA_RESTRICT greatest,       // (Vectors * lanes)
-                                  prefetch_queue& next) {
+                                  T const* FOVEA_RESTRICT lanes,  // (steps, Vectors * lanes)
+                                  T* FOVEA_RESTRICT sums,         // (Rows, Vectors * lanes)
+                                  index_t width,                  // from one step, or one row, to the next
+                                  std::conditional_t<std::is_same_v<Numbers, key_numbers<T>>, T, T const>*
+                                      FOVEA_RESTRICT of_lanes) {  // (Vectors * lanes): greatest, or rescale
     register_tile<Rows, Vectors, T, Arch> tile;
-    tile.add_products(number_products{}, numbers, vector_operand<T>{lanes, width}, steps, next);
-    if (rescale != nullptr) tile.add_scaled_by_lane(sums, width, rescale);
-    tile.store(sums, width);
-    if (greatest != nullptr) tile.store_max(greatest);
+    tile.add_products(number_products{}, numbers, vector_operand<T>{lanes, width}, steps);
+    if constexpr (std::is_same_v<Numbers, key_numbers<T>>) {
+        tile.store(sums, width);
+        if (of_lanes != nullptr) tile.store_max(of_lanes);
+    } else {
+        if (of_lanes != nullptr) tile.add_scaled_by_lane(sums, width, of_lanes);
+        tile.store(sums, width);
+    }
 }
 
 /// Calls f(vectors) with their number, at most `Most`, as a constant.
@@ -54,18 +56,23 @@ void with_vectors(index_t vectors, F const& f) {
     else with_vectors<Most - 1>(vectors, f);
 }
 
-/// meet_lanes for any number of rows and of vectors.
+/// meet_lanes for any number of rows and of vectors; `next` is prefetched meanwhile.
 template <class Tile, class Arch, class T, class Numbers>
 void meet_rows(Numbers const& numbers, lane_sums<T> const& all, prefetch_queue& next) {
     with_vectors<Tile::most_vectors>(all.vectors, [&](auto count) {
+        constexpr bool side_by_side = std::is_same_v<Numbers, value_numbers<T>>;
+        auto* const of_lanes = [&] {
+            if constexpr (side_by_side) return all.rescale;
+            else return all.greatest;
+        }();
         index_t r = 0;
         auto const meet = [&](auto at_once) {
-            for (; r + at_once() <= all.rows; r += at_once())
+            for (; r + at_once() <= all.rows; r += at_once()) {
+                next.prefetch_beside(all.steps);
                 meet_lanes<at_once(), count(), T, Arch>(numbers.from_row(r), all.steps, all.lanes,
-                                                        all.sums + r * all.width, all.width, all.rescale, all.greatest,
-                                                        next);
+                                                        all.sums + r * all.width, all.width, of_lanes);
+            }
         };
-        constexpr bool side_by_side = std::is_same_v<Numbers, value_numbers<T>>;
         constexpr int most = side_by_side ? Tile::features_with(count()) : Tile::numbers;
         meet(std::integral_constant<int, most>{});
         meet(std::integral_constant<int, most / 2>{});

@@ -5,7 +5,6 @@
 
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/kernel/storage.hpp>
-#include <fovea/kernel/prefetch.hpp>
 
 #include <utility>
 
@@ -49,12 +48,12 @@ public:
         [&]<int... I>(indices<I...>) FOVEA_LAMBDA { ((sum_[I] = vector(T{0})), ...); }(all{});
     }
 
-    /// sum[r][v] = add(sum[r][v], a[r], b[v]) at each step; prefetch(b) before it.
-    template <class Add, class Broadcast, class Element, class Prefetch>
+    /// sum[r][v] = add(sum[r][v], a[r], b[v]) at each step; before(b) comes first.
+    template <class Add, class Broadcast, class Element, class Before>
     FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, vector_operand<Element> b, index_t steps,
-                                   Prefetch const& prefetch) {
+                                   Before const& before) {
         for (index_t i = 0; i < steps; ++i, b.first += b.step_stride) {
-            prefetch(b.first);
+            before(b.first);
             line_of<vector, NV> row;
             [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
                 ((row[V] = held(storage<Element, T, Arch>::load(b.first + V * lanes))), ...);
@@ -63,14 +62,10 @@ public:
                 FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});
         }
     }
-    /// The same, with one line of `next` before each step; without a branch for it where there is none.
     template <class Add, class Broadcast, class Element>
-    FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, vector_operand<Element> const& b, index_t steps,
-                                   prefetch_queue& next) {
-        if (next.empty()) return add_products(add, a, b, steps, [](Element const*) FOVEA_LAMBDA {});
-        prefetch_queue lines = next;  // in registers
-        add_products(add, a, b, steps, [&](Element const*) FOVEA_LAMBDA { lines.prefetch_one(); });
-        next = lines;
+    FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, vector_operand<Element> const& b,
+                                   index_t steps) {
+        add_products(add, a, b, steps, [](Element const*) FOVEA_LAMBDA {});
     }
 
     /// sum[r][v] = sum[r][v] * scale[r]

@@ -63,9 +63,13 @@ struct pack {
         return load(counted.data());
     }
 
-    FOVEA_INLINE friend pack operator+(pack const& a, pack const& b) { return {a.value + b.value}; }
-    FOVEA_INLINE friend pack operator-(pack const& a, pack const& b) { return {a.value - b.value}; }
-    FOVEA_INLINE friend pack operator*(pack const& a, pack const& b) { return {a.value * b.value}; }
+    FOVEA_INLINE friend pack operator+(pack const& a, pack const& b) { return {operations::add(a.value, b.value)}; }
+    FOVEA_INLINE friend pack operator-(pack const& a, pack const& b) {
+        return {operations::subtract(a.value, b.value)};
+    }
+    FOVEA_INLINE friend pack operator*(pack const& a, pack const& b) {
+        return {operations::multiply(a.value, b.value)};
+    }
     FOVEA_INLINE friend pack operator/(pack const& a, pack const& b) { return {operations::divide(a.value, b.value)}; }
     FOVEA_INLINE friend pack operator-(pack const& a) { return pack(T{0}) - a; }
     FOVEA_INLINE friend mask operator<(pack const& a, pack const& b) { return {a.value < b.value}; }

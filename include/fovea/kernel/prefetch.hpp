@@ -33,7 +33,7 @@ private:
     index_t bytes_;
 };
 
-/// The cache lines of rows that are read some time later, prefetched one at a time between other work.
+/// The cache lines of rows that are read some time later, prefetched a few at a time between other work.
 class prefetch_queue {
 public:
     prefetch_queue() = default;
@@ -45,18 +45,21 @@ public:
           left_(rows * per_row_),
           gap_(stride - per_row_ * cache_line) {}
 
-    FOVEA_INLINE void prefetch_one() {
-        if (left_ == 0) return;
-        --left_;
-        __builtin_prefetch(at_, 0, 3);
-        at_ += cache_line;
-        if (--in_row_ > 0) return;
-        in_row_ = per_row_;
-        at_ += gap_;
+    /// Some lines while a microkernel takes so many steps: few enough not to wait for the lines before them.
+    void prefetch_beside(index_t steps) {
+        for (index_t lines = std::min(left_, steps / steps_per_line + 1); lines > 0; --lines, --left_) {
+            __builtin_prefetch(at_, 0, 3);
+            at_ += cache_line;
+            if (--in_row_ > 0) continue;
+            in_row_ = per_row_;
+            at_ += gap_;
+        }
     }
     bool empty() const { return left_ == 0; }
 
 private:
+    static constexpr index_t steps_per_line = 16;
+
     char const* at_ = nullptr;
     index_t per_row_ = 0, in_row_ = 0, left_ = 0, gap_ = 0;  // lines; bytes
 };

@@ -55,12 +55,21 @@ struct simd {
     using mask = typename vector::batch_bool_type;
     using integers = xsimd::batch<integer_like<T>, typename xsimd_arch<Arch>::type>;
 
-    FOVEA_INLINE static vector load(T const* from) { return vector::load_unaligned(from); }
-    FOVEA_INLINE static void store(T* to, vector const& a) { a.store_unaligned(to); }
+    // What kernels are made of goes to the register at once: a call that is inlined costs compile time each time.
+    using native = typename vector::register_type;
+    using unaligned [[gnu::may_alias, gnu::aligned(alignof(T))]] = native;
+    FOVEA_INLINE static vector load(T const* from) { return vector(*reinterpret_cast<unaligned const*>(from)); }
+    FOVEA_INLINE static void store(T* to, vector const& a) { *reinterpret_cast<unaligned*>(to) = a.data; }
+    FOVEA_INLINE static vector add(vector const& a, vector const& b) { return vector(a.data + b.data); }
+    FOVEA_INLINE static vector subtract(vector const& a, vector const& b) { return vector(a.data - b.data); }
+    FOVEA_INLINE static vector multiply(vector const& a, vector const& b) { return vector(a.data * b.data); }
     /// a * b + c in one instruction where there is one: for AVX-512 and AArch64, xsimd 8.1 multiplies and adds.
     FOVEA_INLINE static vector fma(vector const& a, vector const& b, vector const& c) {
 #if defined(__x86_64__)
-        if constexpr (std::derived_from<Arch, arch::avx512> && sizeof(T) == 4)
+        if constexpr (std::is_same_v<Arch, arch::avx2> && sizeof(T) == 4)
+            return _mm256_fmadd_ps(a.data, b.data, c.data);
+        else if constexpr (std::is_same_v<Arch, arch::avx2>) return _mm256_fmadd_pd(a.data, b.data, c.data);
+        else if constexpr (std::derived_from<Arch, arch::avx512> && sizeof(T) == 4)
             return _mm512_fmadd_ps(a.data, b.data, c.data);
         else if constexpr (std::derived_from<Arch, arch::avx512>) return _mm512_fmadd_pd(a.data, b.data, c.data);
         else
@@ -140,6 +149,9 @@ struct simd<T, arch::emulated<Bytes, Registers>> {
     static void store(T* to, vector const& a) {
         for (std::size_t i = 0; i < lanes; ++i) to[i] = a.lane[i];
     }
+    static vector add(vector const& a, vector const& b) { return a + b; }
+    static vector subtract(vector const& a, vector const& b) { return a - b; }
+    static vector multiply(vector const& a, vector const& b) { return a * b; }
     static vector fma(vector const& a, vector const& b, vector const& c) { return a * b + c; }
     static vector divide(vector const& a, vector const& b) { return a / b; }
     static vector select(mask const& m, vector const& a, vector const& b) {
