@@ -26,29 +26,29 @@ bool says(std::string const& what, Spec const& spec, index_t heads, index_t key_
 }  // namespace
 
 TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
-    CHECK(says("driver/dense_lanes.hpp", plain, 2, 2, lanes));
-    CHECK(says("driver/dense_lanes.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
-    CHECK(says("driver/dense.hpp", plain, 2, 2, 1));
-    CHECK(says("driver/dense_lanes.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
+    CHECK(says("driver/dense/lane_tile.hpp", plain, 2, 2, lanes));
+    CHECK(says("driver/dense/lane_tile.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
+    CHECK(says("driver/dense/row_tile.hpp", plain, 2, 2, 1));
+    CHECK(says("driver/dense/lane_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
 }
 
 TEST_CASE("keys stand in lanes where something is read along them", "[driver]") {
     tensor<float, 2> const bias({3 * lanes, 40}, 0.5f);
     auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx)) | softmax | weighted_sum;
-    CHECK(says("driver/dense.hpp", biased, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/row_tile.hpp", biased, 2, 2, 3 * lanes));
     tensor<float, 1> const distances({3 * lanes + 39});
     auto const near =
         scaled_dot | rescore(score + param(distances)[kv_idx - q_idx + 3 * lanes - 1]) | softmax | weighted_sum;
-    CHECK(says("driver/dense_lanes.hpp", near, 2, 2, 3 * lanes));
-    CHECK(says("driver/dense.hpp", scaled_dot | sparsemax | weighted_sum, 2, 2, 3 * lanes));
-    CHECK(says("driver/dense.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/lane_tile.hpp", near, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/whole_rows.hpp", scaled_dot | sparsemax | weighted_sum, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/row_tile.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
 }
 
 TEST_CASE("listed keys are a traversal of their own", "[driver]") {
     graph::edge const pairs[] = {{0, 1}, {1, 0}};
     graph const edges(2, pairs);
     tensor<float, 4> const x({1, 2, 2, 8});
-    CHECK(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x, x, x).find("driver/enumerated.hpp")
+    CHECK(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x, x, x).find("driver/graph/enumerated.hpp")
           != std::string::npos);
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
 TEST_CASE("a plan is a value", "[driver]") {
     auto const plan_of = [](auto const& a, index_t queries, index_t keys) {
         driver::recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
-                           reweighting_of(a.normalize), core_of(a.aggregate)};
+                                   reweighting_of(a.normalize), core_of(a.aggregate)};
         using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
         return plan::make_dense_plan<float, arch::best, std::remove_const_t<decltype(parts)>, all>(queries, 1, keys);
     };

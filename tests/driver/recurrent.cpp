@@ -143,7 +143,7 @@ TEST_CASE("explain says that a state runs", "[driver]") {
                               c.k.elements, c.v.elements);
     CHECK_THAT(text, ContainsSubstring("| causal | proportional | running_state | gated\n"));
     CHECK_THAT(text, ContainsSubstring("mask        causal: in the order of the keys\n"));
-    CHECK_THAT(text, ContainsSubstring("driver/recurrent.hpp"));
+    CHECK_THAT(text, ContainsSubstring("driver/recurrent/recurrent.hpp"));
     CHECK_THAT(text, ContainsSubstring("a state of 12 x 37 for each of 4 heads of keys\n"));
 }
 

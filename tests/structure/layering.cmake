@@ -1,7 +1,7 @@
 # Who may include whom, by folder, read off the #include lines.
 #
 #   core -> expr -> spec --+--> words       project score mask normalize aggregate result
-#                          +--> engine      plan -> kernel -> driver
+#                          +--> engine      plan -> kernel -> driver -> driver/dense, driver/graph, driver/recurrent
 #                          +--> reference -> testing
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
 
@@ -42,6 +42,19 @@ function(check_own_include header folder path)
     endif()
 endfunction()
 
+# Traversals, the folders of driver/, do not know each other; driver/attend.hpp alone knows them all.
+function(check_traversals header path)
+    if(NOT path MATCHES "^driver/([^/]+)/")
+        return()
+    endif()
+    set(traversal ${CMAKE_MATCH_1})
+    if(header MATCHES "^driver/([^/]+)/" AND NOT CMAKE_MATCH_1 STREQUAL traversal)
+        problem("${header}: includes ${path}, of another traversal")
+    elseif(NOT header MATCHES "^driver/([^/]+)/" AND NOT header STREQUAL "driver/attend.hpp")
+        problem("${header}: includes ${path}, but only driver/attend.hpp may include a traversal")
+    endif()
+endfunction()
+
 function(check_foreign_include header folder file)
     if(file MATCHES "^[<\"]xsimd" AND NOT header STREQUAL "kernel/simd.hpp")
         problem("${header}: includes ${file}, but only kernel/simd.hpp may include xsimd")
@@ -71,6 +84,7 @@ foreach(header IN LISTS headers)
         own_header(path ${header} ${file})
         if(path)
             check_own_include(${header} ${folder} ${path})
+            check_traversals(${header} ${path})
         else()
             check_foreign_include(${header} ${folder} ${file})
         endif()

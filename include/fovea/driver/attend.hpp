@@ -2,12 +2,16 @@
 // The entry points: check the shapes, lower the specification, run the traversal that it calls for.
 #pragma once
 
-#include <fovea/driver/dense.hpp>
-#include <fovea/driver/dense_lanes.hpp>
-#include <fovea/driver/enumerated.hpp>
+#include <fovea/driver/dense/dense_loop.hpp>
+#include <fovea/driver/dense/lane_tile.hpp>
+#include <fovea/driver/dense/row_tile.hpp>
+#include <fovea/driver/dense/split_keys.hpp>
+#include <fovea/driver/dense/whole_rows.hpp>
+#include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
+#include <fovea/driver/graph/enumerated.hpp>
 #include <fovea/driver/project.hpp>
-#include <fovea/driver/recurrent.hpp>
+#include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/exact_integers.hpp>
@@ -33,7 +37,22 @@ constexpr bool finishes_in_place() {
     else return true;
 }
 
-/// The loop that the plan of a call names.
+/// A dense call by its plan.
+template <class T, class Arch, class Recipe, class Operands, class Executor>
+void run_dense(Executor const& executor, workspace& scratch, Recipe const& recipe, Operands const& operands) {
+    using call = plan::dense_call<T, Arch, Recipe, Operands>;
+    auto const how =
+        plan::make_dense_plan<T, Arch, Recipe, Operands>(operands.queries(), operands.group(), operands.keys());
+    dense_context<call> const context{recipe, operands, how};
+    if constexpr (call::may_take_query_lanes)
+        if (how.by == plan::traversal::query_lanes) return dense_loop<lane_tile<call>>(context).run(executor, scratch);
+    if constexpr (call::may_split_keys)
+        if (how.by == plan::traversal::split_keys) return run_split_keys(context, executor, scratch);
+    if constexpr (call::whole_rows) whole_rows<call>(context).run(executor, scratch);
+    else dense_loop<row_tile<call>>(context).run(executor, scratch);
+}
+
+/// The traversal that the plan of a call names.
 template <class T, class Arch, class A, class Operands, class Executor>
 void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
     if constexpr (is_recurrent<A>) {
@@ -45,14 +64,7 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
         if constexpr (enumerating_mask<decltype(a.mask)>)
             enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list())
                 .run(executor, scratch);
-        else {
-            auto const how = plan::make_dense_plan<T, Arch, recipe_type, Operands>(operands.queries(), operands.group(),
-                                                                                   operands.keys());
-            if constexpr (plan::dense_call<T, Arch, recipe_type, Operands>::may_take_query_lanes)
-                if (how.by == plan::traversal::query_lanes)
-                    return dense_lanes<T, Arch, recipe_type, Operands>(parts, operands, how).run(executor, scratch);
-            dense_loop<T, Arch, recipe_type, Operands>(parts, operands, how).run(executor, scratch);
-        }
+        else run_dense<T, Arch>(executor, scratch, parts, operands);
     }
 }
 

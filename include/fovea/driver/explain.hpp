@@ -36,7 +36,7 @@ std::string explain_state(A const& a, operand_shapes const& n) {
                                    : "none: all keys come before the first query")
          + "\nnormalize   " + describe(a.normalize)
          + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "")
-         + "\nloop        driver/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of " + number(n.key[3])
+         + "\nloop        driver/recurrent/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of " + number(n.key[3])
          + " x " + number(n.features()) + " for each of " + number(n.batches() * n.key_heads()) + " heads of keys\n";
 }
 

@@ -8,6 +8,7 @@
 #include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/prepare.hpp>
+#include <fovea/kernel/unrolled.hpp>
 #include <fovea/plan/architecture.hpp>
 #include <fovea/plan/tile.hpp>
 

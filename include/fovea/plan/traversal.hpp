@@ -45,10 +45,17 @@ struct call_plan {
 /// What the types of a call say of it.
 template <class T, class Arch, class Recipe, class Operands>
 struct dense_call {
+    using number = T;
+    using architecture = Arch;
+    using recipe = Recipe;
+    using operands = Operands;
     using parts = std::remove_cvref_t<decltype(Recipe::score.parts)>;
     using normalizer = std::remove_const_t<decltype(Recipe::normalize)>;
     using normalizing = plan::normalizing<normalizer, T>;
     static constexpr bool adds = linear_aggregator<std::remove_const_t<decltype(Recipe::aggregate)>>;
+    /// True where nothing is computed of the product: it may be -inf by itself, and is excluded by the mask alone.
+    static constexpr bool is_bare_product = plan::is_bare_product<decltype(Recipe::score.pointwise)>;
+    static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Recipe::predicate)>, always_t>;
     /// True where one key wins and its value is copied.
     static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
     /// True where a row of scores is looked at as a whole.
@@ -103,13 +110,16 @@ struct files {
 constexpr files files_of(call_plan const& how) {
     switch (how.by) {
         case traversal::query_lanes:
-            return {"driver/dense_lanes.hpp", "kernel/lane_products.hpp", "kernel/transform_lanes.hpp"};
+            return {"driver/dense/lane_tile.hpp", "kernel/lane_products.hpp", "kernel/transform_lanes.hpp"};
         case traversal::listed_keys:
-            return {"driver/enumerated.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
+            return {"driver/graph/enumerated.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
         case traversal::running_state:
-            return {"driver/recurrent.hpp", "kernel/recurrence.hpp", "kernel/recurrence.hpp"};
+            return {"driver/recurrent/recurrent.hpp", "kernel/recurrence.hpp", "kernel/recurrence.hpp"};
         default:
-            return {"driver/dense.hpp", how.packs_keys ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
+            return {how.by == traversal::whole_rows   ? "driver/dense/whole_rows.hpp"
+                    : how.by == traversal::split_keys ? "driver/dense/split_keys.hpp"
+                                                      : "driver/dense/row_tile.hpp",
+                    how.packs_keys ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
                     "kernel/transform.hpp"};
     }
 }

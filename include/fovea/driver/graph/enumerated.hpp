@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/core/graph.hpp>
-#include <fovea/driver/listed_rows.hpp>
+#include <fovea/driver/graph/listed_rows.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/head_sums.hpp>
 

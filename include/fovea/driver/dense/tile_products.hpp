@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/pack_run.hpp>
-#include <fovea/driver/packed_keys.hpp>
+#include <fovea/driver/dense/pack_run.hpp>
+#include <fovea/driver/dense/packed_keys.hpp>
+#include <fovea/driver/dense/row_scales.hpp>
 #include <fovea/driver/products.hpp>
-#include <fovea/driver/row_scales.hpp>
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/driver/dense/tile_products.hpp>
 #include <fovea/driver/products.hpp>
-#include <fovea/driver/tile_products.hpp>
 #include <fovea/kernel/present.hpp>
 
 #include <algorithm>

@@ -16,17 +16,12 @@ struct pack_run {
     constexpr index_t last_panel() const { return (last + Tile::vectors - 1) / Tile::vectors; }
 };
 
-/// Neighbouring vectors of queries of a tile.
-struct lane_run {
-    index_t first, last;
-};
-
-/// Neighbouring keys, and what the queries of a tile and these come to: scores, and then weights.
-template <class T>
-struct key_run {
-    index_t first, count;
-    T* scores;           // (keys, width)
-    T const* key_terms;  // (terms, keys of a block)
+/// Some packs of a block of keys; mixed[p] tells of panel p whether the mask has to be applied.
+template <class Tile>
+struct key_part {
+    index_t block;
+    pack_run<Tile> run;
+    bool const* mixed;
 };
 
 /// Calls f(first, packs, masked) for neighbouring panels of a run that are masked, or not, alike.

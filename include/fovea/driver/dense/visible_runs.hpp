@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/row_tile.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/expr/bound.hpp>
 
 #include <algorithm>
@@ -9,45 +9,42 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Which keys the rows of a tile see, from intervals of the predicate: empty parts are left out, and only where a part
-/// is neither empty nor wholly visible does the mask have to be applied.
-template <class Predicate, class Rows, class Operands>
+/// Which keys some rows see, from intervals of the predicate: empty parts are left out, and only where a part is
+/// neither empty nor full does the mask have to be applied.
+template <class Call, class Shape>
 class visible_runs {
-    using tile = typename Rows::tile;
+    using tile = Shape;
     using run = pack_run<tile>;
+    using predicate = std::remove_const_t<decltype(Call::recipe::predicate)>;
 
 public:
-    visible_runs(Predicate const& predicate, Operands const& operands) : predicate_(predicate), operands_(operands) {}
+    explicit visible_runs(dense_context<Call> const& call) : call_(call) {}
+
+    index_t key_blocks() const { return (call_.operands.keys() + tile::block_keys - 1) / tile::block_keys; }
 
     /// What the predicate says of some rows and the keys [first, last).
     truth coverage(box where, index_t first_key, index_t last_key) const {
         where.kv_idx = {first_key, last_key - 1};
-        return bound(predicate_, where);
+        return bound(call_.recipe.predicate, where);
     }
 
-    /// Blocks of keys [first, last) outside which some rows see nothing.
-    struct block_span {
-        index_t first = 0, last = 0;
-        index_t size() const { return last - first; }
-    };
-    block_span seen_by(box const& where) const {
-        index_t const keys = operands_.keys(), blocks = (keys + tile::block_keys - 1) / tile::block_keys;
+    /// The blocks of keys outside which some rows see nothing.
+    block_range seen_by(box const& where) const {
         auto const is_empty = [&](index_t k) {
-            return coverage(where, k * tile::block_keys, std::min((k + 1) * tile::block_keys, keys)).never();
+            return coverage(where, k * tile::block_keys, std::min((k + 1) * tile::block_keys, call_.operands.keys()))
+                .never();
         };
-        block_span seen{0, blocks};
+        block_range seen{0, key_blocks()};
         while (seen.size() > 0 && is_empty(seen.first)) ++seen.first;
         while (seen.size() > 0 && is_empty(seen.last - 1)) --seen.last;
         return seen;
     }
 
     /// How many blocks of keys any of some blocks of rows spans: so many stay packed. At least one.
-    index_t blocks_at_once(index_t batch, index_t key_head, index_t first_block, index_t last_block) const {
-        index_t const blocks = (operands_.keys() + tile::block_keys - 1) / tile::block_keys;
+    index_t blocks_at_once(head_group head, block_range rows) const {
         index_t most = 1;
-        for (index_t b = first_block; b < last_block && most < blocks; ++b) {
-            auto const where = Rows::span(operands_, batch, key_head, b * tile::block_rows,
-                                          std::min((b + 1) * tile::block_rows, operands_.rows()));
+        for (index_t b = rows.first; b < rows.last && most < key_blocks(); ++b) {
+            auto const where = call_.span(head, b * tile::block_rows, std::min((b + 1) * tile::block_rows, call_.rows));
             most = std::max(most, seen_by(where).size());
         }
         return most;
@@ -55,14 +52,14 @@ public:
 
     /// Calls f(run, mixed) for each run of packs of the keys [first, last) that are not empty for a tile; mixed[p]
     /// tells of panel p whether the mask has to be applied.
-    template <class F>
+    template <class Rows, class F>
     void for_runs(Rows const& rows, index_t first, index_t last, truth seen, F f) const {
         index_t const panels = (last - first + tile::panel - 1) / tile::panel,
                       packs = (last - first + tile::pack - 1) / tile::pack;
         bool mixed[tile::panels] = {};
-        if constexpr (std::is_same_v<Predicate, always_t> && !tile::pads_keys) return f(run{0, packs}, mixed);
+        if constexpr (std::is_same_v<predicate, always_t> && !tile::pads_keys) return f(run{0, packs}, mixed);
         if (!tile::pads_keys && seen.always()) return f(run{0, packs}, mixed);
-        part const all{rows.span(operands_), first, last};
+        part const all{rows.span(call_), first, last};
         truth known[tile::panels];
         if (seen.always()) std::fill(std::begin(known), std::end(known), seen);
         else look_at(all, 0, panels, known);
@@ -74,11 +71,9 @@ public:
             if (known[p].never()) continue;
             index_t const begin = p;
             while (p + 1 < panels && !known[p + 1].never()) ++p;
-            f(trimmed(all,
-                      {begin * tile::vectors,
-                       Rows::whole_panels ? (p + 1) * tile::vectors : std::min((p + 1) * tile::vectors, packs)},
-                      mixed),
-              mixed);
+            run const packs_of_panels{begin * tile::vectors, (p + 1) * tile::vectors};
+            if constexpr (Rows::whole_panels) f(packs_of_panels, mixed);
+            else f(trimmed(all, {packs_of_panels.first, std::min(packs_of_panels.last, packs)}, mixed), mixed);
         }
     }
 
@@ -90,16 +85,14 @@ public:
 
     /// A run without the packs at its ends that are empty.
     run trimmed(part const& all, run packs, bool const* mixed) const {
-        if constexpr (!Rows::whole_panels) {
-            auto const is_empty = [&](index_t pack) {
-                index_t const key = all.first + pack * tile::pack;
-                return coverage(all.where, key, std::min(key + tile::pack, all.last)).never();
-            };
-            while (mixed[packs.first / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.first))
-                ++packs.first;
-            while (mixed[(packs.last - 1) / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.last - 1))
-                --packs.last;
-        }
+        auto const is_empty = [&](index_t pack) {
+            index_t const key = all.first + pack * tile::pack;
+            return coverage(all.where, key, std::min(key + tile::pack, all.last)).never();
+        };
+        while (mixed[packs.first / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.first))
+            ++packs.first;
+        while (mixed[(packs.last - 1) / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.last - 1))
+            --packs.last;
         return packs;
     }
 
@@ -117,8 +110,7 @@ private:
         look_at(all, middle, last, panels);
     }
 
-    Predicate const& predicate_;
-    Operands const& operands_;
+    dense_context<Call> const& call_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -3,7 +3,7 @@
 
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/operands.hpp>
-#include <fovea/driver/position_prefetch.hpp>
+#include <fovea/driver/graph/position_prefetch.hpp>
 #include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/listed_values.hpp>
 #include <fovea/kernel/pairs.hpp>

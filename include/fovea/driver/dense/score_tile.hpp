@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/tile_products.hpp>
-#include <fovea/expr/bound.hpp>
+#include <fovea/driver/dense/tile_products.hpp>
 #include <fovea/kernel/pairwise.hpp>
 #include <fovea/kernel/table_lines.hpp>
 #include <fovea/kernel/transform.hpp>
@@ -11,12 +10,16 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Up to `tile::rows` queries of one key/value head, ready to be compared: query heads that share keys are rows
-/// of one tile, so keys are read once per group.
-template <class T, class Arch, class Parts, class Operands, packing How = packing{}>
-struct row_tile {
+/// Up to `tile::rows` queries of one key/value head, ready to be compared with a key in each lane: query heads that
+/// share keys are rows of one tile, so keys are read once per group.
+template <class Call>
+struct score_tile {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using Operands = typename Call::operands;
+    using Parts = typename Call::parts;
     using tile = plan::tile<T, Arch>;
-    using packed = packed_keys<T, Arch, Parts, Operands, How>;
+    using packed = packed_keys<Call>;
     using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
     static constexpr index_t query_factors = plan::query_factors_of<decltype(Parts::pairs)>;
     static constexpr bool whole_panels = packed::pairs > 0;  // pairwise terms are computed so
@@ -50,23 +53,6 @@ struct row_tile {
             if (r + 1 < count && ++of_group == group) of_group = 0, ++position;
         }
         products.prepare(parts, facts, sources, rows, step, in_place);
-    }
-
-    /// What rows span, for interval readings; all keys.
-    static box span(Operands const& operands, index_t batch, index_t key_head, index_t first, index_t last) {
-        index_t const group = operands.group(), head = key_head * group;
-        interval<index_t> const heads =
-            last - first == 1 ? interval<index_t>{head + first % group} : interval<index_t>{head, head + group - 1};
-        return {batch,
-                heads,
-                {first / group, (last - 1) / group},
-                {0, operands.keys() - 1},
-                operands.queries(),
-                operands.keys(),
-                operands.features()};
-    }
-    box span(Operands const& operands) const {
-        return span(operands, facts[0].batch, facts[0].head / operands.group(), first_row, first_row + rows);
     }
 
     /// Scores of a run of packs of a block into `scores`: (planes, rows, stride); plane 0 is the result.

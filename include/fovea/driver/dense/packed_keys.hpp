@@ -2,7 +2,8 @@
 #pragma once
 
 #include <fovea/driver/arena.hpp>
-#include <fovea/driver/key_terms.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/key_terms.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/driver/row_range.hpp>
@@ -21,24 +22,24 @@ struct value_rows {
     index_t stride;
 };
 
-/// What is known of keys and values before any shape is.
-struct packing {
-    bool rounds_weights = false;  // to match values that are multiplied as they are stored
-    bool in_place = false;        // nothing is packed: where there are many queries, another traversal takes them
-};
-
 /// The keys and values of one head, block by block in the layout of the register tiles, or where they lie.
 ///
 /// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
 /// once and all share the room of one; otherwise every block is kept for the rows that follow. Where all rows fit one
-/// tile, or another traversal takes what they do not fit (packing::in_place), keys and values are met in place.
+/// tile, or tiles with a query in each lane take what they do not fit, keys and values are met in place.
 ///
 /// bfloat16 that an architecture multiplies as it is stored is packed as words, two features, or two values, to a lane;
 /// values only where weights are rounded to match.
-template <class T, class Arch, class Parts, class Operands, packing How = packing{}>
+template <class Call>
 class packed_keys {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using Operands = typename Call::operands;
+    using Parts = typename Call::parts;
+
 public:
     using tile = plan::tile<T, Arch>;
+    static constexpr bool packs = true;  // what another block of rows finds again
     static constexpr index_t products = plan::count_of<decltype(Parts::products)>;
     static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
     static constexpr index_t planes =
@@ -59,12 +60,17 @@ public:
         && std::is_same_v<std::remove_cvref_t<decltype(Product::of_key)>, k_t>;
     template <class Product>
     using products_of = std::conditional_t<multiplies_words<Product>, kernel::word_products, kernel::number_products>;
-    static constexpr bool rounds_weights = How.rounds_weights, always_in_place = How.in_place;
+    /// Weights are rounded to bfloat16 where values and results are stored so, and products of it are fast.
+    static constexpr bool rounds_weights =
+        Call::adds
+        && kernel::multiplies_stored<T, Arch, value_type, std::remove_cvref_t<decltype(*Operands::result.data)>>;
+    static constexpr bool always_in_place = Call::may_take_query_lanes;
     static constexpr index_t keys_per_row = rounds_weights ? 2 : 1;  // of packed values
 
-    /// Room for `slots` blocks at a time; keys are met where they lie unless the plan `packs` them.
-    packed_keys(Operands const& operands, Parts const& parts, arena& memory, index_t slots, bool packs)
-        : operands_(operands), parts_(parts), in_place_(!packs) {
+    /// Room for `slots` blocks at a time; keys are met where they lie unless the plan packs them.
+    packed_keys(dense_context<Call> const& call, arena& memory, index_t slots)
+        : operands_(call.operands), parts_(call.recipe.score.parts), in_place_(!call.how.packs_keys) {
+        auto const& operands = call.operands;
         features_ = operands.key_features();
         value_width_ = value_width(operands);
         direct_values_ = has_value_rows && (in_place_ || !converts_values)
@@ -80,9 +86,9 @@ public:
     }
 
     /// Begins with another head: nothing is packed yet.
-    void begin(index_t batch, index_t key_head) {
-        batch_ = batch;
-        head_ = key_head;
+    void begin(head_group at) {
+        batch_ = at.batch;
+        head_ = at.head;
         std::fill_n(holds_, slots_, index_t{-1});
         std::fill_n(finite_, blocks_, static_cast<signed char>(-1));
     }
@@ -160,7 +166,7 @@ public:
     index_t last(index_t block) const { return std::min(first(block) + tile::block_keys, operands_.keys()); }
 
     /// Packs a block unless it is there.
-    void prepare(index_t block) {
+    void prepare(index_t block, bool = true) {
         if (holds_[slot(block)] == block) return;
         holds_[slot(block)] = block;
         if (!in_place() && slots_ == 1 && block + 1 < blocks_) {
