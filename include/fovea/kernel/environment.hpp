@@ -5,6 +5,7 @@
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/evaluate.hpp>
 #include <fovea/kernel/lookup.hpp>
+#include <fovea/plan/index_terms.hpp>
 #include <fovea/plan/lower.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -192,8 +193,18 @@ struct tile_environment : index_environment<T, Arch, Keys> {
     T const* row_terms;  // one number per row term
     T const* key_terms;  // this column of the first key term
     index_t key_term_stride;
+    index_t const* row_indices;          // one integer per index term of the row
+    integer_like<T> const* key_indices;  // this column of the first index term of the keys: (terms, key_term_stride)
 
     using index_environment<T, Arch, Keys>::operator();
+    template <std::size_t I>
+    FOVEA_INLINE index_t operator()(plan::index_reference<plan::side::query, I>) const {
+        return row_indices[I];
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::index_reference<plan::side::key, I>) const {
+        return index_pack<T, Arch>::load(key_indices + static_cast<index_t>(I) * key_term_stride);
+    }
     template <std::size_t I>
     FOVEA_INLINE auto operator()(plan::reference<plan::part::product, I>) const {
         return pack<T, Arch>::load(planes + static_cast<index_t>(I) * plane_stride);

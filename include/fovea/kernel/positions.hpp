@@ -262,8 +262,7 @@ FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     constexpr bool whole = (lane_indices<A> || std::integral<A>) && (lane_indices<B> || std::integral<B>);
     if constexpr (whole && (is_exact_pack<A> || is_exact_pack<B>))
         return select(m, exact_pack<T, Arch>(a), exact_pack<T, Arch>(b));
-    else if constexpr (whole)
-        return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
+    else if constexpr (whole) return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
     else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));
 }
 

@@ -15,6 +15,8 @@ struct row_parts {
     T const* row_terms;
     T const* key_terms;
     index_t key_term_stride;
+    index_t const* row_indices;          // index terms: one for each
+    integer_like<T> const* key_indices;  // (terms, key_term_stride)
 };
 
 namespace detail {
@@ -25,9 +27,15 @@ FOVEA_INLINE void transform_row(Pointwise const pointwise, Predicate const predi
     using keys = positions<T, Arch>;
     for (index_t p = 0; p < packs; ++p) {
         index_t const column = p * vector::lanes;
-        tile_environment<T, Arch, keys> const here{
-            {row, keys{first_key + column}}, at.scores + column, at.plane_stride, at.products, at.row_terms,
-            at.key_terms + column,           at.key_term_stride};
+        tile_environment<T, Arch, keys> const here{{row, keys{first_key + column}},
+                                                   at.scores + column,
+                                                   at.plane_stride,
+                                                   at.products,
+                                                   at.row_terms,
+                                                   at.key_terms + column,
+                                                   at.key_term_stride,
+                                                   at.row_indices,
+                                                   at.key_indices + column};
         auto score = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(pointwise, here));
         if constexpr (Masked) {
             auto const visible = (here.keys < row.kv_len) && evaluate_in_lanes<T, Arch, Exact>(predicate, here);
@@ -43,18 +51,19 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
 }
 }  // namespace detail
 
-/// transform: the pointwise rest of the score on one row, and the mask where the run is mixed.
+/// transform: the pointwise rest of the score on one row, and the mask where the run is mixed; `indices` is both
+/// without their index terms, which are known.
 ///
 /// Takes expressions and facts by value: vectors that are stored might change what is only referred to, and what is the
 /// same for the whole row would be computed for each of them.
-template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
-FOVEA_INLINE void transform(Pointwise const pointwise, Predicate const predicate, row_facts const row,
-                            row_parts<T> const at, index_t first_key, index_t packs) {
+template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices>
+FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
+                            row_facts const row, row_parts<T> const at, index_t first_key, index_t packs) {
     if constexpr (!Masked && plan::is_bare_product<Pointwise>) return;
     if constexpr (asks_for_exact<T, Pointwise> || (Masked && asks_for_exact<T, Predicate>))
         if (row.exact)
             return detail::transform_exactly<Masked, T, Arch>(pointwise, predicate, row, at, first_key, packs);
-    detail::transform_row<Masked, false, T, Arch>(pointwise, predicate, row, at, first_key, packs);
+    detail::transform_row<Masked, false, T, Arch>(indices.pointwise, indices.predicate, row, at, first_key, packs);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

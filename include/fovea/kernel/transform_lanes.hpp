@@ -4,6 +4,7 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/score_packs.hpp>
+#include <fovea/plan/index_terms.hpp>
 #include <fovea/spec/row.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -33,7 +34,9 @@ struct lane_scores {
     T const* row_terms;       // (terms, stride)
     T const* key_terms;       // (terms, key_term_stride)
     index_t key_term_stride;
-    T* greatest;  // becomes as great as what each row comes to
+    integer_like<T> const* row_indices;  // index terms: (terms, stride)
+    index_t const* key_indices;          // (terms, key_term_stride)
+    T* greatest;                         // becomes as great as what each row comes to
 };
 
 /// One key and as many rows as there are lanes, of the first of which the facts are.
@@ -45,6 +48,8 @@ struct lane_environment : index_environment<T, Arch, index_t> {
     index_t row_term_stride;
     T const* key_terms;  // (terms, key_term_stride), the first of the key
     index_t key_term_stride;
+    integer_like<T> const* row_indices;  // (terms, row_term_stride) of each row
+    index_t const* key_indices;          // (terms, key_term_stride), the first of the key
 
     using index_environment<T, Arch, index_t>::operator();
     FOVEA_INLINE auto operator()(q_idx_t) const { return rows.query(this->row); }
@@ -58,6 +63,14 @@ struct lane_environment : index_environment<T, Arch, index_t> {
     FOVEA_INLINE T operator()(plan::reference<plan::part::key_term, I>) const {
         return key_terms[static_cast<index_t>(I) * key_term_stride];
     }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::index_reference<plan::side::query, I>) const {
+        return index_pack<T, Arch>::load(row_indices + static_cast<index_t>(I) * row_term_stride);
+    }
+    template <std::size_t I>
+    FOVEA_INLINE index_t operator()(plan::index_reference<plan::side::key, I>) const {
+        return key_indices[static_cast<index_t>(I) * key_term_stride];
+    }
 };
 
 namespace detail {
@@ -68,8 +81,15 @@ FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const pred
     auto most = vector::load(at.greatest);
     T* scores = at.scores;
     for (index_t k = 0; k < at.keys; ++k, scores += at.stride) {
-        lane_environment<T, Arch, Rows> const here{
-            {first, at.first_key + k}, rows, scores, at.row_terms, at.stride, at.key_terms + k, at.key_term_stride};
+        lane_environment<T, Arch, Rows> const here{{first, at.first_key + k},
+                                                   rows,
+                                                   scores,
+                                                   at.row_terms,
+                                                   at.stride,
+                                                   at.key_terms + k,
+                                                   at.key_term_stride,
+                                                   at.row_indices,
+                                                   at.key_indices + k};
         auto score = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(pointwise, here));
         if constexpr (Masked)
             score = select(lane_mask<T, Arch>::all() && evaluate_in_lanes<T, Arch, Exact>(predicate, here), score,
@@ -87,13 +107,14 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate, cl
 }  // namespace detail
 
 /// transform_lanes: the pointwise rest of the score on a vector of rows and some keys, and the mask where some of them
-/// are hidden. Takes expressions and facts by value, as transform does.
-template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
-FOVEA_INLINE void transform_lanes(Pointwise const pointwise, Predicate const predicate, row_facts const first,
-                                  Rows const rows, lane_scores<T> const at) {
+/// are hidden; `indices` is both without their index terms, which are known. Takes expressions and facts by value, as
+/// transform does.
+template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices, class Rows>
+FOVEA_INLINE void transform_lanes(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
+                                  row_facts const first, Rows const rows, lane_scores<T> const at) {
     if constexpr (asks_for_exact<T, Pointwise> || (Masked && asks_for_exact<T, Predicate>))
         if (first.exact) return detail::transform_keys_exactly<Masked, T, Arch>(pointwise, predicate, first, rows, at);
-    detail::transform_keys<Masked, false, T, Arch>(pointwise, predicate, first, rows, at);
+    detail::transform_keys<Masked, false, T, Arch>(indices.pointwise, indices.predicate, first, rows, at);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -119,8 +119,7 @@ constexpr files files_of(call_plan const& how) {
             return {how.by == traversal::whole_rows   ? "driver/dense/whole_rows.hpp"
                     : how.by == traversal::split_keys ? "driver/dense/split_keys.hpp"
                                                       : "driver/dense/row_tile.hpp",
-                    how.packs_keys ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
-                    "kernel/transform.hpp"};
+                    how.packs_keys ? "kernel/contract.hpp" : "kernel/contract_rows.hpp", "kernel/transform.hpp"};
     }
 }
 

@@ -49,6 +49,13 @@ inline constexpr bool has_sound_indices<node<at_operation, parameter<T, Rank>, I
     return whole && (has_sound_tables<Indices, false>() && ...);
 }();
 
+template <class Operation>
+inline constexpr bool is_arithmetic =
+    std::is_same_v<Operation, operations::plus> || std::is_same_v<Operation, operations::minus>
+    || std::is_same_v<Operation, operations::times> || std::is_same_v<Operation, operations::divided>
+    || std::is_same_v<Operation, operations::negate> || std::is_same_v<Operation, operations::min>
+    || std::is_same_v<Operation, operations::max> || std::is_same_v<Operation, operations::sum>;
+
 template <class E, bool InSum>
 constexpr bool has_sound_children() {
     if constexpr (is_node_of<operations::modulo, E>) {
@@ -62,6 +69,9 @@ constexpr bool has_sound_children() {
         if (!whole) return false;
     }
     return []<class Operation, class... Children>(node<Operation, Children...> const*) {
+        constexpr bool numbers = !is_arithmetic<Operation> || !(is_condition<Children> || ...);
+        static_assert(numbers, "fovea: a condition is not a number: write select(condition, x, 0)");
+        if (!numbers) return false;
         constexpr bool in_sum = InSum || std::is_same_v<Operation, operations::sum>;
         return (has_sound_tables<Children, in_sum>() && ...);
     }(static_cast<E const*>(nullptr));

@@ -5,6 +5,7 @@
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/expr/bound.hpp>
+#include <fovea/plan/index_terms.hpp>
 #include <fovea/plan/traversal.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -30,6 +31,9 @@ struct dense_context {
     index_t rows = operands.queries() * group;         // of a head group
     index_t heads = operands.query.extent(1) / group;  // head groups of a batch
     index_t per_key_head = operands.group() / group;   // head groups
+
+    using indices_type = decltype(plan::take_index_terms(recipe.score.pointwise, recipe.predicate));
+    indices_type indices = plan::take_index_terms(recipe.score.pointwise, recipe.predicate);
 
     index_t key_head(head_group at) const { return per_key_head == 1 ? at.head : at.head / per_key_head; }
 

@@ -16,6 +16,7 @@ class lane_keys {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using shape = plan::lane_tile<T, Arch>;
+    static constexpr index_t indices_per_key = plan::count_of<decltype(dense_context<Call>::indices_type::keys)>;
     static constexpr index_t terms_per_key = plan::count_of<decltype(decltype(Call::recipe::score.parts)::keys)>;
 
 public:
@@ -26,6 +27,7 @@ public:
           blocks_((call.operands.keys() + shape::block_keys - 1) / shape::block_keys),
           finite_(memory.template take<signed char>(blocks_)),
           terms_(memory.template take<T>(blocks_ * terms_per_key * shape::block_keys)),
+          indices_(memory.template take<index_t>(blocks_ * indices_per_key * shape::block_keys)),
           has_terms_(memory.template take<bool>(blocks_)) {}
 
     void begin(head_group head) {
@@ -41,18 +43,21 @@ public:
     /// or where the second cache does not keep it.
     void prepare(index_t block, bool first_rows) {
         auto const& all = call_.operands;
-        if (terms_per_key > 0 && !std::exchange(has_terms_[block], true))
-            compute_key_terms<T, Arch>(
-                call_.recipe.score.parts.keys,
-                {head_.batch, head_.head * call_.group, 0, all.queries(), all.keys(), all.features(), all.exact},
-                all.key, range(block), terms_of(block), shape::block_keys);
+        if (terms_per_key + indices_per_key > 0 && !std::exchange(has_terms_[block], true)) {
+            kernel::row_facts const facts{head_.batch, head_.head * call_.group, 0,        all.queries(),
+                                          all.keys(),  all.features(),           all.exact};
+            compute_key_terms<T, Arch>(call_.recipe.score.parts.keys, facts, all.key, range(block), terms_of(block),
+                                       shape::block_keys);
+            compute_index_terms(facts, block);
+        }
         if (block + 1 < blocks_ && (first_rows || !stays_near())) {
             prefetch_keys = lines_of(all.key, range(block + 1));
             prefetch_values = lines_of(all.value, range(block + 1));
         }
     }
 
-    T const* terms(index_t block) const { return terms_of(block); }  // (terms, block_keys)
+    T const* terms(index_t block) const { return terms_of(block); }            // (terms, block_keys)
+    index_t const* indices(index_t block) const { return indices_of(block); }  // (index terms, block_keys)
     bool finite(index_t block) const { return all_finite<T, Arch>(finite_[block], call_.operands.value, range(block)); }
 
     T const* key(index_t position) const {
@@ -67,7 +72,17 @@ public:
 
 private:
     T* terms_of(index_t block) const { return terms_ + block * terms_per_key * shape::block_keys; }
+    index_t* indices_of(index_t block) const { return indices_ + block * indices_per_key * shape::block_keys; }
     row_range range(index_t block) const { return {head_.batch, call_.key_head(head_), first(block), last(block)}; }
+
+    void compute_index_terms(kernel::row_facts const& facts, index_t block) const {
+        index_t* to = indices_of(block);
+        plan::for_each_part(call_.indices.keys, [&](auto const& term) {
+            for (index_t k = first(block); k < last(block); ++k)
+                to[k - first(block)] = evaluate(term, kernel::index_environment<T, Arch, index_t>{facts, k});
+            to += shape::block_keys;
+        });
+    }
 
     bool stays_near() const {
         constexpr index_t kept = 1 << 18;  // bytes
@@ -80,6 +95,7 @@ private:
     index_t blocks_;
     signed char* finite_;  // (blocks) the values: -1 unknown
     T* terms_;             // (blocks, terms, block_keys)
+    index_t* indices_;     // (blocks, index terms, block_keys)
     bool* has_terms_;      // (blocks)
 };
 

@@ -29,6 +29,8 @@ class lane_tile {
     using pointwise = std::remove_const_t<decltype(decltype(recipe::score)::pointwise)>;
     using predicate = std::remove_const_t<decltype(recipe::predicate)>;
     using context = dense_context<Call>;
+    using whole = kernel::integer_like<T>;
+    static constexpr index_t index_terms = plan::count_of<decltype(context::indices_type::queries)>;
     static constexpr index_t row_terms = plan::count_of<decltype(decltype(recipe::score.parts)::rows)>;
 
 public:
@@ -59,6 +61,7 @@ public:
     lane_tile(arena& memory, context const& all, place)
         : queries_(memory.template take<T>(std::max<index_t>(all.operands.features(), 1) * shape::rows + shape::lanes)),
           terms_(memory.template take<T>(row_terms * shape::rows)),
+          indices_(memory.template take<whole>(index_terms * shape::rows)),
           sums_(memory.template take<T>(all.operands.value_features() * shape::rows)) {}
 
     /// Begins with so many rows from `first` on.
@@ -84,6 +87,13 @@ public:
             T* const to = terms_ + term++ * width();
             for (index_t r = 0; r < width(); ++r) to[r] = of_row(operands, t.expression, std::min(r, count - 1));
         });
+        term = 0;
+        plan::for_each_part(all.indices.queries, [&](auto const& t) {
+            whole* const to = indices_ + term++ * width();
+            for (index_t r = 0; r < width(); ++r)
+                to[r] = static_cast<whole>(
+                    evaluate(t, kernel::index_environment<T, Arch, index_t>{facts_of(std::min(r, count - 1)), 0}));
+        });
     }
 
     /// What all rows span, for interval readings; all keys.
@@ -106,8 +116,8 @@ public:
         if (!computes) return;
         for_spans(at.run, at.mixed, [&](index_t first, index_t packs, bool masked) {
             auto const run = run_of(from, at, {first, first + packs}, to);
-            if (Call::masks && masked) transform<Call::masks>(all.recipe, run, to.greatest);
-            else transform<false>(all.recipe, run, to.greatest);
+            if (Call::masks && masked) transform<Call::masks>(all, run, to.greatest);
+            else transform<false>(all, run, to.greatest);
         });
     }
 
@@ -184,18 +194,18 @@ public:
     }
 
 private:
-    using whole = kernel::integer_like<T>;
-
     /// Neighbouring keys, and what the rows and these come to: scores, and then weights.
     struct key_run {
         index_t first, count;
-        T* scores;           // (keys, width)
-        T const* key_terms;  // (terms, block_keys)
+        T* scores;                   // (keys, width)
+        T const* key_terms;          // (terms, block_keys)
+        index_t const* key_indices;  // (index terms, block_keys)
     };
     key_run run_of(keys const& from, part const& at, pack_run<shape> packs, room const& of) const {
         index_t const first = packs.first * shape::pack, block = from.first(at.block);
         index_t const last = std::min(packs.last * shape::pack, from.last(at.block) - block);
-        return {block + first, last - first, of.scores + first * width(), from.terms(at.block) + first};
+        return {block + first, last - first, of.scores + first * width(), from.terms(at.block) + first,
+                from.indices(at.block) + first};
     }
 
     index_t width() const { return vectors_ * shape::lanes; }
@@ -253,13 +263,14 @@ private:
 
     /// The rest of the score, and the mask where not all pairs are visible; the greatest of each row.
     template <bool Masked>
-    void transform(recipe const& of, key_run const& run, T* greatest) const {
+    void transform(context const& all, key_run const& run, T* greatest) const {
         for (index_t lane = 0; lane < width(); lane += shape::lanes) {
             auto const transform = [&](auto const& rows) {
                 kernel::transform_lanes<Masked, T, Arch>(
-                    of.score.pointwise, of.predicate, facts_of(lane), rows,
+                    all.recipe.score.pointwise, all.recipe.predicate, all.indices, facts_of(lane), rows,
                     kernel::lane_scores<T>{run.scores + lane, width(), run.first, run.count, terms_ + lane,
-                                           run.key_terms, shape::block_keys, greatest + lane});
+                                           run.key_terms, shape::block_keys, indices_ + lane, run.key_indices,
+                                           greatest + lane});
             };
             if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
                 if (group_ > 1) {
@@ -313,6 +324,7 @@ private:
 
     T* queries_;               // (features, width)
     T* terms_;                 // (row terms, width)
+    whole* indices_;           // (index terms, width)
     T* sums_;                  // (value features, width)
     kernel::row_facts facts_;  // of the first query of the first head
     whole queries_of_[shape::rows], heads_of_[shape::rows];

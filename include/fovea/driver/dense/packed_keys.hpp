@@ -36,6 +36,7 @@ class packed_keys {
     using Arch = typename Call::architecture;
     using Operands = typename Call::operands;
     using Parts = typename Call::parts;
+    using whole = kernel::integer_like<T>;
 
 public:
     using tile = plan::tile<T, Arch>;
@@ -44,6 +45,7 @@ public:
     static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
     static constexpr index_t planes =
         products + plan::key_factors_of<decltype(Parts::pairs)>;  // packed copies of the keys
+    static constexpr index_t index_terms = plan::count_of<decltype(dense_context<Call>::indices_type::keys)>;
     static constexpr index_t key_terms = plan::count_of<decltype(Parts::keys)>;
     static constexpr bool per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
@@ -69,7 +71,7 @@ public:
 
     /// Room for `slots` blocks at a time; keys are met where they lie unless the plan packs them.
     packed_keys(dense_context<Call> const& call, arena& memory, index_t slots)
-        : operands_(call.operands), parts_(call.recipe.score.parts), in_place_(!call.how.packs_keys) {
+        : call_(call), operands_(call.operands), parts_(call.recipe.score.parts), in_place_(!call.how.packs_keys) {
         auto const& operands = call.operands;
         features_ = operands.key_features();
         value_width_ = value_width(operands);
@@ -82,6 +84,7 @@ public:
         finite_ = memory.template take<signed char>(blocks_);
         keys_ = memory.template take<T>(slots_ * planes * tile::block_keys * features_);
         terms_ = memory.template take<T>(slots_ * term_slots() * tile::block_keys);
+        indices_ = memory.template take<whole>(slots_ * index_terms * tile::block_keys);
         if (!direct_values_) values_ = memory.template take<T>(slots_ * tile::block_keys / keys_per_row * value_width_);
     }
 
@@ -113,6 +116,10 @@ public:
     /// Key terms of a block for one head of the group: (terms, keys).
     T const* terms(index_t block, index_t group_head) const {
         return terms_ + (slot(block) * term_slots() + (per_head ? group_head : 0) * key_terms) * tile::block_keys;
+    }
+    /// Index terms of the keys of a block: (terms, keys).
+    kernel::integer_like<T> const* indices(index_t block) const {
+        return indices_ + slot(block) * index_terms * tile::block_keys;
     }
     static constexpr index_t term_stride() { return tile::block_keys; }
 
@@ -188,6 +195,7 @@ public:
         if constexpr (key_terms > 0) {
             for (index_t g = 0; g < (per_head ? operands_.group() : 1); ++g) pack_terms(block, g);
         }
+        compute_index_terms(block);
         if (!direct_values_) pack_values(block);
     }
 
@@ -276,6 +284,17 @@ private:
         compute_key_terms<T, Arch>(parts_.keys, facts(group_head), operands_.key, range(block), to, tile::block_keys);
     }
 
+    void compute_index_terms(index_t block) {
+        whole* to = indices_ + slot(block) * index_terms * tile::block_keys;
+        plan::for_each_part(call_.indices.keys, [&](auto const& term) {
+            for (index_t k = first(block); k < first(block) + tile::block_keys; ++k) {
+                kernel::index_environment<T, Arch, index_t> const here{facts(0), std::min(k, last(block) - 1)};
+                to[k - first(block)] = static_cast<whole>(evaluate(term, here));
+            }
+            to += tile::block_keys;
+        });
+    }
+
     void pack_values(index_t block) {
         T* const to = packed_values(block);
         index_t const n = operands_.value_features();
@@ -291,6 +310,7 @@ private:
         }
     }
 
+    dense_context<Call> const& call_;
     Operands const& operands_;
     Parts const& parts_;
     index_t batch_ = 0, head_ = 0, features_ = 0, value_width_ = 0, blocks_ = 0, slots_ = 0;
@@ -301,6 +321,7 @@ private:
     signed char* finite_ = nullptr;  // (blocks) -1 unknown, 0 no, 1 yes
     T* keys_ = nullptr;              // (slots, planes, panels, features, panel)
     T* terms_ = nullptr;             // (slots, heads, terms, keys)
+    whole* indices_ = nullptr;       // (slots, index terms, keys)
     T* values_ = nullptr;            // (slots, keys, value_width)
 };
 

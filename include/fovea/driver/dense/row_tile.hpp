@@ -68,7 +68,7 @@ public:
     /// Begins with so many rows from `first` on.
     void begin(context const& all, head_group head, index_t first, index_t count, keys const& from) {
         head_ = head;
-        scores_.prepare(all.operands, all.recipe.score.parts, head.batch, head.head, first, count, from.in_place());
+        scores_.prepare(all, head, first, count, from.in_place());
         std::fill_n(sums_, shape::rows * from.value_width(), start_of<aggregator, T>);
         std::uninitialized_fill_n(states_, shape::rows, state{});
     }
@@ -86,8 +86,7 @@ public:
     }
     /// The same where a block has `column` keys of others before it.
     void score(context const& all, keys const& from, part const& at, room const& to, index_t column) const {
-        scores_.score(all.recipe.score, all.recipe.predicate, from, at.block, at.run, at.mixed, to.scores + column,
-                      to.stride, to.plane_stride());
+        scores_.score(all, from, at, to.scores + column, to.stride, to.plane_stride());
     }
 
     bool any_excluded(keys const&, part const& at, room const& of) const {

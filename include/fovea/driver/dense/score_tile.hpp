@@ -24,6 +24,7 @@ struct score_tile {
     static constexpr index_t query_factors = plan::query_factors_of<decltype(Parts::pairs)>;
     static constexpr bool whole_panels = packed::pairs > 0;  // pairwise terms are computed so
     static constexpr index_t row_terms = plan::count_of<decltype(Parts::rows)>;
+    static constexpr index_t index_terms = plan::count_of<decltype(dense_context<Call>::indices_type::queries)>;
 
     index_t first_row = 0;
     index_t rows = 0;
@@ -31,35 +32,38 @@ struct score_tile {
     kernel::row_facts facts[tile::rows];
     query_element const* sources[tile::rows];  // where the features of each row begin
     T terms[static_cast<std::size_t>(tile::rows * std::max<index_t>(row_terms, 1))];
+    index_t indices[static_cast<std::size_t>(tile::rows * std::max<index_t>(index_terms, 1))];
     tile_products<T, Arch, packed> products;
     T* queries = nullptr;    // (query factors, rows, features), for pairwise terms
     bool factorable = true;  // no exponential of a query left its range
 
     static index_t query_room(index_t features) { return query_factors * features * tile::rows; }
 
-    void prepare(Operands const& operands, Parts const& parts, index_t batch, index_t key_head, index_t first,
-                 index_t count, bool in_place) {
+    void prepare(dense_context<Call> const& call, head_group at, index_t first, index_t count, bool in_place) {
+        auto const& operands = call.operands;
+        auto const& parts = call.recipe.score.parts;
         first_row = first;
         rows = count;
         with_rows<tile>(count, [&](auto n) { step = n; });
         factorable = true;
-        index_t const group = operands.group(), head = key_head * group;
+        index_t const group = operands.group(), head = at.head * group;
         index_t position = first / group, of_group = first - position * group;
         for (index_t r = 0; r < step; ++r) {
-            facts[r] = {batch,           head + of_group,     position,      operands.queries(),
+            facts[r] = {at.batch,        head + of_group,     position,      operands.queries(),
                         operands.keys(), operands.features(), operands.exact};
-            sources[r] = operands.query.place(batch, head + of_group, position, 0);
-            if (r < count) prepare_row(parts, r);
+            sources[r] = operands.query.place(at.batch, head + of_group, position, 0);
+            if (r < count) prepare_row(call, r);
             if (r + 1 < count && ++of_group == group) of_group = 0, ++position;
         }
         products.prepare(parts, facts, sources, rows, step, in_place);
     }
 
-    /// Scores of a run of packs of a block into `scores`: (planes, rows, stride); plane 0 is the result.
-    /// mixed[p] tells for each panel whether the mask has to be applied.
-    template <class Score, class Predicate>
-    void score(Score const& score, Predicate const& predicate, packed const& keys, index_t block, pack_run<tile> run,
-               bool const* mixed, T* scores, index_t stride, index_t plane_stride) const {
+    /// Scores of part of a block of keys into `scores`: (planes, rows, stride); plane 0 is the result.
+    void score(dense_context<Call> const& call, packed const& keys, key_part<tile> const& part, T* scores,
+               index_t stride, index_t plane_stride) const {
+        auto const& score = call.recipe.score;
+        auto const& predicate = call.recipe.predicate;
+        auto const [block, run, mixed] = part;
         prefetch_tables(score.pointwise, predicate, keys, block, run);
         products.contract(score.parts, keys, block, run, scores, stride, plane_stride);
         for (index_t p = run.first_panel(); p < run.last_panel() && packed::pairs > 0; ++p) {
@@ -73,16 +77,22 @@ struct score_tile {
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
             });
         }
-        if (plan::is_bare_product<std::remove_cvref_t<decltype(score.pointwise)>> && !any_mixed(run, mixed)) return;
-        for_spans(run, mixed, [&](index_t first, index_t packs, bool masked) {
+        if (Call::is_bare_product && !any_mixed(run, mixed)) return;
+        auto const* const key_indices = keys.indices(block);
+        for_spans(run, mixed, [&, block = block](index_t first, index_t packs, bool masked) {
             index_t const column = first * tile::lanes, key = keys.first(block) + column;
             for (index_t r = 0; r < rows; ++r) {
                 T const* const key_terms =
                     packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
-                kernel::row_parts<T> const at{scores + r * stride + column, plane_stride,       packed::products,
-                                              terms + r * row_terms,        key_terms + column, packed::term_stride()};
-                if (masked) kernel::transform<true, T, Arch>(score.pointwise, predicate, facts[r], at, key, packs);
-                else kernel::transform<false, T, Arch>(score.pointwise, predicate, facts[r], at, key, packs);
+                kernel::row_parts<T> const at{scores + r * stride + column, plane_stride,        packed::products,
+                                              terms + r * row_terms,        key_terms + column,  packed::term_stride(),
+                                              indices + r * index_terms,    key_indices + column};
+                auto const transform = [&](auto hides) {
+                    kernel::transform<hides(), T, Arch>(score.pointwise, predicate, call.indices, facts[r], at, key,
+                                                        packs);
+                };
+                if (masked) transform(std::true_type{});
+                else transform(std::false_type{});
             }
         });
     }
@@ -101,7 +111,8 @@ private:
                 keys.prefetches() = kernel::table_lines<T, Arch>(predicate, facts, rows, first, count);
     }
 
-    void prepare_row(Parts const& parts, index_t r) {
+    void prepare_row(dense_context<Call> const& call, index_t r) {
+        auto const& parts = call.recipe.score.parts;
         auto const& row = facts[r];
         auto const* features = sources[r];
         kernel::single_environment<T, Arch, query_element, query_element> const here{
@@ -110,6 +121,9 @@ private:
         plan::for_each_part(parts.rows, [&](auto const& t) {
             terms[r * row_terms + term++] = static_cast<T>(evaluate(t.expression, here));
         });
+        term = 0;
+        plan::for_each_part(call.indices.queries,
+                            [&](auto const& t) { indices[r * index_terms + term++] = evaluate(t, here); });
         index_t factor = 0;
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
             plan::for_each_part(pair.factors.queries, [&](auto const& body) {
