@@ -193,16 +193,20 @@ void accumulate_few(Aggregate const& aggregate, weighted_values<T, Value> const&
 template <class Arch, class T, class Element>
 void store_transposed(result_rows<T, Element> const& rows) {
     using vector = kernel::pack<T, Arch>;
-    constexpr index_t lanes = vector::lanes;
+    constexpr int lanes = static_cast<int>(vector::lanes);
     auto const factor = vector::load(rows.factors);
-    Element* to[lanes];
+    Element* to[vector::lanes];
     for (index_t r = 0; r < rows.count; ++r) to[r] = rows.to(r);
     for (index_t c = 0; c < rows.features; c += lanes) {
-        vector block[lanes];
+        vector block[vector::lanes];
         for (index_t i = 0; i < lanes; ++i)
             block[i] = c + i < rows.features ? vector::load(rows.sums + (c + i) * rows.width) * factor : vector(T{0});
         kernel::lanes_of<T, Arch>::transpose(block);
-        for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(block[r], to[r] + c, rows.features - c);
+        auto const store = [&](index_t r)
+                               FOVEA_LAMBDA { kernel::store_as<T, Arch>(block[r], to[r] + c, rows.features - c); };
+        if (rows.count == lanes) kernel::unrolled<lanes>(store);
+        else
+            for (index_t r = 0; r < rows.count; ++r) store(r);
     }
 }
 

@@ -47,10 +47,10 @@ struct dense_context {
     /// What the rows [first, last) span, for interval readings; all keys.
     box span(head_group at, index_t first, index_t last) const {
         auto const from = row(at, first), to = row(at, last - 1);
-        interval<index_t> const heads = from.query == to.query
-                                          ? interval<index_t>{from.head, to.head}
-                                          : interval<index_t>{at.head * group, at.head * group + group - 1};
-        return {at.batch,           heads,           {from.query, to.query}, {0, operands.keys() - 1},
+        interval<index_t> const of_heads = from.query == to.query
+                                             ? interval<index_t>{from.head, to.head}
+                                             : interval<index_t>{at.head * group, at.head * group + group - 1};
+        return {at.batch,           of_heads,        {from.query, to.query}, {0, operands.keys() - 1},
                 operands.queries(), operands.keys(), operands.features()};
     }
 

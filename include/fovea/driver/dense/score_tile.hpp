@@ -63,7 +63,9 @@ struct score_tile {
                index_t stride, index_t plane_stride) const {
         auto const& score = call.recipe.score;
         auto const& predicate = call.recipe.predicate;
-        auto const [block, run, mixed] = part;
+        index_t const block = part.block;
+        auto const run = part.run;
+        bool const* const mixed = part.mixed;
         prefetch_tables(score.pointwise, predicate, keys, block, run);
         products.contract(score.parts, keys, block, run, scores, stride, plane_stride);
         for (index_t p = run.first_panel(); p < run.last_panel() && packed::pairs > 0; ++p) {
@@ -79,7 +81,7 @@ struct score_tile {
         }
         if (Call::is_bare_product && !any_mixed(run, mixed)) return;
         auto const* const key_indices = keys.indices(block);
-        for_spans(run, mixed, [&, block = block](index_t first, index_t packs, bool masked) {
+        for_spans(run, mixed, [&](index_t first, index_t packs, bool masked) {
             index_t const column = first * tile::lanes, key = keys.first(block) + column;
             for (index_t r = 0; r < rows; ++r) {
                 T const* const key_terms =
