@@ -101,12 +101,12 @@ void check_accumulate(index_t keys) {
     CHECK(worst <= allowed<T>);
 }
 
-/// Rows of numbers, `stride` apart from one step to the next or from row to row, met with vectors that are `width`
+/// Rows of elements, `stride` apart from one step to the next or from row to row, and vectors that are `width`
 /// apart; with the greatest of each lane for keys, or what was there before for values, or without.
 template <class T, class Arch, int Rows, int Vectors, template <class> class Numbers>
-void check_meet_lanes(index_t steps, bool with_lanes) {
+void check_multiply_lanes(index_t steps, bool with_lanes) {
     constexpr index_t lanes = Vectors * kernel::pack<T, Arch>::lanes, width = lanes + 3;
-    constexpr bool by_row = std::is_same_v<Numbers<T>, kernel::key_numbers<T>>;
+    constexpr bool by_row = std::is_same_v<Numbers<T>, kernel::key_operand<T>>;
     index_t const stride = (by_row ? steps : Rows) + 2;
     testing::dice random(7);
     guarded<T> numbers(by_row ? (Rows - 1) * stride + steps : steps == 0 ? 0 : (steps - 1) * stride + Rows);
@@ -126,12 +126,12 @@ void check_meet_lanes(index_t steps, bool with_lanes) {
                     std::max(expected_greatest[static_cast<std::size_t>(l)], sum);
         }
     auto const from = [&] {
-        if constexpr (by_row) return kernel::key_numbers<T>{numbers.data(), stride, {}};
-        else return kernel::value_numbers<T>{numbers.data(), {}, stride};
+        if constexpr (by_row) return kernel::key_operand<T>{numbers.data(), stride, {}};
+        else return kernel::value_operand<T>{numbers.data(), {}, stride};
     }();
     T* const of_lanes = by_row ? greatest.data() : rescale.data();
-    kernel::meet_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width,
-                                               with_lanes ? of_lanes : nullptr);
+    kernel::multiply_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width,
+                                                   with_lanes ? of_lanes : nullptr);
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
@@ -197,14 +197,14 @@ TEMPLATE_LIST_TEST_CASE("accumulate adds values with their weights", "[kernel]",
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("meet_lanes adds products with a query in each lane", "[kernel]", lane_widths) {
+TEMPLATE_LIST_TEST_CASE("multiply_lanes adds products with a query in each lane", "[kernel]", lane_widths) {
     for (index_t steps : {0, 1, 5, 6, 64})
         for (bool with_lanes : {false, true}) {
-            check_meet_lanes<float, TestType, 1, 1, kernel::key_numbers>(steps, with_lanes);
-            check_meet_lanes<float, TestType, 4, 3, kernel::key_numbers>(steps, with_lanes);
-            check_meet_lanes<float, TestType, 8, 2, kernel::value_numbers>(steps, with_lanes);
-            check_meet_lanes<double, TestType, 2, 3, kernel::value_numbers>(steps, with_lanes);
-            check_meet_lanes<float, TestType, 16, 1, kernel::value_numbers>(steps, with_lanes);
+            check_multiply_lanes<float, TestType, 1, 1, kernel::key_operand>(steps, with_lanes);
+            check_multiply_lanes<float, TestType, 4, 3, kernel::key_operand>(steps, with_lanes);
+            check_multiply_lanes<float, TestType, 8, 2, kernel::value_operand>(steps, with_lanes);
+            check_multiply_lanes<double, TestType, 2, 3, kernel::value_operand>(steps, with_lanes);
+            check_multiply_lanes<float, TestType, 16, 1, kernel::value_operand>(steps, with_lanes);
         }
 }
 

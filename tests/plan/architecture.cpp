@@ -11,7 +11,7 @@ namespace {
 /// The sums of a tile, a vector of keys for each of its columns, and a query must find room.
 template <class T, class Arch>
 constexpr bool fits_registers =
-    plan::tile<T, Arch>::rows * plan::tile<T, Arch>::vectors + plan::tile<T, Arch>::vectors + 1 <= Arch::registers;
+    plan::tile<T, Arch>::rows * plan::tile<T, Arch>::nv + plan::tile<T, Arch>::nv + 1 <= Arch::registers;
 
 template <class T, class Arch>
 constexpr bool is_sound = fits_registers<T, Arch> && plan::tile<T, Arch>::block_rows % plan::tile<T, Arch>::rows == 0

@@ -36,8 +36,9 @@ std::string explain_state(A const& a, operand_shapes const& n) {
                                    : "none: all keys come before the first query")
          + "\nnormalize   " + describe(a.normalize)
          + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "")
-         + "\nloop        driver/recurrent/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of " + number(n.key[3])
-         + " x " + number(n.features()) + " for each of " + number(n.batches() * n.key_heads()) + " heads of keys\n";
+         + "\nloop        driver/recurrent/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of "
+         + number(n.key[3]) + " x " + number(n.features()) + " for each of " + number(n.batches() * n.key_heads())
+         + " heads of keys\n";
 }
 
 /// What a dense mask leaves of the blocks of a plan.
@@ -74,8 +75,8 @@ std::string explain_on(A const& a, operand_shapes const& n) {
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask(a, n, how));
         text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)
-             + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.sums) + " of "
-             + number(Arch::registers) + " registers hold sums";
+             + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.mr * how.blocks.nv)
+             + " of " + number(Arch::registers) + " registers hold sums";
         if (how.by == plan::traversal::split_keys)
             text = text + "; the keys in " + number(how.parts.count()) + " parts, merged";
         return text + "\n";

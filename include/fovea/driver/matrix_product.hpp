@@ -19,7 +19,7 @@ struct plain_sum {
 ///     to[b, n, :] = from[b, n, :] W + bias          from, to: (batch, 1, position, feature)
 ///
 /// One panel of columns at a time, of as many inputs as stay in the nearest cache: that part of the matrix is packed
-/// once and met with all rows, straight from the source and into the result where their elements are of type T.
+/// once and multiplied by all rows, straight from the source and into the result where their elements are of type T.
 template <class T, class Arch, class Map, class From, class To>
 class matrix_product_loop {
     using tile = plan::tile<T, Arch>;
@@ -99,14 +99,14 @@ private:
             next = {x + present * x_stride, present, count * static_cast<index_t>(sizeof(T)),
                     x_stride * static_cast<index_t>(sizeof(T))};
         next.prefetch_beside(count);
-        kernel::accumulate<tile::rows, tile::vectors, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel,
-                                                               sums, sum_stride, ones);
+        kernel::accumulate<tile::rows, tile::nv, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel, sums,
+                                                          sum_stride, ones);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)
             for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);
     }
 
-    /// The lines that the next rows will be added to come nearer.
+    /// Prefetches the lines that the next rows will be added to.
     static void prefetch_next(T const* sums, index_t stride) {
         constexpr index_t line = kernel::cache_line / static_cast<index_t>(sizeof(T));
         for (index_t n = 0; n < tile::rows; ++n)

@@ -62,7 +62,7 @@ struct recipe {
 template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
 recipe(Score, Predicate, Normalize, Reweight, Aggregate) -> recipe<Score, Predicate, Normalize, Reweight, Aggregate>;
 
-/// What a normalizer may ask about its row.
+/// What a normalizer may read of its row.
 template <class T, class Arch>
 struct facts_of_row {
     kernel::row_facts const& row;

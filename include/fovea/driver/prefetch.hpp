@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The lines of up to `count` rows from one of `all` on are brought nearer, to be read or to be written. Rows of
+/// Prefetches the lines of up to `count` rows from one of `all` on, to be read or to be written. Rows of
 /// `group` heads take turns.
 template <bool Written, class Rows>
 FOVEA_INLINE void prefetch_rows(Rows const& rows, index_t group, row_place const& at, index_t all, index_t count) {
@@ -26,7 +26,7 @@ FOVEA_INLINE void prefetch_rows(Rows const& rows, index_t group, row_place const
     }
 }
 
-/// While some rows are worked on, the results that they will write come nearer, and the queries of as many rows that
+/// While some rows are worked on: prefetches the results that they will write, and the queries of as many rows that
 /// follow.
 template <class Operands>
 FOVEA_INLINE void prefetch_beside(Operands const& operands, index_t group, row_place const& now, row_place const& next,

@@ -115,14 +115,14 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
     with_rows<tile>(p.step, [&](auto rows) {
         for (index_t pack = p.first; pack < p.last;) {
-            index_t const offset = pack % tile::vectors;
+            index_t const offset = pack % tile::nv;
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
             T* const to = p.scores + pack * tile::lanes;
             next.prefetch_beside(p.features);
-            if (offset == 0 && p.last - pack >= tile::vectors) {
-                kernel::contract<rows(), tile::vectors, T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
-                                                                           p.stride, p.scales);
-                pack += tile::vectors;
+            if (offset == 0 && p.last - pack >= tile::nv) {
+                kernel::contract<rows(), tile::nv, T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
+                                                                      p.stride, p.scales);
+                pack += tile::nv;
             } else {
                 kernel::contract<rows(), 1, T, Arch, Products>(p.queries, from, tile::panel, p.features, to, p.stride,
                                                                p.scales);
@@ -150,7 +150,7 @@ void accumulate_tile(Aggregate const& aggregate, weighted_values<T, T> const& w,
     constexpr bool words = std::is_same_v<Aggregate, kernel::word_products>;
     index_t const count = words ? kernel::words_of(w.count) : w.count;
     with_rows<tile>(w.step, [&](auto rows) {
-        for_columns<tile::value_vectors(rows()), tile::vectors, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+        for_columns<tile::value_vectors(rows()), tile::nv, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
             next.prefetch_beside(count);
             kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, w.weights, w.weight_stride, count, w.values + c,
                                                            w.value_stride, w.sums + c, w.width, w.rescale);
@@ -217,9 +217,9 @@ struct products {
     using lane_tile = plan::lane_tile<T, Arch>;
 
     // With a query in each lane.
-    static void compare(kernel::key_numbers<T> const& keys, kernel::lane_sums<T> const& sums,
+    static void compare(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
                         kernel::prefetch_queue& next);
-    static void add(kernel::value_numbers<T> const& values, kernel::lane_sums<T> const& sums,
+    static void add(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
                     kernel::prefetch_queue& next);
 
     static void store(result_rows<T, T> const& rows);
@@ -237,14 +237,14 @@ struct products {
 };
 
 template <class T, class Arch>
-void products<T, Arch>::compare(kernel::key_numbers<T> const& keys, kernel::lane_sums<T> const& sums,
+void products<T, Arch>::compare(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
                                 kernel::prefetch_queue& next) {
-    kernel::meet_rows<lane_tile, Arch>(keys, sums, next);
+    kernel::multiply_rows<lane_tile, Arch>(keys, sums, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::add(kernel::value_numbers<T> const& values, kernel::lane_sums<T> const& sums,
+void products<T, Arch>::add(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
                             kernel::prefetch_queue& next) {
-    kernel::meet_rows<lane_tile, Arch>(values, sums, next);
+    kernel::multiply_rows<lane_tile, Arch>(values, sums, next);
 }
 
 template <class T, class Arch>

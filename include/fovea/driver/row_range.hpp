@@ -12,7 +12,7 @@ struct row_range {
     index_t batch, head, first, last;
 };
 
-/// The lines of these rows, to be asked for; none where rows lie in pages.
+/// The lines of these rows, to be prefetched; none where rows lie in pages.
 template <class Rows>
 kernel::prefetch_queue lines_of(Rows const& rows, row_range const& at) {
     if constexpr (is_paged<Rows>) return {};

@@ -21,11 +21,11 @@ template <class Aggregate>
 inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std::is_same_v<Aggregate, word_products>
                             || linear_aggregator<Aggregate>;
 
-/// accumulate: values met with the weights of a tile of queries, in registers.
+/// accumulate: values multiplied by the weights of a tile of queries and added up, in registers.
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
 ///
-/// Values may be of another type than T. Where rows are so few that values are met as fast as memory gives them, the
+/// Values may be of another type than T. Where rows are so few that values are read as fast as memory gives them, the
 /// values that follow are prefetched.
 template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value>
 [[gnu::noinline]] void accumulate(Aggregate const& aggregate,

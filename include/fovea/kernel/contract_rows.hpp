@@ -77,7 +77,7 @@ struct evaluated_keys {
 ///
 /// Keys that are words take queries as words, and what comes out is multiplied by a scale for each row.
 /// Two keys share each load of a query. Some features of the one are read, then of the other: memory is fastest where
-/// lines are asked for almost in order. `Rows` queries are met at a time, and the others find the keys near.
+/// lines are read almost in order. `Rows` queries are multiplied at a time, and the others find the keys in a cache.
 template <int Rows, class T, class Arch, class Keys>
 [[gnu::noinline]] void contract_rows(T const* FOVEA_RESTRICT queries,  // (packs of features, rows, lanes)
                                      index_t rows,                     // a multiple of Rows
@@ -90,7 +90,7 @@ template <int Rows, class T, class Arch, class Keys>
     constexpr int per_lane = products::scales ? 2 : 1, width = lanes * per_lane;  // features of a lane, of a pack
     // Packs of one key, then of the other: as many as find room beside the sums.
     constexpr int run = Arch::registers >= 32 || Rows <= 2 ? 4 : 2;
-    auto const meet = [&](index_t first, index_t row) FOVEA_LAMBDA {
+    auto const multiply = [&](index_t first, index_t row) FOVEA_LAMBDA {
         grid_of<vector, Rows, lanes> sums;
         for (int k = 0; k < lanes; k += 2) {
             grid_of<vector, 2, Rows> sum;
@@ -130,7 +130,7 @@ template <int Rows, class T, class Arch, class Keys>
         }
     };
     for (index_t first = 0; first < count; first += lanes)
-        for (index_t row = 0; row < rows; row += Rows) meet(first, row);
+        for (index_t row = 0; row < rows; row += Rows) multiply(first, row);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products with a query in each lane: keys and values are read number by number, where they lie.
+// Products with a query in each lane: keys and values are read element by element, where they lie.
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
@@ -8,38 +8,38 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Features of neighbouring keys: the number of row r at step f is feature f of key r.
+/// Features of neighbouring keys: the element of row r at step f is feature f of key r.
 template <class T>
-using key_numbers = broadcast_operand<T, index_t, unit_stride>;
-/// Features of values, key after key: the number of row r at step k is feature r of the value of key k.
+using key_operand = broadcast_operand<T, index_t, unit_stride>;
+/// Features of values, key after key: the element of row r at step k is feature r of the value of key k.
 template <class T>
-using value_numbers = broadcast_operand<T, unit_stride, index_t>;
+using value_operand = broadcast_operand<T, unit_stride, index_t>;
 
-/// What rows of numbers are met with, and the sums they come to.
+/// What a broadcast operand is multiplied by, and the sums that come of it.
 template <class T>
 struct lane_sums {
     index_t vectors, rows, steps;
     T const* lanes;    // (steps, width)
     T* sums;           // (rows, width)
-    index_t width;     // of a step, or a row: some of its vectors are met
+    index_t width;     // of a step, or a row: some of its vectors take part
     T const* rescale;  // (vectors * lanes), of values; or none: there is nothing before
-    T* greatest;       // (vectors * lanes), of keys; or none
+    T* row_max;        // (vectors * lanes), of keys; or none
 };
 
-/// meet_lanes: rows of numbers met with vectors of queries, in registers.
+/// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers.
 ///
-///     sums[k][q] = sum_f keys[k][f] * queries[f][q]                                greatest[q] = max(greatest[q], ...)
+///     sums[k][q] = sum_f keys[k][f] * queries[f][q]                                row_max[q] = max(row_max[q], ...)
 ///     sums[c][q] = sums[c][q] * rescale[q] + sum_k values[k][c] * weights[k][q]
-template <int Rows, int Vectors, class T, class Arch, class Numbers>
-[[gnu::noinline]] void meet_lanes(Numbers const numbers, index_t steps,
-                                  T const* FOVEA_RESTRICT lanes,  // (steps, Vectors * lanes)
-                                  T* FOVEA_RESTRICT sums,         // (Rows, Vectors * lanes)
-                                  index_t width,                  // from one step, or one row, to the next
-                                  std::conditional_t<std::is_same_v<Numbers, key_numbers<T>>, T, T const>*
-                                      FOVEA_RESTRICT of_lanes) {  // (Vectors * lanes): greatest, or rescale
+template <int Rows, int Vectors, class T, class Arch, class Operand>
+[[gnu::noinline]] void multiply_lanes(Operand const elements, index_t steps,
+                                      T const* FOVEA_RESTRICT lanes,  // (steps, Vectors * lanes)
+                                      T* FOVEA_RESTRICT sums,         // (Rows, Vectors * lanes)
+                                      index_t width,                  // from one step, or one row, to the next
+                                      std::conditional_t<std::is_same_v<Operand, key_operand<T>>, T, T const>*
+                                          FOVEA_RESTRICT of_lanes) {  // (Vectors * lanes): row_max, or rescale
     register_tile<Rows, Vectors, T, Arch> tile;
-    tile.add_products(number_products{}, numbers, vector_operand<T>{lanes, width}, steps);
-    if constexpr (std::is_same_v<Numbers, key_numbers<T>>) {
+    tile.add_products(number_products{}, elements, vector_operand<T>{lanes, width}, steps);
+    if constexpr (std::is_same_v<Operand, key_operand<T>>) {
         tile.store(sums, width);
         if (of_lanes != nullptr) tile.store_max(of_lanes);
     } else {
@@ -56,28 +56,28 @@ void with_vectors(index_t vectors, F const& f) {
     else with_vectors<Most - 1>(vectors, f);
 }
 
-/// meet_lanes for any number of rows and of vectors; `next` is prefetched meanwhile.
-template <class Tile, class Arch, class T, class Numbers>
-void meet_rows(Numbers const& numbers, lane_sums<T> const& all, prefetch_queue& next) {
-    with_vectors<Tile::most_vectors>(all.vectors, [&](auto count) {
-        constexpr bool side_by_side = std::is_same_v<Numbers, value_numbers<T>>;
+/// multiply_lanes for any number of rows and of vectors; `next` is prefetched meanwhile.
+template <class Tile, class Arch, class T, class Operand>
+void multiply_rows(Operand const& elements, lane_sums<T> const& all, prefetch_queue& next) {
+    with_vectors<Tile::nv>(all.vectors, [&](auto count) {
+        constexpr bool side_by_side = std::is_same_v<Operand, value_operand<T>>;
         auto* const of_lanes = [&] {
             if constexpr (side_by_side) return all.rescale;
-            else return all.greatest;
+            else return all.row_max;
         }();
         index_t r = 0;
-        auto const meet = [&](auto at_once) {
+        auto const multiply = [&](auto at_once) {
             for (; r + at_once() <= all.rows; r += at_once()) {
                 next.prefetch_beside(all.steps);
-                meet_lanes<at_once(), count(), T, Arch>(numbers.from_row(r), all.steps, all.lanes,
-                                                        all.sums + r * all.width, all.width, of_lanes);
+                multiply_lanes<at_once(), count(), T, Arch>(elements.from_row(r), all.steps, all.lanes,
+                                                            all.sums + r * all.width, all.width, of_lanes);
             }
         };
-        constexpr int most = side_by_side ? Tile::features_with(count()) : Tile::numbers;
-        meet(std::integral_constant<int, most>{});
-        meet(std::integral_constant<int, most / 2>{});
-        if constexpr (most > 8) meet(std::integral_constant<int, most / 4>{});
-        meet(std::integral_constant<int, 1>{});
+        constexpr int most = side_by_side ? Tile::features_with(count()) : Tile::mr;
+        multiply(std::integral_constant<int, most>{});
+        multiply(std::integral_constant<int, most / 2>{});
+        if constexpr (most > 8) multiply(std::integral_constant<int, most / 4>{});
+        multiply(std::integral_constant<int, 1>{});
     });
 }
 

@@ -18,10 +18,10 @@ struct lane_rows {
     static constexpr index_t width = vector::lanes;
 
     T* scores;
-    index_t packs;                // vectors of these rows
-    index_t step;                 // elements from one to the next
-    index_t period;               // lanes, a power of two
-    T const* greatest = nullptr;  // the greatest score of each lane, where it is known
+    index_t packs;               // vectors of these rows
+    index_t step;                // elements from one to the next
+    index_t period;              // lanes, a power of two
+    T const* row_max = nullptr;  // the row_max score of each lane, where it is known
 
     FOVEA_INLINE vector max() const {
         return over_row(lane_max(), [](vector const& a, vector const& b) FOVEA_LAMBDA { return greater(a, b); });
@@ -43,9 +43,9 @@ struct lane_rows {
 
 private:
     FOVEA_INLINE vector lane_max() const {
-        return greatest != nullptr ? vector::load(greatest) : greatest_of<T, Arch>(scores, packs, step);
+        return row_max != nullptr ? vector::load(row_max) : greatest_of<T, Arch>(scores, packs, step);
     }
-    /// Lanes of the same row meet, in an order that is the same for all of them.
+    /// Lanes of the same row are combined, in an order that is the same for all of them.
     template <class F>
     FOVEA_INLINE vector over_row(vector all, F f) const {
         for (index_t distance = width / 2; distance >= period; distance /= 2)

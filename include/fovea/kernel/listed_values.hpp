@@ -18,13 +18,13 @@ struct listed_weights {
     index_t keys;
 };
 
-/// Values that lie one behind the other for some heads, met with the weights of these heads.
+/// Values that lie one behind the other for some heads, multiplied by the weights of these heads.
 ///
 ///     to[c] = factor(head of c) * sum_e weight(e, head of c) value(e)[c]
 ///
 /// `head_of` holds the head of each column; `value(e)` is the first column of the eth key. One_head tells that no
 /// vector of columns belongs to several heads.
-template <bool Careful, bool One_head, int Vectors, class T, class Arch, class Aggregate, class Value, class Out>
+template <bool Nonfinite, bool One_head, int Vectors, class T, class Arch, class Aggregate, class Value, class Out>
 [[gnu::noinline]] void accumulate_listed(Aggregate const& aggregate, listed_weights<T> const& from,
                                          integer_like<T> const* head_of, Value const& value, index_t column,
                                          index_t columns, Out* to) {
@@ -53,7 +53,7 @@ template <bool Careful, bool One_head, int Vectors, class T, class Arch, class A
                 else return load_as<T, Arch>(row + column + v * width, width);
             }();
             auto const next = aggregate_step(aggregate, sum[v], spread(from.weights + e * from.step, v), x);
-            if constexpr (Careful)
+            if constexpr (Nonfinite)
                 sum[v] = select(spread(from.scores + e * from.step, v) == vector(excluded<T>), sum[v], next);
             else sum[v] = next;
         });
@@ -67,21 +67,21 @@ template <bool Careful, bool One_head, int Vectors, class T, class Arch, class A
 }
 
 /// The same for all columns, some vectors at a time.
-template <bool Careful, class T, class Arch, class Aggregate, class Value, class Out>
+template <bool Nonfinite, class T, class Arch, class Aggregate, class Value, class Out>
 FOVEA_INLINE void accumulate_listed(Aggregate const& aggregate, listed_weights<T> const& from,
                                     integer_like<T> const* head_of, bool one_head, Value const& value, index_t columns,
                                     Out* to) {
     constexpr index_t width = pack<T, Arch>::lanes;
-    constexpr int wide = Careful ? 1 : Arch::registers / 8;
+    constexpr int wide = Nonfinite ? 1 : Arch::registers / 8;
     index_t c = 0;
-    if constexpr (!Careful)
+    if constexpr (!Nonfinite)
         for (; c + wide * width <= columns && head_of[c + wide * width - 1] - head_of[c] < width; c += wide * width) {
             if (one_head)
-                accumulate_listed<Careful, true, wide, T, Arch>(aggregate, from, head_of, value, c, columns, to);
-            else accumulate_listed<Careful, false, wide, T, Arch>(aggregate, from, head_of, value, c, columns, to);
+                accumulate_listed<Nonfinite, true, wide, T, Arch>(aggregate, from, head_of, value, c, columns, to);
+            else accumulate_listed<Nonfinite, false, wide, T, Arch>(aggregate, from, head_of, value, c, columns, to);
         }
     for (; c < columns; c += width)
-        accumulate_listed<Careful, false, 1, T, Arch>(aggregate, from, head_of, value, c, columns, to);
+        accumulate_listed<Nonfinite, false, 1, T, Arch>(aggregate, from, head_of, value, c, columns, to);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -25,7 +25,7 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
     }
 }
 
-/// Rows that come later, in the order of memory, asked for a few lines at a time.
+/// Rows that are read later, in the order of memory, prefetched a few lines at a time.
 template <class Element, index_t Count>
 struct row_prefetch {
     line_of<Element const*, Count> rows;
@@ -78,7 +78,7 @@ struct unscaled {};
 
 /// Rows of features through a body, side by side: to[f * stride + i] = scale(i) * body(row i)[f] for i < count, and the
 /// last row again up to `room`, rounded up to whole packs; behind the last column there is room for a pack. `row(i)` is
-/// the pointer to a row, `base(i)` what names mean there. Rows are asked for ahead of their use as far as there are
+/// the pointer to a row, `base(i)` what names mean there. Rows are prefetched ahead of their use as far as there are
 /// any, `present` in all.
 template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
 FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale,
@@ -140,7 +140,7 @@ FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, 
 }
 
 /// True where n numbers and their products with others like them stay clear of the ends of the range of T:
-/// what tanh_of_product asks of its exponentials.
+/// what tanh_of_product needs of its exponentials.
 template <class T>
 bool within_exponential_range(T const* from, index_t n, index_t stride = 1) {
     constexpr T least = sizeof(T) == 4 ? T(1e-37) : T(1e-300);

@@ -36,7 +36,7 @@ struct lane_scores {
     index_t key_term_stride;
     integer_like<T> const* row_indices;  // index terms: (terms, stride)
     index_t const* key_indices;          // (terms, key_term_stride)
-    T* greatest;                         // becomes as great as what each row comes to
+    T* row_max;                          // becomes as great as what each row comes to
 };
 
 /// One key and as many rows as there are lanes, of the first of which the facts are.
@@ -78,7 +78,7 @@ template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class P
 FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const predicate, row_facts const first,
                                  Rows const rows, lane_scores<T> const at) {
     using vector = pack<T, Arch>;
-    auto most = vector::load(at.greatest);
+    auto most = vector::load(at.row_max);
     T* scores = at.scores;
     for (index_t k = 0; k < at.keys; ++k, scores += at.stride) {
         lane_environment<T, Arch, Rows> const here{{first, at.first_key + k},
@@ -97,7 +97,7 @@ FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const pred
         if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
         most = greater(score, most);
     }
-    most.store(at.greatest);
+    most.store(at.row_max);
 }
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
 [[gnu::noinline]] void transform_keys_exactly(Pointwise const& pointwise, Predicate const& predicate,

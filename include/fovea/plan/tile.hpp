@@ -8,43 +8,43 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// The shape of the work: a register tile is `rows` queries by `vectors` vectors of keys; a panel is that many
-/// keys; a block is what stays in the nearest caches while it is used.
+/// The shape of the work with a key in each lane: a register tile is `mr` queries by `nv` vectors of keys, a panel is
+/// that many keys, a block is what stays in the nearest caches while it is used.
 ///
-/// rows * vectors sums, `vectors` keys and one broadcast query fill the registers of the architecture.
+/// mr * nv sums, nv vectors of keys and one broadcast query fill the registers of the architecture.
 template <class T, class Arch>
 struct tile {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
-    static constexpr int vectors = 2;
-    static constexpr int rows = Arch::registers >= 32 ? 12 : 6;
+    static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
+    static constexpr int rows = mr;                                        // queries
     static constexpr int row_steps[] = {1, rows / 3, 2 * rows / 3, rows};  // register tiles for few queries
-    /// Vectors of a value that are met with `n` rows at a time: few rows leave registers for more of each value.
-    static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : vectors; }
-    /// Few rows that are met with `n` vectors of a value at a time.
+    /// Vectors of a value for `n` rows at a time: few rows leave registers for more of each value.
+    static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
+    /// Few rows for `n` vectors of a value at a time.
     static constexpr int rows_with(int n) { return n >= 8 ? rows / 6 : rows / 3; }
-    static constexpr index_t pack = lanes;                      // keys of the smallest run that is left out
-    static constexpr bool pads_keys = true;                     // behind the last key, to whole packs
-    static constexpr index_t panel = index_t{vectors} * lanes;  // keys
-    static constexpr index_t panels = 16;                       // panels of a block of keys
+    static constexpr index_t pack = lanes;   // keys of the smallest run that is left out
+    static constexpr bool pads_keys = true;  // behind the last key, to whole packs
+    static constexpr int packs_per_panel = nv;
+    static constexpr index_t panel = packs_per_panel * pack;  // keys
+    static constexpr index_t panels = 16;                     // panels of a block of keys
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = index_t{16} * rows;
 };
 
-/// The same with a query in each lane: a register tile is so many keys, or features of a value, by up to `vectors`
-/// vectors of queries, and what is met with these is read number by number.
+/// The shape of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to `nv`
+/// vectors of queries, and what these are multiplied by is read element by element.
 template <class T, class Arch>
 struct lane_tile {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
-    static constexpr int most_vectors = Arch::registers >= 32 ? 3 : 2;              // of queries
-    static constexpr int numbers = Arch::registers >= 32 ? 8 : 6;                   // keys, or features, at once
+    static constexpr int mr = Arch::registers >= 32 ? 8 : 6, nv = Arch::registers >= 32 ? 3 : 2;
     /// Features, which lie side by side, where there are `n` vectors: one alone would wait for its own sums.
-    static constexpr int features_with(int n) { return n == 1 ? 2 * numbers : numbers; }
-    static constexpr index_t rows = index_t{most_vectors} * lanes;
-    static constexpr int vectors = 2;  // runs of keys in a panel
-    static constexpr index_t pack = numbers;
+    static constexpr int features_with(int n) { return n == 1 ? 2 * mr : mr; }
+    static constexpr index_t rows = index_t{nv} * lanes;
+    static constexpr index_t pack = mr;  // keys of the smallest run that is left out
+    static constexpr int packs_per_panel = 2;
     static constexpr bool pads_keys = false;
-    static constexpr index_t panel = vectors * pack;  // keys
-    static constexpr index_t panels = 128 / panel;    // of a block of keys
+    static constexpr index_t panel = packs_per_panel * pack;  // keys
+    static constexpr index_t panels = 128 / panel;            // of a block of keys
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = 4 * rows;
 

@@ -27,17 +27,18 @@ enum class traversal {
 
 /// The blocks of a dense traversal: rows are queries of the heads that share keys.
 struct blocking {
-    index_t tile_rows = 0;   // rows of a register tile with keys in lanes; rows that are carried together otherwise
-    index_t panel_keys = 0;  // keys that a mask is looked at for together
+    index_t mr = 0, nv = 0;                 // of the register tile: broadcast elements, vectors
+    index_t tile_rows = 0, panel_keys = 0;  // what a mask is looked at for together
     index_t block_rows = 0, block_keys = 0;
-    index_t sums = 0;  // registers that hold sums
 };
+template <class Shape>
+constexpr blocking blocking_of{Shape::mr, Shape::nv, Shape::rows, Shape::panel, Shape::block_rows, Shape::block_keys};
 
 /// How a call is run.
 struct call_plan {
     traversal by;
     blocking blocks{};
-    bool packs_keys = false;  // or they are met where they lie
+    bool packs_keys = false;  // or they are read where they lie
     index_t tile_heads = 1;   // heads whose queries are rows of one tile
     key_parts parts{};        // of the keys of each head
 };
@@ -85,16 +86,13 @@ call_plan make_dense_plan(index_t queries, index_t group, index_t keys) {
     if constexpr (call::may_take_query_lanes) {
         using tile = lane_tile<T, Arch>;
         if (tile::suits(rows)) {
-            call_plan how{traversal::query_lanes,
-                          {tile::rows, tile::panel, tile::block_rows, tile::block_keys,
-                           index_t{tile::numbers} * tile::most_vectors}};
+            call_plan how{traversal::query_lanes, blocking_of<tile>};
             how.tile_heads = tile::sharing(queries, group, keys);
             return how;
         }
     }
     using tile = plan::tile<T, Arch>;
-    call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes,
-                  {tile::rows, tile::panel, tile::block_rows, tile::block_keys, index_t{tile::rows} * tile::vectors}};
+    call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes, blocking_of<tile>};
     how.tile_heads = group;
     how.packs_keys = !call::may_take_query_lanes && rows > tile::rows;
     index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;

@@ -19,8 +19,8 @@ namespace fovea::FOVEA_SET::driver {
 ///     keys(call, memory, blocks)          the keys and values of a head, packed or in place
 ///     room(memory, blocks)                scores and weights of one tile
 ///     begin(call, head, first, count, keys)
-///     score(call, visible, keys, part, room, trims)      S, with the greatest of each row where it is computed so
-///     any_excluded(keys, part, room), note_visible(keys, part, room)
+///     score(call, visible, keys, part, room, trims)      S, with the maximum of each row where it is computed so
+///     any_excluded(keys, part, room), mark_visible(keys, part, room)
 ///     fold(call, keys, part, room)              P, and what was summed before is worth
 ///     add(call, keys, part, room), add_visible(call, keys, part, room)
 ///     finish(call)
@@ -71,12 +71,12 @@ private:
         head_group head;
         index_t first, last;  // rows
         index_t tiles;
-        bool is_first;  // of a task: it meets keys and values that are not in a cache
+        bool is_first;  // of a task: it reads keys and values that are not in a cache
     };
 
     //! [flash]
-    /// Flash attention (Dao and others, 2022, algorithm 1): tiles of queries Q meet keys and values K, V, some of a
-    /// block at a time; m is the running maximum of each row, l its running sum, O the sum of values.
+    /// Flash attention (Dao and others, 2022, algorithm 1): tiles of queries Q against keys and values K, V, some of
+    /// a block at a time; m is the running maximum of each row, l its running sum, O the sum of values.
     void attend_block(row_block const& rows, Tile* tiles, keys_type& keys, room_type& room, block_range blocks,
                       tile_count& counts) const {
         auto const where = call_.span(rows.head, rows.first, rows.last);
@@ -95,7 +95,7 @@ private:
                     bool nonfinite = may_exclude(masked) && !is_finite(keys, k);        // values, beside excluded pairs
                     tile.score(call_, visible_, keys, at, room, masked && !nonfinite);  // S = score(Q K^T), or excluded
                     if (!may_exclude(masked)) nonfinite = meets_nonfinite(tile, keys, at, room);
-                    if (nonfinite) tile.note_visible(keys, at, room);
+                    if (nonfinite) tile.mark_visible(keys, at, room);
                     tile.fold(call_, keys, at, room);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
                     if constexpr (!call::selects) {    // O = O * rescale + P V; for softmax rescale = exp(m before - m)
                         if (nonfinite) tile.add_visible(call_, keys, at, room);

@@ -37,7 +37,7 @@ public:
     template <class Visible, class Keys, class Span>
     void cut(index_t vectors, Visible const& visible, Keys const& keys, key_part<Shape> const& at, Span const& span) {
         count_ = 0;
-        run of[Shape::most_vectors];
+        run of[Shape::nv];
         for (index_t v = 0; v < vectors; ++v)
             of[v] = visible.trimmed({span(v), keys.first(at.block), keys.last(at.block)}, at.run, at.mixed);
         for (index_t v = 1; v + 1 < vectors; ++v) {  // vectors that see a pack are neighbours
@@ -62,7 +62,7 @@ public:
 private:
     void add(lane_run lanes, run packs) { parts_[count_++] = {lanes, packs}; }
 
-    part parts_[2 * Shape::most_vectors];
+    part parts_[2 * Shape::nv];
     index_t count_ = 0;
 };
 

@@ -45,7 +45,7 @@ public:
         T* scores;      // (block_keys, width)
         bool* visible;  // (block_keys, width) which pairs take part, where values are not finite
         lane_parts<shape> seen;
-        alignas(64) T rescale[shape::rows], greatest[shape::rows];
+        alignas(64) T rescale[shape::rows], row_max[shape::rows];
 
         room(arena& memory, index_t)
             : scores(memory.template take<T>(shape::block_keys * shape::rows)),
@@ -110,14 +110,14 @@ public:
             });
         else to.seen.take_whole(vectors_, at.run);
         bool const computes = !Call::is_bare_product || any_mixed(at.run, at.mixed);
-        std::fill_n(to.greatest, width(), excluded<T>);
+        std::fill_n(to.row_max, width(), excluded<T>);
         for (auto const& [lanes, packs] : to.seen)
-            multiply(lanes, run_of(from, at, packs, to), computes ? nullptr : to.greatest, from);
+            multiply(lanes, run_of(from, at, packs, to), computes ? nullptr : to.row_max, from);
         if (!computes) return;
         for_spans(at.run, at.mixed, [&](index_t first, index_t packs, bool masked) {
             auto const run = run_of(from, at, {first, first + packs}, to);
-            if (Call::masks && masked) transform<Call::masks>(all, run, to.greatest);
-            else transform<false>(all, run, to.greatest);
+            if (Call::masks && masked) transform<Call::masks>(all, run, to.row_max);
+            else transform<false>(all, run, to.row_max);
         });
     }
 
@@ -127,7 +127,7 @@ public:
     }
 
     /// Which pairs take part, where values are not finite.
-    void note_visible(keys const& from, part const& at, room const& of) const {
+    void mark_visible(keys const& from, part const& at, room const& of) const {
         auto const run = run_of(from, at, at.run, of);
         bool* const visible = of.visible + (run.scores - of.scores);
         for (index_t i = 0; i < run.count * width(); ++i) visible[i] = run.scores[i] != excluded<T>;
@@ -140,7 +140,7 @@ public:
         for (index_t v = 0; v < vectors_; ++v) {
             index_t const lane = v * shape::lanes;
             normalizing::fold(all.recipe.normalize, states_[v],
-                              rows{run.scores + lane, run.count, width(), shape::lanes, of.greatest + lane})
+                              rows{run.scores + lane, run.count, width(), shape::lanes, of.row_max + lane})
                 .store(of.rescale + lane);
         }
     }
@@ -242,35 +242,35 @@ private:
         });
     }
 
-    /// Products of some vectors of rows with keys; the greatest of each row, if `greatest` is given.
-    void multiply(lane_run lanes, key_run const& run, T* greatest, keys& from) const {
+    /// Products of some vectors of rows with keys; the maximum of each row, if `row_max` is given.
+    void multiply(lane_run lanes, key_run const& run, T* row_max, keys& from) const {
         index_t const lane = lanes.first * shape::lanes;
-        if (facts_.dim == 0) return multiply_nothing(lanes, run, greatest);
+        if (facts_.dim == 0) return multiply_nothing(lanes, run, row_max);
         products<T, Arch>::compare({from.key(run.first), from.key_stride(), {}},
                                    {lanes.last - lanes.first, run.count, facts_.dim, queries_ + lane, run.scores + lane,
-                                    width(), nullptr, greatest ? greatest + lane : nullptr},
+                                    width(), nullptr, row_max ? row_max + lane : nullptr},
                                    from.prefetch_keys);
     }
 
     /// A sum over no features is 0, and its scale may be infinite: what the expression says. That stands for the
     /// queries.
-    void multiply_nothing(lane_run lanes, key_run const& run, T* greatest) const {
+    void multiply_nothing(lane_run lanes, key_run const& run, T* row_max) const {
         for (index_t lane = lanes.first * shape::lanes; lane < lanes.last * shape::lanes; ++lane) {
             for (index_t k = 0; k < run.count; ++k) run.scores[k * width() + lane] = queries_[lane];
-            if (greatest && queries_[lane] > greatest[lane]) greatest[lane] = queries_[lane];
+            if (row_max && queries_[lane] > row_max[lane]) row_max[lane] = queries_[lane];
         }
     }
 
-    /// The rest of the score, and the mask where not all pairs are visible; the greatest of each row.
+    /// The rest of the score, and the mask where not all pairs are visible; the maximum of each row.
     template <bool Masked>
-    void transform(context const& all, key_run const& run, T* greatest) const {
+    void transform(context const& all, key_run const& run, T* row_max) const {
         for (index_t lane = 0; lane < width(); lane += shape::lanes) {
             auto const transform = [&](auto const& rows) {
                 kernel::transform_lanes<Masked, T, Arch>(
                     all.recipe.score.pointwise, all.recipe.predicate, all.indices, facts_of(lane), rows,
                     kernel::lane_scores<T>{run.scores + lane, width(), run.first, run.count, terms_ + lane,
                                            run.key_terms, shape::block_keys, indices_ + lane, run.key_indices,
-                                           greatest + lane});
+                                           row_max + lane});
             };
             if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
                 if (group_ > 1) {
@@ -330,8 +330,8 @@ private:
     whole queries_of_[shape::rows], heads_of_[shape::rows];
     head_group head_{};
     index_t group_ = 1, first_row_ = 0, count_ = 0, vectors_ = 0;
-    bool empty_ = true;  // nothing has been added to the sums, nor have they been cleared
-    typename normalizing::state states_[shape::most_vectors];  // of each vector
+    bool empty_ = true;                              // nothing has been added to the sums, nor have they been cleared
+    typename normalizing::state states_[shape::nv];  // of each vector
 };
 
 }  // namespace fovea::FOVEA_SET::driver

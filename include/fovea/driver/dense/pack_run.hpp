@@ -12,8 +12,8 @@ namespace fovea::FOVEA_SET::driver {
 template <class Tile>
 struct pack_run {
     index_t first, last;
-    constexpr index_t first_panel() const { return first / Tile::vectors; }
-    constexpr index_t last_panel() const { return (last + Tile::vectors - 1) / Tile::vectors; }
+    constexpr index_t first_panel() const { return first / Tile::packs_per_panel; }
+    constexpr index_t last_panel() const { return (last + Tile::packs_per_panel - 1) / Tile::packs_per_panel; }
 };
 
 /// Some packs of a block of keys; mixed[p] tells of panel p whether the mask has to be applied.
@@ -28,10 +28,10 @@ struct key_part {
 template <class Tile, class F>
 void for_spans(pack_run<Tile> run, bool const* mixed, F const& f) {
     for (index_t first = run.first; first < run.last;) {
-        index_t panel = first / Tile::vectors;
+        index_t panel = first / Tile::packs_per_panel;
         bool const masked = mixed[panel];
         while (panel < run.last_panel() && mixed[panel] == masked) ++panel;
-        index_t const last = std::min(panel * Tile::vectors, run.last);
+        index_t const last = std::min(panel * Tile::packs_per_panel, run.last);
         f(first, last - first, masked);
         first = last;
     }

@@ -26,7 +26,7 @@ struct value_rows {
 ///
 /// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
 /// once and all share the room of one; otherwise every block is kept for the rows that follow. Where all rows fit one
-/// tile, or tiles with a query in each lane take what they do not fit, keys and values are met in place.
+/// tile, or tiles with a query in each lane take what they do not fit, keys and values are read in place.
 ///
 /// bfloat16 that an architecture multiplies as it is stored is packed as words, two features, or two values, to a lane;
 /// values only where weights are rounded to match.
@@ -69,7 +69,7 @@ public:
     static constexpr bool always_in_place = Call::may_take_query_lanes;
     static constexpr index_t keys_per_row = rounds_weights ? 2 : 1;  // of packed values
 
-    /// Room for `slots` blocks at a time; keys are met where they lie unless the plan packs them.
+    /// Room for `slots` blocks at a time; keys are read where they lie unless the plan packs them.
     packed_keys(dense_context<Call> const& call, arena& memory, index_t slots)
         : call_(call), operands_(call.operands), parts_(call.recipe.score.parts), in_place_(!call.how.packs_keys) {
         auto const& operands = call.operands;

@@ -98,10 +98,10 @@ public:
     }
 
     /// Which pairs take part, where values are not finite.
-    void note_visible(keys const&, part const& at, room const& of) const {
-        note_visible(of, at.run.first * shape::lanes, at.run.last * shape::lanes);
+    void mark_visible(keys const&, part const& at, room const& of) const {
+        mark_visible(of, at.run.first * shape::lanes, at.run.last * shape::lanes);
     }
-    void note_visible(room const& of, index_t first, index_t last) const {
+    void mark_visible(room const& of, index_t first, index_t last) const {
         for (index_t r = 0; r < rows(); ++r)
             for (index_t i = r * of.stride + first; i < r * of.stride + last; ++i)
                 of.visible[i] = of.scores[i] != excluded<T>;

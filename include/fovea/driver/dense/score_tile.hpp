@@ -100,7 +100,7 @@ struct score_tile {
     }
 
 private:
-    /// What score and mask read of tables comes nearer while the products are computed.
+    /// Prefetches what score and mask read of tables while the products are computed.
     template <class Pointwise, class Predicate>
     void prefetch_tables(Pointwise const& pointwise, Predicate const& predicate, packed const& keys, index_t block,
                          pack_run<tile> run) const {
@@ -150,9 +150,9 @@ private:
         kernel::positions<T, Arch> const first{keys.first(block) + p * tile::panel};
         index_t r = 0;
         for (; r + at_once <= rows; r += at_once, from.queries += at_once * features)
-            kernel::pairwise<at_once, tile::vectors, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
+            kernel::pairwise<at_once, tile::nv, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
         for (; r < rows; ++r, from.queries += features)
-            kernel::pairwise<1, tile::vectors, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
+            kernel::pairwise<1, tile::nv, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
     }
 
     /// The same as it was written, lane by feature: for values beyond the range of the factors.

@@ -61,7 +61,7 @@ public:
         index_t n = 0;
         plan::for_each_part(parts.products, [&](auto const& p) {
             using product = std::remove_cvref_t<decltype(p)>;
-            using met = typename Packed::template products_of<product>;
+            using arithmetic = typename Packed::template products_of<product>;
             T const* const queries = factors_ + n * plane(features_) * step_;
             T const* const scales = scales_ + n * tile::rows;
             T* const to = scores + n * plane_stride;
@@ -74,12 +74,12 @@ public:
                                                keys.keys(block, n),
                                                run.first,
                                                run.last,
-                                               met::scales ? kernel::words_of(features_) : features_,
+                                               arithmetic::scales ? kernel::words_of(features_) : features_,
                                                step_,
                                                scales,
                                                to,
                                                stride};
-                    if constexpr (met::scales) products<T, Arch>::contract_words(all, keys.prefetches());
+                    if constexpr (arithmetic::scales) products<T, Arch>::contract_words(all, keys.prefetches());
                     else products<T, Arch>::contract(all, keys.prefetches());
                 }
             ++n;
@@ -121,9 +121,9 @@ private:
         index_t const column = run.first * tile::lanes;
         index_t const count = std::min(run.last * tile::lanes, keys.last(block) - keys.first(block)) - column;
         keys.template with_keys<Product>(of_key, block, column, [&](auto const& from) {
-            using met = typename std::remove_cvref_t<decltype(from)>::products;
-            static_assert(std::is_same_v<met, typename Packed::template products_of<Product>>,
-                          "queries are laid out for what keys are met with");
+            using arithmetic = typename std::remove_cvref_t<decltype(from)>::products;
+            static_assert(std::is_same_v<arithmetic, typename Packed::template products_of<Product>>,
+                          "queries are laid out for the arithmetic of the keys");
             row_product<T> const all{queries, step_, count, features_, scales, scores + column, stride};
             if constexpr (std::is_same_v<std::remove_cvref_t<decltype(from)>, kernel::strided_keys<T, Arch, T>>)
                 driver::products<T, Arch>::contract_in_place(from, all);

@@ -9,7 +9,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The weights of a tile of rows that are met with values: (rows, stride), the first for a key of a block.
+/// The weights of a tile of rows for some values: (rows, stride), the first for a key of a block.
 template <class T>
 struct weight_tile {
     T* first;

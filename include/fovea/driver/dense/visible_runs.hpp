@@ -66,12 +66,12 @@ public:
         for (index_t p = 0; p < panels; ++p) mixed[p] = !known[p].always();
         if constexpr (tile::pads_keys)
             mixed[panels - 1] = mixed[panels - 1] || (last - first) % tile::pack != 0
-                             || (Rows::whole_panels && packs % tile::vectors != 0);
+                             || (Rows::whole_panels && packs % tile::packs_per_panel != 0);
         for (index_t p = 0; p < panels; ++p) {
             if (known[p].never()) continue;
             index_t const begin = p;
             while (p + 1 < panels && !known[p + 1].never()) ++p;
-            run const packs_of_panels{begin * tile::vectors, (p + 1) * tile::vectors};
+            run const packs_of_panels{begin * tile::packs_per_panel, (p + 1) * tile::packs_per_panel};
             if constexpr (Rows::whole_panels) f(packs_of_panels, mixed);
             else f(trimmed(all, {packs_of_panels.first, std::min(packs_of_panels.last, packs)}, mixed), mixed);
         }
@@ -89,9 +89,10 @@ public:
             index_t const key = all.first + pack * tile::pack;
             return coverage(all.where, key, std::min(key + tile::pack, all.last)).never();
         };
-        while (mixed[packs.first / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.first))
+        while (mixed[packs.first / tile::packs_per_panel] && packs.first + 1 < packs.last && is_empty(packs.first))
             ++packs.first;
-        while (mixed[(packs.last - 1) / tile::vectors] && packs.first + 1 < packs.last && is_empty(packs.last - 1))
+        while (mixed[(packs.last - 1) / tile::packs_per_panel] && packs.first + 1 < packs.last
+               && is_empty(packs.last - 1))
             --packs.last;
         return packs;
     }

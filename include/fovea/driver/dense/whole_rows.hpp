@@ -81,16 +81,16 @@ private:
 
     /// P of whole rows, what shows them, and P V.
     void finish(tile& rows, keys_type& keys, room_type& room, columns const& at) const {
-        bool careful = !Call::adds;
+        bool nonfinite = !Call::adds;
         for (index_t k = at.first_block(); k < at.last_block() && !Call::selects; ++k)
-            careful = careful || !keys.finite(k);
+            nonfinite = nonfinite || !keys.finite(k);
         // Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
         constexpr bool shows_weights = operands::looks_at_rows || recipe::reweights_rows;
-        if (careful || shows_weights) rows.note_visible(room, at.from, at.to);
+        if (nonfinite || shows_weights) rows.mark_visible(room, at.from, at.to);
         for (index_t r = 0; r < rows.rows(); ++r) normalize<shows_weights>(rows, r, room, at);
         for (index_t k = at.first_block(); k < at.last_block() && !Call::selects; ++k)
             if (!visible_.coverage(rows.span(call_), keys.first(k), keys.last(k)).never())
-                add_values(rows, keys, k, room, at, careful);
+                add_values(rows, keys, k, room, at, nonfinite);
         for (index_t r = 0; r < rows.rows(); ++r)
             tile::finish_row(call_, rows.facts(r), rows.state_of(r), rows.sum(r, keys), [] { return T{1}; });
     }
@@ -110,7 +110,7 @@ private:
     }
 
     /// O += P V for one block of keys.
-    void add_values(tile& rows, keys_type& keys, index_t k, room_type& room, columns const& at, bool careful) const {
+    void add_values(tile& rows, keys_type& keys, index_t k, room_type& room, columns const& at, bool nonfinite) const {
         keys.prepare(k);
         index_t const first = std::max(keys.first(k), at.first_key + at.from),
                       last = std::min(keys.last(k), at.first_key + at.to), column = first - at.first_key;
@@ -118,7 +118,7 @@ private:
         weight_tile<T> const weights{room.scores + column,  room.stride, rows.rows(), rows.step(), k,
                                      first - keys.first(k), last - first};
         std::fill_n(room.rescale, shape::rows, T{1});
-        if (careful) return sums.add_visible(weights, room.visible + column, room.rescale);
+        if (nonfinite) return sums.add_visible(weights, room.visible + column, room.rescale);
         if constexpr (normalizing::whole_row && Call::adds)
             if (sums.add_present(weights)) return;
         sums.add(weights, room.rescale);

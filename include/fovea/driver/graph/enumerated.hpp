@@ -14,7 +14,7 @@ namespace fovea::FOVEA_SET::driver {
 ///
 /// Lanes run over the heads of a key and then over keys, so that short rows fill vectors and what a key has for all
 /// heads is read at once. Terms of one side are computed once per key and head before; the rows of coming keys are
-/// asked for ahead of their use.
+/// prefetched.
 template <class T, class Arch, class Recipe, class Operands>
 class enumerated_loop {
     using parts = decltype(Recipe::score.parts);
@@ -26,7 +26,7 @@ class enumerated_loop {
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
     static constexpr index_t usual_share = 1024;  // queries, or keys, of one task; a multiple of any width
-    static constexpr index_t ahead = 24;          // edges between asking for the rows of a key and using them
+    static constexpr index_t ahead = 24;          // edges between prefetching the rows of a key and using them
     static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Recipe::score.pointwise)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
@@ -135,7 +135,7 @@ private:
         }
     }
 
-    /// Asks for the memory that an edge will need: terms and values of its key, features where they are compared.
+    /// Prefetches the memory that an edge will need: terms and values of its key, features where they are compared.
     FOVEA_INLINE void fetch(task_room const& here, std::int32_t key) const {
         for (index_t t = 0; t < key_terms; ++t)
             __builtin_prefetch(here.of_keys + t * term_stride(operands_.keys()) + lanes_.pairs(key));
@@ -144,7 +144,7 @@ private:
     }
 
     /// One query: scores of all its pairs, a vector at a time; then its rows are finished. Meanwhile what edges further
-    /// on will need is asked for.
+    /// on will need is prefetched.
     void query(rows_type& rows, task_room const& here, index_t batch, index_t q) const {
         auto row = facts(batch, 0, q);
         auto const listed = graph_.of(q);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <fovea/driver/arena.hpp>
-#include <fovea/driver/operands.hpp>
 #include <fovea/driver/graph/position_prefetch.hpp>
+#include <fovea/driver/operands.hpp>
 #include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/listed_values.hpp>
 #include <fovea/kernel/pairs.hpp>
@@ -68,7 +68,7 @@ public:
 
     T* scores() const { return scores_; }  // (keys, head lanes), to be filled up to whole vectors
 
-    /// Normalizes the scores of a query and meets its weights with the values. `excluding`: a pair takes no part.
+    /// Normalizes the scores of a query and adds up the values with its weights. `excluding`: a pair takes no part.
     void finish(kernel::row_facts const& row, std::span<std::int32_t const> listed, bool excluding) const {
         index_t const n = std::ssize(listed);
         if (excluding) std::copy_n(scores_, lanes_.pairs(n), before_);
@@ -146,7 +146,8 @@ private:
         show_log_sum(operands_.outputs, row, normalizing::log_sum(here, s));
     }
 
-    /// Weights met with values: all heads of a key in one row where they lie so, otherwise one head after the other.
+    /// Values added up with their weights: all heads of a key in one row where they lie so, otherwise one head after
+    /// the other.
     template <bool Excluding>
     void meet_values(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
         index_t const columns = operands_.value_features();

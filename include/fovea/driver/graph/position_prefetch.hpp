@@ -18,7 +18,7 @@ index_t head_stride(Rows const& rows) {
     else return 0;
 }
 
-/// The memory of one position of some rows, for all heads: asked for some time before it is used.
+/// The memory of one position of some rows, for all heads, prefetched some time before it is used.
 template <class Rows>
 class position_prefetch {
 public:

@@ -146,7 +146,7 @@ private:
                 f(row, c, r.state[((c - r.first) / width * features + row) * width + (c - r.first) % width]);
     }
 
-    /// The keys of a run of positions, their gates, and the sums of the keys that `reads` queries meet.
+    /// The keys of a run of positions, their gates, and the sums of the keys that `reads` queries read.
     void prepare(room const& r, index_t begin, index_t steps, index_t reads) const {
         index_t const features = x_.key_features();
         for (index_t t = 0; t < steps; ++t) {
@@ -210,7 +210,7 @@ private:
         }
     }
 
-    /// The state goes over a run of positions; `reads` queries, a whole group or none, meet it at each.
+    /// The state goes over a run of positions; `reads` queries, a whole group or none, read it at each.
     void pass(room const& r, index_t begin, index_t steps, index_t reads) const {
         index_t const features = x_.key_features();
         prepare(r, begin, steps, reads);
@@ -238,7 +238,7 @@ private:
         });
     }
 
-    /// One step of a state that corrects itself. What it gives for the next key is asked for on the way, unless more
+    /// One step of a state that corrects itself. What it gives for the next key is read on the way, unless more
     /// queries than can read on the way have to see it before that.
     void correct_and_step(room const& r, index_t begin, index_t t, bool has_next, T* state,
                           kernel::state_steps<T> const& at) const {
@@ -278,7 +278,7 @@ private:
         }(std::make_integer_sequence<int, at_once + 1>{});
     }
 
-    /// Queries that meet the state of all keys.
+    /// Queries that read the state of all keys.
     void read(room const& r, index_t begin, index_t steps) const {
         index_t const features = x_.key_features(), rows = steps * x_.group();
         for (index_t t = 0; t < steps; ++t) prepare_queries(r, begin + t, t);

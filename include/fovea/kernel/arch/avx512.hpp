@@ -30,7 +30,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         if constexpr (single) return static_cast<__mmask16>(bits);
         else return static_cast<__mmask8>(bits);
     }
-    /// A load that ends within half a vector asks for no more than that: the line behind it may be far away.
+    /// A load that ends within half a vector reads no more than that: the line behind it may be far away.
     FOVEA_INLINE static vector load(T const* from, index_t n) {
         if constexpr (single) {
             if (n <= count / 2)

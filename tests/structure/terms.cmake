@@ -1,0 +1,27 @@
+# The engine uses the field's terms (docs/glossary.md): words that say less, or that once said something else here, are
+# not used in its code and comments.
+include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
+
+set(instead_of_meet "multiply, read or combine")
+set(instead_of_meets ${instead_of_meet})
+set(instead_of_met ${instead_of_meet})
+set(instead_of_careful "nonfinite")
+set(instead_of_nearer "prefetch")
+set(instead_of_upcoming "prefetch")
+set(instead_of_strip "whole rows")
+set(instead_of_strips ${instead_of_strip})
+set(instead_of_note_visible "mark_visible")
+set(unused meet meets met careful nearer upcoming strip strips note_visible)
+
+headers_in(headers plan kernel driver)
+foreach(header IN LISTS headers)
+    file(READ ${ROOT}/include/fovea/${header} text)
+    string(TOLOWER "${text}" text)
+    foreach(term IN LISTS unused)
+        if(text MATCHES "(^|[^a-z_])${term}([^a-z_]|$)")
+            problem("${header}: '${term}': write ${instead_of_${term}}")
+        endif()
+    endforeach()
+endforeach()
+list(LENGTH headers count)
+finish(${count} "headers")
