@@ -23,6 +23,41 @@ bool says(std::string const& what, Spec const& spec, index_t heads, index_t key_
     return text.find(what) != std::string::npos;
 }
 
+/// The plan of a call on heads that have keys of their own.
+template <class Spec>
+plan::call_plan plan_of(Spec const& a, index_t queries, index_t keys) {
+    driver::recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
+                               reweighting_of(a.normalize), core_of(a.aggregate)};
+    using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
+    return plan::make_dense_plan<float, arch::best, std::remove_const_t<decltype(parts)>, all>(queries, 1, keys);
+}
+
+/// Runs the plan of a call: explain prints its tiles, and so many are looked at, whatever the number of threads.
+template <class Spec>
+void check_plan_runs(plan::traversal by, Spec const& spec, index_t queries, index_t keys) {
+    constexpr index_t heads = 2;
+    auto const how = plan_of(spec, queries, keys);
+    CAPTURE(queries, keys);
+    CHECK(how.by == by);
+    tensor<float, 4> const query({1, heads, queries, 4}, 0.5f), key({1, heads, keys, 4}, 0.25f);
+    auto const text = explain(spec, query, key, key);
+    CAPTURE(text);
+    auto const& blocks = how.blocks;
+    CHECK(text.find(std::string(plan::files_of(how).loop)) != std::string::npos);
+    CHECK(text.find("tiles of " + std::to_string(blocks.tile_rows) + " queries x " + std::to_string(blocks.panel_keys)
+                    + " keys, a " + (by == plan::traversal::query_lanes ? "query" : "key") + " in each lane")
+          != std::string::npos);
+    index_t const panels = (keys + blocks.panel_keys - 1) / blocks.panel_keys,
+                  tiles = (queries + blocks.tile_rows - 1) / blocks.tile_rows;
+    for (int workers : {1, 3}) {
+        tensor<float, 4> result({1, heads, queries, 4});
+        workspace scratch;
+        attend(threads(workers), scratch, spec, query, key, key, result);
+        CHECK(scratch.tiles().full + scratch.tiles().mixed == heads * tiles * panels);
+        CHECK(result(0, 1, queries - 1, 3) == Approx(0.25));
+    }
+}
+
 }  // namespace
 
 TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
@@ -76,12 +111,6 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
 }
 
 TEST_CASE("a plan is a value", "[driver]") {
-    auto const plan_of = [](auto const& a, index_t queries, index_t keys) {
-        driver::recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
-                                   reweighting_of(a.normalize), core_of(a.aggregate)};
-        using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
-        return plan::make_dense_plan<float, arch::best, std::remove_const_t<decltype(parts)>, all>(queries, 1, keys);
-    };
     CHECK(plan_of(plain, lanes, 100).by == plan::traversal::query_lanes);
     CHECK(plan_of(plain, 1, 100).by == plan::traversal::key_lanes);
     CHECK(plan_of(plain, 0, 100000).parts.count() == 1);
@@ -96,4 +125,18 @@ TEST_CASE("a plan is a value", "[driver]") {
     CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).by == plan::traversal::whole_rows);
     CHECK_FALSE(plan_of(plain, lanes, 100).packs_keys);
     CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).packs_keys);
+}
+
+TEST_CASE("the plan that is explained is the plan that runs", "[driver]") {
+    using plan::traversal;
+    for (index_t keys : {1, 40, 129, 700}) {
+        for (index_t queries : {lanes, 3 * lanes + 1, 20 * lanes - 1})
+            check_plan_runs(traversal::query_lanes, plain, queries, keys);
+        check_plan_runs(traversal::key_lanes, plain, 1, keys);
+        for (index_t queries : {1, 2, 13, 200}) {
+            check_plan_runs(traversal::key_lanes, compare(sum(tanh(q + k))) | softmax | weighted_sum, queries, keys);
+            check_plan_runs(traversal::whole_rows, scaled_dot | sparsemax | weighted_sum, queries, keys);
+        }
+    }
+    check_plan_runs(traversal::split_keys, plain, 1, 40000);
 }
