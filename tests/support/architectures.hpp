@@ -6,7 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
-/// What is tested on every width: vectors of the machine, and of 4, 8 and 16 floats whatever it has; the width that it
+/// What is tested on every width: vectors of the machine, and of 4 and 16 floats whatever it has; the width that it
 /// has itself is not emulated as well. Tests that are built for several instruction sets do the latter in one of them.
 #ifdef FOVEA_TEST_EMULATED
 template <class... Emulated>
