@@ -44,6 +44,13 @@ struct dense_context {
         return {at.batch, at.head * group + r - query * group, query};
     }
 
+    /// What is known of a row.
+    kernel::row_facts facts(head_group at, index_t r) const {
+        auto const place = row(at, r);
+        return {at.batch,        place.head,          place.query,   operands.queries(),
+                operands.keys(), operands.features(), operands.exact};
+    }
+
     /// What the rows [first, last) span, for interval readings; all keys.
     box span(head_group at, index_t first, index_t last) const {
         auto const from = row(at, first), to = row(at, last - 1);

@@ -94,7 +94,7 @@ private:
                     bool const masked = any_mixed(run, mixed);
                     bool nonfinite = may_exclude(masked) && !is_finite(keys, k);        // values, beside excluded pairs
                     tile.score(call_, visible_, keys, at, room, masked && !nonfinite);  // S = score(Q K^T), or excluded
-                    if (!may_exclude(masked)) nonfinite = meets_nonfinite(tile, keys, at, room);
+                    if (!may_exclude(masked)) nonfinite = finds_nonfinite(tile, keys, at, room);
                     if (nonfinite) tile.mark_visible(keys, at, room);
                     tile.fold(call_, keys, at, room);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
                     if constexpr (!call::selects) {    // O = O * rescale + P V; for softmax rescale = exp(m before - m)
@@ -114,7 +114,7 @@ private:
     static bool is_finite(keys_type& keys, index_t block) { return call::adds && keys.finite(block); }
 
     /// Looks at products alone. Whether values are finite is remembered for the tiles that follow.
-    bool meets_nonfinite(Tile const& tile, keys_type& keys, part const& at, room_type const& room) const {
+    bool finds_nonfinite(Tile const& tile, keys_type& keys, part const& at, room_type const& room) const {
         if (call::selects) return false;
         auto const excludes = [&] { return tile.any_excluded(keys, at, room); };
         return call_.rows <= shape::rows ? excludes() && !is_finite(keys, at.block)

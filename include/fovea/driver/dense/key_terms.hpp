@@ -5,6 +5,8 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/lower.hpp>
 
+#include <algorithm>
+
 namespace fovea::FOVEA_SET::driver {
 
 /// The terms of a score that depend on the key alone, for some keys: (terms, stride). `row` says what names of no key
@@ -19,6 +21,20 @@ void compute_key_terms(Keys const& terms, kernel::row_facts const& row, Rows con
             kernel::single_environment<T, Arch, element, element> const here{
                 {row, key}, features, features, keys.extent(3), keys.extent(3)};
             to[key - at.first] = static_cast<T>(evaluate(term.expression, here));
+        }
+        to += stride;
+    });
+}
+
+/// The index terms of some keys: (terms, stride), where the last key stands for those behind it. `row` says what names
+/// of no key mean.
+template <class T, class Arch, class Terms, class Integer>
+void compute_index_terms(Terms const& terms, kernel::row_facts const& row, index_t first, index_t last, Integer* to,
+                         index_t stride) {
+    plan::for_each_part(terms, [&](auto const& term) {
+        for (index_t k = 0; k < stride; ++k) {
+            kernel::index_environment<T, Arch, index_t> const here{row, std::min(first + k, last - 1)};
+            to[k] = static_cast<Integer>(evaluate(term, here));
         }
         to += stride;
     });

@@ -44,11 +44,11 @@ public:
     void prepare(index_t block, bool first_rows) {
         auto const& all = call_.operands;
         if (terms_per_key + indices_per_key > 0 && !std::exchange(has_terms_[block], true)) {
-            kernel::row_facts const facts{head_.batch, head_.head * call_.group, 0,        all.queries(),
-                                          all.keys(),  all.features(),           all.exact};
+            auto const facts = call_.facts(head_, 0);
             compute_key_terms<T, Arch>(call_.recipe.score.parts.keys, facts, all.key, range(block), terms_of(block),
                                        shape::block_keys);
-            compute_index_terms(facts, block);
+            compute_index_terms<T, Arch>(call_.indices.keys, facts, first(block), last(block), indices_of(block),
+                                         shape::block_keys);
         }
         if (block + 1 < blocks_ && (first_rows || !stays_near())) {
             prefetch_keys = lines_of(all.key, range(block + 1));
@@ -74,15 +74,6 @@ private:
     T* terms_of(index_t block) const { return terms_ + block * terms_per_key * shape::block_keys; }
     index_t* indices_of(index_t block) const { return indices_ + block * indices_per_key * shape::block_keys; }
     row_range range(index_t block) const { return {head_.batch, call_.key_head(head_), first(block), last(block)}; }
-
-    void compute_index_terms(kernel::row_facts const& facts, index_t block) const {
-        index_t* to = indices_of(block);
-        plan::for_each_part(call_.indices.keys, [&](auto const& term) {
-            for (index_t k = first(block); k < last(block); ++k)
-                to[k - first(block)] = evaluate(term, kernel::index_environment<T, Arch, index_t>{facts, k});
-            to += shape::block_keys;
-        });
-    }
 
     bool stays_near() const {
         constexpr index_t kept = 1 << 18;  // bytes

@@ -195,7 +195,8 @@ public:
         if constexpr (key_terms > 0) {
             for (index_t g = 0; g < (per_head ? operands_.group() : 1); ++g) pack_terms(block, g);
         }
-        compute_index_terms(block);
+        compute_index_terms<T, Arch>(call_.indices.keys, facts(0), first(block), last(block),
+                                     indices_ + slot(block) * index_terms * tile::block_keys, tile::block_keys);
         if (!direct_values_) pack_values(block);
     }
 
@@ -217,14 +218,8 @@ private:
     index_t slot(index_t block) const { return slots_ == blocks_ ? block : block % slots_; }
     index_t term_slots() const { return key_terms * (per_head ? operands_.group() : 1); }
 
-    kernel::row_facts facts(index_t group_head) const {
-        return {batch_,
-                head_ * operands_.group() + group_head,
-                0,
-                operands_.queries(),
-                operands_.keys(),
-                operands_.features()};
-    }
+    /// Of the first query of a head of the group.
+    kernel::row_facts facts(index_t group_head) const { return call_.facts({batch_, head_}, group_head); }
 
     template <bool Words, class Body>
     void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body) {
@@ -282,17 +277,6 @@ private:
         T* const to = terms_ + slot_of_head * tile::block_keys;
         std::fill_n(to, key_terms * tile::block_keys, T{0});  // behind the last key too
         compute_key_terms<T, Arch>(parts_.keys, facts(group_head), operands_.key, range(block), to, tile::block_keys);
-    }
-
-    void compute_index_terms(index_t block) {
-        whole* to = indices_ + slot(block) * index_terms * tile::block_keys;
-        plan::for_each_part(call_.indices.keys, [&](auto const& term) {
-            for (index_t k = first(block); k < first(block) + tile::block_keys; ++k) {
-                kernel::index_environment<T, Arch, index_t> const here{facts(0), std::min(k, last(block) - 1)};
-                to[k - first(block)] = static_cast<whole>(evaluate(term, here));
-            }
-            to += tile::block_keys;
-        });
     }
 
     void pack_values(index_t block) {

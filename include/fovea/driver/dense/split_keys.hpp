@@ -61,10 +61,8 @@ void run_split_keys(dense_context<Call> const& call, Executor const& executor, w
     });
     executor.run(heads, [&](index_t head, index_t) {
         auto const at = place_of(head);
-        auto const& all = call.operands;
         for (index_t r = 0; r < call.rows; ++r) {
-            auto const place = call.row(at, r);
-            kernel::row_facts const row{at.batch, place.head, place.query, all.queries(), all.keys(), all.features()};
+            auto const row = call.facts(at, r);
             partial.join(call.normalizer(row), head, r);
             auto const& state = partial.states(head, 0)[r];
             tile::finish_row(call, row, state, partial.sums(head, 0) + r * width,
