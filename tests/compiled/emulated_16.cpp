@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The products of the dense traversals, once for all tests.
-#include <fovea/driver/products.hpp>
+// The dense engine for vectors of another width, once for all tests.
+#include <fovea/driver/dense/engine.hpp>
 
 namespace fovea::FOVEA_SET::driver {
-template struct products<float, arch::emulated<16>>;
-template struct products<double, arch::emulated<16>>;
+FOVEA_DENSE_ENGINE(, float, arch::emulated<16>)
+FOVEA_DENSE_ENGINE(, double, arch::emulated<16>)
 }  // namespace fovea::FOVEA_SET::driver

@@ -21,14 +21,15 @@
 #include <string>
 #include <vector>
 
-// The products of other widths are compiled once as well (tests/compiled/).
+// The engine for vectors of other widths is compiled once as well (tests/compiled/).
 #if defined(FOVEA_COMPILED) && defined(FOVEA_TEST_EMULATED)
 namespace fovea::FOVEA_SET::driver {
-extern template struct products<float, arch::emulated<16>>;
-extern template struct products<double, arch::emulated<16>>;
-extern template struct products<float, arch::emulated<32>>;
-extern template struct products<double, arch::emulated<32>>;
-extern template struct products<float, arch::emulated<64, 32>>;
-extern template struct products<double, arch::emulated<64, 32>>;
+using emulated_64 = arch::emulated<64, 32>;
+FOVEA_DENSE_ENGINE(extern, float, arch::emulated<16>)
+FOVEA_DENSE_ENGINE(extern, double, arch::emulated<16>)
+FOVEA_DENSE_ENGINE(extern, float, arch::emulated<32>)
+FOVEA_DENSE_ENGINE(extern, double, arch::emulated<32>)
+FOVEA_DENSE_ENGINE(extern, float, emulated_64)
+FOVEA_DENSE_ENGINE(extern, double, emulated_64)
 }  // namespace fovea::FOVEA_SET::driver
 #endif

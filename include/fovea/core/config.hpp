@@ -6,6 +6,14 @@
 #define FOVEA_LAMBDA __attribute__((always_inline))
 #define FOVEA_RESTRICT __restrict__
 
+// What no specification changes is compiled in each unit or, for programs with many specifications, once: in
+// src/compiled.cpp, from which units that define FOVEA_COMPILED have it.
+#ifdef FOVEA_COMPILED
+#define FOVEA_ONCE
+#else
+#define FOVEA_ONCE inline
+#endif
+
 // Of a function that two translation units define with one name the linker keeps either. So that units compiled for
 // different instruction sets can stand in one program, all of the library lies in an inline namespace that is named
 // after what the unit may use: `namespace fovea::FOVEA_SET`. Only types that such units hand to each other (views,

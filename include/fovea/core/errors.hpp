@@ -33,20 +33,7 @@ public:
     message_part(std::array<index_t, Rank> const& extents) : message_part(extents.data(), Rank) {}
     message_part(index_t const* extents, std::size_t rank) : kind_(kind::extents), at_(extents), number_(rank) {}
 
-    [[gnu::cold]] void append_to(std::string& message) const {
-        if (kind_ == kind::text) {
-            message.append(static_cast<char const*>(at_), number_);
-        } else if (kind_ == kind::extents) {
-            for (std::size_t i = 0; i < number_; ++i) {
-                message.append(i == 0 ? "(" : ", ");
-                message_part(static_cast<index_t const*>(at_)[i]).append_to(message);
-            }
-            message.append(")");
-        } else {
-            if (kind_ == kind::negative) message.append("-");
-            message.append(std::to_string(kind_ == kind::negative ? -number_ : number_));
-        }
-    }
+    [[gnu::cold]] FOVEA_ONCE void append_to(std::string& message) const;
 
 private:
     enum class kind { text, number, negative, extents };
@@ -55,11 +42,7 @@ private:
     unsigned long long number_;  // or how many there are
 };
 
-[[gnu::cold, gnu::noinline]] inline std::string message_of(std::initializer_list<message_part> parts) {
-    std::string message;
-    for (auto const& each : parts) each.append_to(message);
-    return message;
-}
+[[gnu::cold]] FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts);
 }  // namespace detail
 
 }  // namespace fovea::FOVEA_SET
@@ -69,13 +52,19 @@ namespace fovea {
 /// A view, table or length does not fit: the message names the argument, what it has and what was needed.
 struct shape_error : std::invalid_argument {
     template <class... Parts>
-    FOVEA_TAGGED explicit shape_error(Parts const&... parts) : std::invalid_argument(detail::message_of({parts...})) {}
+    FOVEA_TAGGED FOVEA_INLINE explicit shape_error(Parts const&... parts)
+        : std::invalid_argument(detail::message_of({parts...})) {}
 };
 
 /// A graph is not a valid neighbour list: the message names the offending offset or index.
 struct graph_error : std::invalid_argument {
     template <class... Parts>
-    FOVEA_TAGGED explicit graph_error(Parts const&... parts) : std::invalid_argument(detail::message_of({parts...})) {}
+    FOVEA_TAGGED FOVEA_INLINE explicit graph_error(Parts const&... parts)
+        : std::invalid_argument(detail::message_of({parts...})) {}
 };
 
 }  // namespace fovea
+
+#ifndef FOVEA_COMPILED
+#include <fovea/core/messages.hpp>
+#endif

@@ -60,13 +60,10 @@ public:
     FOVEA_TAGGED T* take(index_t n) {
         auto const bytes = static_cast<std::size_t>(round_up(n * static_cast<index_t>(sizeof(T)), alignment));
         taken_ += bytes;
-        if (used_ + bytes <= capacity_) {
-            auto* const place = memory_.get() + used_;
-            used_ += bytes;
-            return std::launder(reinterpret_cast<T*>(place));
-        }
-        overflow_.push_back(allocate(bytes));
-        return std::launder(reinterpret_cast<T*>(overflow_.back().get()));
+        if (used_ + bytes > capacity_) return std::launder(reinterpret_cast<T*>(overflow(bytes)));
+        auto* const place = memory_.get() + used_;
+        used_ += bytes;
+        return std::launder(reinterpret_cast<T*>(place));
     }
 
     /// The bytes that a use like the last one takes.
@@ -93,6 +90,12 @@ private:
     using piece = std::unique_ptr<std::byte, release>;
     FOVEA_TAGGED static piece allocate(std::size_t bytes) {
         return piece(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));
+    }
+
+    /// A piece of its own, until there is one for all.
+    FOVEA_TAGGED [[gnu::noinline, gnu::cold]] std::byte* overflow(std::size_t bytes) {
+        overflow_.push_back(allocate(bytes));
+        return overflow_.back().get();
     }
 
     piece memory_;

@@ -2,11 +2,9 @@
 // The entry points: check the shapes, lower the specification, run the traversal that it calls for.
 #pragma once
 
-#include <fovea/driver/dense/dense_loop.hpp>
-#include <fovea/driver/dense/lane_tile.hpp>
-#include <fovea/driver/dense/row_tile.hpp>
-#include <fovea/driver/dense/split_keys.hpp>
-#include <fovea/driver/dense/whole_rows.hpp>
+#include <fovea/driver/dense/engine.hpp>
+#include <fovea/driver/dense/lane_spec.hpp>
+#include <fovea/driver/dense/row_spec.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/enumerated.hpp>
@@ -43,13 +41,16 @@ void run_dense(Executor const& executor, workspace& scratch, Recipe const& recip
     using call = plan::dense_call<T, Arch, Recipe, Operands>;
     auto const how =
         plan::make_dense_plan<T, Arch, Recipe, Operands>(operands.queries(), operands.group(), operands.keys());
-    dense_context<call> const context{recipe, operands, how};
     if constexpr (call::may_take_query_lanes)
-        if (how.by == plan::traversal::query_lanes) return dense_loop<lane_tile<call>>(context).run(executor, scratch);
+        if (how.by == plan::traversal::query_lanes) {
+            auto const context = lane_spec<call>::make_context(how, recipe, operands);
+            return dense_loop<lane_tile<T, Arch>>(context).run(executor, scratch, Operands::adds_up);
+        }
+    auto const context = row_spec<call>::make_context(how, recipe, operands);
     if constexpr (call::may_split_keys)
-        if (how.by == plan::traversal::split_keys) return run_split_keys(context, executor, scratch);
-    if constexpr (call::whole_rows) whole_rows<call>(context).run(executor, scratch);
-    else dense_loop<row_tile<call>>(context).run(executor, scratch);
+        if (how.by == plan::traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
+    if constexpr (call::whole_rows) whole_rows<T, Arch>(context).run(executor, scratch, Operands::adds_up);
+    else dense_loop<row_tile<T, Arch>>(context).run(executor, scratch, Operands::adds_up);
 }
 
 /// The traversal that the plan of a call names.
@@ -68,10 +69,20 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
     }
 }
 
+/// What runs, and on what.
+template <class Executor, class A>
+struct attention_run {
+    Executor const& executor;
+    workspace& scratch;
+    A const& attention;
+    operand_shapes const& shapes;
+};
+
 /// The attention itself, on heads: everything between the projections and the finishes.
 template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
-void attend_heads(Executor const& executor, workspace& scratch, A const& a, operand_shapes const& shapes,
-                  view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out, Extra const&... extra) {
+void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
+                  view<Out, 4> const& out, Extra const&... extra) {
+    auto const& [executor, scratch, a, shapes] = run;
     bool const exact = [&] {
         if constexpr (sizeof(T) == 4) return needs_exact_integers(a, shapes);
         else return false;
@@ -98,11 +109,11 @@ void attend_heads(Executor const& executor, workspace& scratch, A const& a, oper
 /// Runs the heads into `out` (as heads, position by position) and then the finishes.
 template <class T, class Arch, class A, class Q, class K, class V, class Source, class Out, class Executor,
           class... Extra>
-void attend_and_finish(Executor const& executor, workspace& scratch, A const& a, operand_shapes const& shapes,
-                       view<Q const, 4> const& q, K const& k, V const& v, view<Source, 4> const& source,
-                       view<Out, 4> const& out, Extra const&... extra) {
+void attend_and_finish(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
+                       view<Source, 4> const& source, view<Out, 4> const& out, Extra const&... extra) {
+    auto const& [executor, scratch, a, shapes] = run;
     if constexpr (!projection<decltype(a.project)> && !is_finished<decltype(a.aggregate)>) {
-        attend_heads<T, Arch>(executor, scratch, a, shapes, q, k, v, out, extra...);
+        attend_heads<T, Arch>(run, q, k, v, out, extra...);
     } else {
         extents_t<4> const heads{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
         index_t const row = heads[1] * heads[3];
@@ -119,7 +130,7 @@ void attend_and_finish(Executor const& executor, workspace& scratch, A const& a,
             x = {scratch.shared().template take<T>(heads[0] * heads[2] * row),
                  heads,
                  {heads[2] * row, heads[3], row, 1}};
-        attend_heads<T, Arch>(executor, scratch, a, shapes, q, k, v, x, extra...);
+        attend_heads<T, Arch>(run, q, k, v, x, extra...);
         for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, source); });
         if (in_result) return;
         if (x.extents != out.extents) x = joined(x);
@@ -152,7 +163,8 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Query c
         using T = compute_type<q_element, k_element, v_element, out_element>;
         scratch.prepare(executor.workers());
         auto const run = [&](auto const& x, auto const& y, auto const& z) {
-            attend_and_finish<T, Arch>(executor, scratch, a, shapes.operands, x, y, z, q, out, extra...);
+            attend_and_finish<T, Arch>(attention_run<Executor, A>{executor, scratch, a, shapes.operands}, x, y, z, q,
+                                       out, extra...);
         };
         if constexpr (projection<decltype(a.project)>) {
             using heads = typename std::remove_cvref_t<decltype(a.project)>::heads_type;

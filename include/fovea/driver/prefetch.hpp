@@ -3,6 +3,8 @@
 
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/core/paged.hpp>
+#include <fovea/core/view.hpp>
 #include <fovea/kernel/prefetch.hpp>
 #include <fovea/spec/outputs.hpp>
 
@@ -10,30 +12,53 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// Where rows of features are stored, whatever their elements: (batch, head, position), in bytes.
+struct stored_rows {
+    char const* first = nullptr;
+    index_t batch = 0, head = 0, position = 0;  // strides
+    index_t bytes = 0;                          // of a row
+
+    FOVEA_INLINE char const* place(index_t b, index_t h, index_t n) const {
+        return first + b * batch + h * head + n * position;
+    }
+};
+
+/// Of a view; nothing is known of rows in pages.
+template <class Rows>
+stored_rows rows_of(Rows const& rows) {
+    if constexpr (is_paged<Rows>) return {};
+    else {
+        constexpr auto size = static_cast<index_t>(sizeof(*rows.data));
+        return {reinterpret_cast<char const*>(rows.data), rows.stride(0) * size, rows.stride(1) * size,
+                rows.stride(2) * size, rows.extent(3) * size};
+    }
+}
+
+/// Some neighbouring keys of one head, or their values.
+struct row_range {
+    index_t batch, head, first, last;
+};
+
+/// The lines of these rows, to be prefetched.
+inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at) {
+    return {rows.place(at.batch, at.head, at.first), at.last - at.first, rows.bytes, rows.position};
+}
+
 /// Prefetches the lines of up to `count` rows from one of `all` on, to be read or to be written. Rows of
 /// `group` heads take turns.
-template <bool Written, class Rows>
-FOVEA_INLINE void prefetch_rows(Rows const& rows, index_t group, row_place const& at, index_t all, index_t count) {
-    index_t const last = std::min(at.query + count, all), features = rows.extent(3);
-    constexpr auto line = kernel::cache_line / static_cast<index_t>(sizeof(*rows.data));
+template <bool Written>
+FOVEA_INLINE void prefetch_rows(stored_rows const& rows, index_t group, row_place const& at, index_t all,
+                                index_t count) {
+    if (rows.bytes == 0) return;
+    index_t const last = std::min(at.query + count, all);
     index_t position = at.query / group, head = at.query % group;
     for (index_t r = at.query; r < last; ++r) {
-        auto const* const row = rows.place(at.batch, at.head * group + head, position, 0);
-        for (index_t c = 0; c < features; c += line) __builtin_prefetch(row + c, Written, 2);
+        auto const* const row = rows.place(at.batch, at.head * group + head, position);
+        for (index_t c = 0; c < rows.bytes; c += kernel::cache_line) __builtin_prefetch(row + c, Written, 2);
         if (++head < group) continue;
         head = 0;
         ++position;
     }
-}
-
-/// While some rows are worked on: prefetches the results that they will write, and the queries of as many rows that
-/// follow.
-template <class Operands>
-FOVEA_INLINE void prefetch_beside(Operands const& operands, index_t group, row_place const& now, row_place const& next,
-                                  index_t count) {
-    index_t const all = operands.queries() * group;
-    prefetch_rows<true>(operands.result, group, now, all, count);
-    if (next.batch < operands.batches()) prefetch_rows<false>(operands.query, group, next, all, count);
 }
 
 /// The row that is likely to follow when all before it in its head are done: (batch, head, row).

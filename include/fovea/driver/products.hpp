@@ -13,15 +13,14 @@
 #include <fovea/plan/tile.hpp>
 
 #include <algorithm>
-#include <iterator>
 
 namespace fovea::FOVEA_SET::driver {
 
 /// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
-template <class Tile, std::size_t I = 0, class F>
+template <class Tile, int I = 0, class F>
 void with_rows(index_t rows, F&& f) {
-    if constexpr (I + 1 == std::size(Tile::row_steps)) f(std::integral_constant<int, Tile::row_steps[I]>{});
-    else if (rows <= Tile::row_steps[I]) f(std::integral_constant<int, Tile::row_steps[I]>{});
+    if constexpr (I == Tile::last_step) f(std::integral_constant<int, Tile::row_step(I)>{});
+    else if (rows <= Tile::row_step(I)) f(std::integral_constant<int, Tile::row_step(I)>{});
     else with_rows<Tile, I + 1>(rows, f);
 }
 
@@ -140,7 +139,7 @@ void contract_in_place(Keys const& keys, row_product<T> const& p) {
                                                p.scales);
     };
     if (p.step == 1) contract(std::integral_constant<int, 1>{});
-    else contract(std::integral_constant<int, plan::tile<T, Arch>::row_steps[1]>{});
+    else contract(std::integral_constant<int, plan::tile<T, Arch>::row_step(1)>{});
 }
 
 /// A tile of rows with as many columns of packed values as there are registers for.
@@ -289,11 +288,5 @@ void products<T, Arch>::transpose(transposition<T> const& t) {
         q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.count, t.room, t.present, t.features, t.to,
         t.stride);
 }
-
-// Where the program has them from elsewhere, compiled for the same instruction set.
-#ifdef FOVEA_COMPILED
-extern template struct products<float, arch::best>;
-extern template struct products<double, arch::best>;
-#endif
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -16,8 +16,11 @@ template <class T, class Arch>
 struct tile {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
-    static constexpr int rows = mr;                                        // queries
-    static constexpr int row_steps[] = {1, rows / 3, 2 * rows / 3, rows};  // register tiles for few queries
+    static constexpr int rows = mr;  // queries
+    static constexpr int last_step = 3;
+    static constexpr int row_step(int n) {
+        return n == 0 ? 1 : n * rows / last_step;
+    }  // register tiles for few queries
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more of each value.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
     /// Few rows for `n` vectors of a value at a time.

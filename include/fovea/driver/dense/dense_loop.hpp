@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/driver/dense/block_mask.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
-#include <fovea/driver/dense/visible_runs.hpp>
-#include <fovea/driver/prefetch.hpp>
 
 #include <algorithm>
 #include <new>
@@ -15,13 +14,14 @@ namespace fovea::FOVEA_SET::driver {
 ///
 /// A tile of queries, `Tile`, says where its rows stand in vectors and what is carried for them:
 ///
-///     shape                               a plan's blocks: rows, block_rows, pack, panel, block_keys
-///     keys(call, memory, blocks)          the keys and values of a head, packed or in place
-///     room(memory, blocks)                scores and weights of one tile
+///     shape                                              a plan's blocks: rows, block_rows, pack, panel, block_keys
+///     selects(call), adds(call), is_bare_product(call)   one key wins; weights are added up; a score is a product
+///     keys(call, memory, blocks)                         the keys and values of a head, packed or in place
+///     room(memory, call, blocks)                         scores and weights of one tile
 ///     begin(call, head, first, count, keys)
-///     score(call, visible, keys, part, room, trims)      S, with the maximum of each row where it is computed so
+///     score(call, mask, keys, part, room, trims)         S, with the maximum of each row where it is computed so
 ///     any_excluded(keys, part, room), mark_visible(keys, part, room)
-///     fold(call, keys, part, room)              P, and what was summed before is worth
+///     fold(call, keys, part, room)                       P, and what was summed before is worth
 ///     add(call, keys, part, room), add_visible(call, keys, part, room)
 ///     finish(call)
 template <class Tile>
@@ -31,40 +31,23 @@ class dense_loop {
     using keys_type = typename Tile::keys;
     using room_type = typename Tile::room;
     using part = key_part<shape>;
-    using visible = visible_runs<call, shape>;
     static constexpr index_t tiles_per_block = shape::block_rows / shape::rows;
 
 public:
-    explicit dense_loop(dense_context<call> const& context) : call_(context), visible_(context) {}
+    explicit dense_loop(call const& context) : call_(context), mask_(context) {}
 
     template <class Executor>
-    void run(Executor const& executor, workspace& scratch) const {
-        for_row_blocks<shape>(executor, scratch, call_, [&](arena& memory, head_group head, block_range rows) {
-            run_head(memory, head, rows, {0, visible_.key_blocks()});
-        });
+    void run(Executor const& executor, workspace& scratch, bool adds_up) const {
+        for_row_blocks<shape>(executor, scratch, call_, adds_up,
+                              [&](arena& memory, block_range heads, block_range rows) {
+                                  run_heads(memory, heads, rows, {0, mask_.key_blocks()}, {});
+                              });
     }
 
-    /// Some blocks of rows of one head against some blocks of keys. Where there is a place for partial sums, what rows
-    /// come to is left there.
-    [[gnu::noinline]] void run_head(arena& memory, head_group head, block_range rows, block_range blocks,
-                                    typename Tile::place const& partial = {}) const {
-        keys_type keys(call_, memory, keys_type::packs && rows.size() > 1 ? visible_.blocks_at_once(head, rows) : 1);
-        keys.begin(head);
-        room_type room(memory, 1);
-        index_t const most = std::min(tiles_per_block, (call_.rows + shape::rows - 1) / shape::rows);
-        auto* const tiles = memory.template take<Tile>(most);
-        for (index_t t = 0; t < most; ++t) new (tiles + t) Tile(memory, call_, partial.tile(t, keys));
-        for (index_t b = rows.first; b < rows.last; ++b) {
-            index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-            row_block const block{head, first, last, (last - first + shape::rows - 1) / shape::rows, b == rows.first};
-            for (index_t t = 0; t < block.tiles; ++t) {
-                index_t const row = first + t * shape::rows;
-                tiles[t].begin(call_, head, row, std::min<index_t>(shape::rows, last - row), keys);
-            }
-            attend_block(block, tiles, keys, room, blocks, memory.tiles);
-            for (index_t t = 0; t < block.tiles && partial.empty(); ++t) tiles[t].finish(call_);
-        }
-    }
+    /// Some blocks of rows of some heads against some blocks of keys. Where there is a place for partial sums, what
+    /// rows come to is left there.
+    void run_heads(arena& memory, block_range heads, block_range rows, block_range blocks,
+                   typename Tile::place const& partial) const;
 
 private:
     struct row_block {
@@ -82,26 +65,27 @@ private:
         auto const where = call_.span(rows.head, rows.first, rows.last);
         bool begun = false;
         for (index_t k = blocks.first; k < blocks.last; ++k) {
-            auto const seen = visible_.coverage(where, keys.first(k), keys.last(k));
+            auto const seen = mask_.coverage(where, keys.first(k), keys.last(k));
             if (seen.never()) continue;  // an empty block of the mask
             keys.prepare(k, rows.is_first);
             for (index_t t = 0; t < rows.tiles; ++t) {
-                if (!begun && call_.rows > shape::block_rows) prefetch_beside(rows, t);
+                if (!begun && call_.rows > shape::block_rows)  // the same tile of the next block follows
+                    call_.prefetch_beside(rows.head, rows.first, rows.last, t * shape::rows, shape::rows);
                 auto& tile = tiles[t];
-                visible_.for_runs(tile, keys.first(k), keys.last(k), seen, [&](pack_run<shape> run, bool const* mixed) {
-                    count_panels(counts, run, mixed);
-                    part const at{k, run, mixed};
-                    bool const masked = any_mixed(run, mixed);
-                    bool nonfinite = may_exclude(masked) && !is_finite(keys, k);        // values, beside excluded pairs
-                    tile.score(call_, visible_, keys, at, room, masked && !nonfinite);  // S = score(Q K^T), or excluded
+                auto const runs = mask_.runs(tile, keys.first(k), keys.last(k), seen);
+                for (auto const run : runs) {
+                    part const at{k, run, runs.mixed};
+                    count_panels(counts, at);
+                    bool const masked = any_mixed(at);
+                    bool nonfinite = may_exclude(masked) && !is_finite(keys, k);     // values, beside excluded pairs
+                    tile.score(call_, mask_, keys, at, room, masked && !nonfinite);  // S = score(Q K^T), or excluded
                     if (!may_exclude(masked)) nonfinite = finds_nonfinite(tile, keys, at, room);
                     if (nonfinite) tile.mark_visible(keys, at, room);
                     tile.fold(call_, keys, at, room);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
-                    if constexpr (!call::selects) {    // O = O * rescale + P V; for softmax rescale = exp(m before - m)
-                        if (nonfinite) tile.add_visible(call_, keys, at, room);
-                        else tile.add(call_, keys, at, room);
-                    }
-                });
+                    if (Tile::selects(call_)) continue;
+                    if (nonfinite) tile.add_visible(call_, keys, at, room);
+                    else tile.add(call_, keys, at, room);  // O = O * rescale + P V; rescale = exp(m before - m)
+                }
             }
             begun = true;
         }
@@ -110,29 +94,43 @@ private:
 
     /// Scores of excluded pairs become weights of 0, and 0 times a value is 0, if the value is finite. A pair is
     /// excluded by the mask, by what is computed of its product, or because the product itself is -inf.
-    static constexpr bool may_exclude(bool masked) { return !call::selects && (masked || !call::is_bare_product); }
-    static bool is_finite(keys_type& keys, index_t block) { return call::adds && keys.finite(block); }
+    bool may_exclude(bool masked) const { return !Tile::selects(call_) && (masked || !Tile::is_bare_product(call_)); }
+    bool is_finite(keys_type& keys, index_t block) const { return Tile::adds(call_) && keys.finite(block); }
 
     /// Looks at products alone. Whether values are finite is remembered for the tiles that follow.
-    bool finds_nonfinite(Tile const& tile, keys_type& keys, part const& at, room_type const& room) const {
-        if (call::selects) return false;
+    bool finds_nonfinite(Tile const& tile, keys_type& keys, part const& at, room_type& room) const {
+        if (Tile::selects(call_)) return false;
         auto const excludes = [&] { return tile.any_excluded(keys, at, room); };
         return call_.rows <= shape::rows ? excludes() && !is_finite(keys, at.block)
                                          : !is_finite(keys, at.block) && excludes();
     }
 
-    /// The same tile of the next block follows.
-    FOVEA_INLINE void prefetch_beside(row_block const& rows, index_t t) const {
-        row_place now{rows.head.batch, rows.head.head, rows.first}, next = now;
-        next.query = rows.last;
-        next = row_after(next, call_.rows, call_.heads);
-        now.query += t * shape::rows;
-        next.query += t * shape::rows;
-        driver::prefetch_beside(call_.operands, call_.group, now, next, shape::rows);
-    }
-
-    dense_context<call> const& call_;
-    visible visible_;
+    call const& call_;
+    block_mask<shape> mask_;
 };
+
+template <class Tile>
+void dense_loop<Tile>::run_heads(arena& memory, block_range heads, block_range rows, block_range blocks,
+                                 typename Tile::place const& partial) const {
+    keys_type keys(call_, memory, keys_type::packs && rows.size() > 1 ? mask_.blocks_at_once(heads, rows) : 1);
+    room_type room(memory, call_, 1);
+    index_t const most = std::min(tiles_per_block, (call_.rows + shape::rows - 1) / shape::rows);
+    auto* const tiles = memory.template take<Tile>(most);
+    for (index_t t = 0; t < most; ++t) new (tiles + t) Tile(memory, call_, partial.tile(t, keys));
+    for (index_t h = heads.first; h < heads.last; ++h) {
+        auto const head = call_.head(h);
+        keys.begin(head);
+        for (index_t b = rows.first; b < rows.last; ++b) {
+            index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
+            row_block const block{head, first, last, (last - first + shape::rows - 1) / shape::rows, b == rows.first};
+            for (index_t t = 0; t < block.tiles; ++t) {
+                index_t const row = first + t * shape::rows;
+                tiles[t].begin(call_, head, row, std::min<index_t>(shape::rows, last - row), keys);
+            }
+            attend_block(block, tiles, keys, room, blocks, memory.tiles);
+            for (index_t t = 0; t < block.tiles && partial.empty(); ++t) tiles[t].finish(call_);
+        }
+    }
+}
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/row_range.hpp>
+#include <fovea/driver/all_finite.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/lower.hpp>
 

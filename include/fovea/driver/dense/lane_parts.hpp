@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/dense/visible_runs.hpp>
+#include <fovea/driver/dense/block_mask.hpp>
 
 #include <algorithm>
 
@@ -34,12 +34,13 @@ public:
     }
 
     /// Cut where a vector sees nothing at the ends of the run; span(v) are the queries of vector v.
-    template <class Visible, class Keys, class Span>
-    void cut(index_t vectors, Visible const& visible, Keys const& keys, key_part<Shape> const& at, Span const& span) {
+    template <class Keys, class Span>
+    [[gnu::noinline]] void cut(index_t vectors, block_mask<Shape> const& mask, Keys const& keys,
+                               key_part<Shape> const& at, Span const& span) {
         count_ = 0;
         run of[Shape::nv];
         for (index_t v = 0; v < vectors; ++v)
-            of[v] = visible.trimmed({span(v), keys.first(at.block), keys.last(at.block)}, at.run, at.mixed);
+            of[v] = mask.trimmed({span(v), keys.first(at.block), keys.last(at.block)}, at.run, at.mixed);
         for (index_t v = 1; v + 1 < vectors; ++v) {  // vectors that see a pack are neighbours
             auto const &before = of[v - 1], &after = of[v + 1];
             of[v] = {std::min(of[v].first, std::max(before.first, after.first)),

@@ -26,7 +26,9 @@ struct key_part {
 
 /// Calls f(first, packs, masked) for neighbouring panels of a run that are masked, or not, alike.
 template <class Tile, class F>
-void for_spans(pack_run<Tile> run, bool const* mixed, F const& f) {
+void for_spans(key_part<Tile> const& part, F const& f) {
+    auto const run = part.run;
+    bool const* const mixed = part.mixed;
     for (index_t first = run.first; first < run.last;) {
         index_t panel = first / Tile::packs_per_panel;
         bool const masked = mixed[panel];
@@ -39,14 +41,16 @@ void for_spans(pack_run<Tile> run, bool const* mixed, F const& f) {
 
 /// True where the mask hides something in a panel of a run.
 template <class Tile>
-bool any_mixed(pack_run<Tile> run, bool const* mixed) {
-    return std::any_of(mixed + run.first_panel(), mixed + run.last_panel(), [](bool is_mixed) { return is_mixed; });
+bool any_mixed(key_part<Tile> const& part) {
+    return std::any_of(part.mixed + part.run.first_panel(), part.mixed + part.run.last_panel(),
+                       [](bool is_mixed) { return is_mixed; });
 }
 
 /// Counts the panels of a run.
 template <class Tile>
-void count_panels(tile_count& tiles, pack_run<Tile> run, bool const* mixed) {
-    for (index_t p = run.first_panel(); p < run.last_panel(); ++p) ++(mixed[p] ? tiles.mixed : tiles.full);
+void count_panels(tile_count& tiles, key_part<Tile> const& part) {
+    for (index_t p = part.run.first_panel(); p < part.run.last_panel(); ++p)
+        ++(part.mixed[p] ? tiles.mixed : tiles.full);
 }
 
 /// How many parts the rows of each head are shared out in: none where one worker does all.

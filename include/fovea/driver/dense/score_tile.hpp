@@ -10,160 +10,144 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Up to `tile::rows` queries of one key/value head, ready to be compared with a key in each lane: query heads that
-/// share keys are rows of one tile, so keys are read once per group.
+/// The scores of a tile with a key in each lane: what is known of each row, then products, pairwise terms, the rest of
+/// the score and the mask.
 template <class Call>
-struct score_tile {
+class score_tile {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using Operands = typename Call::operands;
     using Parts = typename Call::parts;
+    using context = row_context<Call>;
+    using rows_type = query_rows<T, Arch>;
+    using packed = packed_keys<T, Arch>;
+    using stored = stored_keys<Call>;
     using tile = plan::tile<T, Arch>;
-    using packed = packed_keys<Call>;
-    using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
+    using query_element = std::remove_cvref_t<decltype(*Call::operands::query.data)>;
+
+public:
     static constexpr index_t query_factors = plan::query_factors_of<decltype(Parts::pairs)>;
-    static constexpr bool whole_panels = packed::pairs > 0;  // pairwise terms are computed so
     static constexpr index_t row_terms = plan::count_of<decltype(Parts::rows)>;
-    static constexpr index_t index_terms = plan::count_of<decltype(dense_context<Call>::indices_type::queries)>;
+    static constexpr index_t row_indices = plan::count_of<decltype(context::indices_type::queries)>;
 
-    index_t first_row = 0;
-    index_t rows = 0;
-    int step = tile::rows;  // rows of the register tile
-    kernel::row_facts facts[tile::rows];
-    query_element const* sources[tile::rows];  // where the features of each row begin
-    T terms[static_cast<std::size_t>(tile::rows * std::max<index_t>(row_terms, 1))];
-    index_t indices[static_cast<std::size_t>(tile::rows * std::max<index_t>(index_terms, 1))];
-    tile_products<T, Arch, packed> products;
-    T* queries = nullptr;    // (query factors, rows, features), for pairwise terms
-    bool factorable = true;  // no exponential of a query left its range
-
-    static index_t query_room(index_t features) { return query_factors * features * tile::rows; }
-
-    void prepare(dense_context<Call> const& call, head_group at, index_t first, index_t count, bool in_place) {
-        auto const& operands = call.operands;
-        auto const& parts = call.recipe.score.parts;
-        first_row = first;
-        rows = count;
-        with_rows<tile>(count, [&](auto n) { step = n; });
-        factorable = true;
-        index_t const group = operands.group(), head = at.head * group;
-        index_t position = first / group, of_group = first - position * group;
-        for (index_t r = 0; r < step; ++r) {
-            facts[r] = {at.batch,        head + of_group,     position,      operands.queries(),
-                        operands.keys(), operands.features(), operands.exact};
-            sources[r] = operands.query.place(at.batch, head + of_group, position, 0);
-            if (r < count) prepare_row(call, r);
-            if (r + 1 < count && ++of_group == group) of_group = 0, ++position;
+    static void prepare(context const& call, rows_type& rows, bool in_place) {
+        query_element const* sources[tile::rows];  // where the features of each row begin
+        rows.factorable = true;
+        for (index_t r = 0; r < rows.step; ++r) {
+            auto const& row = rows.facts[r];
+            sources[r] = call.operands.query.place(row.batch, row.head, row.q_idx, 0);
+            if (r < rows.count) prepare_row(call, rows, r, sources[r]);
         }
-        products.prepare(parts, facts, sources, rows, step, in_place);
+        tile_products<Call>::prepare(call, rows, sources, in_place);
     }
 
-    /// Scores of part of a block of keys into `scores`: (planes, rows, stride); plane 0 is the result.
-    void score(dense_context<Call> const& call, packed const& keys, key_part<tile> const& part, T* scores,
-               index_t stride, index_t plane_stride) const {
+    /// Scores of part of a block of keys.
+    static void score(context const& call, rows_type const& rows, packed const& keys, key_part<tile> const& part,
+                      score_block<T> const& to) {
         auto const& score = call.recipe.score;
-        auto const& predicate = call.recipe.predicate;
-        index_t const block = part.block;
         auto const run = part.run;
-        bool const* const mixed = part.mixed;
-        prefetch_tables(score.pointwise, predicate, keys, block, run);
-        products.contract(score.parts, keys, block, run, scores, stride, plane_stride);
-        for (index_t p = run.first_panel(); p < run.last_panel() && packed::pairs > 0; ++p) {
-            index_t plane = packed::products, key_plane = plane, query_factor = 0;
+        prefetch_tables(call, rows, keys, part);
+        tile_products<Call>::contract(call, rows, keys, part, to);
+        for (index_t p = run.first_panel(); p < run.last_panel() && stored::pairs > 0; ++p) {
+            index_t plane = stored::products, key_plane = plane, query_factor = 0;
             plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
-                T* const to = scores + p * tile::panel + plane++ * plane_stride;
-                if (factorable && keys.factorable(block))
-                    compare_factored(pair.factors.body, keys, block, key_plane, query_factor, p, to, stride);
-                else compare_directly(pair.body, keys, block, p, to, stride);
+                score_block<T> const panel{to.scores + p * tile::panel + plane++ * to.plane_stride, to.stride, 0};
+                if (rows.factorable && keys.factorable(part.block)) {
+                    index_t const factor = query_factor * tile::rows * call.features;
+                    compare_factored(call, rows, pair.factors.body,
+                                     {rows.pair_factors + factor, tile::rows * call.features,
+                                      keys.keys(part.block, key_plane) + p * tile::panel * call.features,
+                                      tile::block_keys * call.features, call.features},
+                                     keys.first(part.block) + p * tile::panel, panel);
+                } else {
+                    compare_directly(stored(call, keys), rows, pair.body, keys.first(part.block) + p * tile::panel,
+                                     keys.last(part.block), panel);
+                }
                 key_plane += plan::count_of<decltype(pair.factors.keys)>;
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
             });
         }
-        if (Call::is_bare_product && !any_mixed(run, mixed)) return;
-        auto const* const key_indices = keys.indices(block);
-        for_spans(run, mixed, [&](index_t first, index_t packs, bool masked) {
-            index_t const column = first * tile::lanes, key = keys.first(block) + column;
-            for (index_t r = 0; r < rows; ++r) {
+        if (Call::is_bare_product && !any_mixed(part)) return;
+        auto const* const key_indices = keys.indices(part.block);
+        for_spans(part, [&](index_t first, index_t packs, bool masked) {
+            index_t const column = first * tile::lanes, key = keys.first(part.block) + column;
+            for (index_t r = 0; r < rows.count; ++r) {
                 T const* const key_terms =
-                    packed::key_terms > 0 ? keys.terms(block, facts[r].head % keys.group()) : scores;
-                kernel::row_parts<T> const at{scores + r * stride + column, plane_stride,        packed::products,
-                                              terms + r * row_terms,        key_terms + column,  packed::term_stride(),
-                                              indices + r * index_terms,    key_indices + column};
-                auto const transform = [&](auto hides) {
-                    kernel::transform<hides(), T, Arch>(score.pointwise, predicate, call.indices, facts[r], at, key,
-                                                        packs);
-                };
-                if (masked) transform(std::true_type{});
-                else transform(std::false_type{});
+                    stored::key_terms > 0 ? keys.terms(part.block, rows.facts[r].head % call.group) : to.scores;
+                kernel::row_parts<T> const at{to.scores + r * to.stride + column, to.plane_stride,     stored::products,
+                                              rows.terms + r * row_terms,         key_terms + column,  tile::block_keys,
+                                              rows.indices + r * row_indices,     key_indices + column};
+                if (masked) transform<true>(call, rows.facts[r], at, key, packs);
+                else transform<false>(call, rows.facts[r], at, key, packs);
             }
         });
     }
 
 private:
-    /// Prefetches what score and mask read of tables while the products are computed.
-    template <class Pointwise, class Predicate>
-    void prefetch_tables(Pointwise const& pointwise, Predicate const& predicate, packed const& keys, index_t block,
-                         pack_run<tile> run) const {
-        if (keys.in_place() || !keys.prefetches().empty()) return;
-        index_t const first = keys.first(block) + run.first * tile::lanes, count = (run.last - run.first) * tile::lanes;
-        if constexpr (reads_a_table<Pointwise>)
-            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, facts, rows, first, count);
-        if constexpr (reads_a_table<Predicate>)
-            if (keys.prefetches().empty())
-                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, facts, rows, first, count);
+    template <bool Hides>
+    static void transform(context const& call, kernel::row_facts const& row, kernel::row_parts<T> const& at,
+                          index_t key, index_t packs) {
+        kernel::transform<Hides, T, Arch>(call.recipe.score.pointwise, call.recipe.predicate, call.indices, row, at,
+                                          key, packs);
     }
 
-    void prepare_row(dense_context<Call> const& call, index_t r) {
+    /// Prefetches what score and mask read of tables while the products are computed.
+    static void prefetch_tables(context const& call, rows_type const& rows, packed const& keys,
+                                key_part<tile> const& part) {
+        auto const& pointwise = call.recipe.score.pointwise;
+        auto const& predicate = call.recipe.predicate;
+        if (keys.in_place() || !keys.prefetches().empty()) return;
+        index_t const first = keys.first(part.block) + part.run.first * tile::lanes,
+                      count = (part.run.last - part.run.first) * tile::lanes;
+        if constexpr (reads_a_table<std::remove_cvref_t<decltype(pointwise)>>)
+            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, rows.facts, rows.count, first, count);
+        if constexpr (reads_a_table<std::remove_cvref_t<decltype(predicate)>>)
+            if (keys.prefetches().empty())
+                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, rows.facts, rows.count, first, count);
+    }
+
+    static void prepare_row(context const& call, rows_type& rows, index_t r, query_element const* features) {
         auto const& parts = call.recipe.score.parts;
-        auto const& row = facts[r];
-        auto const* features = sources[r];
+        auto const& row = rows.facts[r];
         kernel::single_environment<T, Arch, query_element, query_element> const here{
             {row, index_t{0}}, features, features, row.dim, row.dim};
-        index_t term = 0;
-        plan::for_each_part(parts.rows, [&](auto const& t) {
-            terms[r * row_terms + term++] = static_cast<T>(evaluate(t.expression, here));
-        });
-        term = 0;
-        plan::for_each_part(call.indices.queries,
-                            [&](auto const& t) { indices[r * index_terms + term++] = evaluate(t, here); });
+        T* term = rows.terms + r * row_terms;
+        plan::for_each_part(parts.rows, [&](auto const& t) { *term++ = static_cast<T>(evaluate(t.expression, here)); });
+        index_t* index = rows.indices + r * row_indices;
+        plan::for_each_part(call.indices.queries, [&](auto const& t) { *index++ = evaluate(t, here); });
         index_t factor = 0;
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
             plan::for_each_part(pair.factors.queries, [&](auto const& body) {
-                T* const to = queries + (factor++ * tile::rows + r) * row.dim;
+                T* const to = rows.pair_factors + (factor++ * tile::rows + r) * row.dim;
                 kernel::index_environment<T, Arch, index_t> const& base = here;
                 kernel::scatter_features<T, Arch>(body, base, features, row.dim, T{1}, to, 1);
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    factorable = factorable && kernel::stays_in_range(body, to, row.dim);
+                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, row.dim);
             });
         });
     }
 
     /// A pairwise term on one panel, a few rows at a time so that their sums stay in registers.
     template <class Body>
-    void compare_factored(Body const& body, packed const& keys, index_t block, index_t key_plane, index_t query_factor,
-                          index_t p, T* panel, index_t stride) const {
+    static void compare_factored(context const& call, rows_type const& rows, Body const& body,
+                                 kernel::pair_factors<T> from, index_t first_key, score_block<T> const& panel) {
         constexpr int at_once = 2;
-        index_t const features = facts[0].dim;
-        kernel::pair_factors<T> from{queries + query_factor * tile::rows * features, tile::rows * features,
-                                     keys.keys(block, key_plane) + p * tile::panel * features,
-                                     tile::block_keys * features, features};
-        kernel::positions<T, Arch> const first{keys.first(block) + p * tile::panel};
+        kernel::positions<T, Arch> const first{first_key};
         index_t r = 0;
-        for (; r + at_once <= rows; r += at_once, from.queries += at_once * features)
-            kernel::pairwise<at_once, tile::nv, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
-        for (; r < rows; ++r, from.queries += features)
-            kernel::pairwise<1, tile::nv, T, Arch>(body, facts + r, first, from, panel + r * stride, stride);
+        for (; r + at_once <= rows.count; r += at_once, from.queries += at_once * call.features)
+            kernel::pairwise<at_once, tile::nv, T, Arch>(body, rows.facts + r, first, from,
+                                                         panel.scores + r * panel.stride, panel.stride);
+        for (; r < rows.count; ++r, from.queries += call.features)
+            kernel::pairwise<1, tile::nv, T, Arch>(body, rows.facts + r, first, from, panel.scores + r * panel.stride,
+                                                   panel.stride);
     }
 
     /// The same as it was written, lane by feature: for values beyond the range of the factors.
     template <class Body>
-    void compare_directly(Body const& body, packed const& keys, index_t block, index_t p, T* panel,
-                          index_t stride) const {
-        index_t const begin = keys.first(block) + p * tile::panel,
-                      end = std::min(begin + tile::panel, keys.last(block));
-        for (index_t r = 0; r < rows; ++r)
+    static void compare_directly(stored const& keys, rows_type const& rows, Body const& body, index_t begin,
+                                 index_t end, score_block<T> const& panel) {
+        for (index_t r = 0; r < rows.count; ++r)
             for (index_t k = begin; k < begin + tile::panel; ++k)
-                panel[r * stride + k - begin] = k < end ? keys.compare(body, facts[r], k) : T{0};
+                panel.scores[r * panel.stride + k - begin] = k < end ? keys.compare(body, rows.facts[r], k) : T{0};
     }
 };
 

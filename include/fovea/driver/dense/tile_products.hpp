@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/dense/pack_run.hpp>
-#include <fovea/driver/dense/packed_keys.hpp>
 #include <fovea/driver/dense/row_scales.hpp>
+#include <fovea/driver/dense/stored_keys.hpp>
 #include <fovea/driver/products.hpp>
 
 #include <algorithm>
@@ -11,74 +10,87 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// The matrix products of a tile of queries: their factors, rows side by side, and the sums over the features.
-template <class T, class Arch, class Packed>
+template <class Call>
 class tile_products {
-public:
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using context = row_context<Call>;
+    using rows_type = query_rows<T, Arch>;
+    using stored = stored_keys<Call>;
     using tile = plan::tile<T, Arch>;
-    static constexpr int room_for_scales = std::max<int>(Packed::products, 1) * tile::rows;
+    using element = std::remove_cvref_t<decltype(*Call::operands::query.data)>;
 
-    static index_t room(index_t features) { return Packed::products * plane(features) * tile::rows + tile::lanes; }
-    void take(arena& memory, index_t features) { factors_ = memory.template take<T>(room(features)); }
-
-    /// Of the first `rows` of so many rows; the features of row r begin at sources[r].
-    template <class Parts, class Element>
-    void prepare(Parts const& parts, kernel::row_facts const* facts, Element const* const* sources, index_t rows,
-                 int step, bool in_place) {
-        step_ = step;
-        features_ = facts[0].dim;
+public:
+    /// Factors of a tile, of which sources[r] are the features of row r.
+    static void prepare(context const& call, rows_type& rows, element const* const* sources, bool in_place) {
         index_t n = 0;
-        plan::for_each_part(parts.products, [&](auto const& p) {
+        plan::for_each_part(call.recipe.score.parts.products, [&](auto const& p) {
             using product = std::remove_cvref_t<decltype(p)>;
             auto const row = [&](index_t r) FOVEA_LAMBDA { return sources[r]; };
-            auto const base = [&](index_t r)
-                                  FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; };
-            T* const scales = scales_ + n * tile::rows;
-            T* const to = factors_ + n++ * plane(features_) * step;
-            scales_of_rows<decltype(p.scale)>(rows, scales, [&](index_t r) {
-                kernel::single_environment<T, Arch, Element, Element> const here{base(r), row(r), row(r), features_,
-                                                                                 features_};
+            auto const base = [&](index_t r) FOVEA_LAMBDA {
+                return kernel::index_environment<T, Arch, index_t>{rows.facts[r], 0};
+            };
+            T* const scales = rows.scales + n * tile::rows;
+            T* const to = factors_of(rows, n++, call.features);
+            scales_of_rows<decltype(p.scale)>(rows.count, scales, [&](index_t r) {
+                kernel::single_environment<T, Arch, element, element> const here{base(r), row(r), row(r), call.features,
+                                                                                 call.features};
                 return static_cast<T>(evaluate(p.scale, here));
             });
-            for (index_t r = rows; r < step; ++r) scales[r] = T{0};
-            if constexpr (Packed::template multiplies_words<product>) {
-                if (Packed::always_in_place || in_place) place_words(row, rows, to);
-                else kernel::transpose_words<Arch>(row, rows, step, rows, features_, to, step);
+            for (index_t r = rows.count; r < rows.step; ++r) scales[r] = T{0};
+            auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
+            if constexpr (stored::template multiplies_words<product>) {
+                if (stored::always_in_place || in_place) place_words(call, rows, row, to);
+                else
+                    kernel::transpose_words<Arch>(row, rows.count, rows.step, rows.count, call.features, to, rows.step);
             } else {
-                auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
-                if constexpr (!Packed::always_in_place)
+                if constexpr (!stored::always_in_place)
                     if (!in_place)
-                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, rows, step, rows,
-                                                                   features_, to, step);
-                place_features(p.of_query, row, base, scale, rows, to);
+                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, rows.count, rows.step,
+                                                                   rows.count, call.features, to, rows.step);
+                std::fill_n(to, plane(call.features) * rows.step, T{0});
+                for (index_t r = 0; r < rows.count; ++r)
+                    kernel::for_features<T, Arch>(
+                        p.of_query, base(r), row(r), row(r), call.features, [&](index_t f, auto const& value) {
+                            (value * kernel::pack<T, Arch>(scale(r))).store(to + f * rows.step + r * tile::lanes);
+                        });
             }
         });
     }
 
-    /// The products of a run of packs of a block: (planes, rows, stride).
-    template <class Parts>
-    void contract(Parts const& parts, Packed const& keys, index_t block, pack_run<tile> run, T* scores, index_t stride,
-                  index_t plane_stride) const {
+    /// The products of a run of packs of a block.
+    static void contract(context const& call, rows_type const& rows, packed_keys<T, Arch> const& keys,
+                         key_part<tile> const& part, score_block<T> const& to) {
         index_t n = 0;
-        plan::for_each_part(parts.products, [&](auto const& p) {
+        plan::for_each_part(call.recipe.score.parts.products, [&](auto const& p) {
             using product = std::remove_cvref_t<decltype(p)>;
-            using arithmetic = typename Packed::template products_of<product>;
-            T const* const queries = factors_ + n * plane(features_) * step_;
-            T const* const scales = scales_ + n * tile::rows;
-            T* const to = scores + n * plane_stride;
-            if (features_ == 0) contract_nothing(run, scales, to, stride);
-            else if (keys.in_place())
-                contract_in_place<product>(p.of_key, keys, block, run, queries, scales, to, stride);
-            if constexpr (!Packed::always_in_place)
-                if (features_ != 0 && !keys.in_place()) {
+            using arithmetic = typename stored::template products_of<product>;
+            T const* const queries = factors_of(rows, n, call.features);
+            T const* const scales = rows.scales + n * tile::rows;
+            T* const scores = to.scores + n * to.plane_stride;
+            if (call.features == 0) {
+                contract_nothing(rows.step, scales, part.run, scores, to.stride);
+            } else if (stored::always_in_place || keys.in_place()) {
+                index_t const column = part.run.first * tile::lanes;
+                index_t const last =
+                    std::min(part.run.last * tile::lanes, keys.last(part.block) - keys.first(part.block));
+                row_product<T> const all{queries, rows.step,       last - column, call.features,
+                                         scales,  scores + column, to.stride};
+                stored(call, keys).template with_keys<product>(p.of_key, part.block, column, [&](auto const& from) {
+                    contract_in_place<arithmetic>(from, all);
+                });
+            }
+            if constexpr (!stored::always_in_place)
+                if (call.features != 0 && !keys.in_place()) {
                     panel_product<T> const all{queries,
-                                               keys.keys(block, n),
-                                               run.first,
-                                               run.last,
-                                               arithmetic::scales ? kernel::words_of(features_) : features_,
-                                               step_,
+                                               keys.keys(part.block, n),
+                                               part.run.first,
+                                               part.run.last,
+                                               arithmetic::scales ? kernel::words_of(call.features) : call.features,
+                                               rows.step,
                                                scales,
-                                               to,
-                                               stride};
+                                               scores,
+                                               to.stride};
                     if constexpr (arithmetic::scales) products<T, Arch>::contract_words(all, keys.prefetches());
                     else products<T, Arch>::contract(all, keys.prefetches());
                 }
@@ -88,53 +100,37 @@ public:
 
 private:
     static index_t plane(index_t features) { return round_up(features, tile::lanes); }
-
-    /// A pack of features of each row after the other: (packs, step, lanes).
-    template <class Body, class Rows, class Bases, class Scales>
-    void place_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale, index_t rows,
-                        T* to) const {
-        std::fill_n(to, plane(features_) * step_, T{0});
-        for (index_t r = 0; r < rows; ++r)
-            kernel::for_features<T, Arch>(body, base(r), row(r), row(r), features_, [&](index_t f, auto const& value) {
-                (value * kernel::pack<T, Arch>(scale(r))).store(to + f * step_ + r * tile::lanes);
-            });
+    static T* factors_of(rows_type const& rows, index_t product, index_t features) {
+        return rows.factors + product * plane(features) * rows.step;
     }
+
+    /// A pack of words of each row after the other: (packs, step, lanes).
     template <class Rows>
-    void place_words(Rows const& row, index_t rows, T* to) const {
-        std::fill_n(to, plane(kernel::words_of(features_)) * step_, T{0});
-        for (index_t r = 0; r < rows; ++r)
-            for (index_t w = 0; w < kernel::words_of(features_); w += tile::lanes)
-                kernel::load_words<Arch>(row(r) + 2 * w, features_ - 2 * w).store(to + w * step_ + r * tile::lanes);
+    static void place_words(context const& call, rows_type const& rows, Rows const& row, T* to) {
+        std::fill_n(to, plane(kernel::words_of(call.features)) * rows.step, T{0});
+        for (index_t r = 0; r < rows.count; ++r)
+            for (index_t w = 0; w < kernel::words_of(call.features); w += tile::lanes)
+                kernel::load_words<Arch>(row(r) + 2 * w, call.features - 2 * w)
+                    .store(to + w * rows.step + r * tile::lanes);
     }
 
     /// A sum over no features is 0, and its scale may be infinite: what the expression says, not what queries carry.
-    void contract_nothing(pack_run<tile> run, T const* scales, T* scores, index_t stride) const {
-        for (index_t r = 0; r < step_; ++r)
+    [[gnu::cold]] static void contract_nothing(int step, T const* scales, pack_run<tile> run, T* scores,
+                                               index_t stride) {
+        for (index_t r = 0; r < step; ++r)
             std::fill(scores + r * stride + run.first * tile::lanes, scores + r * stride + run.last * tile::lanes,
                       T{0} * scales[r]);
     }
 
     /// Keys where they lie.
-    template <class Product, class Body>
-    void contract_in_place(Body const& of_key, Packed const& keys, index_t block, pack_run<tile> run, T const* queries,
-                           T const* scales, T* scores, index_t stride) const {
-        index_t const column = run.first * tile::lanes;
-        index_t const count = std::min(run.last * tile::lanes, keys.last(block) - keys.first(block)) - column;
-        keys.template with_keys<Product>(of_key, block, column, [&](auto const& from) {
-            using arithmetic = typename std::remove_cvref_t<decltype(from)>::products;
-            static_assert(std::is_same_v<arithmetic, typename Packed::template products_of<Product>>,
-                          "queries are laid out for the arithmetic of the keys");
-            row_product<T> const all{queries, step_, count, features_, scales, scores + column, stride};
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(from)>, kernel::strided_keys<T, Arch, T>>)
-                driver::products<T, Arch>::contract_in_place(from, all);
-            else driver::contract_in_place<Arch>(from, all);
-        });
+    template <class Arithmetic, class Keys>
+    static void contract_in_place(Keys const& from, row_product<T> const& all) {
+        static_assert(std::is_same_v<typename Keys::products, Arithmetic>,
+                      "queries are laid out for the arithmetic of the keys");
+        if constexpr (std::is_same_v<Keys, kernel::strided_keys<T, Arch, T>>)
+            products<T, Arch>::contract_in_place(from, all);
+        else driver::contract_in_place<Arch>(from, all);
     }
-
-    T* factors_ = nullptr;  // (products, features, step); for keys in place (products, packs, step, lanes)
-    T scales_[static_cast<std::size_t>(room_for_scales)];
-    int step_ = tile::rows;
-    index_t features_ = 0;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

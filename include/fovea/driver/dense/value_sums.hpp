@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/driver/dense/tile_products.hpp>
+#include <fovea/driver/dense/stored_keys.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/kernel/present.hpp>
 
@@ -9,24 +9,22 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The weights of a tile of rows for some values: (rows, stride), the first for a key of a block.
-template <class T>
-struct weight_tile {
-    T* first;
-    index_t stride;
-    index_t rows;
-    int step;  // rows of the register tile
-    index_t block, key, count;
-};
-
 /// Adds the values of one head, with their weights, to the sums of a tile: (rows, width).
-template <class T, class Arch, class Packed, class Aggregate>
+template <class Call>
 class value_sums {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using Packed = stored_keys<Call>;
+    using Aggregate = std::remove_const_t<decltype(Call::recipe::aggregate)>;
     using tile = plan::tile<T, Arch>;
 
 public:
-    value_sums(Packed const& keys, Aggregate const& aggregate, T* sums)
-        : keys_(keys), aggregate_(aggregate), sums_(sums), width_(keys.value_width()) {}
+    value_sums(row_context<Call> const& call, packed_keys<T, Arch> const& keys, T* sums)
+        : keys_(call, keys),
+          packed_(keys),
+          aggregate_(call.recipe.aggregate),
+          sums_(sums),
+          width_(keys.value_width()) {}
 
     void add(weight_tile<T> const& weights, T const* rescale) const {
         if constexpr (Packed::rounds_weights)
@@ -41,10 +39,10 @@ public:
             constexpr bool words = Packed::rounds_weights, as_computed = std::is_same_v<value, T>;
             if constexpr (as_computed && !Packed::always_in_place)
                 if (!keys_.in_place()) {  // converted values are packed
-                    if constexpr (words) products<T, Arch>::accumulate_words(all, keys_.prefetches());
+                    if constexpr (words) products<T, Arch>::accumulate_words(all, packed_.prefetches());
                     else if constexpr (linear_aggregator<Aggregate>)
-                        products<T, Arch>::accumulate(all, keys_.prefetches());
-                    else accumulate_tile<Arch>(aggregate_, all, keys_.prefetches());
+                        products<T, Arch>::accumulate(all, packed_.prefetches());
+                    else accumulate_tile<Arch>(aggregate_, all, packed_.prefetches());
                     return;
                 }
             if constexpr (words && as_computed) products<T, Arch>::accumulate_few_words(all);
@@ -72,14 +70,14 @@ public:
         }
     }
 
-    /// The same for weights of which only those take part that are `visible`: no value is multiplied by the others.
-    void add_visible(weight_tile<T> const& weights, bool const* visible, T const* rescale) const {
+    /// The same for weights of which only those take part that are visible: no value is multiplied by the others.
+    [[gnu::noinline]] void add_visible(weight_tile<T> const& weights, T const* rescale) const {
         for (index_t r = 0; r < weights.rows; ++r) {
             T* const sum = sums_ + r * width_;
             for (index_t c = 0; c < width_; ++c) sum[c] *= rescale[r];
             for (index_t j = 0; j < weights.count; ++j) {
                 index_t const pair = r * weights.stride + j;
-                if (!visible[pair]) continue;
+                if (!weights.visible[pair]) continue;
                 auto const* const value = keys_.value(weights.block, weights.key + j);
                 for (index_t c = 0; c < keys_.value_features(); ++c)
                     sum[c] = aggregate_.step(sum[c], weights.first[pair], static_cast<T>(value[c]));
@@ -88,7 +86,8 @@ public:
     }
 
 private:
-    Packed const& keys_;
+    Packed keys_;
+    packed_keys<T, Arch> const& packed_;
     Aggregate const& aggregate_;
     T* sums_;
     index_t width_;

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The checks of core/memory.hpp.
+#pragma once
+
+#include <fovea/core/memory.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+namespace fovea::FOVEA_SET::detail {
+
+__extension__ typedef __int128 wide_index;  // sums of addresses do not overflow in it
+
+/// The distance in bytes from the first address of a region to its first element, and from there to its last byte.
+struct memory_reach {
+    wide_index before = 0, after = 0;
+};
+inline memory_reach reach_of(memory_region const& r) {
+    memory_reach reach{0, r.element - 1};
+    for (std::size_t axis = 0; axis < r.rank; ++axis) {
+        auto const side = static_cast<wide_index>(r.extents[axis] - 1) * r.strides[axis] * r.element;
+        (side < 0 ? reach.before : reach.after) += side < 0 ? -side : side;
+    }
+    return reach;
+}
+
+FOVEA_ONCE void require_sound(memory_region const& r) {
+    constexpr wide_index address_space = wide_index{1} << 57;  // bytes; no processor has more virtual memory
+    for (std::size_t axis = 0; axis < r.rank; ++axis)
+        if (r.extents[axis] < 0)
+            throw shape_error(r.name, r.owner, " has extent ", r.extents[axis], " along axis ", axis,
+                              ": it must be 0 or more");
+    if (r.empty()) return;
+    index_t elements = 1;
+    bool uncountable = false;
+    for (std::size_t axis = 0; axis < r.rank; ++axis)
+        uncountable = uncountable || __builtin_mul_overflow(elements, r.extents[axis], &elements);
+    if (uncountable)
+        throw shape_error(r.name, r.owner, " is ", r.list(r.extents), ": it has more elements than can be counted");
+    auto const reach = reach_of(r);
+    bool const too_far =
+        reach.before + reach.after >= address_space || (r.data != 0 && static_cast<wide_index>(r.data) < reach.before);
+    if (too_far)
+        throw shape_error(r.name, r.owner, " is ", r.list(r.extents), " with strides ", r.list(r.strides),
+                          ": no memory reaches so far");
+    if (r.data == 0) throw shape_error(r.name, r.owner, " is ", r.list(r.extents), " and its data is a null pointer");
+}
+
+/// Whether sum_k steps[k] * x[k] == target for integers 0 <= x[k] <= most[k]: where two sets of strides meet.
+///
+/// Searches the greatest step first: what smaller steps can add up to leaves few values to try. What takes more than
+/// `budget` tries counts as met.
+class stride_sum {
+public:
+    [[gnu::cold]] void add(wide_index step, wide_index most) {
+        if (step == 0 || most == 0) return;
+        auto const at = std::find(steps_.begin(), steps_.begin() + count_, step);
+        auto const i = static_cast<std::size_t>(at - steps_.begin());
+        if (i == count_) steps_[count_++] = step;
+        most_[i] += most;
+    }
+
+    [[gnu::cold]] bool reaches(wide_index target) {
+        sort_and_join();
+        wide_index sum = 0;
+        for (std::size_t i = 0; i < count_; ++i) {
+            sum += steps_[i] * most_[i];
+            sums_[i] = sum;
+            divisors_[i] = i == 0 ? steps_[0] : divisor(divisors_[i - 1], steps_[i]);
+        }
+        return search(count_, target);
+    }
+
+private:
+    static constexpr std::size_t most_terms = 2 * memory_region::most_axes + 1;
+    std::array<wide_index, most_terms> steps_{}, most_{}, sums_{}, divisors_{};
+    std::size_t count_ = 0;
+    int budget = 1 << 16;
+
+    static wide_index divisor(wide_index a, wide_index b) {
+        while (b != 0) a = std::exchange(b, a % b);
+        return a;
+    }
+
+    /// Ascending; a step that continues where the smaller one ends becomes part of it.
+    [[gnu::cold]] void sort_and_join() {
+        for (std::size_t i = 1; i < count_; ++i)
+            for (std::size_t j = i; j > 0 && steps_[j] < steps_[j - 1]; --j) {
+                std::swap(steps_[j], steps_[j - 1]);
+                std::swap(most_[j], most_[j - 1]);
+            }
+        std::size_t kept = 0;
+        for (std::size_t i = 1; i < count_; ++i) {
+            auto const ratio = steps_[i] / steps_[kept];
+            if (steps_[i] % steps_[kept] == 0 && most_[kept] >= ratio - 1) most_[kept] += ratio * most_[i];
+            else {
+                ++kept;
+                steps_[kept] = steps_[i];
+                most_[kept] = most_[i];
+            }
+        }
+        count_ = std::min(count_, kept + 1);
+    }
+
+    [[gnu::cold]] bool search(std::size_t terms, wide_index target) {
+        if (target == 0) return true;
+        if (target < 0 || terms == 0 || target > sums_[terms - 1] || target % divisors_[terms - 1] != 0) return false;
+        if (--budget < 0) return true;
+        auto const step = steps_[terms - 1];
+        auto const below = terms > 1 ? sums_[terms - 2] : 0;
+        auto const last = std::min(target / step, most_[terms - 1]);
+        auto const first = target > below ? (target - below + step - 1) / step : wide_index{0};
+        for (auto x = last; x >= first; --x) {
+            if (search(terms - 1, target - x * step)) return true;
+            if (budget < 0) return true;
+        }
+        return false;
+    }
+};
+
+inline wide_index magnitude(wide_index x) { return x < 0 ? -x : x; }
+
+FOVEA_ONCE bool shares_elements(memory_region const& a, memory_region const& b) {
+    if (a.empty() || b.empty()) return false;
+    auto const reach_a = reach_of(a), reach_b = reach_of(b);
+    // From the first byte of a up, and from the last byte of b down, one address is met.
+    auto const target =
+        static_cast<wide_index>(b.data) + reach_b.after - (static_cast<wide_index>(a.data) - reach_a.before);
+    if (target < 0 || target > reach_a.before + reach_a.after + reach_b.before + reach_b.after) return false;
+    stride_sum sum;
+    sum.add(1, a.element - 1 + (b.element - 1));
+    for (auto const* r : {&a, &b})
+        for (std::size_t axis = 0; axis < r->rank; ++axis)
+            sum.add(magnitude(static_cast<wide_index>(r->strides[axis]) * r->element), r->extents[axis] - 1);
+    return sum.reaches(target);
+}
+
+FOVEA_ONCE bool repeats_elements(memory_region const& r) {
+    if (r.empty()) return false;
+    struct steps {
+        wide_index stride = 0, most = 0;  // the greatest index
+    };
+    std::array<steps, memory_region::most_axes> axes{};  // ascending strides
+    std::size_t count = 0;
+    for (std::size_t axis = 0; axis < r.rank; ++axis) {
+        if (r.extents[axis] <= 1) continue;
+        steps const added{magnitude(r.strides[axis]), r.extents[axis] - 1};
+        std::size_t at = count++;
+        for (; at > 0 && axes[at - 1].stride > added.stride; --at) axes[at] = axes[at - 1];
+        axes[at] = added;
+    }
+    // Of two indices that meet, the longest stride in which they differ is made up by shorter ones.
+    wide_index shorter = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+        auto const [stride, most] = axes[k];
+        if (stride <= shorter) {
+            stride_sum sum;
+            sum.add(stride, most - 1);
+            for (std::size_t j = 0; j < k; ++j) sum.add(axes[j].stride, 2 * axes[j].most);
+            if (stride == 0 || sum.reaches(shorter - stride)) return true;
+        }
+        shorter += stride * most;
+    }
+    return false;
+}
+
+FOVEA_ONCE void require_distinct_elements(memory_region const& written) {
+    if (written.empty()) return;
+    for (std::size_t axis = 0; axis < written.rank; ++axis)
+        if (written.extents[axis] > 1 && written.strides[axis] == 0)
+            throw shape_error(written.name, written.owner, " has stride 0 along axis ", axis,
+                              ": its elements would be written twice");
+    if (repeats_elements(written))
+        throw shape_error(written.name, written.owner, " is ", written.list(written.extents), " with strides ",
+                          written.list(written.strides), ": its elements overlap and would be written twice");
+}
+
+FOVEA_ONCE void require_apart(memory_region const& written, memory_region const& other) {
+    if (written.twin != 0 && written.twin == other.twin && written.same_as(other)) return;
+    if (shares_elements(written, other))
+        throw shape_error(written.name, written.owner, " overlaps ", other.name, other.owner,
+                          " in memory: it would be overwritten while it is read");
+}
+
+}  // namespace fovea::FOVEA_SET::detail

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The text of errors, put together from its parts.
+#pragma once
+
+#include <fovea/core/errors.hpp>
+
+#include <string>
+
+namespace fovea::FOVEA_SET::detail {
+
+FOVEA_ONCE void message_part::append_to(std::string& message) const {
+    if (kind_ == kind::text) {
+        message.append(static_cast<char const*>(at_), number_);
+    } else if (kind_ == kind::extents) {
+        for (std::size_t i = 0; i < number_; ++i) {
+            message.append(i == 0 ? "(" : ", ");
+            message_part(static_cast<index_t const*>(at_)[i]).append_to(message);
+        }
+        message.append(")");
+    } else {
+        if (kind_ == kind::negative) message.append("-");
+        message.append(std::to_string(kind_ == kind::negative ? -number_ : number_));
+    }
+}
+
+FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts) {
+    std::string message;
+    for (auto const& each : parts) each.append_to(message);
+    return message;
+}
+
+}  // namespace fovea::FOVEA_SET::detail

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The dense engine of an element type and an architecture, which knows no specification: compiled in each unit or, for
+// programs with many specifications, once (src/compiled.cpp).
+#pragma once
+
+#include <fovea/driver/dense/lane_tile.hpp>
+#include <fovea/driver/dense/row_tile.hpp>
+#include <fovea/driver/dense/split_keys.hpp>
+#include <fovea/driver/dense/whole_rows.hpp>
+#include <fovea/driver/products.hpp>
+
+/// Its parts: as definitions, or behind `extern` as what is found elsewhere. To be used in fovea::driver.
+#define FOVEA_DENSE_ENGINE(declare, T, Arch)                     \
+    declare template struct products<T, Arch>;                   \
+    declare template class block_mask<plan::tile<T, Arch>>;      \
+    declare template class block_mask<plan::lane_tile<T, Arch>>; \
+    declare template class dense_loop<lane_tile<T, Arch>>;       \
+    declare template class dense_loop<row_tile<T, Arch>>;        \
+    declare template class whole_rows<T, Arch>;
+
+#ifdef FOVEA_COMPILED
+namespace fovea::FOVEA_SET::driver {
+FOVEA_DENSE_ENGINE(extern, float, arch::best)
+FOVEA_DENSE_ENGINE(extern, double, arch::best)
+}  // namespace fovea::FOVEA_SET::driver
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the engine knows of a specification whose queries stand in lanes: how much room it takes, and the functions that
+// are compiled for it, each for a block at a time.
+#pragma once
+
+#include <fovea/driver/all_finite.hpp>
+#include <fovea/driver/dense/dense_rows.hpp>
+#include <fovea/driver/products.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The queries of a tile, one in each lane: neighbouring queries of one head, or of heads that share keys and take
+/// turns.
+template <class T, class Arch>
+struct query_lanes {
+    using shape = plan::lane_tile<T, Arch>;
+    using whole = kernel::integer_like<T>;
+
+    head_group head{};
+    index_t group = 1, first_row = 0, count = 0, vectors = 0;
+    kernel::row_facts facts{};                             // of the first query of the first head
+    T* queries = nullptr;                                  // (features, width)
+    T* terms = nullptr;                                    // (row terms, width)
+    whole* indices = nullptr;                              // (index terms, width)
+    void* states = nullptr;                                // (vectors), what a normalizer carries
+    whole queries_of[shape::rows], heads_of[shape::rows];  // where heads take turns
+
+    index_t width() const { return vectors * shape::lanes; }
+
+    kernel::row_facts facts_of(index_t r) const {
+        auto of_row = facts;
+        of_row.q_idx = r += first_row;
+        if (group == 1) return of_row;  // without a division
+        of_row.q_idx = r / group;
+        of_row.head += r - of_row.q_idx * group;
+        return of_row;
+    }
+
+    /// The rows of a view, the first of this tile being row 0.
+    template <class Element>
+    strided_rows<Element> strided(view<Element, 4> const& rows) const {
+        return {rows.place(facts.batch, facts.head, 0, 0), rows.stride(2), rows.stride(1), group, first_row};
+    }
+};
+
+/// Neighbouring keys, and what the rows of a tile and these come to: scores, and then weights.
+template <class T>
+struct lane_block {
+    index_t first, count;        // keys
+    T* scores;                   // (keys, width)
+    T const* key_terms;          // (terms, block_keys)
+    index_t const* key_indices;  // (index terms, block_keys)
+    T* row_max;                  // (width)
+};
+
+template <class T, class Arch>
+struct lane_functions {
+    using lanes = query_lanes<T, Arch>;
+
+    index_t row_terms, row_indices;  // of each query
+    index_t key_terms, key_indices;  // of each key
+    index_t state_bytes;             // of a vector of rows
+    bool is_bare_product;            // nothing is computed of a product
+
+    /// Queries, their terms and the states, at the beginning of a tile.
+    void (*begin)(dense_rows const&, lanes&);
+    /// The terms of the keys of a block: (terms, block_keys), (index terms, block_keys).
+    void (*prepare_keys)(dense_rows const&, kernel::row_facts const&, row_range const&, T* terms, index_t* indices);
+    /// Products become scores, with the mask where it hides a pair, and the maximum of each row.
+    void (*score)(dense_rows const&, lanes const&, lane_block<T> const&, bool masked);
+    /// Scores become weights; what was summed before is worth `rescale`: (width).
+    void (*fold)(dense_rows const&, lanes&, lane_block<T> const&, T* rescale);
+    /// Results of all rows, of their sums: (value features, width).
+    void (*finish)(dense_rows const&, lanes&, T const* sums);
+};
+
+/// A dense call with a query in each lane: all operands that are read are of the type that is computed in.
+template <class T, class Arch>
+struct lane_call : dense_rows {
+    view<T const, 4> keys_in_place, values_in_place;
+    lane_functions<T, Arch> const& spec;
+
+    template <class Operands>
+    lane_call(plan::call_plan const& plan, Operands const& all, coverage_function of_mask,
+              lane_functions<T, Arch> const& functions)
+        : dense_rows(plan, all, of_mask), keys_in_place(all.key), values_in_place(all.value), spec(functions) {}
+};
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is compiled for a specification whose queries stand in lanes.
+#pragma once
+
+#include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/key_terms.hpp>
+#include <fovea/driver/dense/lane_functions.hpp>
+#include <fovea/driver/dense/row_scales.hpp>
+#include <fovea/kernel/lane_rows.hpp>
+#include <fovea/kernel/transform_lanes.hpp>
+#include <fovea/plan/normalizing.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The functions of a specification with a query in each lane.
+template <class Call>
+class lane_spec {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using recipe = typename Call::recipe;
+    using operands = typename Call::operands;
+    using vector = kernel::pack<T, Arch>;
+    using normalizing = plan::normalizing<std::remove_const_t<decltype(recipe::normalize)>, vector>;
+    using state = typename normalizing::state;
+    using lanes = query_lanes<T, Arch>;
+    using shape = typename lanes::shape;
+    using whole = typename lanes::whole;
+
+public:
+    using context = dense_context<Call, lane_call<T, Arch>>;
+
+    static context make_context(plan::call_plan const& how, recipe const& of, operands const& all) {
+        return context(how, of, all, functions);
+    }
+
+private:
+    static context const& of(dense_rows const& all) { return static_cast<context const&>(all); }
+    static state* states_of(lanes const& rows) { return static_cast<state*>(rows.states); }
+
+    static void begin(dense_rows const& call, lanes& rows) {
+        auto const& all = of(call);
+        std::uninitialized_fill_n(states_of(rows), rows.vectors, state{});
+        begin_queries(all, rows);
+        T* terms = rows.terms;
+        plan::for_each_part(all.recipe.score.parts.rows, [&](auto const& t) {
+            for (index_t r = 0; r < rows.width(); ++r) *terms++ = of_row(all, rows, t.expression, r);
+        });
+        whole* indices = rows.indices;
+        plan::for_each_part(all.indices.queries, [&](auto const& t) {
+            for (index_t r = 0; r < rows.width(); ++r) {
+                auto const facts = rows.facts_of(std::min(r, rows.count - 1));
+                *indices++ = static_cast<whole>(evaluate(t, kernel::index_environment<T, Arch, index_t>{facts, 0}));
+            }
+        });
+    }
+
+    /// Of one row; the last stands for those behind it.
+    template <class Expression>
+    static T of_row(context const& all, lanes const& rows, Expression const& expression, index_t r) {
+        r = std::min(r, rows.count - 1);
+        auto const facts = rows.facts_of(r);
+        auto const* const row = rows.strided(all.operands.query)(r);
+        return static_cast<T>(evaluate(
+            expression, kernel::single_environment<T, Arch, T, T>{{facts, 0}, row, row, facts.dim, facts.dim}));
+    }
+
+    static void begin_queries(context const& all, lanes& rows) {
+        auto const row = rows.strided(all.operands.query);
+        index_t const width = rows.width(), present = all.rows - rows.first_row, features = rows.facts.dim;
+        plan::for_each_part(all.recipe.score.parts.products, [&](auto const& p) {
+            using product = std::remove_cvref_t<decltype(p)>;
+            T scales[shape::rows];
+            scales_of_rows<decltype(product::scale)>(rows.count, scales,
+                                                     [&](index_t r) { return of_row(all, rows, p.scale, r); });
+            if constexpr (std::is_same_v<decltype(product::of_query), q_t>) {
+                products<T, Arch>::transpose({row, scales, rows.count, width, present, features, rows.queries, width});
+            } else {
+                kernel::row_facts facts[shape::rows];
+                for (index_t r = 0; r < rows.count; ++r) facts[r] = rows.facts_of(r);
+                kernel::transpose_features<T, Arch>(
+                    p.of_query, row,
+                    [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
+                    [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, rows.count, width, present, features,
+                    rows.queries, width);
+            }
+            for (index_t r = 0; r < (features == 0 ? width : 0); ++r)
+                rows.queries[r] = T{0} * scales[std::min(r, rows.count - 1)];
+        });
+    }
+
+    static void prepare_keys(dense_rows const& call, kernel::row_facts const& facts, row_range const& keys, T* terms,
+                             index_t* indices) {
+        auto const& all = of(call);
+        compute_key_terms<T, Arch>(all.recipe.score.parts.keys, facts, all.operands.key, keys, terms,
+                                   shape::block_keys);
+        compute_index_terms<T, Arch>(all.indices.keys, facts, keys.first, keys.last, indices, shape::block_keys);
+    }
+
+    static void score(dense_rows const& call, lanes const& rows, lane_block<T> const& block, bool masked) {
+        if (Call::masks && masked) transform<Call::masks>(of(call), rows, block);
+        else transform<false>(of(call), rows, block);
+    }
+
+    template <bool Masked>
+    static void transform(context const& all, lanes const& rows, lane_block<T> const& block) {
+        using pointwise = std::remove_const_t<decltype(decltype(recipe::score)::pointwise)>;
+        using predicate = typename context::predicate;
+        index_t const width = rows.width();
+        for (index_t lane = 0; lane < width; lane += shape::lanes) {
+            auto const transform = [&](auto const& queries) {
+                kernel::transform_lanes<Masked, T, Arch>(
+                    all.recipe.score.pointwise, all.recipe.predicate, all.indices, rows.facts_of(lane), queries,
+                    kernel::lane_scores<T>{block.scores + lane, width, block.first, block.count, rows.terms + lane,
+                                           block.key_terms, shape::block_keys, rows.indices + lane, block.key_indices,
+                                           block.row_max + lane});
+            };
+            if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
+                if (rows.group > 1) {
+                    transform(kernel::queries_of_heads<T, Arch>{rows.queries_of + lane, rows.heads_of + lane});
+                    continue;
+                }
+            transform(kernel::neighbouring_queries<T, Arch>{});
+        }
+    }
+
+    static void fold(dense_rows const& call, lanes& rows, lane_block<T> const& block, T* rescale) {
+        using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
+        auto const& normalizer = of(call).recipe.normalize;
+        for (index_t v = 0; v < rows.vectors; ++v) {
+            index_t const lane = v * shape::lanes;
+            normalizing::fold(
+                normalizer, states_of(rows)[v],
+                row_lanes{block.scores + lane, block.count, rows.width(), shape::lanes, block.row_max + lane})
+                .store(rescale + lane);
+        }
+    }
+
+    static void finish(dense_rows const& call, lanes& rows, T const* sums) {
+        auto const& all = of(call);
+        for (index_t v = 0; v < rows.vectors; ++v) {
+            index_t const lane = v * shape::lanes;
+            auto const& state = states_of(rows)[v];
+            write(all, rows, lane, sums + lane, normalizing::finish(all.recipe.normalize, state));
+            if constexpr (requires { all.recipe.normalize.log_sum(state); }
+                          && std::tuple_size_v<decltype(all.operands.outputs)> > 0) {
+                auto const logs = kernel::lanes_of<T, Arch>::stored(normalizing::log_sum(all.recipe.normalize, state));
+                for (index_t r = lane; r < std::min(rows.count, lane + shape::lanes); ++r)
+                    show_log_sum(all.operands.outputs, rows.facts_of(r), logs[static_cast<std::size_t>(r - lane)]);
+            }
+        }
+    }
+
+    /// The results of one vector of queries, which are rows again.
+    static void write(context const& all, lanes const& rows, index_t lane, T const* sums, vector const& factor) {
+        using element = std::remove_pointer_t<decltype(all.operands.result.data)>;
+        alignas(64) T factors[shape::lanes];
+        factor.store(factors);
+        auto to = rows.strided(all.operands.result);
+        to.offset += lane;
+        result_rows<T, element> const results{
+            sums, rows.width(), factors, std::min<index_t>(rows.count - lane, shape::lanes), all.value_features, to};
+        if constexpr (std::is_same_v<element, T>) products<T, Arch>::store(results);
+        else store_transposed<Arch>(results);
+    }
+
+    static constexpr lane_functions<T, Arch> functions{plan::count_of<decltype(decltype(recipe::score.parts)::rows)>,
+                                                       plan::count_of<decltype(context::indices_type::queries)>,
+                                                       plan::count_of<decltype(decltype(recipe::score.parts)::keys)>,
+                                                       plan::count_of<decltype(context::indices_type::keys)>,
+                                                       static_cast<index_t>(sizeof(state)),
+                                                       Call::is_bare_product,
+                                                       &begin,
+                                                       &prepare_keys,
+                                                       &score,
+                                                       &fold,
+                                                       &finish};
+};
+
+}  // namespace fovea::FOVEA_SET::driver

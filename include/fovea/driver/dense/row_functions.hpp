@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the engine knows of a specification whose keys stand in lanes: how much room it takes, and the functions that
+// are compiled for it, each for a block at a time.
+#pragma once
+
+#include <fovea/driver/dense/dense_rows.hpp>
+#include <fovea/driver/products.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+template <class T, class Arch>
+class packed_keys;
+
+/// The rows of a tile with a key in each lane, up to `shape::rows` queries of one key/value head: query heads that
+/// share keys are rows of one tile, so keys are read once per group.
+template <class T, class Arch>
+struct query_rows {
+    using shape = plan::tile<T, Arch>;
+
+    head_group head{};
+    index_t first = 0, count = 0;  // rows
+    int step = shape::rows;        // rows of the register tile
+    kernel::row_facts facts[shape::rows];
+    T* factors = nullptr;        // (products, features, step); for keys in place (products, packs, step, lanes)
+    T* scales = nullptr;         // (products, rows)
+    T* terms = nullptr;          // (rows, row terms)
+    index_t* indices = nullptr;  // (rows, index terms)
+    T* pair_factors = nullptr;   // (query factors, rows, features), for pairwise terms
+    bool factorable = true;      // no exponential of a query left its range
+    void* states = nullptr;      // (rows), what a normalizer carries
+    T* sums = nullptr;           // (rows, value_width)
+};
+
+/// Scores of a tile and a block of keys, the first of which is a column of each row.
+template <class T>
+struct score_block {
+    T* scores;  // (planes, rows, stride); plane 0 is the result
+    index_t stride, plane_stride;
+};
+
+/// Packs of scores of all rows of a tile, which become weights.
+template <class T>
+struct score_packs {
+    T* scores;  // (rows, stride)
+    index_t stride, packs;
+    index_t first_key;
+};
+
+/// The weights of a tile of rows for some values: (rows, stride), the first for a key of a block.
+template <class T>
+struct weight_tile {
+    T* first;
+    index_t stride;
+    index_t rows;
+    int step;  // rows of the register tile
+    index_t block, key, count;
+    bool const* visible = nullptr;  // (rows, stride), where values are not finite
+};
+
+/// What a row has come to over each part of the keys, from the first part on.
+template <class T>
+struct partial_row {
+    T* sums;       // (parts, sum_stride), of which `width` are one row's
+    char* states;  // (parts, state_stride)
+    index_t parts, sum_stride, state_stride, width;
+};
+
+template <class T, class Arch>
+struct row_functions {
+    using rows = query_rows<T, Arch>;
+    using keys = packed_keys<T, Arch>;
+    using part = key_part<plan::tile<T, Arch>>;
+
+    index_t products, pairs;                             // of each pair
+    index_t query_factors, row_terms, row_indices;       // of each row
+    index_t planes, key_terms, key_indices;              // of each key
+    bool terms_per_head;                                 // of a key: one for each query head of the group
+    index_t state_bytes;                                 // of a row
+    index_t keys_per_row;                                // of packed values
+    bool reads_values_in_place, reads_converted_values;  // where they lie: in a view; of another type than T
+    bool always_in_place;                                // keys
+    bool selects, adds, is_bare_product, shows_weights;
+    T start;  // of a sum
+
+    /// Query factors, terms of rows and states, at the beginning of a tile.
+    void (*begin)(dense_rows const&, rows&, bool in_place);
+    /// Planes and terms of the keys of a block, and its values unless they are read where they lie.
+    void (*pack)(dense_rows const&, keys&, index_t block);
+    bool (*all_finite)(dense_rows const&, row_range const& values);
+    /// S, and the mask where it hides a pair.
+    void (*score)(dense_rows const&, rows const&, keys const&, part const&, score_block<T> const&);
+    /// Scores become weights; what was summed before is worth `rescale`: (rows).
+    void (*fold)(dense_rows const&, rows&, score_packs<T> const&, T* rescale);
+    /// Sums are rescaled, and values added to them with their weights; of pairs that take part alone; where most
+    /// weights are 0, or false.
+    void (*add)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
+    void (*add_visible)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
+    bool (*add_present)(dense_rows const&, rows&, keys const&, weight_tile<T> const&);
+    /// Results of all rows.
+    void (*finish)(dense_rows const&, rows&);
+    /// The parts of one row, one after the other, and its result.
+    void (*join)(dense_rows const&, kernel::row_facts const&, partial_row<T> const&);
+    /// Scores of whole rows become their final weights, which are shown where they are asked for.
+    void (*normalize)(dense_rows const&, rows&, score_packs<T> const&, bool const* visible);
+};
+
+/// A dense call with a key in each lane.
+template <class T, class Arch>
+struct row_call : dense_rows {
+    index_t key_features;
+    row_functions<T, Arch> const& spec;
+
+    template <class Operands>
+    row_call(plan::call_plan const& how_run, Operands const& all, coverage_function of_mask,
+             row_functions<T, Arch> const& functions)
+        : dense_rows(how_run, all, of_mask), key_features(all.key_features()), spec(functions) {}
+
+    /// Elements of a row of sums.
+    index_t value_width() const { return round_up(std::max<index_t>(value_features, 1), kernel::pack<T, Arch>::lanes); }
+};
+
+}  // namespace fovea::FOVEA_SET::driver

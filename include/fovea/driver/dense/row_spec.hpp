@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is compiled for a specification whose keys stand in lanes.
+#pragma once
+
+#include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/dense/value_sums.hpp>
+#include <fovea/kernel/reweigh.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The functions of a specification with a key in each lane: operands of any type in any place, normalizers and
+/// aggregators of any kind.
+template <class Call>
+class row_spec {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using recipe = typename Call::recipe;
+    using operands = typename Call::operands;
+    using normalizing = typename Call::normalizing;
+    using aggregator = std::remove_const_t<decltype(recipe::aggregate)>;
+    using state = typename normalizing::state;
+    using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
+    using rows_type = query_rows<T, Arch>;
+    using keys_type = packed_keys<T, Arch>;
+    using stored = stored_keys<Call>;
+    using shape = plan::tile<T, Arch>;
+
+public:
+    using context = row_context<Call>;
+
+    static context make_context(plan::call_plan const& how, recipe const& of, operands const& all) {
+        return context(how, of, all, functions);
+    }
+
+private:
+    static context const& of(dense_rows const& all) { return static_cast<context const&>(all); }
+    static state* states_of(rows_type const& rows) { return static_cast<state*>(rows.states); }
+
+    static void begin(dense_rows const& call, rows_type& rows, bool in_place) {
+        std::uninitialized_fill_n(states_of(rows), shape::rows, state{});
+        score_tile<Call>::prepare(of(call), rows, in_place);
+    }
+
+    static void pack(dense_rows const& call, keys_type& keys, index_t block) { stored(of(call), keys).pack(block); }
+
+    static bool all_finite(dense_rows const& call, row_range const& values) {
+        return driver::all_finite<T, Arch>(of(call).operands.value, values);
+    }
+
+    static void score(dense_rows const& call, rows_type const& rows, keys_type const& keys, key_part<shape> const& part,
+                      score_block<T> const& to) {
+        score_tile<Call>::score(of(call), rows, keys, part, to);
+    }
+
+    static row_type row_of(score_packs<T> const& all, index_t r) {
+        return {all.scores + r * all.stride, all.packs, {all.first_key}};
+    }
+
+    static void fold(dense_rows const& call, rows_type& rows, score_packs<T> const& scores, T* rescale) {
+        auto const& all = of(call);
+        for (index_t r = 0; r < rows.count; ++r) {
+            auto const row = row_of(scores, r);
+            rescale[r] = normalizing::fold(all.normalizer(rows.facts[r]), states_of(rows)[r], row);
+            if constexpr (recipe::reweights)
+                kernel::reweigh<!recipe::reweights_rows>(all.recipe.reweight, rows.facts[r], row);
+        }
+        if constexpr (!Call::adds && !Call::selects) forget_unweighted(rows, all.value_width(), rescale);
+    }
+
+    /// Where all before has weight 0 beside what comes, a sum that is no sum begins anew.
+    static void forget_unweighted(rows_type& rows, index_t width, T* rescale) {
+        for (index_t r = 0; r < rows.count; ++r)
+            if (rescale[r] == T{0}) {
+                std::fill_n(rows.sums + r * width, width, start_of<aggregator, T>);
+                rescale[r] = T{1};
+            }
+    }
+
+    static void add(dense_rows const& call, rows_type& rows, keys_type const& keys, weight_tile<T> const& weights,
+                    T const* rescale) {
+        value_sums<Call>(of(call), keys, rows.sums).add(weights, rescale);
+    }
+    static void add_visible(dense_rows const& call, rows_type& rows, keys_type const& keys,
+                            weight_tile<T> const& weights, T const* rescale) {
+        value_sums<Call>(of(call), keys, rows.sums).add_visible(weights, rescale);
+    }
+    static bool add_present(dense_rows const& call, rows_type& rows, keys_type const& keys,
+                            weight_tile<T> const& weights) {
+        if constexpr (normalizing::whole_row && Call::adds)
+            return value_sums<Call>(of(call), keys, rows.sums).add_present(weights);
+        else return false;
+    }
+
+    static void finish(dense_rows const& call, rows_type& rows) {
+        auto const& all = of(call);
+        for (index_t r = 0; r < rows.count; ++r)
+            finish_row(all, rows.facts[r], states_of(rows)[r], rows.sums + r * all.value_width());
+    }
+
+    /// The result of one row.
+    static void finish_row(context const& all, kernel::row_facts const& row, state const& s, T const* sum) {
+        auto* const to = all.operands.result.place(row.batch, row.head, row.q_idx, 0);
+        using out = std::remove_cvref_t<decltype(*to)>;
+        index_t const n = all.value_features;
+        if constexpr (Call::selects) {
+            index_t const key = all.normalizer(row).selected(s);
+            auto const* from = key < 0 ? nullptr : all.operands.value.place(row.batch, row.head / all.group, key, 0);
+            for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
+        } else {
+            T const factor = Call::whole_rows ? T{1} : normalizing::finish(all.normalizer(row), s);
+            if constexpr (Call::adds)
+                for (index_t c = 0; c < n; c += shape::lanes)
+                    kernel::store_as<T, Arch>(kernel::pack<T, Arch>::load(sum + c) * factor, to + c, n - c);
+            else
+                for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(aggregated<aggregator>(sum[c], factor));
+        }
+        show_log_sum(all.operands.outputs, row, normalizing::log_sum(all.normalizer(row), s));
+    }
+
+    static void join(dense_rows const& call, kernel::row_facts const& facts, partial_row<T> const& row) {
+        if constexpr (Call::may_split_keys) {
+            using vector = kernel::pack<T, Arch>;
+            auto const& all = of(call);
+            auto const state_of = [&](index_t p) -> state& {
+                return *reinterpret_cast<state*>(row.states + p * row.state_stride);
+            };
+            for (index_t p = 1; p < row.parts; ++p) {
+                auto const [own, others] = normalizing::merge(all.normalizer(facts), state_of(0), state_of(p));
+                T const* const other = row.sums + p * row.sum_stride;
+                for (index_t c = 0; c < row.width; c += vector::lanes)
+                    fma(vector::load(other + c), vector(others), vector::load(row.sums + c) * vector(own))
+                        .store(row.sums + c);
+            }
+            finish_row(all, facts, state_of(0), row.sums);
+        }
+    }
+
+    static void normalize(dense_rows const& call, rows_type& rows, score_packs<T> const& scores, bool const* visible) {
+        if constexpr (Call::whole_rows)
+            for (index_t r = 0; r < rows.count; ++r) {
+                auto const& all = of(call);
+                auto const& facts = rows.facts[r];
+                auto const row = row_of(scores, r);
+                show_scores(all.operands.outputs, facts, row);
+                normalizing::whole(all.normalizer(facts), states_of(rows)[r], row);
+                if constexpr (recipe::reweights)
+                    kernel::reweigh<!recipe::reweights_rows>(all.recipe.reweight, facts, row);
+                if constexpr (shows_weights)
+                    for (index_t i = 0; i < row.size(); ++i)
+                        if (!visible[r * scores.stride + i]) row[i] = T{0};
+                show_weights(all.operands.outputs, facts, row);
+            }
+    }
+
+    /// Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
+    static constexpr bool shows_weights = operands::looks_at_rows || recipe::reweights_rows;
+
+    static constexpr row_functions<T, Arch> functions{
+        .products = stored::products,
+        .pairs = stored::pairs,
+        .query_factors = score_tile<Call>::query_factors,
+        .row_terms = score_tile<Call>::row_terms,
+        .row_indices = score_tile<Call>::row_indices,
+        .planes = stored::planes,
+        .key_terms = stored::key_terms,
+        .key_indices = plan::count_of<decltype(context::indices_type::keys)>,
+        .terms_per_head = stored::terms_per_head,
+        .state_bytes = static_cast<index_t>(sizeof(state)),
+        .keys_per_row = stored::keys_per_row,
+        .reads_values_in_place = stored::has_value_rows,
+        .reads_converted_values = stored::converts_values,
+        .always_in_place = stored::always_in_place,
+        .selects = Call::selects,
+        .adds = Call::adds,
+        .is_bare_product = Call::is_bare_product,
+        .shows_weights = shows_weights,
+        .start = start_of<aggregator, T>,
+        .begin = &begin,
+        .pack = &pack,
+        .all_finite = &all_finite,
+        .score = &score,
+        .fold = &fold,
+        .add = &add,
+        .add_visible = &add_visible,
+        .add_present = &add_present,
+        .finish = &finish,
+        .join = &join,
+        .normalize = &normalize};
+};
+
+}  // namespace fovea::FOVEA_SET::driver
