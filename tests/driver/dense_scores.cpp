@@ -4,6 +4,8 @@
 
 #include "support/fused.hpp"
 
+#include <cmath>
+
 using namespace fovea;
 using namespace fovea::placeholders;
 
@@ -23,6 +25,41 @@ TEST_CASE("two norms and a product, fused", "[driver]") { check_fused<float>(cos
 
 TEST_CASE("distances, fused", "[driver]") {
     check_fused<float>(compare(-sum(square(q - k)) / 4) | softmax | weighted_sum);
+}
+
+TEST_CASE("weighted distances, fused", "[driver]") {
+    testing::dice random(7);
+    auto const m = testing::random_tensor<float>(random, std::array<index_t, 1>{9});
+    auto const of_heads = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 9});
+    auto widths = testing::random_tensor<float>(random, std::array<index_t, 1>{9});
+    for (float& x : widths.elements) x = 1 + std::abs(x);
+    check_fused_at_all_widths<float>(compare(-sum(param(m) * square(q - k))) | softmax | weighted_sum, sizes);
+    check_fused_at_all_widths<float>(
+        compare(-sum(param(of_heads)[head] * square(k - q))) | causal | softmax | weighted_sum, sizes);
+    check_fused<float>(compare(-sum(square(q - 2 * k) / param(widths)) / 3) | softmax | weighted_sum, sizes);
+    check_fused<float>(compare(sum(-(square(q + k) * param(m) * 0.5f)) + 0.1f * kv_idx) | softmax | weighted_sum,
+                       sizes);
+    check_fused<float>(compare(-0.25 * sum(3 * square(q - k))) | softmax | weighted_sum);
+    check_fused<double>(compare(-sum(param(m) * square(q - k))) | softmax | weighted_sum, sizes);
+    auto few = sizes;
+    few.queries = 1;
+    check_fused_at_all_widths<float>(compare(-sum(param(m) * square(q - k))) | softmax | weighted_sum, few);
+}
+
+TEST_CASE("the distance of equal features is not below 0", "[driver]") {
+    testing::dice random(5);
+    auto const x = testing::random_tensor<float, 2>(random, {40, 33}, 100);
+    tensor<float, 2> got({40, 33}), room({40, 40});
+    attend(compare(-sum(square(q - k))) | where(q_idx == kv_idx) | weigh(sqrt(-score)) | weighted_sum, x, got,
+           weights(room));
+    for (float const w : room.elements) CHECK((w >= 0 && w < 10));
+    attend(compare(-sum(0.5f * square(q - k)) / 2) | where(q_idx == kv_idx) | weigh(sqrt(-score)) | weighted_sum, x,
+           got, weights(room));
+    for (float const w : room.elements) CHECK((w >= 0 && w < 10));
+    // A root of the sum is one of the differences as they are written.
+    attend(compare(-sqrt(sum(square(q - k)))) | where(q_idx == kv_idx) | weigh(-score) | weighted_sum, x, got,
+           weights(room));
+    for (float const w : room.elements) CHECK(w == 0);
 }
 
 TEST_CASE("scores of positions alone, fused", "[driver]") {

@@ -26,8 +26,8 @@ bool says(std::string const& what, Spec const& spec, index_t heads, index_t key_
 /// The plan of a call on heads that have keys of their own.
 template <class Spec>
 plan::call_plan plan_of(Spec const& a, index_t queries, index_t keys) {
-    driver::recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
-                               reweighting_of(a.normalize), core_of(a.aggregate)};
+    driver::recipe const parts{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
+                               normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
     using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
     return plan::make_dense_plan<float, arch::best, std::remove_const_t<decltype(parts)>, all>(queries, 1, keys);
 }
@@ -96,6 +96,16 @@ TEST_CASE("explain names the files that run the products and the rest of the sco
     auto const sparse = scaled_dot | sparsemax | weighted_sum;
     CHECK(says("kernel/contract.hpp", sparse, 2, 2, 3 * lanes));  // keys are packed
     CHECK(says("kernel/contract_rows.hpp", sparse, 2, 2, 2));
+}
+
+TEST_CASE("explain says what squares of differences are taken apart into", "[driver]") {
+    tensor<float, 1> const m({8}, 2);
+    std::string const parts =
+        "1 matrix product (kernel/lane_products.hpp); 1 term for each query (kernel/"
+        "environment.hpp); 1 term for each key (kernel/environment.hpp); the rest on the tile";
+    CHECK(says(parts, compare(-sum(square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
+    CHECK(says(parts, compare(-sum(param(m) * square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
+    CHECK(says("1 sum for each pair", compare(-sqrt(sum(square(q - k)))) | softmax | weighted_sum, 2, 2, lanes));
 }
 
 TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[driver]") {

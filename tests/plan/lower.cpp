@@ -60,6 +60,24 @@ TEST_CASE("weights of features and factors of a row go into the product", "[plan
     STATIC_REQUIRE(parts_in<divided> == counts{.products = 1});
 }
 
+TEST_CASE("sums of weighted squares of differences are a product and a term of each side", "[plan]") {
+    constexpr auto in_dense = []<class E>(E const&) {
+        return counts_of(decltype(plan::lower_for<false>(std::declval<E const&>())){});
+    };
+    constexpr counts apart{.products = 1, .rows = 1, .keys = 1}, as_written{.pairs = 1};
+    STATIC_REQUIRE(in_dense(-sum(square(q - k))) == apart);
+    STATIC_REQUIRE(in_dense(-sum(param(table()) * square(k - q))) == apart);
+    STATIC_REQUIRE(in_dense(sum(-(square(q + 2 * k) / param(table()))) / 3 + kv_idx) == apart);
+    STATIC_REQUIRE(in_dense(2 - 0.5 * sum(square(q - k) * param(head_table())[head])) == apart);
+    STATIC_REQUIRE(in_dense(-sum(0.5 * square(q - k))) == apart);
+    STATIC_REQUIRE(in_dense(-sqrt(sum(square(q - k)))) == as_written);
+    STATIC_REQUIRE(in_dense(-sum((q - k) * (q - k))) == as_written);
+    STATIC_REQUIRE(in_dense(-sum(q * square(q - k))) == as_written);
+    STATIC_REQUIRE(in_dense(-sum(square(abs(q - k)))) == as_written);
+    STATIC_REQUIRE(counts_of(plan::lower_for<true>(-sum(square(q - k)))) == as_written);  // listed keys
+    STATIC_REQUIRE(counts_of(plan::lower_for<false>(-sum(tanh(q - k)))) == counts_of(plan::lower(-sum(tanh(q - k)))));
+}
+
 TEST_CASE("the cosine is a product and a norm of each key: that of the query is its factor", "[plan]") {
     STATIC_REQUIRE(parts_in<cosine_t> == counts{.products = 1, .keys = 1});
     STATIC_REQUIRE_FALSE(plan::is_bare_product<rest_of<cosine_t>>);

@@ -59,10 +59,11 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
     if constexpr (is_recurrent<A>) {
         recurrent_loop<T, Arch, A, Operands>(a, operands).run(executor, scratch);
     } else {
-        recipe const parts{plan::lower(a.score.expression()), a.mask.predicate(), normalizer_of(a.normalize),
-                           reweighting_of(a.normalize), core_of(a.aggregate)};
+        constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
+        recipe const parts{plan::lower_for<lists_keys>(a.score.expression()), a.mask.predicate(),
+                           normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
         using recipe_type = std::remove_const_t<decltype(parts)>;
-        if constexpr (enumerating_mask<decltype(a.mask)>)
+        if constexpr (lists_keys)
             enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list())
                 .run(executor, scratch);
         else run_dense<T, Arch>(executor, scratch, parts, operands);

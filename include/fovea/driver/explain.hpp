@@ -58,14 +58,15 @@ std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan co
 
 template <class T, class Arch, class Operands, class A>
 std::string explain_on(A const& a, operand_shapes const& n) {
-    auto const lowered = plan::lower(a.score.expression());
+    constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
+    auto const lowered = plan::lower_for<lists_keys>(a.score.expression());
     auto const lines = [&](plan::call_plan const& how, std::string const& mask) {
         auto const run_by = plan::files_of(how);
         return "score       " + plan::explain_score(lowered, run_by) + "\nmask        " + mask + "\nnormalize   "
              + plan::explain_normalizer(a.normalize) + "\nloop        " + std::string(run_by.loop) + " on "
              + explain_vectors<T, Arch>() + ": ";
     };
-    if constexpr (enumerating_mask<decltype(a.mask)>) {
+    if constexpr (lists_keys) {
         return lines({plan::traversal::listed_keys}, describe(a.mask) + ": keys are listed, not tested")
              + "one query at a time, heads innermost\n";
     } else {

@@ -7,6 +7,7 @@
 #include <fovea/expr/evaluate.hpp>
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/factor.hpp>
+#include <fovea/plan/squares.hpp>
 
 #include <boost/hana/append.hpp>
 #include <boost/hana/at.hpp>
@@ -180,6 +181,14 @@ constexpr auto lower(E const& e, Parts const& found = {}) {
         auto const rest = make_node<typename E::operation>(a.pointwise, b.pointwise, c.pointwise);
         return lowered<std::remove_const_t<decltype(rest)>, decltype(c.parts)>{rest, c.parts};
     }
+}
+
+/// The same for a call whose mask says whether it lists keys: for each listed key features are read once whatever is
+/// done with them, and nothing is gained by taking squares apart.
+template <bool ListsKeys, class E>
+constexpr auto lower_for(E const& e) {
+    if constexpr (ListsKeys) return lower(e);
+    else return lower(take_squares_apart(e));
 }
 
 /// The number of parts of one kind.

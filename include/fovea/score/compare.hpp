@@ -12,8 +12,9 @@ namespace fovea::FOVEA_SET {
 ///     compare(sum(q * k) / 8)    compare(sum(param(v) * tanh(q + k)))
 ///
 /// What stands inside sum() is added over the features; outside stand indices, parameters and other sums.
-/// Cost: products of q and k run as a matrix product, terms of one side once per row, the rest once per
-/// feature and pair; `explain` says which.
+/// Cost: products of q and k run as a matrix product, and so do squared differences, weighted or not, that the score is
+/// a multiple of (plan/squares.hpp); terms of one side once per row, the rest once per feature and pair; `explain`
+/// says which.
 template <class E>
 struct compare_t : stage<role::score> {
     [[no_unique_address]] E body{};

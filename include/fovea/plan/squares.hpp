@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums of squared differences of query and key as a matrix product and a number for each query and key.
+#pragma once
+
+#include <fovea/expr/functions.hpp>
+#include <fovea/expr/separate.hpp>
+#include <fovea/plan/factor.hpp>
+#include <fovea/spec/feature_tables.hpp>
+
+namespace fovea::FOVEA_SET::plan {
+
+namespace detail {
+using fovea::detail::multiply;
+
+/// square(a - b) or square(a + b), with a of the query and b of the key or the other way round.
+template <class E>
+inline constexpr bool is_square_of_both = false;
+template <class Operation, class A, class B>
+    requires(std::is_same_v<Operation, operations::minus> || std::is_same_v<Operation, operations::plus>)
+inline constexpr bool is_square_of_both<node<operations::square, node<Operation, A, B>>> =
+    (of_query_feature<A> && of_key_feature<B>) || (of_key_feature<A> && of_query_feature<B>);
+
+/// True for what weighs a feature of all queries and keys of a head alike.
+template <class E>
+inline constexpr bool same_for_all_pairs = !uses<E, q_t, q_idx_t, k_t, kv_idx_t, edge_t, score_t>;
+
+/// Such a square with such a weight.
+template <class E>
+inline constexpr bool is_weighted_square = is_square_of_both<E>;
+template <class A, class B>
+inline constexpr bool is_weighted_square<node<operations::times, A, B>> =
+    (is_weighted_square<A> && same_for_all_pairs<B>) || (same_for_all_pairs<A> && is_weighted_square<B>);
+template <class A, class B>
+inline constexpr bool is_weighted_square<node<operations::divided, A, B>> =
+    is_weighted_square<A> && same_for_all_pairs<B>;
+template <class A>
+inline constexpr bool is_weighted_square<node<operations::negate, A>> = is_weighted_square<A>;
+
+/// True where a weight is a number, not one for each feature.
+template <class E>
+inline constexpr bool same_for_all_features = free_axes_of<E> == 0;
+template <class Operation, class... Children>
+    requires(!std::is_same_v<Operation, at_operation>)
+inline constexpr bool same_for_all_features<node<Operation, Children...>> = (same_for_all_features<Children> && ...);
+
+/// sum(weight * square) in parts. A sum of squares alone is not less than 0, however it is rounded.
+template <class E, class Weight>
+constexpr auto square_in_parts(E const& square_of_both, Weight const& weight) {
+    auto const& both = get<0>(square_of_both);
+    auto const &a = get<0>(both), &b = get<1>(both);
+    auto const squares = sum(multiply(weight, a * a)) + sum(multiply(weight, b * b));
+    auto const product = 2 * sum(multiply(weight, a) * b);
+    auto const all = make_node<typename std::remove_cvref_t<decltype(both)>::operation>(squares, product);
+    if constexpr (std::is_same_v<Weight, unit>) return relu(all);
+    else return all;
+}
+
+/// sum(weight * e) for a weighted square.
+template <class E, class Weight = unit>
+constexpr auto weighted_square_in_parts(E const& e, Weight const& weight = {}) {
+    if constexpr (is_square_of_both<E>) {
+        return square_in_parts(e, weight);
+    } else if constexpr (is_node_of<operations::negate, E>) {
+        return -weighted_square_in_parts(get<0>(e), weight);
+    } else if constexpr (is_node_of<operations::divided, E>) {
+        if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
+            return weighted_square_in_parts(get<0>(e), weight) / get<1>(e);
+        else return weighted_square_in_parts(get<0>(e), multiply(literal<double>{1} / get<1>(e), weight));
+    } else if constexpr (is_weighted_square<std::remove_cvref_t<decltype(get<0>(e))>>) {
+        if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
+            return weighted_square_in_parts(get<0>(e), weight) * get<1>(e);
+        else return weighted_square_in_parts(get<0>(e), multiply(get<1>(e), weight));
+    } else {
+        if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<0>(e))>>)
+            return get<0>(e) * weighted_square_in_parts(get<1>(e), weight);
+        else return weighted_square_in_parts(get<1>(e), multiply(get<0>(e), weight));
+    }
+}
+
+template <class E>
+inline constexpr bool is_sum_of_squares = false;
+template <class Body>
+inline constexpr bool is_sum_of_squares<node<operations::sum, Body>> = is_weighted_square<Body>;
+}  // namespace detail
+
+/// take_squares_apart: sum(w (a - b)^2) = sum(w a^2) + sum(w b^2) - 2 sum(w a b), where a is of the query, b of the
+/// key, and the weights w, a table of features, say, are the same for both. The rounding is that of products of a and
+/// b, so this is done only where the score is the sum times a factor, or with something added: a logarithm or a root
+/// would see digits of a small sum that are not there.
+template <class E>
+constexpr auto take_squares_apart(E const& e) {
+    if constexpr (detail::is_sum_of_squares<E>) {
+        return detail::weighted_square_in_parts(get<0>(e));
+    } else if constexpr (is_node_of<operations::negate, E>) {
+        return -take_squares_apart(get<0>(e));
+    } else if constexpr (is_node_of<operations::plus, E>) {
+        return take_squares_apart(get<0>(e)) + take_squares_apart(get<1>(e));
+    } else if constexpr (is_node_of<operations::minus, E>) {
+        return take_squares_apart(get<0>(e)) - take_squares_apart(get<1>(e));
+    } else if constexpr (is_node_of<operations::times, E>) {
+        if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
+            return take_squares_apart(get<0>(e)) * get<1>(e);
+        else if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<0>(e))>>)
+            return get<0>(e) * take_squares_apart(get<1>(e));
+        else return e;
+    } else if constexpr (is_node_of<operations::divided, E>) {
+        if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
+            return take_squares_apart(get<0>(e)) / get<1>(e);
+        else return e;
+    } else {
+        return e;
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::plan
