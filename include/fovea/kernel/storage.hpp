@@ -43,11 +43,16 @@ struct storage<T, T, Arch> : lanes_of<T, Arch> {
 ///
 ///     widen(std::uint16_t const*), widen(std::int8_t const*)    to integers
 ///     narrow(integers, std::uint16_t*)                          of integers from -2^15 to 2^15 - 1
+///
+/// and, where it has them, the same of the first n alone: widen(from, n) with zeros behind them, narrow(integers, to,
+/// n).
 template <class Arch>
 struct widening;
 
 template <class Arch>
 concept widens = requires(std::uint16_t const* from) { widening<Arch>::widen(from); };
+template <class Arch>
+concept widens_some = requires(std::uint16_t const* from, index_t n) { widening<Arch>::widen(from, n); };
 
 /// The upper half of a float. Written, a NaN becomes quiet and keeps its upper bits.
 template <widens Arch>
@@ -58,13 +63,28 @@ struct storage<bfloat16, float, Arch> {
     FOVEA_INLINE static pack<float, Arch> load(bfloat16 const* from) {
         return {bits::as_reals(bits::template shift_left<16>(widening<Arch>::widen(&from->bits)))};
     }
+    FOVEA_INLINE static pack<float, Arch> load(bfloat16 const* from, index_t n)
+        requires widens_some<Arch>
+    {
+        return {bits::as_reals(bits::template shift_left<16>(widening<Arch>::widen(&from->bits, n)))};
+    }
     FOVEA_INLINE static void store(pack<float, Arch> const& a, bfloat16* to) {
+        widening<Arch>::narrow(upper_halves(a), &to->bits);
+    }
+    FOVEA_INLINE static void store(pack<float, Arch> const& a, bfloat16* to, index_t n)
+        requires widens_some<Arch>
+    {
+        widening<Arch>::narrow(upper_halves(a), &to->bits, n);
+    }
+
+private:
+    FOVEA_INLINE static integers upper_halves(pack<float, Arch> const& a) {
         auto const whole = bits::as_integers(a.value);
         auto const upper = bits::template shift_right<16>(whole);
         auto const rounded = bits::template shift_right<16>(whole + integers(0x7fff) + (upper & integers(1)));
         auto const quiet = upper | integers(0x40);
         auto const chosen = bits::select(a.value == a.value, bits::as_reals(rounded), bits::as_reals(quiet));
-        widening<Arch>::narrow(bits::as_integers(chosen), &to->bits);
+        return bits::as_integers(chosen);
     }
 };
 

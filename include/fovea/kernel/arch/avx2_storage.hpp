@@ -23,5 +23,21 @@ struct widening<Arch> {
     }
 };
 
+#if defined(__F16C__)
+template <widens Arch>
+    requires std::same_as<Arch, arch::avx2>
+struct storage<float16, float, Arch> {
+    using vector = pack<float, Arch>;
+
+    FOVEA_INLINE static vector load(float16 const* from) {
+        return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(from)))};
+    }
+    FOVEA_INLINE static void store(vector const& a, float16* to) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                         _mm256_cvtps_ph(a.value.data, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+};
+#endif
+
 }  // namespace fovea::FOVEA_SET::kernel
 #endif
