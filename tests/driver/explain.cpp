@@ -67,6 +67,15 @@ TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
     CHECK(says("driver/dense/lane_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
 }
 
+TEST_CASE("operands in 16 bits are converted, or multiplied as they are stored", "[driver]") {
+    tensor<float16, 4> const half({1, 2, lanes, 8});
+    CHECK(explain(plain, half, half, half).find("driver/dense/lane_tile.hpp") != std::string::npos);
+    tensor<bfloat16, 4> const words({1, 2, lanes, 8});
+    std::string const by =
+        arch::multiplies_bfloat16<arch::best> ? "driver/dense/row_tile.hpp" : "driver/dense/lane_tile.hpp";
+    CHECK(explain(plain, words, words, words).find(by) != std::string::npos);
+}
+
 TEST_CASE("keys stand in lanes where something is read along them", "[driver]") {
     tensor<float, 2> const bias({3 * lanes, 40}, 0.5f);
     auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx)) | softmax | weighted_sum;

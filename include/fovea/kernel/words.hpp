@@ -22,13 +22,10 @@ namespace fovea::FOVEA_SET::kernel {
 template <class Arch>
 struct word_arithmetic;
 
-template <class Arch>
-concept multiplies_words = requires(bfloat16 const* from) { word_arithmetic<Arch>::load(from); };
-
 /// True where elements of these types are multiplied as they are stored.
 template <class T, class Arch, class... Elements>
 inline constexpr bool multiplies_stored =
-    multiplies_words<Arch> && std::is_same_v<T, float> && (std::is_same_v<Elements, bfloat16> && ...);
+    arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float> && (std::is_same_v<Elements, bfloat16> && ...);
 
 /// What one step of a sum of products does with numbers, and with words.
 struct number_products {

@@ -16,7 +16,7 @@ struct avx512 {
     static constexpr int registers = 32;
 };
 
-/// The same with products of pairs of bfloat16.
+/// The same with products of pairs of bfloat16, on processors where these are fast.
 struct avx512_bf16 : avx512 {
     static constexpr std::string_view name = "avx512_bf16";
 };
@@ -52,8 +52,19 @@ struct emulated {
     static constexpr int registers = Registers;
 };
 
+/// True where an architecture multiplies pairs of bfloat16, summed in float, faster than it converts and multiplies
+/// floats (kernel/words.hpp). The emulation of its width stands in for it in tests.
+template <class Arch>
+inline constexpr bool multiplies_bfloat16 = false;
+template <>
+inline constexpr bool multiplies_bfloat16<avx512_bf16> = true;
+template <>
+inline constexpr bool multiplies_bfloat16<emulated<64, 32>> = true;
+
+// Zen 4 and 5 begin a product of pairs (vdpbf16ps) as often as one of floats, and have twice the products. Intel begins
+// one where it begins four of floats, on processors from Sapphire Rapids on, those with AMX: half the products.
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) && !defined(__AMX_TILE__)
 using best = avx512_bf16;
 #else
 using best = avx512;

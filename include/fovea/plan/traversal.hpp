@@ -2,8 +2,10 @@
 // The plan of a call as a value: which traversal runs it, and over which blocks. Nothing else decides that.
 #pragma once
 
+#include <fovea/core/bfloat16.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/expr/analyze.hpp>
+#include <fovea/plan/architecture.hpp>
 #include <fovea/plan/key_parts.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/normalizing.hpp>
@@ -63,15 +65,18 @@ struct dense_call {
     static constexpr bool whole_rows = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
                                     || (normalizing::selects && !selects);
     static constexpr bool may_split_keys = !whole_rows && adds && !selects;
+    /// True where queries and keys are bfloat16 that is multiplied as it is stored, two features at a time.
+    static constexpr bool multiplies_stored =
+        arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float>
+        && std::is_same_v<std::remove_cvref_t<decltype(*Operands::query.data)>, bfloat16>
+        && std::is_same_v<element_of_rows<decltype(Operands::key)>, bfloat16>;
     /// True where queries can stand in lanes: the score is one product with keys and what is computed of it, rows can
-    /// be normalized lane by lane, and operands are of the type that is computed in. What reads a table with a row for
-    /// each query goes along the keys in memory.
+    /// be normalized lane by lane, and features are, or become, numbers of the type that is computed in. What reads a
+    /// table with a row for each query goes along the keys in memory.
     static constexpr bool may_take_query_lanes = [] {
         if constexpr (is_paged<decltype(Operands::key)> || is_paged<decltype(Operands::value)>) return false;
         else
-            return std::is_same_v<std::remove_cvref_t<decltype(*Operands::query.data)>, T>
-                && std::is_same_v<element_of_rows<decltype(Operands::key)>, T>
-                && std::is_same_v<element_of_rows<decltype(Operands::value)>, T> && is_one_product<parts>
+            return !multiplies_stored && is_one_product<parts>
                 && !reads_a_row_of_query<std::remove_cvref_t<decltype(Recipe::score.pointwise)>>
                 && !reads_a_row_of_query<std::remove_const_t<decltype(Recipe::predicate)>> && normalizing::takes_lanes
                 && !row_dependent_normalizer<normalizer> && !Recipe::reweights && !Operands::looks_at_rows && adds;

@@ -3,8 +3,8 @@
 // are compiled for it, each for a block at a time.
 #pragma once
 
-#include <fovea/driver/all_finite.hpp>
 #include <fovea/driver/dense/dense_rows.hpp>
+#include <fovea/driver/dense/number_rows.hpp>
 #include <fovea/driver/products.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -64,6 +64,9 @@ struct lane_functions {
 
     /// Queries, their terms and the states, at the beginning of a tile.
     void (*begin)(dense_rows const&, lanes&);
+    /// Keys, and values, as numbers that are computed in; none where they are that.
+    convert_function<T> convert_keys, convert_values;
+    bool (*all_finite)(dense_rows const&, row_range const& values);
     /// The terms of the keys of a block: (terms, block_keys), (index terms, block_keys).
     void (*prepare_keys)(dense_rows const&, kernel::row_facts const&, row_range const&, T* terms, index_t* indices);
     /// Products become scores, with the mask where it hides a pair, and the maximum of each row.
@@ -74,16 +77,15 @@ struct lane_functions {
     void (*finish)(dense_rows const&, lanes&, T const* sums);
 };
 
-/// A dense call with a query in each lane: all operands that are read are of the type that is computed in.
+/// A dense call with a query in each lane.
 template <class T, class Arch>
 struct lane_call : dense_rows {
-    view<T const, 4> keys_in_place, values_in_place;
     lane_functions<T, Arch> const& spec;
 
     template <class Operands>
     lane_call(plan::call_plan const& plan, Operands const& all, coverage_function of_mask,
               lane_functions<T, Arch> const& functions)
-        : dense_rows(plan, all, of_mask), keys_in_place(all.key), values_in_place(all.value), spec(functions) {}
+        : dense_rows(plan, all, of_mask), spec(functions) {}
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -8,7 +8,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The keys and values of one head where they lie, block by block, for tiles with a query in each lane.
+/// The keys and values of one head where they lie, or converted, block by block, for tiles with a query in each lane.
 template <class T, class Arch>
 class lane_keys {
     using shape = plan::lane_tile<T, Arch>;
@@ -22,10 +22,17 @@ public:
           finite_(memory.template take<signed char>(blocks_)),
           terms_(memory.template take<T>(blocks_ * call.spec.key_terms * shape::block_keys)),
           indices_(memory.template take<index_t>(blocks_ * call.spec.key_indices * shape::block_keys)),
-          has_terms_(memory.template take<bool>(blocks_)) {}
+          has_terms_(memory.template take<bool>(blocks_)),
+          keys_(call, call.key, call.spec.convert_keys, call.features),
+          values_(call, call.value, call.spec.convert_values, call.value_features) {
+        keys_.take(memory, shape::block_keys, call.keys, call.rows > shape::block_rows);
+        values_.take(memory, shape::block_keys, call.keys, call.rows > shape::block_rows);
+    }
 
     void begin(head_group head) {
         head_ = head;
+        keys_.begin();
+        values_.begin();
         std::fill_n(finite_, blocks_, static_cast<signed char>(-1));
         std::fill_n(has_terms_, blocks_, call_.spec.key_terms + call_.spec.key_indices == 0);
     }
@@ -33,9 +40,11 @@ public:
     index_t first(index_t block) const { return block * shape::block_keys; }
     index_t last(index_t block) const { return std::min(first(block) + shape::block_keys, call_.keys); }
 
-    /// The terms of a block are computed, and the next block is prefetched while this one is used, for the first rows
-    /// or where the second cache does not keep it.
+    /// The terms of a block are computed, its elements converted where they are not computed in, and the next block is
+    /// prefetched while this one is used, for the first rows or where the second cache does not keep it.
     void prepare(index_t block, bool first_rows) {
+        keys_.prepare(block, range(block));
+        values_.prepare(block, range(block));
         if (!std::exchange(has_terms_[block], true))
             call_.spec.prepare_keys(call_, call_.facts(head_, 0), range(block), terms_of(block), indices_of(block));
         if (block + 1 < blocks_ && (first_rows || !stays_near())) {
@@ -47,16 +56,15 @@ public:
     T const* terms(index_t block) const { return terms_of(block); }            // (terms, block_keys)
     index_t const* indices(index_t block) const { return indices_of(block); }  // (index terms, block_keys)
     bool finite(index_t block) const {
-        if (finite_[block] < 0) finite_[block] = all_finite<T, Arch>(call_.values_in_place, range(block));
+        if (finite_[block] < 0) finite_[block] = call_.spec.all_finite(call_, range(block));
         return finite_[block] == 1;
     }
 
-    T const* key(index_t position) const {
-        return call_.keys_in_place.place(head_.batch, call_.key_head(head_), position, 0);
-    }
-    T const* value(index_t position) const {
-        return call_.values_in_place.place(head_.batch, call_.key_head(head_), position, 0);
-    }
+    /// Of the block that was prepared last.
+    T const* key(index_t position) const { return keys_(position); }
+    index_t key_stride() const { return keys_.stride(); }
+    T const* value(index_t position) const { return values_(position); }
+    index_t value_stride() const { return values_.stride(); }
 
     kernel::prefetch_queue prefetch_keys{}, prefetch_values{};  // of the next block
 
@@ -77,6 +85,7 @@ private:
     T* terms_;             // (blocks, terms, block_keys)
     index_t* indices_;     // (blocks, index terms, block_keys)
     bool* has_terms_;      // (blocks)
+    number_rows<T> keys_, values_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

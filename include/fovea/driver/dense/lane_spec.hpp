@@ -2,6 +2,7 @@
 // What is compiled for a specification whose queries stand in lanes.
 #pragma once
 
+#include <fovea/driver/all_finite.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/key_terms.hpp>
 #include <fovea/driver/dense/lane_functions.hpp>
@@ -29,6 +30,7 @@ class lane_spec {
     using lanes = query_lanes<T, Arch>;
     using shape = typename lanes::shape;
     using whole = typename lanes::whole;
+    using query_element = std::remove_cvref_t<decltype(*operands::query.data)>;
 
 public:
     using context = dense_context<Call, lane_call<T, Arch>>;
@@ -64,8 +66,8 @@ private:
         r = std::min(r, rows.count - 1);
         auto const facts = rows.facts_of(r);
         auto const* const row = rows.strided(all.operands.query)(r);
-        return static_cast<T>(evaluate(
-            expression, kernel::single_environment<T, Arch, T, T>{{facts, 0}, row, row, facts.dim, facts.dim}));
+        return static_cast<T>(evaluate(expression, kernel::single_environment<T, Arch, query_element, query_element>{
+                                                       {facts, 0}, row, row, facts.dim, facts.dim}));
     }
 
     static void begin_queries(context const& all, lanes& rows) {
@@ -76,7 +78,7 @@ private:
             T scales[shape::rows];
             scales_of_rows<decltype(product::scale)>(rows.count, scales,
                                                      [&](index_t r) { return of_row(all, rows, p.scale, r); });
-            if constexpr (std::is_same_v<decltype(product::of_query), q_t>) {
+            if constexpr (std::is_same_v<decltype(product::of_query), q_t> && std::is_same_v<query_element, T>) {
                 products<T, Arch>::transpose({row, scales, rows.count, width, present, features, rows.queries, width});
             } else {
                 kernel::row_facts facts[shape::rows];
@@ -90,6 +92,31 @@ private:
             for (index_t r = 0; r < (features == 0 ? width : 0); ++r)
                 rows.queries[r] = T{0} * scales[std::min(r, rows.count - 1)];
         });
+    }
+
+    static bool all_finite(dense_rows const& call, row_range const& values) {
+        return driver::all_finite<T, Arch>(of(call).operands.value, values);
+    }
+
+    template <class Rows>
+    static void convert(Rows const& rows, row_range const& at, T* to, index_t stride) {
+        index_t const n = rows.extent(3), width = n - n % shape::lanes;
+        using element = element_of_rows<Rows>;
+        auto const* from = rows.place(at.batch, at.head, at.first, 0);
+        for (index_t r = at.first; r < at.last; ++r, from += rows.stride(2), to += stride) {
+            for (index_t c = 0; c < width; c += shape::lanes)
+                kernel::storage<element, T, Arch>::load(from + c).store(to + c);
+            if (width < n) kernel::load_as<T, Arch>(from + width, n - width).store(to + width);
+        }
+    }
+    template <auto operands::* Rows>
+    static constexpr convert_function<T> converts() {
+        if constexpr (std::is_same_v<element_of_rows<std::remove_cvref_t<decltype(std::declval<operands>().*Rows)>>, T>)
+            return nullptr;
+        else
+            return [](dense_rows const& call, row_range const& at, T* to, index_t stride) {
+                convert(of(call).operands.*Rows, at, to, stride);
+            };
     }
 
     static void prepare_keys(dense_rows const& call, kernel::row_facts const& facts, row_range const& keys, T* terms,
@@ -167,17 +194,21 @@ private:
         else store_transposed<Arch>(results);
     }
 
-    static constexpr lane_functions<T, Arch> functions{plan::count_of<decltype(decltype(recipe::score.parts)::rows)>,
-                                                       plan::count_of<decltype(context::indices_type::queries)>,
-                                                       plan::count_of<decltype(decltype(recipe::score.parts)::keys)>,
-                                                       plan::count_of<decltype(context::indices_type::keys)>,
-                                                       static_cast<index_t>(sizeof(state)),
-                                                       Call::is_bare_product,
-                                                       &begin,
-                                                       &prepare_keys,
-                                                       &score,
-                                                       &fold,
-                                                       &finish};
+    static constexpr lane_functions<T, Arch> functions{
+        .row_terms = plan::count_of<decltype(decltype(recipe::score.parts)::rows)>,
+        .row_indices = plan::count_of<decltype(context::indices_type::queries)>,
+        .key_terms = plan::count_of<decltype(decltype(recipe::score.parts)::keys)>,
+        .key_indices = plan::count_of<decltype(context::indices_type::keys)>,
+        .state_bytes = static_cast<index_t>(sizeof(state)),
+        .is_bare_product = Call::is_bare_product,
+        .begin = &begin,
+        .convert_keys = converts<&operands::key>(),
+        .convert_values = converts<&operands::value>(),
+        .all_finite = &all_finite,
+        .prepare_keys = &prepare_keys,
+        .score = &score,
+        .fold = &fold,
+        .finish = &finish};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

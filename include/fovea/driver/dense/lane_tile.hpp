@@ -124,7 +124,7 @@ public:
             else clear_if_empty(all);
             auto const weights = block_of(from, at, packs, of);
             index_t const lane = lanes.first * shape::lanes;
-            products<T, Arch>::add({from.value(weights.first), {}, all.values_in_place.stride(2)},
+            products<T, Arch>::add({from.value(weights.first), {}, from.value_stride()},
                                    {lanes.last - lanes.first, all.value_features, weights.count, weights.scores + lane,
                                     sums_ + lane, width(), first_of_all ? nullptr : of.rescale + lane, nullptr},
                                    from.prefetch_values);
@@ -172,7 +172,7 @@ private:
     void multiply(call const& all, lane_run lanes, block const& to, bool are_scores, keys& from) const {
         index_t const lane = lanes.first * shape::lanes;
         if (all.features == 0) return multiply_nothing(lanes, to, are_scores);
-        products<T, Arch>::compare({from.key(to.first), all.keys_in_place.stride(2), {}},
+        products<T, Arch>::compare({from.key(to.first), from.key_stride(), {}},
                                    {lanes.last - lanes.first, to.count, all.features, rows_.queries + lane,
                                     to.scores + lane, width(), nullptr, are_scores ? to.row_max + lane : nullptr},
                                    from.prefetch_keys);

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/driver/dense/dense_rows.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Rows of one head of a call as numbers of the type T that is computed in: (rows, stride).
+template <class T>
+using convert_function = void (*)(dense_rows const&, row_range const&, T* to, index_t stride);
+
+/// The keys, or values, of one head block by block, as numbers of the type T that is computed in: where they lie if
+/// they are that, and otherwise converted when a block is first read. Where blocks are used again, as many are kept as
+/// there is room for; those behind take turns in the room of the last.
+template <class T>
+class number_rows {
+    static constexpr index_t most = index_t{1} << 19;  // bytes that are kept
+    static constexpr auto size = static_cast<index_t>(sizeof(T));
+
+public:
+    /// `features` of each row; rows are read where they lie if there is nothing to convert them.
+    number_rows(dense_rows const& call, stored_rows const& rows, convert_function<T> convert, index_t features)
+        : call_(call),
+          rows_(rows),
+          convert_(convert),
+          stride_(convert ? round_up(features, 64 / size) : rows.position / size) {}
+
+    /// Room for blocks of so many rows out of all; for several where they are used again.
+    void take(arena& memory, index_t block_rows, index_t all, bool used_again) {
+        if (convert_ == nullptr) return;
+        slot_ = block_rows * stride_;
+        index_t const kept = used_again ? most / size / std::max<index_t>(slot_, 1) : 1;
+        slots_ = std::clamp<index_t>(kept, 1, std::max<index_t>((all + block_rows - 1) / block_rows, 1));
+        holds_ = memory.template take<index_t>(slots_);
+        converted_ = memory.template take<T>(slots_ * slot_);
+    }
+
+    /// Another head: nothing is converted yet.
+    void begin() { std::fill_n(holds_, slots_, index_t{-1}); }
+
+    /// The block that rows are asked for from now on.
+    void prepare(index_t block, row_range const& at) {
+        at_ = at;
+        block_ = block;
+    }
+
+    T const* operator()(index_t position) const {
+        if (convert_ == nullptr) return reinterpret_cast<T const*>(rows_.place(at_.batch, at_.head, position));
+        index_t const slot = std::min(block_, slots_ - 1);
+        T* const block = converted_ + slot * slot_;
+        if (std::exchange(holds_[slot], block_) != block_) convert_(call_, at_, block, stride_);
+        return block + (position - at_.first) * stride_;
+    }
+    index_t stride() const { return stride_; }
+
+private:
+    dense_rows const& call_;
+    stored_rows const& rows_;
+    convert_function<T> convert_;
+    index_t stride_, slot_ = 0, slots_ = 0;  // stride of rows, size of a slot, number of them
+    index_t* holds_ = nullptr;               // (slots) the block that a slot holds
+    T* converted_ = nullptr;                 // (slots, rows of a block, stride)
+    index_t block_ = 0;
+    row_range at_{};  // the rows of the block
+};
+
+}  // namespace fovea::FOVEA_SET::driver
