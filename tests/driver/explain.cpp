@@ -67,6 +67,14 @@ TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
     CHECK(says("driver/dense/lane_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
 }
 
+TEST_CASE("heads that have the same keys share vectors until the queries of one fill a tile", "[driver]") {
+    using tile = plan::lane_tile<float, arch::best>;
+    CHECK(tile::sharing(tile::rows - 1, 4, 40, false) == 4);
+    CHECK(tile::sharing(tile::rows, 4, 40, false) == 1);
+    CHECK(tile::sharing(lanes, 4, 40, true) == 1);
+    CHECK(tile::sharing(lanes / 2, 4, 40, true) == 4);
+}
+
 TEST_CASE("operands in 16 bits are converted, or multiplied as they are stored", "[driver]") {
     tensor<float16, 4> const half({1, 2, lanes, 8});
     CHECK(explain(plain, half, half, half).find("driver/dense/lane_tile.hpp") != std::string::npos);

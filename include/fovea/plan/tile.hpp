@@ -53,10 +53,13 @@ struct lane_tile {
 
     /// True where there are so many queries that they fill most of a vector, or several.
     static constexpr bool suits(index_t queries) { return 4 * queries >= 3 * lanes; }
-    /// So many heads of a group that has the same keys share vectors: where the queries of one do not fill them, and
-    /// positions of keys fit lanes, which then hold them as they are.
-    static constexpr index_t sharing(index_t queries, index_t group, index_t keys) {
-        return suits(queries) || keys > std::numeric_limits<std::int32_t>::max() ? 1 : group;
+    /// So many heads of a group that has the same keys share vectors, so that each number of a key is broadcast for
+    /// more queries: where those of one do not fill a tile. Where the rest of the score differs by query or head, it
+    /// costs more of lanes that are not neighbours, and heads share only vectors that one does not fill. Positions of
+    /// keys must fit lanes, which then hold them as they are.
+    static constexpr index_t sharing(index_t queries, index_t group, index_t keys, bool differs) {
+        bool const fills = differs ? suits(queries) : queries >= rows;
+        return fills || keys > std::numeric_limits<std::int32_t>::max() ? 1 : group;
     }
 };
 

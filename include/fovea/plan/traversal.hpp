@@ -92,7 +92,8 @@ call_plan make_dense_plan(index_t queries, index_t group, index_t keys) {
         using tile = lane_tile<T, Arch>;
         if (tile::suits(rows)) {
             call_plan how{traversal::query_lanes, blocking_of<tile>};
-            how.tile_heads = tile::sharing(queries, group, keys);
+            how.tile_heads = tile::sharing(
+                queries, group, keys, uses<std::remove_cvref_t<decltype(Recipe::score.pointwise)>, q_idx_t, head_t>);
             return how;
         }
     }
