@@ -2,50 +2,49 @@
 // Sums over features for the pairs of one vector: lane by feature first, then each sum to its lane.
 #pragma once
 
+#include <fovea/kernel/pair_body.hpp>
 #include <fovea/kernel/pairs.hpp>
-#include <fovea/spec/feature_tables.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Where the features of one query and one key are, and what names mean for this pair.
-template <class T, class Arch, class Q, class K>
+/// What names mean for one pair, and where the features of its query and of its key are.
+template <class Q, class K>
 struct pair_rows {
-    index_environment<T, Arch, index_t> base;
+    row_facts row;
+    index_t position;  // of the key
+    index_t column;    // of the key among those that are listed
     Q const* query;
     K const* key;
+
+    template <class T, class Arch>
+    FOVEA_INLINE index_environment<T, Arch, index_t> names() const {
+        return {row, position, column};
+    }
 };
 
-/// Inside sum(), where the rows of several heads lie one behind the other: lane by head and feature.
+/// Inside the body of one pair, where the rows of several heads lie one behind the other: lane by head and feature.
 template <class T, class Arch, class Base, class Q, class K>
-struct joined_environment : Base {
+struct joined_features : Base {
     Q const* query;  // the first feature of the first head
     K const* key;
-    index_t head;  // the first one
-    int shift;     // log2 of the features of a head
+    index_t offset = 0;  // elements from there
+    index_t head;        // the first one at the offset
+    int shift;           // log2 of the features of a head
 
     using Base::operator();
-    FOVEA_INLINE auto operator()(q_t) const { return storage<Q, T, Arch>::load(query); }
-    FOVEA_INLINE auto operator()(k_t) const { return storage<K, T, Arch>::load(key); }
+    FOVEA_INLINE auto operator()(q_t) const { return storage<Q, T, Arch>::load(query + offset); }
+    FOVEA_INLINE auto operator()(k_t) const { return storage<K, T, Arch>::load(key + offset); }
     FOVEA_INLINE auto operator()(head_t) const { return near_positions<T, Arch>{head, lanes_shifted<T, Arch>(shift)}; }
-
-    template <class Element, int Rank, class... Index>
-    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
-        if constexpr (sizeof...(Index) == Rank) {
-            return look_up<T, Arch>(table, at...);
-        } else if constexpr ((std::integral<Index> && ...)) {
-            return pack<T, Arch>(look_up<T, Arch>(table, at..., lanes_masked<T, Arch>(shift)));
-        } else {  // of heads in a row
-            index_t start = 0;
-            int axis = 0;
-            auto const add = [&](auto const& index) FOVEA_LAMBDA {
-                if constexpr (std::integral<std::remove_cvref_t<decltype(index)>>)
-                    start += inside(static_cast<index_t>(index), table.extent(axis)) * table.stride(axis);
-                else start += index.base * table.stride(axis);
-                ++axis;
-            };
-            (add(at), ...);
-            return storage<Element, T, Arch>::load(table.data + start);
-        }
+    template <class Element, bool Of_head>
+    FOVEA_INLINE pack<T, Arch> operator()(table_row<Element, Of_head> const& table) const {
+        index_t const features = index_t{1} << shift;
+        if constexpr (Of_head) return storage<Element, T, Arch>::load(table.first + offset);
+        else if constexpr (std::is_same_v<Element, T>) return groups_of<T, Arch>::repeated(table.first, features);
+        else return groups_of<T, Arch>::permuted(load_as<T, Arch>(table.first, features), lanes_masked<T, Arch>(shift));
+    }
+    template <class Element>
+    FOVEA_INLINE Element operator()(table_element<Element> const& element) const {
+        return element.value;
     }
 };
 
@@ -91,9 +90,9 @@ constexpr bool fills_vectors(index_t features, index_t stride, head_lanes const&
 
 namespace detail {
 /// The sums where two heads fill a vector; Of_key vectors in a row belong to one key.
-template <int Of_key, class T, class Arch, class Body, class Rows>
+template <int Of_key, class T, class Arch, class Body, class Pairs>
 [[gnu::noinline]] pack<T, Arch> joined_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
-                                            Rows const& rows) {
+                                            Pairs const& pairs) {
     using vector = pack<T, Arch>;
     constexpr index_t width = vector::lanes;
     constexpr int group = static_cast<int>(width) / 2;
@@ -102,49 +101,67 @@ template <int Of_key, class T, class Arch, class Body, class Rows>
 #pragma GCC unroll 4
     for (int i = 0; i < group; i += Of_key) {
         index_t const pair = first + 2 * i, head = lanes.head(pair);
-        auto const at = rows(std::min(lanes.key(pair), keys - 1), head);
-        using places = std::remove_const_t<decltype(at)>;
-        joined_environment<T, Arch, decltype(places::base), std::remove_cvref_t<decltype(*at.query)>,
-                           std::remove_cvref_t<decltype(*at.key)>>
-            here{at.base, at.query, at.key, head, shift};
+        auto const at = pairs(std::min(lanes.key(pair), keys - 1), head);
+        auto const names = at.template names<T, Arch>();
+        auto const of_pair = body_of_pair<true>(body, names);
+        joined_features<T, Arch, std::remove_const_t<decltype(names)>, std::remove_cvref_t<decltype(*at.query)>,
+                        std::remove_cvref_t<decltype(*at.key)>>
+            here{names, at.query, at.key, 0, head, shift};
 #pragma GCC unroll 8
         for (int j = i; j < i + Of_key; ++j) {
-            part[j] = as_pack<T, Arch>(evaluate(body, here));
-            here.query += width, here.key += width, here.head += 2;
+            part[j] = as_pack<T, Arch>(evaluate(of_pair, here));
+            here.offset += width, here.head += 2;
         }
     }
     return groups_of<T, Arch>::sums(part);
 }
+
+/// The sums of pairs one after the other.
+template <bool One_head, class T, class Arch, class Body, class Pairs>
+FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
+                                         Pairs const& pairs, index_t features) {
+    using vector = pack<T, Arch>;
+    constexpr index_t width = vector::lanes;
+    auto const pair = pairs;  // a copy stays in registers
+    index_t const first_head = One_head ? 0 : lanes.head(first), heads = One_head ? 1 : lanes.heads;
+    index_t const room = One_head ? 1 : std::min(lanes.room, width);  // lanes of each key
+    vector part[static_cast<std::size_t>(width)];
+    index_t key = lanes.key(first), lane = 0;
+    for (; lane < width && key < keys; ++key) {
+        for (index_t end = lane + room, head = first_head; lane < end; ++lane, ++head) {
+            vector total(T{0});
+            if (One_head || head < heads) {
+                auto const at = pair(key, head);
+                total = sums_in_lanes<T, Arch>(body, at.template names<T, Arch>(), at.query, at.key, features);
+            }
+            part[lane] = total;
+        }
+    }
+    for (; lane < width; ++lane) part[lane] = vector(T{0});
+    return groups_of<T, Arch>::sums(part);
+}
 }  // namespace detail
 
-/// The sum of a body over the features of each pair of one vector, from `first` on. `rows(key, head)` finds the rows of
-/// a pair of a head and one of `keys` keys; what stands in lanes behind them means nothing. `joined`: the rows fill
+/// The sum of a body over the features of each pair of one vector, from `first` on. `pairs(key, head)` gives the
+/// pair_rows of one of `keys` keys and a head; what stands in lanes behind them means nothing. `joined`: the rows fill
 /// vectors, and the body joins heads.
-template <class T, class Arch, class Body, class Rows>
+template <class T, class Arch, class Body, class Pairs>
 FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
-                                     Rows const& rows, index_t features, bool joined) {
+                                     Pairs const& pairs, index_t features, bool joined) {
     using vector = pack<T, Arch>;
     constexpr index_t width = vector::lanes;
     constexpr int group = static_cast<int>(width) / 2;
     if (joined) {
         if constexpr (group >= 2)
-            if (lanes.room * 2 == width) return detail::joined_sums<group / 2, T, Arch>(body, lanes, first, keys, rows);
+            if (lanes.room * 2 == width)
+                return detail::joined_sums<group / 2, T, Arch>(body, lanes, first, keys, pairs);
         if constexpr (group >= 4)
-            if (lanes.room * 4 == width) return detail::joined_sums<group / 4, T, Arch>(body, lanes, first, keys, rows);
-        return detail::joined_sums<group, T, Arch>(body, lanes, first, keys, rows);
+            if (lanes.room * 4 == width)
+                return detail::joined_sums<group / 4, T, Arch>(body, lanes, first, keys, pairs);
+        return detail::joined_sums<group, T, Arch>(body, lanes, first, keys, pairs);
     }
-    vector part[static_cast<std::size_t>(width)];
-    for (index_t i = 0; i < width; ++i) {
-        index_t const key = lanes.key(first + i), head = lanes.head(first + i);
-        vector total(T{0});
-        if (key < keys && head < lanes.heads) {
-            auto const at = rows(key, head);
-            for_features<T, Arch>(body, at.base, at.query, at.key, features,
-                                  [&](index_t, auto const& value) FOVEA_LAMBDA { total = total + value; });
-        }
-        part[static_cast<std::size_t>(i)] = total;
-    }
-    return groups_of<T, Arch>::sums(part);
+    if (lanes.heads == 1) return detail::separate_sums<true, T, Arch>(body, lanes, first, keys, pairs, features);
+    return detail::separate_sums<false, T, Arch>(body, lanes, first, keys, pairs, features);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

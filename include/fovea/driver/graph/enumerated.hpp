@@ -7,6 +7,7 @@
 #include <fovea/kernel/head_sums.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -69,7 +70,8 @@ public:
                                  memory.template take<T>((row_terms + products) * lanes_.round(width)),
                                  memory.template take<index_t>(longest + width),
                                  {operands_.value, batch, operands_.value_features()},
-                                 {operands_.key, batch, operands_.key_features()}};
+                                 {operands_.key, batch, operands_.key_features()},
+                                 {operands_.key, batch}};
             for (index_t q = first; q < last; ++q) query(rows, here, batch, q);
         });
     }
@@ -83,6 +85,7 @@ private:
         index_t* edges;       // (keys of one query) their numbers, the last one repeated
         position_prefetch<decltype(Operands::value)> values;
         position_prefetch<decltype(Operands::key)> keys;
+        batch_rows<decltype(Operands::key)> key_rows;
     };
 
     /// From the values of one term to those of the next; whole vectors, so that tasks do not write into each other's.
@@ -112,17 +115,19 @@ private:
             executor.run(operands_.batches() * tasks, [&](index_t task, index_t) {
                 index_t const batch = task / tasks, first = task % tasks * usual_share,
                               last = std::min(first + usual_share, n);
+                batch_rows<std::remove_cvref_t<decltype(operand)>> const features_of(operand, batch);
                 for (index_t pair = lanes_.pairs(first); pair < lanes_.pairs(last); pair += width) {
-                    auto row = facts(batch, 0, 0);
-                    auto const rows = [&](index_t position, index_t head) FOVEA_LAMBDA {
-                        auto const* place = operand.place(batch, key_head(head), position, 0);
-                        row.head = head;
-                        if constexpr (!of_key) row.q_idx = position;
+                    auto const row = facts(batch, 0, 0);
+                    auto const pairs = [row, key_head, features_of](index_t position, index_t head) FOVEA_LAMBDA {
+                        auto const* place = features_of(key_head(head), position);
+                        auto here = row;
+                        here.head = head;
+                        if constexpr (!of_key) here.q_idx = position;
                         using element = std::remove_cvref_t<decltype(*place)>;
-                        return kernel::pair_rows<T, Arch, element, element>{{row, position}, place, place};
+                        return kernel::pair_rows<element, element>{here, position, 0, place, place};
                     };
                     auto const sums = [&](auto const& body) FOVEA_LAMBDA {
-                        return kernel::head_sums<T, Arch>(body, lanes_, pair, n, rows, features, joined);
+                        return kernel::head_sums<T, Arch>(body, lanes_, pair, n, pairs, features, joined);
                     };
                     kernel::side_environment<Side, T, Arch, decltype(sums)> const here{{row}, lanes_, pair, sums};
                     T* place = to + batch * plan::count_of<Terms> * term_stride(n) + pair;
@@ -135,12 +140,19 @@ private:
         }
     }
 
-    /// Prefetches the memory that an edge will need: terms and values of its key, features where they are compared.
-    FOVEA_INLINE void fetch(task_room const& here, std::int32_t key) const {
-        for (index_t t = 0; t < key_terms; ++t)
-            __builtin_prefetch(here.of_keys + t * term_stride(operands_.keys()) + lanes_.pairs(key));
-        here.values.fetch(key);
-        if constexpr (planes > 0) here.keys.fetch(key);
+    /// Prefetches the memory that some edges will need, those from `first` up to `end` in the list of all: terms and
+    /// values of their keys, features where they are compared.
+    FOVEA_INLINE void fetch(task_room const& here, index_t first, index_t end) const {
+        auto const values = here.values;  // copies stay in registers
+        auto const keys = here.keys;
+        std::int32_t const* const listed = graph_.keys.data();
+        for (index_t e = first; e < end; ++e) {
+            index_t const key = listed[e];
+            for (index_t t = 0; t < key_terms; ++t)
+                __builtin_prefetch(here.of_keys + t * term_stride(operands_.keys()) + lanes_.pairs(key));
+            values.fetch(key);
+            if constexpr (planes > 0) keys.fetch(key);
+        }
     }
 
     /// One query: scores of all its pairs, a vector at a time; then its rows are finished. Meanwhile what edges further
@@ -149,18 +161,20 @@ private:
         auto row = facts(batch, 0, q);
         auto const listed = graph_.of(q);
         index_t const first_edge = graph_.offsets[static_cast<std::size_t>(q)];
-        index_t const n = std::ssize(listed), farthest = graph_.edges() - 1 - first_edge;
+        index_t const n = std::ssize(listed);
         if constexpr (numbers_edges) {
-            for (index_t e = 0; e < n; ++e) here.edges[e] = graph_.number(first_edge + e);
+            if (graph_.numbers.empty()) std::iota(here.edges, here.edges + n, first_edge);
+            else std::copy_n(graph_.numbers.data() + first_edge, n, here.edges);
             std::fill_n(here.edges + n, width, n > 0 ? here.edges[n - 1] : 0);
             row.edges = here.edges;
         }
         take_row(here, row);
         bool excluding = false;
         for (index_t pair = 0; pair < lanes_.pairs(n); pair += width) {
-            index_t const first = lanes_.key(pair), last = lanes_.key(pair + width - 1);
-            if (lanes_.head(pair) == 0)
-                for (index_t e = first; e <= last; ++e) fetch(here, listed.data()[std::min(e + ahead, farthest)]);
+            if (lanes_.head(pair) == 0) {
+                index_t const from = first_edge + ahead, end = std::min(lanes_.key(pair + width - 1) + 1, n);
+                fetch(here, from + lanes_.key(pair), std::min(from + end, graph_.edges()));
+            }
             excluding = score(rows.scores() + pair, here, row, listed, pair) || excluding;
         }
         rows.finish(row, listed, excluding);
@@ -228,17 +242,18 @@ private:
     /// Products and pairwise terms of one vector of pairs.
     FOVEA_INLINE void compare(vector* sums, task_room const& here, kernel::row_facts const& row,
                               std::span<std::int32_t const> listed, index_t pair) const {
-        auto of_head = row;
-        auto const rows = [&](index_t edge, index_t head) FOVEA_LAMBDA {
-            auto const key = static_cast<index_t>(listed[static_cast<std::size_t>(edge)]);
-            auto const* query_row = operands_.query.place(row.batch, head, row.q_idx, 0);
-            auto const* key_row = operands_.key.place(row.batch, key_head_(head), key, 0);
+        auto const pairs = [row, keys = listed.data(), query = operands_.query.place(row.batch, 0, row.q_idx, 0),
+                            stride = operands_.query.stride(1), key_head = key_head_,
+                            key_rows = here.key_rows](index_t edge, index_t head) FOVEA_LAMBDA {
+            index_t const key = keys[edge];
+            auto const* key_row = key_rows(key_head(head), key);
+            auto of_head = row;
             of_head.head = head;
-            return kernel::pair_rows<T, Arch, std::remove_cvref_t<decltype(*query_row)>,
-                                     std::remove_cvref_t<decltype(*key_row)>>{{of_head, key, edge}, query_row, key_row};
+            return kernel::pair_rows<std::remove_cvref_t<decltype(*query)>, std::remove_cvref_t<decltype(*key_row)>>{
+                of_head, key, edge, query + head * stride, key_row};
         };
         auto const sum = [&](auto const& body) FOVEA_LAMBDA {
-            return kernel::head_sums<T, Arch>(body, lanes_, pair, std::ssize(listed), rows, row.dim, joined_);
+            return kernel::head_sums<T, Arch>(body, lanes_, pair, std::ssize(listed), pairs, row.dim, joined_);
         };
         T const* scale = here.row + row_terms * lanes_.round(width) + (pair & (lanes_.round(width) - 1));
         plan::for_each_part(recipe_.score.parts.products, [&](auto const& p) {
