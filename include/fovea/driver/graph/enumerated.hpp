@@ -26,8 +26,10 @@ class enumerated_loop {
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
-    static constexpr index_t usual_share = 1024;  // queries, or keys, of one task; a multiple of any width
-    static constexpr index_t ahead = 24;          // edges between prefetching the rows of a key and using them
+    static constexpr index_t usual_share = 1024;     // queries, or keys, of one task; a multiple of any width
+    static constexpr index_t ahead = 24;             // edges between prefetching the rows of a key and using them
+    static constexpr index_t near_memory = 1 << 22;  // bytes of keys and values; of less the caches keep most
+    static constexpr index_t long_rows = 2048;       // bytes of one key; of more the hardware prefetches the most
     static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Recipe::score.pointwise)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
@@ -45,6 +47,9 @@ public:
                             [&](auto const& p) { joined_ = joined_ && joins(p.of_query) && joins(p.of_key); });
         plan::for_each_part(recipe.score.parts.pairs, [&](auto const& p) { joined_ = joined_ && joins(p.body); });
         joined_ = joined_ && !operands.exact;
+        index_t const of_key = key_terms * lanes_.room * index_t{sizeof(T)} + position_bytes(operands.value)
+                             + (planes > 0 ? position_bytes(operands.key) : 0);
+        prefetches_ = of_key < long_rows && operands.keys() * of_key > near_memory;
     }
 
     template <class Executor>
@@ -171,7 +176,7 @@ private:
         take_row(here, row);
         bool excluding = false;
         for (index_t pair = 0; pair < lanes_.pairs(n); pair += width) {
-            if (lanes_.head(pair) == 0) {
+            if (prefetches_ && lanes_.head(pair) == 0) {
                 index_t const from = first_edge + ahead, end = std::min(lanes_.key(pair + width - 1) + 1, n);
                 fetch(here, from + lanes_.key(pair), std::min(from + end, graph_.edges()));
             }
@@ -271,7 +276,8 @@ private:
     graph_view graph_;
     kernel::head_lanes lanes_;
     head_groups key_head_{operands_.group()};
-    bool joined_;  // heads of an edge are compared together
+    bool joined_;      // heads of an edge are compared together
+    bool prefetches_;  // keys are short, and too many for the caches
 };
 
 }  // namespace fovea::FOVEA_SET::driver
