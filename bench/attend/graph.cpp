@@ -7,9 +7,15 @@
 
 #include <fovea/fovea.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
 namespace {
 
 using bench::shape;
+using fovea::index_t;
 
 constexpr shape sizes{.heads = 8, .length = 169343, .size = 8};
 constexpr std::int32_t edges = 1166243;
@@ -25,14 +31,13 @@ fovea::tensor<float, 2> score_weights(std::uint64_t seed) {
 
 /// The heads of a node side by side, as a projection leaves them, and seen as (batch, head, node, feature).
 struct features {
+    shape of;
     fovea::tensor<float, 2> stored;
 
-    explicit features(std::uint64_t seed)
-        : stored(yardstick::random_tensor<float, 2>({sizes.length, sizes.heads * sizes.size}, seed)) {}
+    explicit features(std::uint64_t seed, shape const& s = sizes)
+        : of(s), stored(yardstick::random_tensor<float, 2>({s.length, s.heads * s.size}, seed)) {}
     fovea::view<float, 4> heads() {
-        return {stored.data(),
-                {1, sizes.heads, sizes.length, sizes.size},
-                {stored.size(), sizes.size, stored.extent(1), 1}};
+        return {stored.data(), {1, of.heads, of.length, of.size}, {stored.size(), of.size, stored.extent(1), 1}};
     }
 };
 
@@ -76,11 +81,67 @@ void unfused_gatv2(benchmark::State& state) {
     });
 }
 
+/// Sums over the edges of each node in turn, feature by feature, as one writes them first: every edge adds its vector
+/// to its key inside the inner product.
+void loop_over_edges(fovea::graph_view graph, fovea::view<float const, 4> query, fovea::view<float const, 4> key,
+                     fovea::view<float const, 4> value, fovea::view<float const, 2> vectors,
+                     fovea::view<float, 4> result) {
+    index_t const heads = query.extent(1), size = query.extent(3);
+    float const scale = 1 / std::sqrt(static_cast<float>(size));
+    std::vector<float> weights;
+    for (index_t i = 0; i < graph.queries(); ++i)
+        for (index_t h = 0; h < heads; ++h) {
+            auto const keys = graph.of(i);
+            index_t const first = graph.offsets[static_cast<std::size_t>(i)];
+            weights.resize(keys.size());
+            float const* const q = query.place(0, h, i, 0);
+            float greatest = -std::numeric_limits<float>::infinity(), total = 0;
+            for (std::size_t e = 0; e < keys.size(); ++e) {
+                float const *const k = key.place(0, h, keys[e], 0), *const x = vectors.place(
+                                                                        graph.number(first + static_cast<index_t>(e)),
+                                                                        0);
+                float sum = 0;
+                for (index_t c = 0; c < size; ++c) sum += q[c] * (k[c] + x[c]);
+                weights[e] = sum * scale;
+                greatest = std::max(greatest, weights[e]);
+            }
+            for (float& w : weights) total += w = std::exp(w - greatest);
+            float* const out = result.place(0, h, i, 0);
+            std::fill_n(out, size, 0.0f);
+            for (std::size_t e = 0; e < keys.size(); ++e) {
+                float const* const v = value.place(0, h, keys[e], 0);
+                for (index_t c = 0; c < size; ++c) out[c] += weights[e] / total * v[c];
+            }
+        }
+}
+
+/// 16 edges to each of some thousand nodes, each edge with a vector that all heads share.
+void edge_vectors(benchmark::State& state, shape const& s) {
+    auto const edge_count = static_cast<std::int32_t>(16 * s.length);
+    auto const graph = yardstick::power_law_graph(static_cast<std::int32_t>(s.length), edge_count, 1);
+    features query(1, s), key(2, s), value(3, s), result(4, s);
+    auto const vectors = yardstick::random_tensor<float, 2>({edge_count, s.size}, 5);
+    using namespace fovea::placeholders;
+    auto const spec = fovea::compare(sum(q * (k + fovea::param(vectors)[edge])) * rsqrt(dim)) | fovea::neighbors(graph)
+                    | fovea::softmax | fovea::weighted_sum;
+    fovea::workspace scratch;
+    bench::work const work{.flops = 5.0 * static_cast<double>(s.heads * edge_count * s.size),
+                           .edges = static_cast<double>(edge_count)};
+    bench::measure<float>(
+        state, work, [&] { fovea::attend(scratch, spec, query.heads(), key.heads(), value.heads(), result.heads()); },
+        bench::over_hand([&] {
+            loop_over_edges(graph, query.heads(), key.heads(), value.heads(), vectors.view(), result.heads());
+        }));
+}
+
 bench::family const rows([] {
     bench::add<float>("attend/gat", sizes, gat);
     bench::add<float>("eigen/gat", sizes, unfused_gat);
     bench::add<float>("attend/gatv2", sizes, gatv2);
     bench::add<float>("eigen/gatv2", sizes, unfused_gatv2);
+    for (shape const s : {shape{.heads = 1, .length = 4096, .size = 32}, shape{.heads = 1, .length = 4096, .size = 64},
+                          shape{.heads = 8, .length = 4096, .size = 8}, shape{.heads = 8, .length = 4096, .size = 32}})
+        bench::add<float>("attend/edge_vectors", s, [s](benchmark::State& state) { edge_vectors(state, s); });
 });
 
 }  // namespace
