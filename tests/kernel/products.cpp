@@ -64,7 +64,8 @@ void check_contract_rows(index_t features, index_t count) {
         for (index_t f = 0; f < features; ++f) query(r, f) = static_cast<T>(random.real(-1, 1));
     kernel::prefetch_distance const next(features, stride);
     kernel::strided_keys<T, Arch, Element> const from{keys.data(), stride, next};
-    kernel::contract_rows<At_once, T, Arch>(queries.data(), Rows, from, count, features, scores.data(), room);
+    kernel::row_products<T> const all{queries.data(), Rows, count, features, scores.data(), room};
+    kernel::contract_rows<At_once, T, Arch>(from, all);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t k = 0; k < room; ++k) {
@@ -93,8 +94,9 @@ void check_accumulate(index_t keys) {
                 sum += static_cast<double>(weights[r * (keys + 1) + k]) * static_cast<double>(values[k * width + c]);
             expected.push_back(sum);
         }
-    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, weights.data(), keys + 1, keys, values.data(), width,
-                                               sums.data(), width, rescale.data());
+    kernel::weighted_values<T, T> const all{weights.data(), keys + 1,    keys,  values.data(),
+                                            width,          sums.data(), width, rescale.data()};
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all);
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));

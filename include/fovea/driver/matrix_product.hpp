@@ -64,14 +64,19 @@ private:
         for (index_t i = 0; i < std::max<index_t>(inputs, 1); i += block) {
             index_t const count = std::min(block, inputs - i);
             pack(all.panel, first, columns, i, count);
-            for (index_t r = 0; r < rows(); r += tile::rows)
-                run_rows(all, bias, first, columns, i, count, r, std::min<index_t>(tile::rows, rows() - r));
+            for (index_t r = 0; r < rows(); r += tile::rows) run_rows(all, bias, {first, columns, i, count}, r);
         }
     }
 
+    /// Some inputs, from i on, and columns of the matrix.
+    struct matrix_block {
+        index_t first, columns, i, count;
+    };
+
     /// A few rows through one block of the matrix: into the result, which holds what the blocks before have added.
-    void run_rows(room& all, T const* bias, index_t first, index_t columns, index_t i, index_t count, index_t r,
-                  index_t present) const {
+    void run_rows(room& all, T const* bias, matrix_block const& of, index_t r) const {
+        auto const [first, columns, i, count] = of;
+        index_t const present = std::min<index_t>(tile::rows, rows() - r);
         index_t const batch = r / positions(), position = r - batch * positions();
         bool const together = present == tile::rows && position + present <= positions();
         T const* x = nullptr;
@@ -99,8 +104,8 @@ private:
             next = {x + present * x_stride, present, count * static_cast<index_t>(sizeof(T)),
                     x_stride * static_cast<index_t>(sizeof(T))};
         next.prefetch_beside(count);
-        kernel::accumulate<tile::rows, tile::nv, T, Arch>(plain_sum{}, x, x_stride, count, all.panel, tile::panel, sums,
-                                                          sum_stride, ones);
+        kernel::weighted_values<T, T> const terms{x, x_stride, count, all.panel, tile::panel, sums, sum_stride, ones};
+        kernel::accumulate<tile::rows, tile::nv, T, Arch>(plain_sum{}, terms);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)
             for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);
@@ -127,8 +132,8 @@ private:
         if constexpr (Map::is_transposed) {
             kernel::transpose_features<T, Arch>(
                 k_t{}, [&](index_t c) FOVEA_LAMBDA { return map_.matrix.place(first + c, i); },
-                [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{}, columns, tile::panel, columns, count, to,
-                tile::panel);
+                [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{},
+                kernel::transposed<T>{columns, tile::panel, columns, count, to, tile::panel});
         } else {
             for (index_t n = 0; n < count; ++n) {
                 auto const* const row = map_.matrix.place(i + n, first);

@@ -37,30 +37,12 @@ struct panel_product {
     index_t stride;
 };
 
-/// Keys in place, some of them, and a tile of queries.
-template <class T>
-struct row_product {
-    T const* queries;  // (vectors of features, step, lanes)
-    int step;          // rows of the register tile
-    index_t count;     // keys
-    index_t features;
-    T const* scales;  // (step), of products of words
-    T* scores;        // (step, stride)
-    index_t stride;
-};
-
 /// The weights of a tile of rows, values, and what they are added to.
 template <class T, class Value>
-struct weighted_values {
-    T const* weights;  // (rows, count)
-    index_t weight_stride, rows;
-    int step;             // rows of the register tile
-    index_t count;        // keys
-    Value const* values;  // (count, width)
-    index_t value_stride;
-    T* sums;           // (rows, width)
-    T const* rescale;  // (rows)
-    index_t width;
+struct weighted_rows {
+    kernel::weighted_values<T, Value> all;
+    index_t rows;
+    int step;  // rows of the register tile
 };
 
 /// Rows of elements: positions of one head, or of some heads that take turns.
@@ -78,14 +60,12 @@ struct strided_rows {
     }
 };
 
-/// Rows that are transposed: to[f * stride + i] = rows(i)[f] * scales[i], as kernel::transpose_features has it.
+/// Rows that are transposed: rows(i)[f] * scales[i].
 template <class T>
 struct transposition {
     strided_rows<T const> rows;
     T const* scales;  // (count)
-    index_t count, room, present, features;
-    T* to;  // (features, stride)
-    index_t stride;
+    kernel::transposed<T> side_by_side;
 };
 
 /// Some lanes of sums that become rows: to(r)[c] = sums[c * width + r] * factors[r].
@@ -133,59 +113,57 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
 
 /// A single row, or several at a time.
 template <class Arch, class T, class Keys>
-void contract_in_place(Keys const& keys, row_product<T> const& p) {
-    auto const contract = [&](auto rows) {
-        kernel::contract_rows<rows(), T, Arch>(p.queries, p.step, keys, p.count, p.features, p.scores, p.stride,
-                                               p.scales);
-    };
-    if (p.step == 1) contract(std::integral_constant<int, 1>{});
-    else contract(std::integral_constant<int, plan::tile<T, Arch>::row_step(1)>{});
+void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
+    if (p.rows == 1) kernel::contract_rows<1, T, Arch>(keys, p);
+    else kernel::contract_rows<plan::tile<T, Arch>::row_step(1), T, Arch>(keys, p);
 }
 
 /// A tile of rows with as many columns of packed values as there are registers for.
 template <class Arch, class T, class Aggregate>
-void accumulate_tile(Aggregate const& aggregate, weighted_values<T, T> const& w, kernel::prefetch_queue& next) {
+void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
-    constexpr bool words = std::is_same_v<Aggregate, kernel::word_products>;
-    index_t const count = words ? kernel::words_of(w.count) : w.count;
+    auto part = w.all;
+    if (std::is_same_v<Aggregate, kernel::word_products>) part.keys = kernel::words_of(part.keys);
     with_rows<tile>(w.step, [&](auto rows) {
-        for_columns<tile::value_vectors(rows()), tile::nv, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
-            next.prefetch_beside(count);
-            kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, w.weights, w.weight_stride, count, w.values + c,
-                                                           w.value_stride, w.sums + c, w.width, w.rescale);
-        });
+        for_columns<tile::value_vectors(rows()), tile::nv, 1>(
+            w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
+                next.prefetch_beside(part.keys);
+                part.values = w.all.values + c;
+                part.sums = w.all.sums + c;
+                kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, part);
+            });
     });
 }
 
 /// The same for few rows, and values that are read once: as much of each as there are registers for, and a few keys, so
 /// that the next rows find them in the nearest cache.
 template <class Arch, class T, class Value, class Aggregate>
-void accumulate_few(Aggregate const& aggregate, weighted_values<T, Value> const& w) {
+void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
     using tile = plan::tile<T, Arch>;
     constexpr bool words = std::is_same_v<Aggregate, kernel::word_products>, pairs = words && !std::is_same_v<Value, T>;
-    index_t const at_once = round_up(std::max<index_t>(8192 / (w.width * static_cast<index_t>(sizeof(Value))), 8), 2);
+    auto const& all = w.all;
+    index_t const at_once =
+        round_up(std::max<index_t>(8192 / (all.sum_stride * static_cast<index_t>(sizeof(Value))), 8), 2);
     T one[tile::rows];
     std::fill_n(one, tile::rows, T{1});
-    T const* rescale = w.rescale;
-    for (index_t k = 0; k < w.count; k += at_once, rescale = one) {
-        index_t const count = std::min(at_once, w.count - k);
-        Value const* const values = w.values + (words && !pairs ? k / 2 : k) * w.value_stride;
+    T const* rescale = all.rescale;
+    for (index_t k = 0; k < all.keys; k += at_once, rescale = one) {
+        index_t const count = std::min(at_once, all.keys - k), weight = words ? k / 2 : k;
+        auto part = all;
+        part.keys = words && !pairs ? kernel::words_of(count) : count;
         auto const add = [&](auto vectors, index_t c) {
             constexpr int together = tile::rows_with(vectors());
+            part.values = all.values + (words && !pairs ? k / 2 : k) * all.value_stride + c;
             for (index_t r = 0; r < w.rows; r += together) {
-                T const* const weights = w.weights + (words ? k / 2 : k) + r * w.weight_stride;
-                T* const sums = w.sums + r * w.width + c;
-                if constexpr (pairs)
-                    kernel::accumulate_words<together, vectors(), Arch>(weights, w.weight_stride, count, values + c,
-                                                                        w.value_stride, sums, w.width, rescale + r);
-                else
-                    kernel::accumulate<together, vectors(), T, Arch>(
-                        aggregate, weights, w.weight_stride, words ? kernel::words_of(count) : count, values + c,
-                        w.value_stride, sums, w.width, rescale + r);
+                part.weights = all.weights + weight + r * all.weight_stride;
+                part.sums = all.sums + r * all.sum_stride + c;
+                part.rescale = rescale + r;
+                if constexpr (pairs) kernel::accumulate_words<together, vectors(), Arch>(part);
+                else kernel::accumulate<together, vectors(), T, Arch>(aggregate, part);
             }
         };
-        if constexpr (pairs) for_columns<8, 4, 2>(w.width, tile::lanes, add);
-        else for_columns<8, 4, 1>(w.width, tile::lanes, add);
+        if constexpr (pairs) for_columns<8, 4, 2>(all.sum_stride, tile::lanes, add);
+        else for_columns<8, 4, 1>(all.sum_stride, tile::lanes, add);
     }
 }
 
@@ -226,11 +204,11 @@ struct products {
     // With a key, or a feature of a value, in each lane.
     static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
     static void contract_words(panel_product<T> const& p, kernel::prefetch_queue& next);
-    static void contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, row_product<T> const& p);
-    static void accumulate(weighted_values<T, T> const& w, kernel::prefetch_queue& next);
-    static void accumulate_words(weighted_values<T, T> const& w, kernel::prefetch_queue& next);
-    static void accumulate_few(weighted_values<T, T> const& w);
-    static void accumulate_few_words(weighted_values<T, T> const& w);
+    static void contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, kernel::row_products<T> const& p);
+    static void accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
+    static void accumulate_words(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
+    static void accumulate_few(weighted_rows<T, T> const& w);
+    static void accumulate_few_words(weighted_rows<T, T> const& w);
 
     static void transpose(transposition<T> const& t);
 };
@@ -260,33 +238,32 @@ void products<T, Arch>::contract_words(panel_product<T> const& p, kernel::prefet
     if constexpr (of_words) contract_panels<kernel::word_products, Arch>(p, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, row_product<T> const& p) {
+void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const& keys,
+                                          kernel::row_products<T> const& p) {
     driver::contract_in_place<Arch>(keys, p);
 }
 
 template <class T, class Arch>
-void products<T, Arch>::accumulate(weighted_values<T, T> const& w, kernel::prefetch_queue& next) {
+void products<T, Arch>::accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
     accumulate_tile<Arch>(kernel::number_products{}, w, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::accumulate_words(weighted_values<T, T> const& w, kernel::prefetch_queue& next) {
+void products<T, Arch>::accumulate_words(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
     if constexpr (of_words) accumulate_tile<Arch>(kernel::word_products{}, w, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::accumulate_few(weighted_values<T, T> const& w) {
+void products<T, Arch>::accumulate_few(weighted_rows<T, T> const& w) {
     driver::accumulate_few<Arch>(kernel::number_products{}, w);
 }
 template <class T, class Arch>
-void products<T, Arch>::accumulate_few_words(weighted_values<T, T> const& w) {
+void products<T, Arch>::accumulate_few_words(weighted_rows<T, T> const& w) {
     if constexpr (of_words) driver::accumulate_few<Arch>(kernel::word_products{}, w);
 }
 
 template <class T, class Arch>
 void products<T, Arch>::transpose(transposition<T> const& t) {
     auto const scale = [&](index_t i) FOVEA_LAMBDA { return t.scales[i]; };
-    kernel::transpose_features<T, Arch>(
-        q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.count, t.room, t.present, t.features, t.to,
-        t.stride);
+    kernel::transpose_features<T, Arch>(q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.side_by_side);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

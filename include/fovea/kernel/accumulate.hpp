@@ -21,6 +21,18 @@ template <class Aggregate>
 inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std::is_same_v<Aggregate, word_products>
                             || linear_aggregator<Aggregate>;
 
+/// Weights of some rows, values, and the sums that these are added to. Nothing overlaps.
+template <class T, class Value>
+struct weighted_values {
+    T const* weights;  // (rows, keys), or words of two keys
+    index_t weight_stride, keys;
+    Value const* values;  // (keys, width)
+    index_t value_stride;
+    T* sums;  // (rows, width)
+    index_t sum_stride;
+    T const* rescale;  // (rows)
+};
+
 /// accumulate: values multiplied by the weights of a tile of queries and added up, in registers.
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
@@ -28,41 +40,30 @@ inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std
 /// Values may be of another type than T. Where rows are so few that values are read as fast as memory gives them, the
 /// values that follow are prefetched.
 template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value>
-[[gnu::noinline]] void accumulate(Aggregate const& aggregate,
-                                  T const* FOVEA_RESTRICT weights,  // (Rows, keys)
-                                  index_t weight_stride, index_t keys,
-                                  Value const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
-                                  index_t value_stride,
-                                  T* FOVEA_RESTRICT sums,  // (Rows, Vectors * lanes)
-                                  index_t sum_stride,
-                                  T const* FOVEA_RESTRICT rescale) {  // (Rows)
+[[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Value> const& w) {
     register_tile<Rows, Vectors, T, Arch> tile;
-    if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(sums, sum_stride, rescale);
+    if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     auto const add = [&](auto const& sum, auto const& weight, auto const& value)
                          FOVEA_LAMBDA { return aggregate_step(aggregate, sum, weight, value); };
-    broadcast_operand<T, index_t, unit_stride> const rows{weights, weight_stride, {}};
-    vector_operand<Value> const all{values, value_stride};
+    broadcast_operand<T, index_t, unit_stride> const rows{w.weights, w.weight_stride, {}};
+    vector_operand<Value> const all{w.values, w.value_stride};
     if constexpr (Rows <= Vectors) {
         constexpr auto bytes = static_cast<index_t>(sizeof(Value));
         constexpr index_t width = Vectors * pack<T, Arch>::lanes;
-        prefetch_distance const distance(width * bytes, value_stride * bytes);
-        tile.add_products(add, rows, all, keys, [&](Value const* row) FOVEA_LAMBDA { distance.prefetch<width>(row); });
+        prefetch_distance const distance(width * bytes, w.value_stride * bytes);
+        tile.add_products(add, rows, all, w.keys,
+                          [&](Value const* row) FOVEA_LAMBDA { distance.prefetch<width>(row); });
     } else {
-        tile.add_products(add, rows, all, keys);
+        tile.add_products(add, rows, all, w.keys);
     }
-    if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(sums, sum_stride, rescale);
-    tile.store(sums, sum_stride);
+    if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(w.sums, w.sum_stride, w.rescale);
+    tile.store(w.sums, w.sum_stride);
 }
 
 /// The same for values that are read as they are stored and for weights in words, two keys to a word.
 template <int Rows, int Vectors, class Arch>
-[[gnu::noinline]] void accumulate_words(float const* FOVEA_RESTRICT weights,  // (Rows, words of keys)
-                                        index_t weight_stride, index_t keys,
-                                        bfloat16 const* FOVEA_RESTRICT values,  // (keys, Vectors * lanes)
-                                        index_t value_stride,
-                                        float* FOVEA_RESTRICT sums,  // (Rows, Vectors * lanes)
-                                        index_t sum_stride,
-                                        float const* FOVEA_RESTRICT rescale) {  // (Rows)
+[[gnu::noinline]] void accumulate_words(weighted_values<float, bfloat16> const& all) {
+    auto const [weights, weight_stride, keys, values, value_stride, sums, sum_stride, rescale] = all;
     using vector = pack<float, Arch>;
     using arithmetic = word_arithmetic<Arch>;
     static_assert(Vectors % 2 == 0);

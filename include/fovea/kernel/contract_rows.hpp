@@ -71,19 +71,32 @@ struct evaluated_keys {
     }
 };
 
+/// Queries, and their products with some keys.
+template <class T>
+struct row_products {
+    T const* queries;  // (packs of features, rows, lanes)
+    index_t rows;      // of the register tile
+    index_t count;     // keys
+    index_t features;
+    T* scores;  // (rows, count rounded up)
+    index_t stride;
+    T const* scales = nullptr;  // (rows), of products of words
+};
+
 /// contract_rows: products of a tile of queries with keys in place, features in lanes.
 ///
 ///     scores[r][k] = sum_f queries[r][f] * keys[k][f] for k < count, and some number up to the next whole vector
 ///
 /// Keys that are words take queries as words, and what comes out is multiplied by a scale for each row.
 /// Two keys share each load of a query. Some features of the one are read, then of the other: memory is fastest where
-/// lines are read almost in order. `Rows` queries are multiplied at a time, and the others find the keys in a cache.
+/// lines are read almost in order. `Rows` queries, which divide `rows`, are multiplied at a
+/// time, and the others find the keys in a cache.
 template <int Rows, class T, class Arch, class Keys>
-[[gnu::noinline]] void contract_rows(T const* FOVEA_RESTRICT queries,  // (packs of features, rows, lanes)
-                                     index_t rows,                     // a multiple of Rows
-                                     Keys const& keys, index_t count, index_t features,
-                                     T* FOVEA_RESTRICT scores,  // (rows, count rounded up)
-                                     index_t row_stride, [[maybe_unused]] T const* scales = nullptr) {
+[[gnu::noinline]] void contract_rows(Keys const& keys, row_products<T> const& all) {
+    T const* FOVEA_RESTRICT const queries = all.queries;
+    T* FOVEA_RESTRICT const scores = all.scores;
+    [[maybe_unused]] T const* const scales = all.scales;
+    index_t const rows = all.rows, count = all.count, features = all.features, row_stride = all.stride;
     using vector = pack<T, Arch>;
     using products = typename Keys::products;
     constexpr int lanes = static_cast<int>(vector::lanes);

@@ -76,14 +76,22 @@ FOVEA_INLINE void for_packs_of_rows(index_t room, index_t stride, F const& f) {
 /// Scales of rows that are 1.
 struct unscaled {};
 
-/// Rows of features through a body, side by side: to[f * stride + i] = scale(i) * body(row i)[f] for i < count, and the
-/// last row again up to `room`, rounded up to whole packs; behind the last column there is room for a pack. `row(i)` is
-/// the pointer to a row, `base(i)` what names mean there. Rows are prefetched ahead of their use as far as there are
-/// any, `present` in all.
+/// Where rows are stored side by side: to[f * stride + i] is feature f of row i < count, and of the last row again up
+/// to `room`, rounded up to whole packs; behind the last column there is room for a pack. Rows are prefetched ahead of
+/// their use as far as there are any, `present` in all.
+template <class T>
+struct transposed {
+    index_t count, room, present, features;
+    T* to;
+    index_t stride;
+};
+
+/// Rows of features through a body, side by side: scale(i) * body(row i)[f]. `row(i)` is the pointer to a row,
+/// `base(i)` what names mean there.
 template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
 FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale,
-                                     index_t count, index_t room, index_t present, index_t features, T* to,
-                                     index_t stride) {
+                                     transposed<T> const& side_by_side) {
+    auto const [count, room, present, features, to, stride] = side_by_side;
     using vector = pack<T, Arch>;
     using element = std::remove_cvref_t<decltype(*row(0))>;
     constexpr bool plain = std::is_same_v<Body, q_t> || std::is_same_v<Body, k_t>;
@@ -117,10 +125,10 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
     });
 }
 
-/// Rows of words side by side, as transpose_features has it: to[w * stride + i] = words of row(i)[w].
+/// The same of words: to[w * stride + i] = words of row(i)[w].
 template <class Arch, class Rows>
-FOVEA_INLINE void transpose_words(Rows const& row, index_t count, index_t room, index_t present, index_t features,
-                                  float* to, index_t stride) {
+FOVEA_INLINE void transpose_words(Rows const& row, transposed<float> const& side_by_side) {
+    auto const [count, room, present, features, to, stride] = side_by_side;
     using vector = pack<float, Arch>;
     constexpr index_t lines = vector::lanes * vector::lanes * 4 / cache_line;
     for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {

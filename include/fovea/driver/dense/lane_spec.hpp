@@ -71,27 +71,30 @@ private:
     }
 
     static void begin_queries(context const& all, lanes& rows) {
-        auto const row = rows.strided(all.operands.query);
-        index_t const width = rows.width(), present = all.rows - rows.first_row, features = rows.facts.dim;
+        kernel::transposed<T> const to{rows.count,     rows.width(), all.rows - rows.first_row,
+                                       rows.facts.dim, rows.queries, rows.width()};
         plan::for_each_part(all.recipe.score.parts.products, [&](auto const& p) {
-            using product = std::remove_cvref_t<decltype(p)>;
             T scales[shape::rows];
-            scales_of_rows<decltype(product::scale)>(rows.count, scales,
-                                                     [&](index_t r) { return of_row(all, rows, p.scale, r); });
-            if constexpr (std::is_same_v<decltype(product::of_query), q_t> && std::is_same_v<query_element, T>) {
-                products<T, Arch>::transpose({row, scales, rows.count, width, present, features, rows.queries, width});
-            } else {
-                kernel::row_facts facts[shape::rows];
-                for (index_t r = 0; r < rows.count; ++r) facts[r] = rows.facts_of(r);
-                kernel::transpose_features<T, Arch>(
-                    p.of_query, row,
-                    [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
-                    [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, rows.count, width, present, features,
-                    rows.queries, width);
-            }
-            for (index_t r = 0; r < (features == 0 ? width : 0); ++r)
-                rows.queries[r] = T{0} * scales[std::min(r, rows.count - 1)];
+            scales_of_rows<decltype(p.scale)>(rows.count, scales,
+                                              [&](index_t r) { return of_row(all, rows, p.scale, r); });
+            transpose(p.of_query, rows, rows.strided(all.operands.query), scales, to);
+            for (index_t r = 0; r < (to.features == 0 ? to.stride : 0); ++r)
+                to.to[r] = T{0} * scales[std::min(r, rows.count - 1)];
         });
+    }
+    template <class Body, class Rows>
+    static void transpose(Body const& body, lanes const& rows, Rows const& row, T const* scales,
+                          kernel::transposed<T> const& to) {
+        if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
+            products<T, Arch>::transpose({row, scales, to});
+        } else {
+            kernel::row_facts facts[shape::rows];
+            for (index_t r = 0; r < rows.count; ++r) facts[r] = rows.facts_of(r);
+            kernel::transpose_features<T, Arch>(
+                body, row,
+                [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
+                [&](index_t r) FOVEA_LAMBDA { return scales[r]; }, to);
+        }
     }
 
     static bool all_finite(dense_rows const& call, row_range const& values) {

@@ -156,26 +156,20 @@ private:
             if (packed_.direct_values()) prefetch_values(key, std::min(key + tile::panel, last));
             auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch(), head(), key + i, 0); };
             index_t const count = std::min(last - key, tile::panel);
+            kernel::transposed<T> all{
+                count, tile::panel, operands_.keys() - key, features(), to + (key - first) * features(), tile::panel};
             if constexpr (Words) {
-                kernel::transpose_words<Arch>(place, count, tile::panel, operands_.keys() - key, features(),
-                                              to + (key - first) * kernel::words_of(features()), tile::panel);
+                all.to = to + (key - first) * kernel::words_of(features());
+                kernel::transpose_words<Arch>(place, all);
             } else if constexpr (std::is_same_v<Body, k_t> && std::is_same_v<key_type, T> && has_key_rows) {
                 T one[tile::panel];
                 std::fill_n(one, count, T{1});
-                driver::products<T, Arch>::transpose({{place(0), operands_.key.stride(2)},
-                                                      one,
-                                                      count,
-                                                      tile::panel,
-                                                      operands_.keys() - key,
-                                                      features(),
-                                                      to + (key - first) * features(),
-                                                      tile::panel});
+                driver::products<T, Arch>::transpose({{place(0), operands_.key.stride(2)}, one, all});
             } else {
                 kernel::transpose_features<T, Arch>(
                     body, place,
                     [&](index_t i) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, key + i}; },
-                    kernel::unscaled{}, count, tile::panel, operands_.keys() - key, features(),
-                    to + (key - first) * features(), tile::panel);
+                    kernel::unscaled{}, all);
             }
         }
     }

@@ -39,15 +39,15 @@ public:
             });
             for (index_t r = rows.count; r < rows.step; ++r) scales[r] = T{0};
             auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
+            [[maybe_unused]] kernel::transposed<T> const side_by_side{rows.count,    rows.step, rows.count,
+                                                                      call.features, to,        rows.step};
             if constexpr (stored::template multiplies_words<product>) {
                 if (stored::always_in_place || in_place) place_words(call, rows, row, to);
-                else
-                    kernel::transpose_words<Arch>(row, rows.count, rows.step, rows.count, call.features, to, rows.step);
+                else kernel::transpose_words<Arch>(row, side_by_side);
             } else {
                 if constexpr (!stored::always_in_place)
                     if (!in_place)
-                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, rows.count, rows.step,
-                                                                   rows.count, call.features, to, rows.step);
+                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, side_by_side);
                 std::fill_n(to, plane(call.features) * rows.step, T{0});
                 for (index_t r = 0; r < rows.count; ++r)
                     kernel::for_features<T, Arch>(
@@ -74,8 +74,8 @@ public:
                 index_t const column = part.run.first * tile::lanes;
                 index_t const last =
                     std::min(part.run.last * tile::lanes, keys.last(part.block) - keys.first(part.block));
-                row_product<T> const all{queries, rows.step,       last - column, call.features,
-                                         scales,  scores + column, to.stride};
+                kernel::row_products<T> const all{queries,         rows.step, last - column, call.features,
+                                                  scores + column, to.stride, scales};
                 stored(call, keys).template with_keys<product>(p.of_key, part.block, column, [&](auto const& from) {
                     contract_in_place<arithmetic>(from, all);
                 });
@@ -124,7 +124,7 @@ private:
 
     /// Keys where they lie.
     template <class Arithmetic, class Keys>
-    static void contract_in_place(Keys const& from, row_product<T> const& all) {
+    static void contract_in_place(Keys const& from, kernel::row_products<T> const& all) {
         static_assert(std::is_same_v<typename Keys::products, Arithmetic>,
                       "queries are laid out for the arithmetic of the keys");
         if constexpr (std::is_same_v<Keys, kernel::strided_keys<T, Arch, T>>)

@@ -33,9 +33,10 @@ public:
                                              (weights.count + tile::lanes - 1) / tile::lanes);
         keys_.with_values(weights.block, weights.key, [&](auto const& values) {
             using value = std::remove_cvref_t<decltype(*values.first)>;
-            weighted_values<T, value> const all{weights.first, weights.stride, weights.rows,  weights.step,
-                                                weights.count, values.first,   values.stride, sums_,
-                                                rescale,       width_};
+            weighted_rows<T, value> const all{
+                {weights.first, weights.stride, weights.count, values.first, values.stride, sums_, width_, rescale},
+                weights.rows,
+                weights.step};
             constexpr bool words = Packed::rounds_weights, as_computed = std::is_same_v<value, T>;
             if constexpr (as_computed && !Packed::always_in_place)
                 if (!keys_.in_place()) {  // converted values are packed
