@@ -4,8 +4,8 @@
 #include <fovea/expr/bound.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/kernel/environment.hpp>
-#include <fovea/plan/architecture.hpp>
 #include <fovea/reference/environment.hpp>
+#include <fovea/simd/architecture.hpp>
 
 #include "expressions/exact.hpp"
 #include "expressions/shapes.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/plan/architecture.hpp>
 #include <fovea/plan/tile.hpp>
+#include <fovea/simd/architecture.hpp>
 
 #include "catch.hpp"
 

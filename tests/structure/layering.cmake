@@ -3,6 +3,7 @@
 #   core -> expr -> spec --+--> words       project score mask normalize aggregate result
 #                          +--> engine      plan -> kernel -> driver -> driver/dense, driver/graph, driver/recurrent
 #                          +--> reference -> testing
+#   core -> simd ---------------> engine      vectors, which know nothing of attention
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
 
 set(base core expr spec)
@@ -12,9 +13,10 @@ set(spec_includes ${base})
 foreach(word IN LISTS words)
     set(${word}_includes ${base} ${words})
 endforeach()
-set(plan_includes ${base} plan)
-set(kernel_includes ${base} plan kernel)
-set(driver_includes ${base} plan kernel driver)
+set(simd_includes core simd)
+set(plan_includes ${base} simd plan)
+set(kernel_includes ${base} simd plan kernel)
+set(driver_includes ${base} simd plan kernel driver)
 set(reference_includes ${base} reference)
 set(testing_includes ${base} reference testing)
 
@@ -56,8 +58,8 @@ function(check_traversals header path)
 endfunction()
 
 function(check_foreign_include header folder file)
-    if(file MATCHES "^[<\"]xsimd" AND NOT header STREQUAL "kernel/simd.hpp")
-        problem("${header}: includes ${file}, but only kernel/simd.hpp may include xsimd")
+    if(file MATCHES "^[<\"]xsimd" AND NOT header STREQUAL "simd/registers.hpp")
+        problem("${header}: includes ${file}, but only simd/registers.hpp may include xsimd")
     elseif(file MATCHES "^[<\"]boost" AND NOT folder MATCHES "^(expr|plan)$")
         problem("${header}: includes ${file}, but only expr/ and plan/ may include Boost.Hana")
     elseif(file MATCHES "^[<\"]boost" AND NOT file MATCHES "^<boost/hana")

@@ -13,7 +13,7 @@ set(instead_of_strips ${instead_of_strip})
 set(instead_of_note_visible "mark_visible")
 set(unused meet meets met careful nearer upcoming strip strips note_visible)
 
-headers_in(headers plan kernel driver)
+headers_in(headers simd plan kernel driver)
 foreach(header IN LISTS headers)
     file(READ ${ROOT}/include/fovea/${header} text)
     string(TOLOWER "${text}" text)

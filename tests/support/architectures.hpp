@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/plan/architecture.hpp>
+#include <fovea/simd/architecture.hpp>
 
 #include <tuple>
 #include <type_traits>

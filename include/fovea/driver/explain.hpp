@@ -4,9 +4,9 @@
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/driver/operands.hpp>
-#include <fovea/plan/architecture.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/traversal.hpp>
+#include <fovea/simd/architecture.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/inputs.hpp>

@@ -8,9 +8,9 @@
 #include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/prepare.hpp>
-#include <fovea/kernel/unrolled.hpp>
-#include <fovea/plan/architecture.hpp>
 #include <fovea/plan/tile.hpp>
+#include <fovea/simd/architecture.hpp>
+#include <fovea/simd/unrolled.hpp>
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <fovea/kernel/outer_product.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/kernel/words.hpp>
+#include <fovea/simd/words.hpp>
 #include <fovea/spec/concepts.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
-#include <fovea/kernel/words.hpp>
+#include <fovea/simd/words.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -4,8 +4,8 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/kernel/unrolled.hpp>
-#include <fovea/kernel/words.hpp>
+#include <fovea/simd/unrolled.hpp>
+#include <fovea/simd/words.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -12,17 +12,17 @@ namespace fovea::FOVEA_SET::kernel {
 
 /// Integers per lane that are as wide as those of threefry and can be combined bit by bit.
 template <class T, class Arch>
-concept counts_in_lanes = sizeof(integer_like<T>) == 4 && requires(typename simd<T, Arch>::integers a) {
-    { (a ^ a) | (a & a) } -> std::convertible_to<typename simd<T, Arch>::integers>;
+concept counts_in_lanes = sizeof(integer_like<T>) == 4 && requires(typename registers<T, Arch>::integers a) {
+    { (a ^ a) | (a & a) } -> std::convertible_to<typename registers<T, Arch>::integers>;
 };
 
 /// threefry with a counter and a key in each lane: the first of the two words.
 template <class T, class Arch>
     requires counts_in_lanes<T, Arch>
-FOVEA_INLINE auto threefry(typename simd<T, Arch>::integers x, typename simd<T, Arch>::integers y,
-                           typename simd<T, Arch>::integers const& first,
-                           typename simd<T, Arch>::integers const& second) {
-    using bits = simd<T, Arch>;
+FOVEA_INLINE auto threefry(typename registers<T, Arch>::integers x, typename registers<T, Arch>::integers y,
+                           typename registers<T, Arch>::integers const& first,
+                           typename registers<T, Arch>::integers const& second) {
+    using bits = registers<T, Arch>;
     using integers = typename bits::integers;
     integers const keys[] = {first, second, integers(0x1BD11BDA) ^ first ^ second};
     x = x + keys[0];

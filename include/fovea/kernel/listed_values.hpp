@@ -3,7 +3,7 @@
 
 #include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/groups.hpp>
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 #include <fovea/spec/concepts.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

@@ -5,7 +5,7 @@
 #include <fovea/core/view.hpp>
 #include <fovea/kernel/counter_random.hpp>
 #include <fovea/kernel/exact_pack.hpp>
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 #include <array>
 #include <concepts>

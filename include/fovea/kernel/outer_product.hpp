@@ -4,7 +4,7 @@
 #pragma once
 
 #include <fovea/kernel/score_packs.hpp>
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
-#include <fovea/kernel/unrolled.hpp>
+#include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

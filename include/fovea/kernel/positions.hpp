@@ -4,7 +4,7 @@
 #pragma once
 
 #include <fovea/expr/elementary.hpp>
-#include <fovea/kernel/index_pack.hpp>
+#include <fovea/simd/index_pack.hpp>
 
 #include <algorithm>
 #include <concepts>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

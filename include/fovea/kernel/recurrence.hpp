@@ -3,8 +3,8 @@
 // and written once for all that happens to it.
 #pragma once
 
-#include <fovea/kernel/lanes.hpp>
-#include <fovea/kernel/unrolled.hpp>
+#include <fovea/simd/lanes.hpp>
+#include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/kernel/math.hpp>
 #include <fovea/kernel/score_packs.hpp>
-#include <fovea/kernel/unrolled.hpp>
+#include <fovea/simd/math.hpp>
+#include <fovea/simd/unrolled.hpp>
 #include <fovea/spec/row.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/core/cascade_sum.hpp>
-#include <fovea/kernel/lanes.hpp>
-#include <fovea/kernel/unrolled.hpp>
+#include <fovea/simd/lanes.hpp>
+#include <fovea/simd/unrolled.hpp>
 #include <fovea/spec/row.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

@@ -5,11 +5,11 @@
 #include <fovea/core/bfloat16.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/expr/analyze.hpp>
-#include <fovea/plan/architecture.hpp>
 #include <fovea/plan/key_parts.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/tile.hpp>
+#include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
 
 #include <algorithm>

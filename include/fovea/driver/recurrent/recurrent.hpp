@@ -4,9 +4,9 @@
 
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/math.hpp>
 #include <fovea/kernel/prepare.hpp>
 #include <fovea/kernel/recurrence.hpp>
+#include <fovea/simd/math.hpp>
 #include <fovea/spec/recurrence.hpp>
 
 #include <algorithm>

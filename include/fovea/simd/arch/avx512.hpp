@@ -2,7 +2,7 @@
 // What AVX-512 does in one instruction: reductions, masked loads and stores, scaling by powers of two.
 #pragma once
 
-#include <fovea/kernel/lanes.hpp>
+#include <fovea/simd/lanes.hpp>
 
 #include <bit>
 

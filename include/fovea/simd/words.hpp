@@ -2,7 +2,7 @@
 // Products of bfloat16 numbers two at a time, summed in float, where an architecture has them.
 #pragma once
 
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -138,4 +138,4 @@ private:
 
 }  // namespace fovea::FOVEA_SET::kernel
 
-#include <fovea/kernel/arch/avx512_words.hpp>
+#include <fovea/simd/arch/avx512_words.hpp>

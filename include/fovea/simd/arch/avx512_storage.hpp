@@ -2,14 +2,14 @@
 // How AVX-512 widens and narrows elements.
 #pragma once
 
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 #if defined(__x86_64__)
 namespace fovea::FOVEA_SET::kernel {
 
 template <std::derived_from<arch::avx512> Arch>
 struct widening<Arch> {
-    using integers = typename simd<float, Arch>::integers;
+    using integers = typename registers<float, Arch>::integers;
 
     FOVEA_INLINE static integers widen(std::uint16_t const* from) {
         return integers(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from))));

@@ -2,7 +2,7 @@
 // Products of pairs of bfloat16 in AVX-512.
 #pragma once
 
-#include <fovea/kernel/words.hpp>
+#include <fovea/simd/words.hpp>
 
 #include <bit>
 

@@ -3,7 +3,7 @@
 // kernel/arch/ holds such overrides, as partial specializations on the architecture.
 #pragma once
 
-#include <fovea/kernel/pack.hpp>
+#include <fovea/simd/pack.hpp>
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ struct lanes_of;
 template <class T, class Arch>
 struct generic_lanes {
     using vector = pack<T, Arch>;
-    using bits = simd<T, Arch>;
+    using bits = registers<T, Arch>;
     static constexpr index_t count = vector::lanes;
     using array = std::array<T, static_cast<std::size_t>(count)>;
 
@@ -120,5 +120,5 @@ struct lanes_of : generic_lanes<T, Arch> {};
 
 }  // namespace fovea::FOVEA_SET::kernel
 
-#include <fovea/kernel/arch/avx2.hpp>
-#include <fovea/kernel/arch/avx512.hpp>
+#include <fovea/simd/arch/avx2.hpp>
+#include <fovea/simd/arch/avx512.hpp>

@@ -5,7 +5,7 @@
 
 #include <fovea/core/bfloat16.hpp>
 #include <fovea/core/float16.hpp>
-#include <fovea/kernel/lanes.hpp>
+#include <fovea/simd/lanes.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -57,7 +57,7 @@ concept widens_some = requires(std::uint16_t const* from, index_t n) { widening<
 /// The upper half of a float. Written, a NaN becomes quiet and keeps its upper bits.
 template <widens Arch>
 struct storage<bfloat16, float, Arch> {
-    using bits = simd<float, Arch>;
+    using bits = registers<float, Arch>;
     using integers = typename bits::integers;
 
     FOVEA_INLINE static pack<float, Arch> load(bfloat16 const* from) {
@@ -92,7 +92,7 @@ private:
 template <widens Arch>
 struct storage<float16, float, Arch> {
     using vector = pack<float, Arch>;
-    using bits = simd<float, Arch>;
+    using bits = registers<float, Arch>;
     using integers = typename bits::integers;
 
     FOVEA_INLINE static vector load(float16 const* from) {
@@ -113,7 +113,7 @@ struct storage<float16, float, Arch> {
 template <widens Arch>
 struct storage<std::int8_t, float, Arch> {
     FOVEA_INLINE static pack<float, Arch> load(std::int8_t const* from) {
-        return {simd<float, Arch>::to_real(widening<Arch>::widen(from))};
+        return {registers<float, Arch>::to_real(widening<Arch>::widen(from))};
     }
     FOVEA_INLINE static void store(pack<float, Arch> const& a, std::int8_t* to) {
         auto const lane = lanes_of<float, Arch>::stored(a);
@@ -161,7 +161,7 @@ FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
 
 }  // namespace fovea::FOVEA_SET::kernel
 
-#include <fovea/kernel/arch/avx2_storage.hpp>
-#include <fovea/kernel/arch/avx512_storage.hpp>
-#include <fovea/kernel/arch/neon_storage.hpp>
-#include <fovea/kernel/arch/sse2_storage.hpp>
+#include <fovea/simd/arch/avx2_storage.hpp>
+#include <fovea/simd/arch/avx512_storage.hpp>
+#include <fovea/simd/arch/neon_storage.hpp>
+#include <fovea/simd/arch/sse2_storage.hpp>

@@ -2,7 +2,7 @@
 // How AArch64 widens and narrows elements.
 #pragma once
 
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::kernel {
 
 template <std::same_as<arch::neon> Arch>
 struct widening<Arch> {
-    using integers = typename simd<float, Arch>::integers;
+    using integers = typename registers<float, Arch>::integers;
 
     FOVEA_INLINE static integers widen(std::uint16_t const* from) {
         return integers(vreinterpretq_s32_u32(vmovl_u16(vld1_u16(from))));

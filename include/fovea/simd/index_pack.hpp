@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/kernel/math.hpp>
+#include <fovea/simd/math.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// Integers, one per lane, as wide as the reals beside them; for values that need more there is exact_pack.
 template <class T, class Arch>
 struct index_pack {
-    using integers = typename simd<T, Arch>::integers;
+    using integers = typename registers<T, Arch>::integers;
     using whole = integer_like<T>;
     using real = pack<T, Arch>;
     static constexpr index_t lanes = real::lanes;
@@ -25,13 +25,13 @@ struct index_pack {
     template <std::integral Number>
     FOVEA_INLINE index_pack(Number x) : value(static_cast<whole>(x)) {}
 
-    FOVEA_INLINE static index_pack load(whole const* from) { return {simd<whole, Arch>::load(from)}; }
+    FOVEA_INLINE static index_pack load(whole const* from) { return {registers<whole, Arch>::load(from)}; }
     FOVEA_INLINE array_type array() const {
         alignas(64) array_type elements;
-        simd<whole, Arch>::store(elements.data(), value);
+        registers<whole, Arch>::store(elements.data(), value);
         return elements;
     }
-    FOVEA_INLINE real to_real() const { return {simd<T, Arch>::to_real(value)}; }
+    FOVEA_INLINE real to_real() const { return {registers<T, Arch>::to_real(value)}; }
 
     FOVEA_INLINE friend index_pack operator+(index_pack const& a, index_pack const& b) { return {a.value + b.value}; }
     FOVEA_INLINE friend index_pack operator-(index_pack const& a, index_pack const& b) { return {a.value - b.value}; }
@@ -41,7 +41,7 @@ struct index_pack {
     friend index_pack operator%(index_pack const& a, index_pack const& b) { return each(a, b, floor_modulo); }
 
     using mask = lane_mask<T, Arch>;
-    FOVEA_INLINE static mask as_mask(auto const& m) { return {simd<T, Arch>::as_mask(m)}; }
+    FOVEA_INLINE static mask as_mask(auto const& m) { return {registers<T, Arch>::as_mask(m)}; }
     FOVEA_INLINE friend mask operator<(index_pack const& a, index_pack const& b) { return as_mask(a.value < b.value); }
     FOVEA_INLINE friend mask operator>(index_pack const& a, index_pack const& b) { return as_mask(b.value < a.value); }
     FOVEA_INLINE friend mask operator<=(index_pack const& a, index_pack const& b) { return !(b < a); }
@@ -76,8 +76,8 @@ struct index_pack {
     friend index_pack abs(index_pack const& a) { return max(a, -a); }
     friend index_pack square(index_pack const& a) { return a * a; }
     friend index_pack select(mask const& m, index_pack const& a, index_pack const& b) {
-        return {simd<T, Arch>::as_integers(
-            simd<T, Arch>::select(m.value, simd<T, Arch>::as_reals(a.value), simd<T, Arch>::as_reals(b.value)))};
+        return {registers<T, Arch>::as_integers(registers<T, Arch>::select(
+            m.value, registers<T, Arch>::as_reals(a.value), registers<T, Arch>::as_reals(b.value)))};
     }
 
 private:

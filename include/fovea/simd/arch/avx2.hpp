@@ -2,7 +2,7 @@
 // What AVX2 does in a few instructions: columns of what were rows, lanes in the opposite order.
 #pragma once
 
-#include <fovea/kernel/lanes.hpp>
+#include <fovea/simd/lanes.hpp>
 
 #if defined(__x86_64__)
 

@@ -4,8 +4,8 @@
 
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
-#include <fovea/kernel/emulation.hpp>
-#include <fovea/plan/architecture.hpp>
+#include <fovea/simd/architecture.hpp>
+#include <fovea/simd/emulation.hpp>
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"  // GCC 12 warns of its own AVX-512 intrinsics
@@ -50,7 +50,7 @@ struct xsimd_arch<arch::neon> {
 
 /// The operations on the vectors of one architecture, in the terms of xsimd.
 template <class T, class Arch>
-struct simd {
+struct registers {
     using vector = xsimd::batch<T, typename xsimd_arch<Arch>::type>;
     using mask = typename vector::batch_bool_type;
     using integers = xsimd::batch<integer_like<T>, typename xsimd_arch<Arch>::type>;
@@ -135,7 +135,7 @@ struct simd {
 
 /// The same operations on arrays.
 template <class T, int Bytes, int Registers>
-struct simd<T, arch::emulated<Bytes, Registers>> {
+struct registers<T, arch::emulated<Bytes, Registers>> {
     static constexpr int lanes = Bytes / static_cast<int>(sizeof(T));
     using vector = emulation::vector<T, lanes>;
     using mask = emulation::lane_mask<lanes>;

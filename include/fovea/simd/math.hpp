@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/ieee.hpp>
-#include <fovea/kernel/lanes.hpp>
+#include <fovea/simd/lanes.hpp>
 
 #include <array>
 #include <cmath>
@@ -193,7 +193,7 @@ FOVEA_INLINE pack<T, Arch> reciprocal(pack<T, Arch> const& x) {
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> log(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
-    using bits = simd<T, Arch>;
+    using bits = registers<T, Arch>;
     using whole = integer_like<T>;
     constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
     constexpr whole sqrt_half = sizeof(T) == 4 ? whole(0x3f3504f3) : static_cast<whole>(0x3fe6a09e667f3bcd);

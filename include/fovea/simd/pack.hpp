@@ -2,7 +2,7 @@
 // The value that expressions take in the fused loop: one number per key, a vector of them at a time.
 #pragma once
 
-#include <fovea/kernel/simd.hpp>
+#include <fovea/simd/registers.hpp>
 
 #include <array>
 #include <type_traits>
@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// One truth per lane.
 template <class T, class Arch>
 struct lane_mask {
-    typename simd<T, Arch>::mask value;
+    typename registers<T, Arch>::mask value;
 
     FOVEA_INLINE friend lane_mask operator&&(lane_mask const& a, lane_mask const& b) { return {a.value & b.value}; }
     FOVEA_INLINE friend lane_mask operator||(lane_mask const& a, lane_mask const& b) { return {a.value | b.value}; }
@@ -23,14 +23,14 @@ struct lane_mask {
     FOVEA_INLINE friend lane_mask operator||(bool a, lane_mask const& b) { return b || a; }
 
     FOVEA_INLINE static lane_mask none() {
-        typename simd<T, Arch>::vector const zero(T{0});
+        typename registers<T, Arch>::vector const zero(T{0});
         return {zero < zero};
     }
     FOVEA_INLINE static lane_mask all() {
-        typename simd<T, Arch>::vector const zero(T{0});
+        typename registers<T, Arch>::vector const zero(T{0});
         return {zero == zero};
     }
-    FOVEA_INLINE bool any() const { return simd<T, Arch>::any(value); }
+    FOVEA_INLINE bool any() const { return registers<T, Arch>::any(value); }
 };
 
 /// A vector of T, float or double. A number beside a pack stands for a pack of itself.
@@ -38,7 +38,7 @@ template <class T, class Arch>
 struct pack {
     using value_type = T;
     using architecture = Arch;
-    using operations = simd<T, Arch>;
+    using operations = registers<T, Arch>;
     using mask = lane_mask<T, Arch>;
     static constexpr index_t lanes = Arch::vector_bytes / static_cast<index_t>(sizeof(T));
 
@@ -96,7 +96,7 @@ struct pack {
 /// The same pack, which the compiler keeps in a register instead of reading it again where it is used.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> held(pack<T, Arch> a) {
-    simd<T, Arch>::hold(a.value);
+    registers<T, Arch>::hold(a.value);
     return a;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What crosses lanes: reductions, and loads and stores of fewer elements than a vector has.
 #include <fovea/kernel/environment.hpp>
-#include <fovea/kernel/lanes.hpp>
+#include <fovea/simd/lanes.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -2,7 +2,7 @@
 // How SSE2 widens and narrows elements.
 #pragma once
 
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET::kernel {
 
 template <std::same_as<arch::sse2> Arch>
 struct widening<Arch> {
-    using integers = typename simd<float, Arch>::integers;
+    using integers = typename registers<float, Arch>::integers;
 
     FOVEA_INLINE static integers widen(std::uint16_t const* from) {
         auto const halves = _mm_loadl_epi64(reinterpret_cast<__m128i const*>(from));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementary functions against the standard library in a wider type.
-#include <fovea/kernel/math.hpp>
 #include <fovea/kernel/positions.hpp>
+#include <fovea/simd/math.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

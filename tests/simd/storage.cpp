@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elements of fewer bits as packs of floats and back: the same numbers as one at a time, over all their values.
-#include <fovea/kernel/storage.hpp>
+#include <fovea/simd/storage.hpp>
 
 #include "catch.hpp"
 #include "support/architectures.hpp"
