@@ -47,7 +47,8 @@ inline constexpr bool same_for_all_features<node<Operation, Children...>> = (sam
 template <class E, class Weight>
 constexpr auto square_in_parts(E const& square_of_both, Weight const& weight) {
     auto const& both = get<0>(square_of_both);
-    auto const &a = get<0>(both), &b = get<1>(both);
+    auto const& a = get<0>(both);
+    auto const& b = get<1>(both);
     auto const squares = sum(multiply(weight, a * a)) + sum(multiply(weight, b * b));
     auto const product = 2 * sum(multiply(weight, a) * b);
     auto const all = make_node<typename std::remove_cvref_t<decltype(both)>::operation>(squares, product);
