@@ -43,6 +43,9 @@ struct row_range {
 inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at) {
     return {rows.place(at.batch, at.head, at.first), at.last - at.first, rows.bytes, rows.position};
 }
+inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at, index_t steps_per_line) {
+    return {rows.place(at.batch, at.head, at.first), at.last - at.first, rows.bytes, rows.position, steps_per_line};
+}
 
 /// Prefetches the lines of up to `count` rows from one of `all` on, to be read or to be written. Rows of
 /// `group` heads take turns.

@@ -37,9 +37,11 @@ private:
 class prefetch_queue {
 public:
     prefetch_queue() = default;
-    /// Rows of so many bytes, one every `stride` bytes.
-    prefetch_queue(void const* first, index_t rows, index_t row_bytes, index_t stride)
-        : at_(static_cast<char const*>(first)),
+    /// Rows of so many bytes, one every `stride` bytes; a line for so many steps of a microkernel.
+    prefetch_queue(void const* first, index_t rows, index_t row_bytes, index_t stride,
+                   index_t steps_per_line = usual_steps_per_line)
+        : steps_per_line_(steps_per_line),
+          at_(static_cast<char const*>(first)),
           per_row_((row_bytes + cache_line - 1) / cache_line),
           in_row_(per_row_),
           left_(rows * per_row_),
@@ -47,7 +49,7 @@ public:
 
     /// Some lines while a microkernel takes so many steps: few enough not to wait for the lines before them.
     void prefetch_beside(index_t steps) {
-        for (index_t lines = std::min(left_, steps / steps_per_line + 1); lines > 0; --lines, --left_) {
+        for (index_t lines = std::min(left_, steps / steps_per_line_ + 1); lines > 0; --lines, --left_) {
             __builtin_prefetch(at_, 0, 3);
             at_ += cache_line;
             if (--in_row_ > 0) continue;
@@ -58,8 +60,9 @@ public:
     bool empty() const { return left_ == 0; }
 
 private:
-    static constexpr index_t steps_per_line = 16;
+    static constexpr index_t usual_steps_per_line = 16;
 
+    index_t steps_per_line_ = usual_steps_per_line;
     char const* at_ = nullptr;
     index_t per_row_ = 0, in_row_ = 0, left_ = 0, gap_ = 0;  // lines; bytes
 };

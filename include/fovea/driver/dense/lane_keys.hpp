@@ -19,6 +19,8 @@ public:
     lane_keys(lane_call<T, Arch> const& call, arena& memory, index_t)
         : call_(call),
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
+          steps_per_line_(steps_of_tile
+                          * std::min((call.rows + shape::rows - 1) / shape::rows, shape::block_rows / shape::rows)),
           finite_(memory.template take<signed char>(blocks_)),
           terms_(memory.template take<T>(blocks_ * call.spec.key_terms * shape::block_keys)),
           indices_(memory.template take<index_t>(blocks_ * call.spec.key_indices * shape::block_keys)),
@@ -48,8 +50,8 @@ public:
         if (!std::exchange(has_terms_[block], true))
             call_.spec.prepare_keys(call_, call_.facts(head_, 0), range(block), terms_of(block), indices_of(block));
         if (block + 1 < blocks_ && (first_rows || !stays_near())) {
-            prefetch_keys = lines_of(call_.key, range(block + 1));
-            prefetch_values = lines_of(call_.value, range(block + 1));
+            prefetch_keys = lines_of(call_.key, range(block + 1), steps_per_line_);
+            prefetch_values = lines_of(call_.value, range(block + 1), steps_per_line_);
         }
     }
 
@@ -80,7 +82,12 @@ private:
 
     lane_call<T, Arch> const& call_;
     head_group head_{};
-    index_t blocks_;
+    /// A tile reads so many elements of a key, or a value, at once for each of its vectors: the steps of a microkernel
+    /// in which it comes to the end of a line. All tiles of a block of rows share the lines of the next block of keys.
+    static constexpr index_t steps_of_tile =
+        std::max<index_t>(kernel::cache_line / static_cast<index_t>(sizeof(T)) / shape::mr, 1);
+
+    index_t blocks_, steps_per_line_;
     signed char* finite_;  // (blocks) the values: -1 unknown
     T* terms_;             // (blocks, terms, block_keys)
     index_t* indices_;     // (blocks, index terms, block_keys)
