@@ -40,10 +40,8 @@ struct row_range {
 };
 
 /// The lines of these rows, to be prefetched.
-inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at) {
-    return {rows.place(at.batch, at.head, at.first), at.last - at.first, rows.bytes, rows.position};
-}
-inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at, index_t steps_per_line) {
+inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at,
+                                       index_t steps_per_line = kernel::prefetch_queue::usual_steps_per_line) {
     return {rows.place(at.batch, at.head, at.first), at.last - at.first, rows.bytes, rows.position, steps_per_line};
 }
 

@@ -36,6 +36,8 @@ private:
 /// The cache lines of rows that are read some time later, prefetched a few at a time between other work.
 class prefetch_queue {
 public:
+    static constexpr index_t usual_steps_per_line = 16;
+
     prefetch_queue() = default;
     /// Rows of so many bytes, one every `stride` bytes; a line for so many steps of a microkernel.
     prefetch_queue(void const* first, index_t rows, index_t row_bytes, index_t stride,
@@ -60,8 +62,6 @@ public:
     bool empty() const { return left_ == 0; }
 
 private:
-    static constexpr index_t usual_steps_per_line = 16;
-
     index_t steps_per_line_ = usual_steps_per_line;
     char const* at_ = nullptr;
     index_t per_row_ = 0, in_row_ = 0, left_ = 0, gap_ = 0;  // lines; bytes

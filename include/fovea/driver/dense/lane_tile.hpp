@@ -66,7 +66,7 @@ public:
         rows_.first_row = first;
         rows_.count = count;
         rows_.vectors = (count + shape::lanes - 1) / shape::lanes;
-        rows_.facts = {head.batch, head.head * all.group, 0, all.queries, all.keys, all.features, all.exact};
+        rows_.facts = all.facts(head, 0);
         empty_ = true;
         for (index_t r = 0; r < width() && all.group > 1; ++r) {
             auto const row = rows_.facts_of(std::min(r, count - 1));

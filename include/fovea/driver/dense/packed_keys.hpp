@@ -24,7 +24,7 @@ public:
     /// Room for `slots` blocks at a time; keys are read where they lie unless the plan packs them.
     packed_keys(row_call<T, Arch> const& call, arena& memory, index_t slots)
         : call_(call),
-          in_place_(call.spec.always_in_place || !call.how.packs_keys),
+          in_place_(!call.how.packs_keys),
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
           slots_(std::clamp<index_t>(slots, 1, std::max<index_t>(blocks_, 1))),
           value_width_(call.value_width()) {
@@ -49,7 +49,6 @@ public:
     }
 
     head_group head() const { return head_; }
-    index_t blocks() const { return blocks_; }
     index_t first(index_t block) const { return block * shape::block_keys; }
     index_t last(index_t block) const { return std::min(first(block) + shape::block_keys, call_.keys); }
     row_range range(index_t block) const { return {head_.batch, head_.head, first(block), last(block)}; }

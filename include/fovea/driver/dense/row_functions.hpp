@@ -78,7 +78,6 @@ struct row_functions {
     index_t state_bytes;                                 // of a row
     index_t keys_per_row;                                // of packed values
     bool reads_values_in_place, reads_converted_values;  // where they lie: in a view; of another type than T
-    bool always_in_place;                                // keys
     bool selects, adds, is_bare_product, shows_weights;
     T start;  // of a sum
 

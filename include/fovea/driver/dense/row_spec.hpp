@@ -172,7 +172,6 @@ private:
         .keys_per_row = stored::keys_per_row,
         .reads_values_in_place = stored::has_value_rows,
         .reads_converted_values = stored::converts_values,
-        .always_in_place = stored::always_in_place,
         .selects = Call::selects,
         .adds = Call::adds,
         .is_bare_product = Call::is_bare_product,
