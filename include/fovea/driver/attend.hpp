@@ -5,6 +5,7 @@
 #include <fovea/driver/dense/engine.hpp>
 #include <fovea/driver/dense/lane_spec.hpp>
 #include <fovea/driver/dense/row_spec.hpp>
+#include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/enumerated.hpp>
@@ -60,8 +61,10 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
         recurrent_loop<T, Arch, A, Operands>(a, operands).run(executor, scratch);
     } else {
         constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
-        recipe const parts{plan::lower_for<lists_keys>(a.score.expression()), a.mask.predicate(),
-                           normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
+        zeros_for_tables const zeros{scratch.shared(), operands.features()};
+        recipe const parts{plan::lower_for<lists_keys>(with_elements(a.score.expression(), zeros)),
+                           with_elements(a.mask.predicate(), zeros), normalizer_of(a.normalize),
+                           with_elements(reweighting_of(a.normalize), zeros), core_of(a.aggregate)};
         using recipe_type = std::remove_const_t<decltype(parts)>;
         if constexpr (lists_keys)
             enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list())

@@ -64,18 +64,17 @@ constexpr auto whole_of(view<T const, Rank> const& table) {
 template <class T, int Rank>
 auto range_of(view<T const, Rank> const& table,
               std::type_identity_t<std::array<interval<index_t>, std::size_t{Rank}>> at, index_t most = 4096) {
+    if (table.empty()) return any_element<T>();
     index_t count = 1;
     for (std::size_t axis = 0; axis < std::size_t{Rank}; ++axis) {
         index_t const last = table.extents[axis] - 1;
         at[axis] = {std::clamp<index_t>(at[axis].lo, 0, last), std::clamp<index_t>(at[axis].hi, 0, last)};
         if (table.strides[axis] == 0) at[axis].hi = at[axis].lo;  // the same element everywhere
         index_t const size = at[axis].hi - at[axis].lo + 1;
-        if (last < 0 || count == 0) count = 0;
-        else if (count > most / size) return any_element<T>();
-        else count *= size;
+        if (count > most / size) return any_element<T>();
+        count *= size;
     }
     using number = typename decltype(any_element<T>())::value_type;
-    if (count == 0) return any_element<T>();
     auto const& inner = at[Rank - 1];
     auto position = at;  // .lo runs over the outer axes
     interval<number> range{};
