@@ -3,6 +3,7 @@
 // Attention with a mask that is given by a formula; rescored.cpp adds the formulas that change the score.
 
 #include "flex.hpp"
+#include "masks.hpp"
 #include "runner.hpp"
 
 namespace conformance {
@@ -13,8 +14,7 @@ using namespace fovea::placeholders;
 template <class Engine>
 void run_with(test_case const& subject, checks& all) {
     flex_call<Engine> call(subject);
-    with_mask(subject, call.pairs,
-              [&](auto const& mask, auto) { call.attend(masked(fovea::scaled_by(call.scale), mask)); });
+    with_mask(subject, call.pairs, [&](auto const& mask) { call.attend(masked(fovea::scaled_by(call.scale), mask)); });
     call.compare(subject, all);
 }
 

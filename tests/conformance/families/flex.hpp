@@ -2,9 +2,9 @@
 // What the two files of the flex family share: operands, results and their comparison.
 #pragma once
 
+#include "common_masks.hpp"
 #include "engines.hpp"
 #include "load.hpp"
-#include "masks.hpp"
 #include "outcome.hpp"
 
 namespace conformance {
@@ -47,17 +47,13 @@ enum class composed { none, causal, common };
 /// use(mask) with the mask of a case.
 template <composed Masks = composed::causal, class Use>
 void with_composed_mask(test_case const& subject, fovea::extents_t<4> const& pairs, Use const& use) {
-    with_mask(subject, pairs, [&]<class Mask, class Often>(Mask const& mask, Often) {
-        constexpr bool is_composed = std::is_same_v<Mask, no_mask>
-                                  || (Masks != composed::none && std::is_same_v<Mask, fovea::causal_t>)
-                                  || (Masks == composed::common && std::is_same_v<Often, common>);
-        if constexpr (is_composed) {
-            use(mask);
-        } else {
-            verdicts const answers(mask, pairs);
-            use(answers.mask());
-        }
-    });
+    if (!subject.contains("/mask_mod/name")) return use(no_mask{});
+    [[maybe_unused]] auto const name = subject.at<std::string>("/mask_mod/name");
+    if constexpr (Masks == composed::causal)
+        if (name == "causal") return use(fovea::causal);
+    if constexpr (Masks == composed::common)
+        if (is_common_mask(name)) return with_common_mask(name, mask_parameters(subject, "/mask_mod", pairs), use);
+    use(verdicts_of_mask(subject, pairs).mask());
 }
 
 /// `scored` with the mask of a case.

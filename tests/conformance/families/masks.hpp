@@ -2,90 +2,9 @@
 // The masks of the flex families by their names, as conditions over the indices and over tables of positions.
 #pragma once
 
-#include "case.hpp"
-
-#include <fovea/fovea.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
+#include "common_masks.hpp"
 
 namespace conformance {
-
-using index_table = std::vector<fovea::index_t>;
-
-/// Every key is seen: nothing is piped.
-struct no_mask {};
-
-template <class Scored>
-constexpr auto masked(Scored const& scored, no_mask) {
-    return scored;
-}
-template <class Scored, class Mask>
-constexpr auto masked(Scored const& scored, Mask const& mask) {
-    return scored | mask;
-}
-
-/// How often a mask stands beside a change of the score: common ones are composed with it, rare ones meet it as a
-/// table.
-struct common {};
-struct rare {};
-
-/// Reads the parameters of a mask.
-class mask_parameters {
-public:
-    mask_parameters(test_case const& subject, std::string place, fovea::extents_t<4> const& pairs)
-        : subject_(subject), place_(std::move(place)), pairs_(pairs) {}
-
-    fovea::index_t number(std::string const& key) const { return subject_.at<std::int64_t>(path(key)); }
-    bool flag(std::string const& key) const { return subject_.at<bool>(path(key)); }
-    index_table list(std::string const& key) const {
-        auto const found = subject_.at<std::vector<std::int64_t>>(path(key));
-        return {found.begin(), found.end()};
-    }
-    /// A list of [begin, end).
-    std::vector<index_table> intervals(std::string const& key) const {
-        std::vector<index_table> found;
-        while (subject_.contains(path(key + "/" + std::to_string(found.size()))))
-            found.push_back(list(key + "/" + std::to_string(found.size())));
-        return found;
-    }
-    fovea::index_t queries() const { return pairs_[2]; }
-    fovea::index_t keys() const { return pairs_[3]; }
-
-    /// One number for each position of queries and keys.
-    index_table per_position(auto const& number_of) const {
-        index_table result;
-        for (fovea::index_t i = 0; i < std::max(queries(), keys()); ++i) result.push_back(number_of(i));
-        return result;
-    }
-
-private:
-    std::string path(std::string const& key) const { return place_ + "/params/" + key; }
-
-    test_case const& subject_;
-    std::string place_;
-    fovea::extents_t<4> pairs_;
-};
-
-/// Documents one after the other: the number of each position's document, and where each position's document begins.
-struct packed_documents {
-    index_table number, start;
-
-    packed_documents(mask_parameters const& parameters, std::string const& lengths) {
-        auto const sizes = parameters.list(lengths);
-        fovea::index_t document = 0, begin = 0;
-        number = parameters.per_position([&](fovea::index_t i) {
-            while (document < std::ssize(sizes) && i - begin >= sizes[static_cast<std::size_t>(document)])
-                begin += sizes[static_cast<std::size_t>(document++)];
-            start.push_back(begin);
-            return document;
-        });
-    }
-};
 
 namespace detail {
 using namespace fovea::placeholders;
@@ -102,19 +21,16 @@ template <class Use>
 void with_document_mask(std::string_view name, mask_parameters const& parameters, Use const& use) {
     packed_documents const documents(parameters, "lengths");
     auto const document = fovea::param(documents.number), start = fovea::param(documents.start);
-    if (name == "document_causal") {
-        use(fovea::document(documents.number) && fovea::causal, common{});
-    } else if (name == "document_full") {
-        use(fovea::document(documents.number), rare{});
+    if (name == "document_full") {
+        use(fovea::document(documents.number));
     } else if (name == "packed_causal_document") {
-        use(fovea::where(kv_idx >= start[q_idx] && kv_idx <= q_idx), rare{});
+        use(fovea::where(kv_idx >= start[q_idx] && kv_idx <= q_idx));
     } else {  // shared_prefix
         auto const of_document = parameters.list("prefix_document");
         auto const prefix = fovea::param(of_document);
         use(fovea::where(
-                (kv_idx >= start[q_idx] && kv_idx <= q_idx)
-                || (prefix[document[q_idx]] != document[q_idx] && document[kv_idx] == prefix[document[q_idx]])),
-            rare{});
+            (kv_idx >= start[q_idx] && kv_idx <= q_idx)
+            || (prefix[document[q_idx]] != document[q_idx] && document[kv_idx] == prefix[document[q_idx]])));
     }
 }
 
@@ -123,8 +39,7 @@ void with_canvas_mask(std::string_view name, mask_parameters const& parameters, 
     auto const width = parameters.number("canvas_w"), height = parameters.number("canvas_h");
     auto const kernel_w = parameters.number("kernel_w"), kernel_h = parameters.number("kernel_h");
     auto const use_with = [&](auto const& x, auto const& y) {
-        use(fovea::where(near(x(q_idx), x(kv_idx), kernel_w, width) && near(y(q_idx), y(kv_idx), kernel_h, height)),
-            rare{});
+        use(fovea::where(near(x(q_idx), x(kv_idx), kernel_w, width) && near(y(q_idx), y(kv_idx), kernel_h, height)));
     };
     if (name == "natten") {
         use_with([&](auto i) { return i / width; }, [&](auto i) { return i % width; });
@@ -159,7 +74,7 @@ void with_tile_mask(std::string const& axes, mask_parameters const& parameters, 
     }
     auto const end = all + parameters.number("text_len");
     auto const within = fovea::where(q_idx < all && kv_idx < all) && fovea::sliding_tiles(window, tile, canvas);
-    use(within || fovea::where((q_idx >= all || kv_idx >= all) && kv_idx < end), rare{});
+    use(within || fovea::where((q_idx >= all || kv_idx >= all) && kv_idx < end));
 }
 
 template <class Use>
@@ -170,12 +85,11 @@ void with_video_mask(std::string_view name, mask_parameters const& parameters, U
         auto const step = parameters.number("round_width");
         auto const reach = width * tokens / step * step;
         auto const seen_by_all = prompt + (parameters.flag("attn_sink") ? tokens : 0);
-        use(fovea::where(q_idx < prompt || kv_idx < seen_by_all || fovea::abs(q_idx - kv_idx) < reach), rare{});
+        use(fovea::where(q_idx < prompt || kv_idx < seen_by_all || fovea::abs(q_idx - kv_idx) < reach));
     } else {  // svg_temporal
         auto const reach = width * tokens / parameters.number("num_frames");
         auto const place = [&](auto i) { return (i - prompt) % tokens; };
-        use(fovea::where(q_idx < prompt || kv_idx < prompt || fovea::abs(place(q_idx) - place(kv_idx)) < reach),
-            rare{});
+        use(fovea::where(q_idx < prompt || kv_idx < prompt || fovea::abs(place(q_idx) - place(kv_idx)) < reach));
     }
 }
 
@@ -186,10 +100,10 @@ void with_draft_mask(std::string_view name, mask_parameters const& parameters, U
     auto const node = kv_idx - prefix;
     if (name == "multi_block_draft") {
         auto const size = parameters.number("block_size");
-        use(fovea::where(kv_idx < prefix || (q_idx / size == node / size && node % size <= q_idx % size)), rare{});
+        use(fovea::where(kv_idx < prefix || (q_idx / size == node / size && node % size <= q_idx % size)));
     } else {  // tree_causal
         auto const ancestors = fovea::tree_ancestors(parameters.list("parents"));
-        use(fovea::tree(prefix, ancestors), rare{});
+        use(fovea::tree(prefix, ancestors));
     }
 }
 
@@ -197,7 +111,7 @@ template <class Use>
 void with_block_mask(std::string_view name, mask_parameters const& parameters, Use const& use) {
     if (name == "batchified_causal") {
         auto const size = parameters.number("size");
-        use(fovea::where(q_idx / size == kv_idx / size && q_idx % size >= kv_idx % size), rare{});
+        use(fovea::where(q_idx / size == kv_idx / size && q_idx % size >= kv_idx % size));
     } else if (name == "block_diffusion") {
         auto const length = parameters.number("seq_len"), size = parameters.number("block_size");
         auto const block = [&](auto i) { return i % length / size; };
@@ -207,8 +121,7 @@ void with_block_mask(std::string_view name, mask_parameters const& parameters, U
         use(fovea::where((of_query == of_key && (noisy(q_idx) && noisy(kv_idx)))
                          || (of_query == of_key && (!noisy(q_idx) && !noisy(kv_idx)))
                          || (of_query > of_key && (noisy(q_idx) && !noisy(kv_idx)))
-                         || (of_query >= of_key && (!noisy(q_idx) && !noisy(kv_idx)))),
-            rare{});
+                         || (of_query >= of_key && (!noisy(q_idx) && !noisy(kv_idx)))));
     } else if (name == "transfusion") {
         auto const blocks = parameters.intervals("blocks");
         auto const numbers = parameters.per_position([&](fovea::index_t i) {
@@ -217,12 +130,12 @@ void with_block_mask(std::string_view name, mask_parameters const& parameters, U
             return found == blocks.end() ? fovea::index_t{-1} : found - blocks.begin();
         });
         auto const block = fovea::param(numbers);
-        use(fovea::where(kv_idx <= q_idx || (block[q_idx] >= 0 && block[q_idx] == block[kv_idx])), rare{});
+        use(fovea::where(kv_idx <= q_idx || (block[q_idx] >= 0 && block[q_idx] == block[kv_idx])));
     } else {  // vision_cross_attention
         index_table begins, ends;
         for (auto const& each : parameters.intervals("intervals")) begins.push_back(each[0]), ends.push_back(each[1]);
         auto const image = kv_idx / parameters.number("image_token_length");
-        use(fovea::where(fovea::param(begins)[image] <= q_idx && q_idx < fovea::param(ends)[image]), rare{});
+        use(fovea::where(fovea::param(begins)[image] <= q_idx && q_idx < fovea::param(ends)[image]));
     }
 }
 
@@ -238,21 +151,15 @@ void with_global_mask(mask_parameters const& parameters, Use const& use) {
 
 template <class Use>
 void with_band_mask(std::string_view name, mask_parameters const& parameters, Use const& use) {
-    if (name == "causal") {
-        use(fovea::causal, common{});
-    } else if (name == "causal_offset") {
-        use(fovea::causal_from(parameters.number("offset")), rare{});
-    } else if (name == "sliding_window") {
-        use(fovea::sliding_window(parameters.number("window"), 0), common{});
+    if (name == "causal_offset") {
+        use(fovea::causal_from(parameters.number("offset")));
     } else if (name == "window_per_head") {
         auto const windows = parameters.list("windows");
-        use(fovea::causal && fovea::where(q_idx - kv_idx <= fovea::param(windows)[head]), rare{});
+        use(fovea::causal && fovea::where(q_idx - kv_idx <= fovea::param(windows)[head]));
     } else if (name == "dilated_sliding_window") {
-        use(fovea::dilated_window(parameters.number("window"), parameters.number("dilation")), rare{});
-    } else if (name == "prefix_lm") {
-        use(fovea::prefix_lm(parameters.number("prefix")), common{});
+        use(fovea::dilated_window(parameters.number("window"), parameters.number("dilation")));
     } else {
-        with_global_mask(parameters, [&](auto const& mask) { use(mask, rare{}); });
+        with_global_mask(parameters, use);
     }
 }
 
@@ -263,10 +170,10 @@ inline bool is_one_of(std::string_view name, std::initializer_list<std::string_v
 /// The mask of a name that is not made of two.
 template <class Use>
 void with_named_mask(std::string_view name, mask_parameters const& parameters, Use const& use) {
-    if (is_one_of(name, {"causal", "causal_offset", "sliding_window", "window_per_head", "dilated_sliding_window",
-                         "prefix_lm", "global_sliding_window"}))
+    if (is_common_mask(name)) with_common_mask(name, parameters, use);
+    else if (is_one_of(name, {"causal_offset", "window_per_head", "dilated_sliding_window", "global_sliding_window"}))
         with_band_mask(name, parameters, use);
-    else if (is_one_of(name, {"document_causal", "document_full", "packed_causal_document", "shared_prefix"}))
+    else if (is_one_of(name, {"document_full", "packed_causal_document", "shared_prefix"}))
         with_document_mask(name, parameters, use);
     else if (is_one_of(name, {"natten", "tiled_natten", "morton_natten"})) with_canvas_mask(name, parameters, use);
     else if (name == "sliding_tile_2d") with_tile_mask<2>("hw", parameters, use);
@@ -279,38 +186,11 @@ void with_named_mask(std::string_view name, mask_parameters const& parameters, U
 }
 }  // namespace detail
 
-/// A mask that has been asked for every pair (batch, head, query, key), through the language's own reading.
-class verdicts {
-public:
-    template <class Mask>
-    verdicts(Mask const& mask, fovea::extents_t<4> const& pairs)
-        : answers_(static_cast<std::size_t>(pairs[0] * pairs[1] * pairs[2] * pairs[3])), pairs_(pairs) {
-        auto const condition = mask.predicate();
-        std::size_t i = 0;
-        for (fovea::index_t b = 0; b < pairs[0]; ++b)
-            for (fovea::index_t h = 0; h < pairs[1]; ++h)
-                for (fovea::index_t n = 0; n < pairs[2]; ++n)
-                    for (fovea::index_t m = 0; m < pairs[3]; ++m)
-                        answers_[i++] = fovea::evaluate(condition, fovea::reference::index_environment<double>{
-                                                                       {}, b, h, n, m, pairs[2], pairs[3], 0});
-    }
-
-    auto mask() const {
-        using namespace fovea::placeholders;
-        fovea::view<fovea::index_t const, 4> const table(answers_.data(), pairs_);
-        return fovea::where(fovea::param(table)(batch, head, q_idx, kv_idx) == 1);
-    }
-
-private:
-    index_table answers_;
-    fovea::extents_t<4> pairs_;
-};
-
-/// The mask that case.json names, if any: use(mask, common{} or rare{}).
+/// The mask that case.json names, if any: use(mask).
 template <class Use>
 void with_mask(test_case const& subject, fovea::extents_t<4> const& pairs, Use const& use) {
     using namespace fovea::placeholders;
-    if (!subject.contains("/mask_mod/name")) return use(no_mask{}, common{});
+    if (!subject.contains("/mask_mod/name")) return use(no_mask{});
     std::string_view const lengths = "_with_kv_lengths", causal = "_and_causal";
     auto const whole = subject.at<std::string>("/mask_mod/name");
     std::string_view name = whole;
@@ -319,22 +199,22 @@ void with_mask(test_case const& subject, fovea::extents_t<4> const& pairs, Use c
         name.remove_suffix(lengths.size());
         auto const of_batch = parameters.list("kv_lengths");
         auto const shorter = fovea::key_lengths(of_batch);
-        if (name == "all") return use(shorter, rare{});
-        if (name == "causal") return use(fovea::causal && shorter, rare{});
+        if (name == "all") return use(shorter);
+        if (name == "causal") return use(fovea::causal && shorter);
         if (name == "sliding_window") {
-            return use(fovea::sliding_window(parameters.number("window"), 0) && shorter, rare{});
+            return use(fovea::sliding_window(parameters.number("window"), 0) && shorter);
         }
-        detail::with_named_mask(name, parameters, [&](auto const& mask, auto) {
+        detail::with_named_mask(name, parameters, [&](auto const& mask) {
             verdicts const answers(mask, pairs);
-            use(answers.mask() && shorter, rare{});
+            use(answers.mask() && shorter);
         });
     } else if (name.ends_with(causal)) {
         name.remove_suffix(causal.size());
         if (name == "global_sliding_window")
-            return detail::with_global_mask(parameters, [&](auto const& mask) { use(mask && fovea::causal, rare{}); });
-        detail::with_named_mask(name, parameters, [&](auto const& mask, auto) {
+            return detail::with_global_mask(parameters, [&](auto const& mask) { use(mask && fovea::causal); });
+        detail::with_named_mask(name, parameters, [&](auto const& mask) {
             verdicts const answers(mask, pairs);
-            use(answers.mask() && fovea::causal, rare{});
+            use(answers.mask() && fovea::causal);
         });
     } else {
         detail::with_named_mask(name, parameters, use);
