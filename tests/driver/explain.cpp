@@ -25,11 +25,12 @@ bool says(std::string const& what, Spec const& spec, index_t heads, index_t key_
 
 /// The plan of a call on heads that have keys of their own.
 template <class Spec>
-plan::call_plan plan_of(Spec const& a, index_t queries, index_t keys) {
+plan::call_plan plan_of(Spec const& a, index_t queries, index_t keys, index_t features = 4) {
     driver::recipe const parts{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
                                normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
     using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
-    return plan::make_dense_plan<float, arch::best, std::remove_const_t<decltype(parts)>, all>(queries, 1, keys);
+    using recipe = std::remove_const_t<decltype(parts)>;
+    return plan::make_dense_plan<float, arch::best, recipe, all>(queries, 1, keys, features);
 }
 
 /// Runs the plan of a call: explain prints its tiles, and so many are looked at, whatever the number of threads.
@@ -65,6 +66,17 @@ TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
     CHECK(says("driver/dense/lane_tile.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
     CHECK(says("driver/dense/row_tile.hpp", plain, 2, 2, 1));
     CHECK(says("driver/dense/lane_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
+}
+
+TEST_CASE("few queries stand in lanes where features fill even less of a vector", "[driver]") {
+    using plan::traversal;
+    index_t const half = lanes / 2;
+    CHECK(plan_of(plain, half, 20, lanes).by == traversal::key_lanes);
+    CHECK(plan_of(plain, half, 20, half).by == traversal::query_lanes);
+    CHECK(plan_of(plain, half, 20, lanes + 1).by
+          == traversal::query_lanes);  // two vectors of features, half of them empty
+    CHECK(plan_of(plain, half, 100000, half).by == traversal::split_keys);
+    CHECK(plan_of(plain, lanes, 20, 20 * lanes).by == traversal::query_lanes);
 }
 
 TEST_CASE("heads that have the same keys share vectors until the queries of one fill a tile", "[driver]") {

@@ -14,14 +14,15 @@ namespace {
 
 using tile = plan::lane_tile<float, arch::best>;  // with a query in each lane
 using row_tile = plan::tile<float, arch::best>;   // with a key in each lane
+constexpr index_t features = 8;
 
 /// The panels that a call on n queries and keys of one head visits.
 template <class Spec>
 tile_count visited(Spec const& spec, index_t queries, index_t keys, int workers = 1) {
     testing::dice random(2);
-    auto const x = testing::random_tensor<float>(random, std::array<index_t, 2>{queries, 8});
-    auto const y = testing::random_tensor<float>(random, std::array<index_t, 2>{keys, 8});
-    tensor<float, 2> out({queries, 8});
+    auto const x = testing::random_tensor<float>(random, std::array<index_t, 2>{queries, features});
+    auto const y = testing::random_tensor<float>(random, std::array<index_t, 2>{keys, features});
+    tensor<float, 2> out({queries, features});
     workspace scratch;
     attend(threads(workers), scratch, spec, x, y, y, out);
     return scratch.tiles();
@@ -45,7 +46,8 @@ tile_count expected_of(Sees const& sees, index_t queries, index_t keys) {
 
 template <class Sees>
 tile_count expected(Sees const& sees, index_t queries, index_t keys) {
-    return tile::suits(queries) ? expected_of<tile>(sees, queries, keys) : expected_of<row_tile>(sees, queries, keys);
+    return tile::suits(queries, features) ? expected_of<tile>(sees, queries, keys)
+                                          : expected_of<row_tile>(sees, queries, keys);
 }
 
 void check_same(tile_count const& got, tile_count const& wanted) {

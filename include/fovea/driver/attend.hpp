@@ -40,8 +40,8 @@ constexpr bool finishes_in_place() {
 template <class T, class Arch, class Recipe, class Operands, class Executor>
 void run_dense(Executor const& executor, workspace& scratch, Recipe const& recipe, Operands const& operands) {
     using call = plan::dense_call<T, Arch, Recipe, Operands>;
-    auto const how =
-        plan::make_dense_plan<T, Arch, Recipe, Operands>(operands.queries(), operands.group(), operands.keys());
+    auto const how = plan::make_dense_plan<T, Arch, Recipe, Operands>(operands.queries(), operands.group(),
+                                                                      operands.keys(), operands.features());
     if constexpr (call::may_take_query_lanes)
         if (how.by == plan::traversal::query_lanes) {
             auto const context = lane_spec<call>::make_context(how, recipe, operands);

@@ -72,7 +72,8 @@ std::string explain_on(A const& a, operand_shapes const& n) {
     } else {
         using recipe_type = decltype(recipe{lowered, a.mask.predicate(), normalizer_of(a.normalize),
                                             reweighting_of(a.normalize), core_of(a.aggregate)});
-        auto const how = plan::make_dense_plan<T, Arch, recipe_type, Operands>(n.queries(), n.group(), n.keys());
+        auto const how =
+            plan::make_dense_plan<T, Arch, recipe_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask(a, n, how));
         text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)

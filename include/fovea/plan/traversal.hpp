@@ -85,24 +85,25 @@ struct dense_call {
 
 /// The plan of a dense call of `queries` queries for each of `group` heads that share `keys` keys.
 template <class T, class Arch, class Recipe, class Operands>
-call_plan make_dense_plan(index_t queries, index_t group, index_t keys) {
+call_plan make_dense_plan(index_t queries, index_t group, index_t keys, index_t features) {
     using call = dense_call<T, Arch, Recipe, Operands>;
     index_t const rows = queries * group;
+    using tile = plan::tile<T, Arch>;
+    index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
+    key_parts const parts(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
     if constexpr (call::may_take_query_lanes) {
-        using tile = lane_tile<T, Arch>;
-        if (tile::suits(rows)) {
-            call_plan how{traversal::query_lanes, blocking_of<tile>};
-            how.tile_heads = tile::sharing(
+        using query_tile = lane_tile<T, Arch>;
+        if (query_tile::suits(rows, parts.count() > 1 ? query_tile::lanes : features)) {
+            call_plan how{traversal::query_lanes, blocking_of<query_tile>};
+            how.tile_heads = query_tile::sharing(
                 queries, group, keys, uses<std::remove_cvref_t<decltype(Recipe::score.pointwise)>, q_idx_t, head_t>);
             return how;
         }
     }
-    using tile = plan::tile<T, Arch>;
     call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes, blocking_of<tile>};
     how.tile_heads = group;
     how.packs_keys = !call::may_take_query_lanes && rows > tile::rows;
-    index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
-    how.parts = key_parts(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
+    how.parts = parts;
     if (how.parts.count() > 1) how.by = traversal::split_keys;
     return how;
 }
