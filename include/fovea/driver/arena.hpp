@@ -58,12 +58,7 @@ public:
     /// Uninitialised room for n elements, aligned to a cache line.
     template <class T>
     FOVEA_TAGGED T* take(index_t n) {
-        auto const bytes = static_cast<std::size_t>(round_up(n * static_cast<index_t>(sizeof(T)), alignment));
-        taken_ += bytes;
-        if (used_ + bytes > capacity_) return std::launder(reinterpret_cast<T*>(overflow(bytes)));
-        auto* const place = memory_.get() + used_;
-        used_ += bytes;
-        return std::launder(reinterpret_cast<T*>(place));
+        return std::launder(reinterpret_cast<T*>(take_bytes(n * static_cast<index_t>(sizeof(T)))));
     }
 
     /// The bytes that a use like the last one takes.
@@ -90,6 +85,16 @@ private:
     using piece = std::unique_ptr<std::byte, release>;
     FOVEA_TAGGED static piece allocate(std::size_t bytes) {
         return piece(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment})));
+    }
+
+    /// Not inline: a tile takes many arrays, once for all its rows.
+    FOVEA_TAGGED [[gnu::noinline]] std::byte* take_bytes(index_t n) {
+        auto const bytes = static_cast<std::size_t>(round_up(n, alignment));
+        taken_ += bytes;
+        if (used_ + bytes > capacity_) return overflow(bytes);
+        auto* const place = memory_.get() + used_;
+        used_ += bytes;
+        return place;
     }
 
     /// A piece of its own, until there is one for all.

@@ -175,15 +175,17 @@ void store_transposed(result_rows<T, Element> const& rows) {
     Element* to[vector::lanes];
     for (index_t r = 0; r < rows.count; ++r) to[r] = rows.to(r);
     for (index_t c = 0; c < rows.features; c += lanes) {
+        index_t const left = rows.features - c;
         vector block[vector::lanes];
         for (index_t i = 0; i < lanes; ++i)
-            block[i] = c + i < rows.features ? vector::load(rows.sums + (c + i) * rows.width) * factor : vector(T{0});
+            block[i] = i < left ? vector::load(rows.sums + (c + i) * rows.width) * factor : vector(T{0});
         kernel::lanes_of<T, Arch>::transpose(block);
-        auto const store = [&](index_t r)
-                               FOVEA_LAMBDA { kernel::store_as<T, Arch>(block[r], to[r] + c, rows.features - c); };
-        if (rows.count == lanes) kernel::unrolled<lanes>(store);
+        if (left >= lanes)
+            kernel::unrolled<lanes>([&](index_t r) FOVEA_LAMBDA {
+                if (r < rows.count) kernel::store_as<T, Arch>(block[r], to[r] + c, vector::lanes);
+            });
         else
-            for (index_t r = 0; r < rows.count; ++r) store(r);
+            for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(block[r], to[r] + c, left);
     }
 }
 

@@ -48,20 +48,20 @@ struct row_prefetch {
 template <class T, class Arch, class Load, class Prefetch>
 FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, index_t columns, T* to, index_t stride) {
     using vector = pack<T, Arch>;
-    auto const some = [&](index_t first, index_t left) FOVEA_LAMBDA {
+    constexpr int lanes = static_cast<int>(vector::lanes);
+    for (index_t c = 0; c < columns; c += lanes, to += lanes * stride) {
+        index_t const left = columns - c;
         vector block[vector::lanes];
-        for (index_t i = 0; i < vector::lanes; ++i) block[i] = load(i, first, left);
+        if (left >= lanes)
+            for (index_t i = 0; i < lanes; ++i) block[i] = load(i, c, vector::lanes);
+        else
+            for (index_t i = 0; i < lanes; ++i) block[i] = load(i, c, left);
         prefetch();
         lanes_of<T, Arch>::transpose(block);
-        T* const column = to + first * stride;
-        if (left >= vector::lanes)
-            for (index_t c = 0; c < vector::lanes; ++c) block[c].store(column + c * stride);
-        else
-            for (index_t c = 0; c < left; ++c) block[c].store(column + c * stride);
-    };
-    index_t c = 0;
-    for (; c + vector::lanes <= columns; c += vector::lanes) some(c, vector::lanes);
-    if (c < columns) some(c, columns - c);
+        unrolled<lanes>([&](index_t i) FOVEA_LAMBDA {
+            if (i < left) block[i].store(to + i * stride);
+        });
+    }
 }
 
 /// Calls f(first) for each pack of rows up to `room`. Where what comes behind a column is overwritten by the next pack
