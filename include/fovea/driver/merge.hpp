@@ -40,13 +40,13 @@ void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, inde
             (f(std::get<I>(parts), factors[I]), ...);
         }(std::index_sequence_for<Parts...>{});
     };
-    T greatest = none, sum = 0;
+    T maximum = none, sum = 0;
     for_each([&](auto const& from, T& factor) {
         factor = static_cast<T>(from.lse(b, h, n));
-        if (!(factor <= greatest)) greatest = factor;
+        if (!(factor <= maximum)) maximum = factor;
     });
     for_each([&](auto const&, T& factor) {
-        factor = factor == none ? T(0) : std::exp(factor - greatest);
+        factor = factor == none ? T(0) : std::exp(factor - maximum);
         sum += factor;
     });
     Out* const row = to.result.place(b, h, n, index_t{0});
@@ -66,7 +66,7 @@ void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, inde
                 row[c + i] = rounded_to<Out>(elements[static_cast<std::size_t>(i)]);
         }
     }
-    if (to.lse.data) to.lse(b, h, n) = rounded_to<Lse>(sum == 0 ? none : greatest + std::log(sum));
+    if (to.lse.data) to.lse(b, h, n) = rounded_to<Lse>(sum == 0 ? none : maximum + std::log(sum));
 }
 
 /// Errors: shape_error where an array cannot be, or one that is written shares an element with another, unless the

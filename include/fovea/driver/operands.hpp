@@ -43,7 +43,7 @@ struct operands {
     index_t rows() const { return queries() * group(); }  // rows that share one key/value head
 };
 
-/// The type that is computed in: double where any operand is double, float otherwise.
+/// The type of the arithmetic: double where any operand is double, float otherwise.
 template <class... Elements>
 using compute_type = std::conditional_t<(std::is_same_v<std::remove_const_t<Elements>, double> || ...), double, float>;
 

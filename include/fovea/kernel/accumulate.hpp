@@ -16,7 +16,7 @@ FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const&
     else return aggregate.step(sum, weight, value);
 }
 
-/// True where what is aggregated is a sum: then what was there before can be added last.
+/// True where the aggregate is a sum: then the earlier sum, rescaled, can be added last.
 template <class Aggregate>
 inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std::is_same_v<Aggregate, word_products>
                             || linear_aggregator<Aggregate>;
@@ -37,8 +37,8 @@ struct weighted_values {
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
 ///
-/// Values may be of another type than T. Where rows are so few that values are read as fast as memory gives them, the
-/// values that follow are prefetched.
+/// Values may be of another type than T. With few rows the speed is that of reading values from memory: those that
+/// follow are prefetched.
 template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value>
 [[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Value> const& w) {
     register_tile<Rows, Vectors, T, Arch> tile;

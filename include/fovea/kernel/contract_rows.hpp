@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products with keys where they lie: for so few queries that rearranging the keys would cost more than it saves.
+// Products with keys in place: for so few queries that packing the keys would cost more than it saves.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
@@ -9,7 +9,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Keys at equal distances, as they are.
+/// Keys one stride after the other, as they are stored.
 template <class T, class Arch, class Element>
 struct strided_keys {
     using products = number_products;
@@ -23,7 +23,7 @@ struct strided_keys {
     }
 };
 
-/// Keys at equal distances, as words.
+/// Keys one stride after the other, as words of two bfloat16.
 template <class Arch>
 struct strided_words {
     using products = word_products;
@@ -37,7 +37,7 @@ struct strided_words {
     }
 };
 
-/// Keys wherever they lie, as words; `place(i)` is the pointer to a row.
+/// Keys in pages, as words of two bfloat16; `place(i)` points to row i.
 template <class Arch, class Places>
 struct placed_words {
     using products = word_products;
@@ -50,7 +50,8 @@ struct placed_words {
     }
 };
 
-/// Keys through a body; `place(i)` is the pointer to a row, `base(i)` what names mean there.
+/// Keys to which `body`, an expression of k, is applied as they are read; `place(i)` points to row i, `base(i)` is the
+/// environment of the names in it.
 template <class T, class Arch, class Body, class Places, class Bases>
 struct evaluated_keys {
     using products = number_products;
@@ -85,12 +86,12 @@ struct row_products {
 
 /// contract_rows: products of a tile of queries with keys in place, features in lanes.
 ///
-///     scores[r][k] = sum_f queries[r][f] * keys[k][f] for k < count, and some number up to the next whole vector
+///     scores[r][k] = sum_f queries[r][f] * keys[k][f],   k < count; unspecified from there to the next whole vector
 ///
-/// Keys that are words take queries as words, and what comes out is multiplied by a scale for each row.
-/// Two keys share each load of a query. Some features of the one are read, then of the other: memory is fastest where
-/// lines are read almost in order. `Rows` queries, which divide `rows`, are multiplied at a
-/// time, and the others find the keys in a cache.
+/// Keys in words take queries in words, and their products are multiplied by a scale for each row. `Rows` queries, a
+/// divisor of `rows`, are multiplied at a time; the queries that follow read the keys from a cache. Two keys share each
+/// load of a query: a few vectors of the one key are read, then of the other, since memory is fastest when its lines
+/// are read almost in order.
 template <int Rows, class T, class Arch, class Keys>
 [[gnu::noinline]] void contract_rows(Keys const& keys, row_products<T> const& all) {
     T const* FOVEA_RESTRICT const queries = all.queries;

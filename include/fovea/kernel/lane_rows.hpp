@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Many rows of scores at once, a row for each lane: what normalizers see where the heads of a query lie side by side.
+// Many rows of scores at once, one in each lane: what a normalizer reads with queries, or the heads of one query, in
+// lanes.
 #pragma once
 
 #include <fovea/kernel/groups.hpp>
@@ -8,8 +9,8 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Rows whose elements follow each other at a distance; where a vector holds several elements of each row, these are
-/// `period` lanes apart. Numbers of rows are vectors: the lanes of one row all have its number.
+/// Rows whose vectors are `step` elements apart; where a vector holds several elements of each row, these are `period`
+/// lanes apart. What is one number for a row, as its maximum is, is a vector here, the same in all lanes of a row.
 template <class T, class Arch, class Normalize>
 struct lane_rows {
     using vector = pack<T, Arch>;
@@ -18,10 +19,10 @@ struct lane_rows {
     static constexpr index_t width = vector::lanes;
 
     T* scores;
-    index_t packs;               // vectors of these rows
+    index_t packs;               // vectors that hold these rows
     index_t step;                // elements from one to the next
     index_t period;              // lanes, a power of two
-    T const* row_max = nullptr;  // the row_max score of each lane, where it is known
+    T const* row_max = nullptr;  // the maximum of each lane over all packs, where it is known
 
     FOVEA_INLINE vector max() const {
         return over_row(lane_max(), [](vector const& a, vector const& b) FOVEA_LAMBDA { return greater(a, b); });
@@ -43,7 +44,7 @@ struct lane_rows {
 
 private:
     FOVEA_INLINE vector lane_max() const {
-        return row_max != nullptr ? vector::load(row_max) : greatest_of<T, Arch>(scores, packs, step);
+        return row_max != nullptr ? vector::load(row_max) : max_of_packs<T, Arch>(scores, packs, step);
     }
     /// Lanes of the same row are combined, in an order that is the same for all of them.
     template <class F>

@@ -35,7 +35,7 @@ FOVEA_INLINE auto collect(Pick pick) {
     }
 }
 
-/// An index kept inside its axis: pairs that do not take part may look anywhere.
+/// An index clamped to its axis: those of excluded pairs may be out of range.
 FOVEA_INLINE index_t inside(index_t i, index_t extent) { return std::clamp<index_t>(i, 0, extent - 1); }
 
 template <class I>

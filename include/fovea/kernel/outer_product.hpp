@@ -79,7 +79,7 @@ public:
             FOVEA_LAMBDA { ((sum_[I] = vector(scale[I / NV]) * vector::load(place<I>(from, stride))), ...); }(all{});
     }
 
-    /// sum[r][v] += from[r][v] * scale[r]: added last, what was there before does not gather the rounding of each step.
+    /// sum[r][v] += from[r][v] * scale[r]: added last, the earlier sum is rounded once and not at each step.
     FOVEA_INLINE void add_scaled_by_row(T const* from, index_t stride, T const* scale) {
         [&]<int... I>(indices<I...>) FOVEA_LAMBDA {
             ((sum_[I] = fma(vector(scale[I / NV]), vector::load(place<I>(from, stride)), sum_[I])), ...);
@@ -99,12 +99,12 @@ public:
 
     /// to[v] = max(to[v], sum[r][v]) over all rows; a NaN is left out.
     FOVEA_INLINE void store_max(T* to) const {
-        line_of<vector, NV> most;
+        line_of<vector, NV> maximum;
         [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
-            ((most[V] = vector::load(to + V * lanes)), ...);
+            ((maximum[V] = vector::load(to + V * lanes)), ...);
             [&]<int... I>(indices<I...>)
-                FOVEA_LAMBDA { ((most[I % NV] = greater(sum_[I], most[I % NV])), ...); }(all{});
-            (most[V].store(to + V * lanes), ...);
+                FOVEA_LAMBDA { ((maximum[I % NV] = greater(sum_[I], maximum[I % NV])), ...); }(all{});
+            (maximum[V].store(to + V * lanes), ...);
         }(std::make_integer_sequence<int, NV>{});
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operands rearranged for the register tiles; factors of one side are applied on the way.
+// Packing: operands in the order in which microkernels read them, multiplied by the factors of their side.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>

@@ -20,7 +20,7 @@ struct state_steps {
     index_t heads;  // queries that read after each step
 };
 
-/// advance: at each step the state is gated, key and value are added, and queries read what is there then.
+/// advance: at each step the state is gated, the outer product of key and value is added, and queries read the sum.
 ///
 ///     state = gate state + key value^T,   result = state^T query
 template <int Steps, int Reads, bool Gated, int Vectors, class T, class Arch>
@@ -87,13 +87,13 @@ template <int Reads, int Vectors, class T, class Arch>
     });
 }
 
-/// read_state: the state is gated, and gives what it has for a key: given = state^T key.
+/// read_state: the state is gated, and the value that it holds for a key is read: retrieved = state^T key.
 template <bool Gated, int Vectors, class T, class Arch>
 [[gnu::noinline]] void read_state(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
                                   T const* FOVEA_RESTRICT key,   // (features)
                                   T const* FOVEA_RESTRICT gate,  // (features)
                                   index_t features,
-                                  T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
+                                  T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     line_of<vector, Vectors> answer;
@@ -109,23 +109,23 @@ template <bool Gated, int Vectors, class T, class Arch>
             answer[v] = fma(vector(key[f]), s, answer[v]);
         });
     }
-    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { answer[v].store(given + v * vector::lanes); });
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { answer[v].store(retrieved + v * vector::lanes); });
 }
 
-/// correct: a value becomes what the state lacks of it: rate (value - given).
+/// correct: the delta rule: a value becomes its difference from the one that the state holds: rate (value - retrieved).
 template <int Vectors, class T, class Arch>
-void correct(T const* given, T rate, T* value) {
+void correct(T const* retrieved, T rate, T* value) {
     using vector = pack<T, Arch>;
     for (index_t c = 0; c < Vectors * vector::lanes; c += vector::lanes)
-        (vector(rate) * (vector::load(value + c) - vector::load(given + c))).store(value + c);
+        (vector(rate) * (vector::load(value + c) - vector::load(retrieved + c))).store(value + c);
 }
 
-/// advance_and_read: one step, and on the same way over the state the gate of the next step and what the state gives
-/// for its key: given = state^T next key.
+/// advance_and_read: one step, and in the same pass over the state the gate of the next step and the value that the
+/// state holds for its key: retrieved = state^T next key.
 template <int Reads, bool Gated, int Vectors, class T, class Arch>
-[[gnu::noinline]] void advance_and_read(T* FOVEA_RESTRICT state,    // (features, Vectors * lanes)
-                                        state_steps<T> const& at,   // two steps
-                                        T* FOVEA_RESTRICT given) {  // (Vectors * lanes)
+[[gnu::noinline]] void advance_and_read(T* FOVEA_RESTRICT state,        // (features, Vectors * lanes)
+                                        state_steps<T> const& at,       // two steps
+                                        T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     line_of<vector, Vectors> value;
@@ -149,14 +149,14 @@ template <int Reads, bool Gated, int Vectors, class T, class Arch>
         });
     }
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
-        answer[v].store(given + v * vector::lanes);
+        answer[v].store(retrieved + v * vector::lanes);
         unrolled<Reads>([&](auto r) FOVEA_LAMBDA { sum[r][v].store(at.results + r * width + v * vector::lanes); });
     });
 }
 
-/// The product of two rows of numbers.
+/// The dot product of two rows.
 template <class T, class Arch>
-T product_of(T const* a, T const* b, index_t n) {
+T dot_product(T const* a, T const* b, index_t n) {
     using vector = pack<T, Arch>;
     using lanes = lanes_of<T, Arch>;
     vector total(T{0});

@@ -46,13 +46,13 @@ struct packed_row {
 
     /// Ties go to the lowest key, wherever it stands in the row.
     FOVEA_INLINE located<T> first_max() const {
-        T const greatest = max();
+        T const row_max = max();
         located<T> best;
-        if (greatest == excluded<T>) return best;
+        if (row_max == excluded<T>) return best;
         for (index_t p = 0; p < packs; ++p) {
-            if (!(vector::load(scores + p * width) == vector(greatest)).any()) continue;
+            if (!(vector::load(scores + p * width) == vector(row_max)).any()) continue;
             for (index_t i = p * width; i < (p + 1) * width; ++i)
-                if (scores[i] == greatest && (best.key < 0 || key(i) < best.key)) best = {greatest, key(i)};
+                if (scores[i] == row_max && (best.key < 0 || key(i) < best.key)) best = {row_max, key(i)};
         }
         return best;
     }
@@ -120,26 +120,26 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE T max_of(F f) const {
-        vector greatest(excluded<T>);
+        vector maximum(excluded<T>);
         for (index_t p = 0; p < packs; ++p) {
             auto const score = vector::load(scores + p * width);
-            greatest = greater(select(score == vector(excluded<T>), score, vector(f(score))), greatest);
+            maximum = greater(select(score == vector(excluded<T>), score, vector(f(score))), maximum);
         }
-        return lanes::max(greatest);
+        return lanes::max(maximum);
     }
 
-    /// The kth greatest of the greatest scores of the lanes, each of which is another key's.
+    /// The kth largest of the maxima of the lanes: at least k scores reach it, since each lane has keys of its own.
     T reached_by(index_t k) const {
         if (k < 1 || k > width) return excluded<T>;
-        auto greatest = lanes::stored(lane_max());
-        auto const last = greatest.begin() + k;
-        for (auto place = greatest.begin(); place != last; ++place)
-            for (auto other = place + 1; other != greatest.end(); ++other)
-                if (*other > *place) std::swap(*place, *other);
-        return greatest[static_cast<std::size_t>(k - 1)];
+        auto maxima = lanes::stored(lane_max());
+        auto const last = maxima.begin() + k;
+        for (auto at = maxima.begin(); at != last; ++at)
+            for (auto other = at + 1; other != maxima.end(); ++other)
+                if (*other > *at) std::swap(*at, *other);
+        return maxima[static_cast<std::size_t>(k - 1)];
     }
 
-    /// Where no score of a pack reaches the limit, f is not computed.
+    /// f is not computed for packs in which no score reaches the limit.
     template <class F>
     FOVEA_INLINE void map_from(T limit, F f) const {
         T* const at = scores;
@@ -155,8 +155,8 @@ struct packed_row {
 private:
     static constexpr index_t in_sequence = 32;  // packs, as packs_in_sequence has it
 
-    /// The greatest scores, lane by lane.
-    FOVEA_INLINE vector lane_max() const { return greatest_of<T, Arch>(scores, packs, width); }
+    /// The maximum of each lane over all packs.
+    FOVEA_INLINE vector lane_max() const { return max_of_packs<T, Arch>(scores, packs, width); }
     template <class F>
     FOVEA_INLINE vector weight(F const& f, T* at) const {
         return weigh_pack<Normalize, T, Arch>(f, at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What rows of scores do with one pack, however they lie.
+// Maxima, weights and sums of packs of scores, with keys or with rows in lanes.
 #pragma once
 
 #include <fovea/core/cascade_sum.hpp>
@@ -9,8 +9,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// The greater score of each lane; b where a is NaN or both are, so that a maximum stays one of numbers:
-/// greater(next, so far).
+/// The maximum of each lane; b where a is NaN, so that NaN stays out of a running maximum: greater(next, maximum).
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> greater(pack<T, Arch> const& a, pack<T, Arch> const& b) {
     return {pack<T, Arch>::operations::max(a.value, b.value)};
@@ -38,12 +37,12 @@ FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
     return w;
 }
 
-/// So many sums, or maxima, are kept at a time, so that none waits for the one before.
+/// Sums, or maxima, that run side by side: a single one would wait for the latency of each addition.
 inline constexpr int chains = 4;
 
-/// The greatest of so many packs, one every `step` elements, lane by lane.
+/// The maximum of each lane over `packs` packs, one every `step` elements.
 template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> greatest_of(T const* from, index_t packs, index_t step) {
+FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
     line_of<vector, chains> max;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { max[i] = vector(excluded<T>); });
@@ -54,7 +53,7 @@ FOVEA_INLINE pack<T, Arch> greatest_of(T const* from, index_t packs, index_t ste
     return greater(greater(max[0], max[1]), greater(max[2], max[3]));
 }
 
-/// Packs whose sum is computed one after the other; the sums of so many are added as a cascade_sum does.
+/// Packs that are added one after the other; these partial sums are added by a cascade_sum, for accuracy.
 inline constexpr index_t packs_in_sequence = 128;
 
 /// The sum of `of_packs(first, count)` over all packs.
@@ -66,7 +65,7 @@ FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
     return sum.total(V(0));
 }
 
-/// The same packs, at most packs_in_sequence, become f of themselves; their sum, lane by lane.
+/// Packs of scores, at most packs_in_sequence, become weights, f of themselves; returns the sum of each lane.
 template <class Normalize, class T, class Arch, class F>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;

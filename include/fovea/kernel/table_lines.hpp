@@ -13,7 +13,8 @@ struct table_place {
     index_t bytes = 0;  // of an element
 };
 
-/// Evaluated, an expression leaves the place of its first table that is read along the keys; parts of the score are 0.
+/// Evaluating an expression here finds the place of its first table that is read along the keys; parts of the score
+/// are 0.
 template <class T, class Arch>
 struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
     using base = index_environment<T, Arch, positions<T, Arch>>;
@@ -36,8 +37,8 @@ struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
     }
 };
 
-/// The lines of a table that some rows read at a run of keys, where the rows of the table lie at equal distances and
-/// apart: neighbours share what they read, and find it in the nearest cache.
+/// The cache lines of a table that some rows read at a run of keys: none unless the rows of the table are one stride
+/// apart, of at least a line. Rows that are closer share lines, which the first of them brings into the L1 cache.
 template <class T, class Arch, class Expression>
 prefetch_queue table_lines(Expression const& expression, row_facts const* rows, index_t count, index_t first_key,
                            index_t keys) {

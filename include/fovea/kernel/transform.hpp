@@ -51,11 +51,11 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
 }
 }  // namespace detail
 
-/// transform: the pointwise rest of the score on one row, and the mask where the run is mixed; `indices` is both
-/// without their index terms, which are known.
+/// transform: the rest of the score, pointwise, on one row, and the mask where the run is mixed. `indices` holds both
+/// expressions with references to index terms that have been computed before.
 ///
-/// Takes expressions and facts by value: vectors that are stored might change what is only referred to, and what is the
-/// same for the whole row would be computed for each of them.
+/// Expressions and facts are passed by value: a vector that is stored might alias what is referred to, and what is the
+/// same for the whole row would be computed again for each vector.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices>
 FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
                             row_facts const row, row_parts<T> const at, index_t first_key, index_t packs) {

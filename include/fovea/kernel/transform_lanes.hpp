@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kernel/transform.hpp with a query in each lane.
+// The rest of the score and the mask, as in kernel/transform.hpp, with a query in each lane.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
@@ -25,7 +25,7 @@ struct queries_of_heads {
     FOVEA_INLINE auto head(row_facts const&) const { return index_pack<T, Arch>::load(heads); }
 };
 
-/// Scores of a vector of rows and some keys, and what is known of both sides.
+/// Scores of a vector of rows and some keys, and the terms of both sides.
 template <class T>
 struct lane_scores {
     T* scores;                // (keys, stride): products, and then scores
@@ -36,10 +36,10 @@ struct lane_scores {
     index_t key_term_stride;
     integer_like<T> const* row_indices;  // index terms: (terms, stride)
     index_t const* key_indices;          // (terms, key_term_stride)
-    T* row_max;                          // becomes as great as what each row comes to
+    T* row_max;                          // the maximum of each row so far: raised to that of these scores
 };
 
-/// One key and as many rows as there are lanes, of the first of which the facts are.
+/// The environment of one key and a vector of rows; the facts are those of the first row.
 template <class T, class Arch, class Rows>
 struct lane_environment : index_environment<T, Arch, index_t> {
     Rows rows;
@@ -78,7 +78,7 @@ template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class P
 FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const predicate, row_facts const first,
                                  Rows const rows, lane_scores<T> const at) {
     using vector = pack<T, Arch>;
-    auto most = vector::load(at.row_max);
+    auto maximum = vector::load(at.row_max);
     T* scores = at.scores;
     for (index_t k = 0; k < at.keys; ++k, scores += at.stride) {
         lane_environment<T, Arch, Rows> const here{{first, at.first_key + k},
@@ -95,9 +95,9 @@ FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const pred
             score = select(lane_mask<T, Arch>::all() && evaluate_in_lanes<T, Arch, Exact>(predicate, here), score,
                            vector(excluded<T>));
         if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
-        most = greater(score, most);
+        maximum = greater(score, maximum);
     }
-    most.store(at.row_max);
+    maximum.store(at.row_max);
 }
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows>
 [[gnu::noinline]] void transform_keys_exactly(Pointwise const& pointwise, Predicate const& predicate,
@@ -106,9 +106,9 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate, cl
 }
 }  // namespace detail
 
-/// transform_lanes: the pointwise rest of the score on a vector of rows and some keys, and the mask where some of them
-/// are hidden; `indices` is both without their index terms, which are known. Takes expressions and facts by value, as
-/// transform does.
+/// transform_lanes: the rest of the score, pointwise, on a vector of rows and some keys, and the mask where a pair may
+/// be excluded. `indices` holds both expressions with references to index terms that have been computed before.
+/// Expressions and facts are passed by value, as those of transform are.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices, class Rows>
 FOVEA_INLINE void transform_lanes(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
                                   row_facts const first, Rows const rows, lane_scores<T> const at) {

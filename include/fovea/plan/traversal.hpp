@@ -71,7 +71,7 @@ struct dense_call {
         && std::is_same_v<std::remove_cvref_t<decltype(*Operands::query.data)>, bfloat16>
         && std::is_same_v<element_of_rows<decltype(Operands::key)>, bfloat16>;
     /// True where queries can stand in lanes: the score is one product with keys and what is computed of it, rows can
-    /// be normalized lane by lane, and features are, or become, numbers of the type that is computed in. What reads a
+    /// be normalized lane by lane, and features are of the type of the arithmetic or converted to it. What reads a
     /// table with a row for each query goes along the keys in memory.
     static constexpr bool may_take_query_lanes = [] {
         if constexpr (is_paged<decltype(Operands::key)> || is_paged<decltype(Operands::value)>) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations across and within lanes that an architecture may do better than the general way shown here;
-// kernel/arch/ holds such overrides, as partial specializations on the architecture.
+// simd/arch/ holds such overrides, as partial specializations on the architecture.
 #pragma once
 
 #include <fovea/simd/pack.hpp>
@@ -33,7 +33,7 @@ struct generic_lanes {
         return e[0];
     }
 
-    /// The greatest lane.
+    /// The maximum of all lanes.
     FOVEA_INLINE static T max(vector const& a) {
         auto e = stored(a);
         for (std::size_t step = e.size() / 2; step > 0; step /= 2)

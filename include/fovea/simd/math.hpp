@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elementary functions on packs, at a stated accuracy; tests/kernel/math.cpp holds them to it.
+// Elementary functions on packs, at a stated accuracy; tests/simd/math.cpp holds them to it.
 #pragma once
 
 #include <fovea/core/ieee.hpp>

@@ -81,7 +81,7 @@ struct pack {
     FOVEA_INLINE friend pack fma(pack const& a, pack const& b, pack const& c) {
         return {operations::fma(a.value, b.value, c.value)};
     }
-    /// Of two numbers the smaller, the greater; a NaN in the second operand stays.
+    /// Minimum and maximum; a NaN in the second operand stays.
     FOVEA_INLINE friend pack min(pack const& a, pack const& b) { return {operations::min(a.value, b.value)}; }
     FOVEA_INLINE friend pack max(pack const& a, pack const& b) { return {operations::max(a.value, b.value)}; }
     FOVEA_INLINE friend pack select(mask const& m, pack const& a, pack const& b) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elements of any number type as packs of the type that is computed in, and back; kernel/arch/ says how an
+// Elements of any number type as packs of the type that is computed in, and back; simd/arch/ says how an
 // architecture widens and narrows many at once.
 #pragma once
 

@@ -66,7 +66,7 @@ public:
     template <class Rows>
     visible_runs<Shape> runs(Rows const& rows, index_t first, index_t last, truth seen) const {
         if (Shape::pads_keys || !seen.always())
-            return look_for_runs(rows.span(call_), first, last, seen, rows.whole_panels());
+            return find_runs(rows.span(call_), first, last, seen, rows.whole_panels());
         visible_runs<Shape> all;
         all.add({0, (last - first + Shape::pack - 1) / Shape::pack});
         return all;
@@ -82,9 +82,8 @@ public:
     run trimmed(part const& all, run packs, bool const* mixed) const;
 
 private:
-    visible_runs<Shape> look_for_runs(box const& where, index_t first, index_t last, truth seen,
-                                      bool whole_panels) const;
-    void look_at(part const& all, index_t first, index_t last, truth* panels) const;
+    visible_runs<Shape> find_runs(box const& where, index_t first, index_t last, truth seen, bool whole_panels) const;
+    void classify(part const& all, index_t first, index_t last, truth* panels) const;
 
     dense_rows const& call_;
 };
@@ -104,15 +103,15 @@ pack_run<Shape> block_mask<Shape>::trimmed(part const& all, run packs, bool cons
 }
 
 template <class Shape>
-visible_runs<Shape> block_mask<Shape>::look_for_runs(box const& where, index_t first, index_t last, truth seen,
-                                                     bool whole_panels) const {
+visible_runs<Shape> block_mask<Shape>::find_runs(box const& where, index_t first, index_t last, truth seen,
+                                                 bool whole_panels) const {
     visible_runs<Shape> all;
     index_t const panels = (last - first + Shape::panel - 1) / Shape::panel,
                   packs = (last - first + Shape::pack - 1) / Shape::pack;
     part const keys{where, first, last};
     truth known[Shape::panels];
     if (seen.always()) std::fill_n(known, panels, seen);
-    else look_at(keys, 0, panels, known);
+    else classify(keys, 0, panels, known);
     for (index_t p = 0; p < panels; ++p) all.mixed[p] = !known[p].always();
     if (Shape::pads_keys
         && ((last - first) % Shape::pack != 0 || (whole_panels && packs % Shape::packs_per_panel != 0)))
@@ -127,9 +126,9 @@ visible_runs<Shape> block_mask<Shape>::look_for_runs(box const& where, index_t f
     return all;
 }
 
-/// What the mask says of the panels [first, last), halved until a part is wholly visible or empty.
+/// Whether the panels [first, last) are full, mixed or empty: halved until a part is full, empty or one panel.
 template <class Shape>
-[[gnu::noinline]] void block_mask<Shape>::look_at(part const& all, index_t first, index_t last, truth* panels) const {
+[[gnu::noinline]] void block_mask<Shape>::classify(part const& all, index_t first, index_t last, truth* panels) const {
     auto const seen =
         coverage(all.where, all.first + first * Shape::panel, std::min(all.first + last * Shape::panel, all.last));
     if (last - first == 1 || seen.always() || seen.never()) {
@@ -137,8 +136,8 @@ template <class Shape>
         return;
     }
     index_t const middle = (first + last) / 2;
-    look_at(all, first, middle, panels);
-    look_at(all, middle, last, panels);
+    classify(all, first, middle, panels);
+    classify(all, middle, last, panels);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

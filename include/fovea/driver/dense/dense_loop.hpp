@@ -10,7 +10,7 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// The dense traversal: blocks of rows against blocks of keys. Empty blocks are skipped, full ones are not masked;
-/// mixed ones are looked at tile by tile and panel by panel.
+/// of mixed ones each tile and panel is classified again.
 ///
 /// A tile of queries, `Tile`, says where its rows stand in vectors and what is carried for them:
 ///
@@ -21,7 +21,7 @@ namespace fovea::FOVEA_SET::driver {
 ///     begin(call, head, first, count, keys)
 ///     score(call, mask, keys, part, room, trims)         S, with the maximum of each row where it is computed so
 ///     any_excluded(keys, part, room), mark_visible(keys, part, room)
-///     fold(call, keys, part, room)                       P, and what was summed before is worth
+///     fold(call, keys, part, room)                       P, and the rescale factors of the sums so far
 ///     add(call, keys, part, room), add_visible(call, keys, part, room)
 ///     finish(call)
 template <class Tile>
@@ -44,8 +44,8 @@ public:
                               });
     }
 
-    /// Some blocks of rows of some heads against some blocks of keys. Where there is a place for partial sums, what
-    /// rows come to is left there.
+    /// Some blocks of rows of some heads against some blocks of keys. Where there is a place for partial sums, the
+    /// sums and states of the rows are left there, unfinished.
     void run_heads(arena& memory, block_range heads, block_range rows, block_range blocks,
                    typename Tile::place const& partial) const;
 
@@ -54,7 +54,7 @@ private:
         head_group head;
         index_t first, last;  // rows
         index_t tiles;
-        bool is_first;  // of a task: it reads keys and values that are not in a cache
+        bool is_first;  // of a task: it reads keys and values from memory, those that follow from a cache
     };
 
     //! [flash]

@@ -43,7 +43,7 @@ struct query_lanes {
     }
 };
 
-/// Neighbouring keys, and what the rows of a tile and these come to: scores, and then weights.
+/// Neighbouring keys, and their scores, later weights, with the queries of a tile.
 template <class T>
 struct lane_block {
     index_t first, count;        // keys
@@ -64,14 +64,14 @@ struct lane_functions {
 
     /// Queries, their terms and the states, at the beginning of a tile.
     void (*begin)(dense_rows const&, lanes&);
-    /// Keys, and values, as numbers that are computed in; none where they are that.
+    /// Keys, and values, converted to T; null where they are stored so.
     convert_function<T> convert_keys, convert_values;
     bool (*all_finite)(dense_rows const&, row_range const& values);
     /// The terms of the keys of a block: (terms, block_keys), (index terms, block_keys).
     void (*prepare_keys)(dense_rows const&, kernel::row_facts const&, row_range const&, T* terms, index_t* indices);
     /// Products become scores, with the mask where it hides a pair, and the maximum of each row.
     void (*score)(dense_rows const&, lanes const&, lane_block<T> const&, bool masked);
-    /// Scores become weights; what was summed before is worth `rescale`: (width).
+    /// Scores become weights; `rescale` becomes the factors of the sums so far: (width).
     void (*fold)(dense_rows const&, lanes&, lane_block<T> const&, T* rescale);
     /// Results of all rows, of their sums: (value features, width).
     void (*finish)(dense_rows const&, lanes&, T const* sums);

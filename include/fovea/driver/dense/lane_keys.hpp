@@ -8,7 +8,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The keys and values of one head where they lie, or converted, block by block, for tiles with a query in each lane.
+/// The keys and values of one head, in place or converted, block by block, for tiles with a query in each lane.
 template <class T, class Arch>
 class lane_keys {
     using shape = plan::lane_tile<T, Arch>;
@@ -42,14 +42,14 @@ public:
     index_t first(index_t block) const { return block * shape::block_keys; }
     index_t last(index_t block) const { return std::min(first(block) + shape::block_keys, call_.keys); }
 
-    /// The terms of a block are computed, its elements converted where they are not computed in, and the next block is
-    /// prefetched while this one is used, for the first rows or where the second cache does not keep it.
+    /// Computes the terms of a block. The next block is prefetched while this one is used, for the first rows or where
+    /// the L2 cache does not keep it.
     void prepare(index_t block, bool first_rows) {
         keys_.prepare(block, range(block));
         values_.prepare(block, range(block));
         if (!std::exchange(has_terms_[block], true))
             call_.spec.prepare_keys(call_, call_.facts(head_, 0), range(block), terms_of(block), indices_of(block));
-        if (block + 1 < blocks_ && (first_rows || !stays_near())) {
+        if (block + 1 < blocks_ && (first_rows || !stays_in_l2())) {
             prefetch_keys = lines_of(call_.key, range(block + 1), steps_per_line_);
             prefetch_values = lines_of(call_.value, range(block + 1), steps_per_line_);
         }
@@ -75,7 +75,7 @@ private:
     index_t* indices_of(index_t block) const { return indices_ + block * call_.spec.key_indices * shape::block_keys; }
     row_range range(index_t block) const { return {head_.batch, call_.key_head(head_), first(block), last(block)}; }
 
-    bool stays_near() const {
+    bool stays_in_l2() const {
         constexpr index_t kept = 1 << 18;  // bytes
         return call_.keys * (call_.features + call_.value_features) * static_cast<index_t>(sizeof(T)) <= kept;
     }

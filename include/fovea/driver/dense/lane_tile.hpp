@@ -171,7 +171,7 @@ private:
     /// Products of some vectors of rows with keys; the maximum of each row where they are the scores.
     void multiply(call const& all, lane_run lanes, block const& to, bool are_scores, keys& from) const {
         index_t const lane = lanes.first * shape::lanes;
-        if (all.features == 0) return multiply_nothing(lanes, to, are_scores);
+        if (all.features == 0) return multiply_no_features(lanes, to, are_scores);
         products<T, Arch>::compare({from.key(to.first), from.key_stride(), {}},
                                    {lanes.last - lanes.first, to.count, all.features, rows_.queries + lane,
                                     to.scores + lane, width(), nullptr, are_scores ? to.row_max + lane : nullptr},
@@ -180,7 +180,7 @@ private:
 
     /// A sum over no features is 0, and its scale may be infinite: what the expression says. That stands for the
     /// queries.
-    [[gnu::cold]] void multiply_nothing(lane_run lanes, block const& to, bool are_scores) const {
+    [[gnu::cold]] void multiply_no_features(lane_run lanes, block const& to, bool are_scores) const {
         for (index_t lane = lanes.first * shape::lanes; lane < lanes.last * shape::lanes; ++lane) {
             T const product = rows_.queries[lane];
             for (index_t k = 0; k < to.count; ++k) to.scores[k * width() + lane] = product;

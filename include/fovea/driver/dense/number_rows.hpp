@@ -8,27 +8,27 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Rows of one head of a call as numbers of the type T that is computed in: (rows, stride).
+/// Converts rows of one head of a call to T, the type of the arithmetic: (rows, stride).
 template <class T>
 using convert_function = void (*)(dense_rows const&, row_range const&, T* to, index_t stride);
 
-/// The keys, or values, of one head block by block, as numbers of the type T that is computed in: where they lie if
-/// they are that, and otherwise converted when a block is first read. Where blocks are used again, as many are kept as
-/// there is room for; those behind take turns in the room of the last.
+/// The keys, or values, of one head block by block, as numbers of type T, that of the arithmetic: in place if they are
+/// stored so, and otherwise converted when a block is first read. Where blocks are used again, the first ones are kept,
+/// each in a slot of its own; all others share the last slot.
 template <class T>
 class number_rows {
-    static constexpr index_t most = index_t{1} << 19;  // bytes that are kept
+    static constexpr index_t most = index_t{1} << 19;  // bytes of all slots
     static constexpr auto size = static_cast<index_t>(sizeof(T));
 
 public:
-    /// `features` of each row; rows are read where they lie if there is nothing to convert them.
+    /// `features` of each row; rows are read in place if `convert` is null.
     number_rows(dense_rows const& call, stored_rows const& rows, convert_function<T> convert, index_t features)
         : call_(call),
           rows_(rows),
           convert_(convert),
           stride_(convert ? round_up(features, 64 / size) : rows.position / size) {}
 
-    /// Room for blocks of so many rows out of all; for several where they are used again.
+    /// Takes memory for blocks of `block_rows` rows out of `all`: for several blocks where they are used again.
     void take(arena& memory, index_t block_rows, index_t all, bool used_again) {
         if (convert_ == nullptr) return;
         slot_ = block_rows * stride_;
@@ -41,7 +41,7 @@ public:
     /// Another head: nothing is converted yet.
     void begin() { std::fill_n(holds_, slots_, index_t{-1}); }
 
-    /// The block that rows are asked for from now on.
+    /// The block that rows are read of from now on.
     void prepare(index_t block, row_range const& at) {
         at_ = at;
         block_ = block;

@@ -53,7 +53,7 @@ void count_panels(tile_count& tiles, key_part<Tile> const& part) {
         ++(part.mixed[p] ? tiles.mixed : tiles.full);
 }
 
-/// How many parts the rows of each head are shared out in: none where one worker does all.
+/// How many tasks the rows of each head are divided into: one for a single worker.
 constexpr index_t shares(index_t workers, index_t heads, index_t blocks) {
     index_t const wanted = workers == 1 ? 1 : 8 * workers;
     return std::clamp<index_t>((wanted + heads - 1) / std::max<index_t>(heads, 1), 1, std::max<index_t>(blocks, 1));

@@ -57,7 +57,7 @@ struct weight_tile {
     bool const* visible = nullptr;  // (rows, stride), where values are not finite
 };
 
-/// What a row has come to over each part of the keys, from the first part on.
+/// The unfinished sums and states of one row over each part of the keys, from the first part on.
 template <class T>
 struct partial_row {
     T* sums;       // (parts, sum_stride), of which `width` are one row's
@@ -88,7 +88,7 @@ struct row_functions {
     bool (*all_finite)(dense_rows const&, row_range const& values);
     /// S, and the mask where it hides a pair.
     void (*score)(dense_rows const&, rows const&, keys const&, part const&, score_block<T> const&);
-    /// Scores become weights; what was summed before is worth `rescale`: (rows).
+    /// Scores become weights; `rescale` becomes the factors of the sums so far: (rows).
     void (*fold)(dense_rows const&, rows&, score_packs<T> const&, T* rescale);
     /// Sums are rescaled, and values added to them with their weights; of pairs that take part alone; where most
     /// weights are 0, or false.

@@ -67,11 +67,11 @@ private:
             if constexpr (recipe::reweights)
                 kernel::reweigh<!recipe::reweights_rows>(all.recipe.reweight, rows.facts[r], row);
         }
-        if constexpr (!Call::adds && !Call::selects) forget_unweighted(rows, all.value_width(), rescale);
+        if constexpr (!Call::adds && !Call::selects) restart_aggregates(rows, all.value_width(), rescale);
     }
 
-    /// Where all before has weight 0 beside what comes, a sum that is no sum begins anew.
-    static void forget_unweighted(rows_type& rows, index_t width, T* rescale) {
+    /// An aggregate that is no sum cannot be multiplied by a rescale factor of 0: it begins anew instead.
+    static void restart_aggregates(rows_type& rows, index_t width, T* rescale) {
         for (index_t r = 0; r < rows.count; ++r)
             if (rescale[r] == T{0}) {
                 std::fill_n(rows.sums + r * width, width, start_of<aggregator, T>);

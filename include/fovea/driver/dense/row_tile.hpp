@@ -41,7 +41,7 @@ public:
         score_block<T> from(index_t column) const { return {scores + column, stride, plane_stride()}; }
     };
 
-    /// Where sums and states are left that are not finished: (rows of all tiles, value width).
+    /// Where unfinished sums and states are left: (rows of all tiles, value width).
     struct place {
         T* sums = nullptr;
         char* states = nullptr;

@@ -69,7 +69,7 @@ public:
             T const* const scales = rows.scales + n * tile::rows;
             T* const scores = to.scores + n * to.plane_stride;
             if (call.features == 0) {
-                contract_nothing(rows.step, scales, part.run, scores, to.stride);
+                contract_no_features(rows.step, scales, part.run, scores, to.stride);
             } else if (stored::always_in_place || keys.in_place()) {
                 index_t const column = part.run.first * tile::lanes;
                 index_t const last =
@@ -115,8 +115,8 @@ private:
     }
 
     /// A sum over no features is 0, and its scale may be infinite: what the expression says, not what queries carry.
-    [[gnu::cold]] static void contract_nothing(int step, T const* scales, pack_run<tile> run, T* scores,
-                                               index_t stride) {
+    [[gnu::cold]] static void contract_no_features(int step, T const* scales, pack_run<tile> run, T* scores,
+                                                   index_t stride) {
         for (index_t r = 0; r < step; ++r)
             std::fill(scores + r * stride + run.first * tile::lanes, scores + r * stride + run.last * tile::lanes,
                       T{0} * scales[r]);

@@ -14,8 +14,8 @@ namespace fovea::FOVEA_SET::driver {
 /// The enumerated traversal: for each query the keys that a graph lists, all of a row at once.
 ///
 /// Lanes run over the heads of a key and then over keys, so that short rows fill vectors and what a key has for all
-/// heads is read at once. Terms of one side are computed once per key and head before; the rows of coming keys are
-/// prefetched.
+/// heads is read at once. Terms of one side are computed once per key and head before; the rows of later keys
+/// are prefetched.
 template <class T, class Arch, class Recipe, class Operands>
 class enumerated_loop {
     using parts = decltype(Recipe::score.parts);
@@ -26,10 +26,10 @@ class enumerated_loop {
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
-    static constexpr index_t usual_share = 1024;     // queries, or keys, of one task; a multiple of any width
-    static constexpr index_t ahead = 24;             // edges between prefetching the rows of a key and using them
-    static constexpr index_t near_memory = 1 << 22;  // bytes of keys and values; of less the caches keep most
-    static constexpr index_t long_rows = 2048;       // bytes of one key; of more the hardware prefetches the most
+    static constexpr index_t usual_share = 1024;      // queries, or keys, of one task; a multiple of any width
+    static constexpr index_t ahead = 24;              // edges between prefetching the rows of a key and using them
+    static constexpr index_t cached_bytes = 1 << 22;  // of keys and values: up to here the caches keep most of them
+    static constexpr index_t long_rows = 2048;        // bytes of one key: longer rows the hardware prefetches by itself
     static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Recipe::score.pointwise)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
@@ -49,7 +49,7 @@ public:
         joined_ = joined_ && !operands.exact;
         index_t const of_key = key_terms * lanes_.room * index_t{sizeof(T)} + position_bytes(operands.value)
                              + (planes > 0 ? position_bytes(operands.key) : 0);
-        prefetches_ = of_key < long_rows && operands.keys() * of_key > near_memory;
+        prefetches_ = of_key < long_rows && operands.keys() * of_key > cached_bytes;
     }
 
     template <class Executor>
@@ -82,7 +82,7 @@ public:
     }
 
 private:
-    /// What a task works with: the terms of one side, and where those of one query stand for all lanes.
+    /// The memory of a task: the terms of one side, and those of one query repeated for all lanes.
     struct task_room {
         T const* of_keys;     // (terms, keys, head lanes)
         T const* of_queries;  // (terms, queries, head lanes)
@@ -147,7 +147,7 @@ private:
 
     /// Prefetches the memory that some edges will need, those from `first` up to `end` in the list of all: terms and
     /// values of their keys, features where they are compared.
-    FOVEA_INLINE void fetch(task_room const& here, index_t first, index_t end) const {
+    FOVEA_INLINE void prefetch(task_room const& here, index_t first, index_t end) const {
         auto const values = here.values;  // copies stay in registers
         auto const keys = here.keys;
         std::int32_t const* const listed = graph_.keys.data();
@@ -155,8 +155,8 @@ private:
             index_t const key = listed[e];
             for (index_t t = 0; t < key_terms; ++t)
                 __builtin_prefetch(here.of_keys + t * term_stride(operands_.keys()) + lanes_.pairs(key));
-            values.fetch(key);
-            if constexpr (planes > 0) keys.fetch(key);
+            values.prefetch(key);
+            if constexpr (planes > 0) keys.prefetch(key);
         }
     }
 
@@ -178,7 +178,7 @@ private:
         for (index_t pair = 0; pair < lanes_.pairs(n); pair += width) {
             if (prefetches_ && lanes_.head(pair) == 0) {
                 index_t const from = first_edge + ahead, end = std::min(lanes_.key(pair + width - 1) + 1, n);
-                fetch(here, from + lanes_.key(pair), std::min(from + end, graph_.edges()));
+                prefetch(here, from + lanes_.key(pair), std::min(from + end, graph_.edges()));
             }
             excluding = score(rows.scores() + pair, here, row, listed, pair) || excluding;
         }

@@ -75,8 +75,8 @@ public:
         if constexpr (in_lanes) normalize_all(row, n);
         else normalize_each(row, listed);
         if constexpr (selects) copy_selected(row);
-        else if (excluding) meet_values<true>(row, listed);
-        else meet_values<false>(row, listed);
+        else if (excluding) add_values<true>(row, listed);
+        else add_values<false>(row, listed);
     }
 
 private:
@@ -149,7 +149,7 @@ private:
     /// Values added up with their weights: all heads of a key in one row where they lie so, otherwise one head after
     /// the other.
     template <bool Excluding>
-    void meet_values(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
+    void add_values(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
         index_t const columns = operands_.value_features();
         for (index_t h = 0; h < lanes_.heads; h += together_) {
             auto const value = [&](index_t e) FOVEA_LAMBDA {

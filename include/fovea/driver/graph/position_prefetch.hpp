@@ -31,7 +31,7 @@ public:
     }
 
     /// Always inlined: GCC takes a function that only prefetches for one without effect.
-    FOVEA_INLINE void fetch(index_t position) const {
+    FOVEA_INLINE void prefetch(index_t position) const {
         if constexpr (evenly_spaced<Rows>) {
             char const* run = first_ + position * step_;
             for (index_t r = runs_; r > 0; --r, run += run_step_)

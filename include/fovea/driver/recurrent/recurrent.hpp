@@ -68,7 +68,7 @@ private:
         T* queries;           // (chunk, group, features)
         T* results;           // (chunk, group, width)
         T* shares;            // (chunk, group): one over the sums of the weights
-        T* given;             // (width): what the state gives for a key
+        T* retrieved;         // (width): the value that the state holds for a key
         T* sum;               // (features) of the keys
     };
 
@@ -191,7 +191,7 @@ private:
             kernel::scatter_features<T, Arch>(term_.of_query, base, from, features,
                                               static_cast<T>(evaluate(term_.scale, here)), to, 1);
             if constexpr (divided) {
-                T const weights = kernel::product_of<T, Arch>(to, r.sum, features);
+                T const weights = kernel::dot_product<T, Arch>(to, r.sum, features);
                 r.shares[t * group + h] = weights == 0 ? T{0} : 1 / weights;
             }
         }
@@ -210,7 +210,7 @@ private:
         }
     }
 
-    /// The state goes over a run of positions; `reads` queries, a whole group or none, read it at each.
+    /// The state passes a run of positions; `reads` queries, a whole group or none, read it at each.
     void pass(room const& r, index_t begin, index_t steps, index_t reads) const {
         index_t const features = x_.key_features();
         prepare(r, begin, steps, reads);
@@ -238,22 +238,22 @@ private:
         });
     }
 
-    /// One step of a state that corrects itself. What it gives for the next key is read on the way, unless more
-    /// queries than can read on the way have to see it before that.
+    /// One step of the delta rule. The value that the state holds for the next key is read in the same pass, unless
+    /// there are more queries than one pass serves: these read the state before it is gated again.
     void correct_and_step(room const& r, index_t begin, index_t t, bool has_next, T* state,
                           kernel::state_steps<T> const& at) const {
-        bool const on_the_way = at.heads <= at_once;
-        if (t == 0 || !on_the_way)
-            kernel::read_state<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, r.given);
+        bool const same_pass = at.heads <= at_once;
+        if (t == 0 || !same_pass)
+            kernel::read_state<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, r.retrieved);
         auto const rate = static_cast<T>(*rules_.correction.rate.row(r.batch, r.head, begin + t));
-        kernel::correct<vectors, T, Arch>(r.given, rate, r.values + t * width);
-        if (!on_the_way || !has_next) return step(state, at);
+        kernel::correct<vectors, T, Arch>(r.retrieved, rate, r.values + t * width);
+        if (!same_pass || !has_next) return step(state, at);
         with_count(at.heads, [&](auto reads) {
-            kernel::advance_and_read<decltype(reads)::value, gated, vectors, T, Arch>(state, at, r.given);
+            kernel::advance_and_read<decltype(reads)::value, gated, vectors, T, Arch>(state, at, r.retrieved);
         });
     }
 
-    /// One step; the first few queries read on the way, the others after it.
+    /// One step; the first few queries read the state in the same pass, the others in passes of their own.
     static void step(T* state, kernel::state_steps<T> const& at) {
         constexpr bool gate_here = gated && !corrected;
         auto const first = std::min<index_t>(at.heads, at_once);
