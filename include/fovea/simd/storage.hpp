@@ -144,6 +144,15 @@ FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {
     }
 }
 
+/// Converts a row of n elements of any number type to T, with zeros up to a whole pack behind them.
+template <class T, class Arch, class From>
+FOVEA_INLINE void convert_row(From const* from, index_t n, T* to) {
+    constexpr index_t lanes = pack<T, Arch>::lanes;
+    index_t const whole = n - n % lanes;
+    for (index_t c = 0; c < whole; c += lanes) storage<From, T, Arch>::load(from + c).store(to + c);
+    if (whole < n) load_as<T, Arch>(from + whole, n - whole).store(to + whole);
+}
+
 /// Writes the first n lanes as elements of any number type, and nothing past them.
 template <class T, class Arch, class To>
 FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {

@@ -17,8 +17,7 @@ struct query_lanes {
     using whole = kernel::integer_like<T>;
 
     head_group head{};
-    index_t group = 1, first_row = 0, count = 0, vectors = 0;
-    kernel::row_facts facts{};                             // of the first query of the first head
+    index_t first_row = 0, count = 0, vectors = 0;
     T* queries = nullptr;                                  // (features, width)
     T* terms = nullptr;                                    // (row terms, width)
     whole* indices = nullptr;                              // (index terms, width)
@@ -27,19 +26,16 @@ struct query_lanes {
 
     index_t width() const { return vectors * shape::lanes; }
 
-    kernel::row_facts facts_of(index_t r) const {
-        auto of_row = facts;
-        of_row.q_idx = r += first_row;
-        if (group == 1) return of_row;  // without a division
-        of_row.q_idx = r / group;
-        of_row.head += r - of_row.q_idx * group;
-        return of_row;
+    /// What is known of row r of the tile; the last row stands for those behind it.
+    kernel::row_facts facts_of(dense_rows const& call, index_t r) const {
+        return call.facts(head, first_row + std::min(r, count - 1));
     }
 
     /// The rows of a view, the first of this tile being row 0.
     template <class Element>
-    strided_rows<Element> strided(view<Element, 4> const& rows) const {
-        return {rows.place(facts.batch, facts.head, 0, 0), rows.stride(2), rows.stride(1), group, first_row};
+    strided_rows<Element> strided(dense_rows const& call, view<Element, 4> const& rows) const {
+        return {rows.place(head.batch, head.head * call.group, 0, 0), rows.stride(2), rows.stride(1), call.group,
+                first_row};
     }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/driver/dense/finite_blocks.hpp>
 #include <fovea/driver/dense/lane_functions.hpp>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ public:
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
           steps_per_line_(steps_of_tile
                           * std::min((call.rows + shape::rows - 1) / shape::rows, shape::block_rows / shape::rows)),
-          finite_(memory.template take<signed char>(blocks_)),
+          finite_(call, memory, blocks_),
           terms_(memory.template take<T>(blocks_ * call.spec.key_terms * shape::block_keys)),
           indices_(memory.template take<index_t>(blocks_ * call.spec.key_indices * shape::block_keys)),
           has_terms_(memory.template take<bool>(blocks_)),
@@ -35,7 +36,7 @@ public:
         head_ = head;
         keys_.begin();
         values_.begin();
-        std::fill_n(finite_, blocks_, static_cast<signed char>(-1));
+        finite_.begin();
         std::fill_n(has_terms_, blocks_, call_.spec.key_terms + call_.spec.key_indices == 0);
     }
 
@@ -57,10 +58,7 @@ public:
 
     T const* terms(index_t block) const { return terms_of(block); }            // (terms, block_keys)
     index_t const* indices(index_t block) const { return indices_of(block); }  // (index terms, block_keys)
-    bool finite(index_t block) const {
-        if (finite_[block] < 0) finite_[block] = call_.spec.all_finite(call_, range(block));
-        return finite_[block] == 1;
-    }
+    bool finite(index_t block) const { return finite_(block, range(block)); }  // the values
 
     /// Of the block that was prepared last.
     T const* key(index_t position) const { return keys_(position); }
@@ -88,10 +86,10 @@ private:
         std::max<index_t>(kernel::cache_line / static_cast<index_t>(sizeof(T)) / shape::mr, 1);
 
     index_t blocks_, steps_per_line_;
-    signed char* finite_;  // (blocks) the values: -1 unknown
-    T* terms_;             // (blocks, terms, block_keys)
-    index_t* indices_;     // (blocks, index terms, block_keys)
-    bool* has_terms_;      // (blocks)
+    finite_blocks<lane_call<T, Arch>> finite_;
+    T* terms_;          // (blocks, terms, block_keys)
+    index_t* indices_;  // (blocks, index terms, block_keys)
+    bool* has_terms_;   // (blocks)
     number_rows<T> keys_, values_;
 };
 

@@ -54,7 +54,7 @@ private:
         whole* indices = rows.indices;
         plan::for_each_part(all.indices.queries, [&](auto const& t) {
             for (index_t r = 0; r < rows.width(); ++r) {
-                auto const facts = rows.facts_of(std::min(r, rows.count - 1));
+                auto const facts = rows.facts_of(all, r);
                 *indices++ = static_cast<whole>(evaluate(t, kernel::index_environment<T, Arch, index_t>{facts, 0}));
             }
         });
@@ -63,33 +63,32 @@ private:
     /// Of one row; the last stands for those behind it.
     template <class Expression>
     static T of_row(context const& all, lanes const& rows, Expression const& expression, index_t r) {
-        r = std::min(r, rows.count - 1);
-        auto const facts = rows.facts_of(r);
-        auto const* const row = rows.strided(all.operands.query)(r);
+        auto const facts = rows.facts_of(all, r);
+        auto const* const row = all.operands.query.place(facts.batch, facts.head, facts.q_idx, 0);
         return static_cast<T>(evaluate(expression, kernel::single_environment<T, Arch, query_element, query_element>{
                                                        {facts, 0}, row, row, facts.dim, facts.dim}));
     }
 
     static void begin_queries(context const& all, lanes& rows) {
-        kernel::transposed<T> const to{rows.count,     rows.width(), all.rows - rows.first_row,
-                                       rows.facts.dim, rows.queries, rows.width()};
+        kernel::transposed<T> const to{rows.count,   rows.width(), all.rows - rows.first_row,
+                                       all.features, rows.queries, rows.width()};
         plan::for_each_part(all.recipe.score.parts.products, [&](auto const& p) {
             T scales[shape::rows];
             scales_of_rows<decltype(p.scale)>(rows.count, scales,
                                               [&](index_t r) { return of_row(all, rows, p.scale, r); });
-            transpose(p.of_query, rows, rows.strided(all.operands.query), scales, to);
+            transpose(all, p.of_query, rows, rows.strided(all, all.operands.query), scales, to);
             for (index_t r = 0; r < (to.features == 0 ? to.stride : 0); ++r)
                 to.to[r] = T{0} * scales[std::min(r, rows.count - 1)];
         });
     }
     template <class Body, class Rows>
-    static void transpose(Body const& body, lanes const& rows, Rows const& row, T const* scales,
+    static void transpose(context const& all, Body const& body, lanes const& rows, Rows const& row, T const* scales,
                           kernel::transposed<T> const& to) {
         if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, scales, to});
         } else {
             kernel::row_facts facts[shape::rows];
-            for (index_t r = 0; r < rows.count; ++r) facts[r] = rows.facts_of(r);
+            for (index_t r = 0; r < rows.count; ++r) facts[r] = rows.facts_of(all, r);
             kernel::transpose_features<T, Arch>(
                 body, row,
                 [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
@@ -103,14 +102,10 @@ private:
 
     template <class Rows>
     static void convert(Rows const& rows, row_range const& at, T* to, index_t stride) {
-        index_t const n = rows.extent(3), width = n - n % shape::lanes;
-        using element = element_of_rows<Rows>;
+        index_t const features = rows.extent(3), position_stride = rows.stride(2);
         auto const* from = rows.place(at.batch, at.head, at.first, 0);
-        for (index_t r = at.first; r < at.last; ++r, from += rows.stride(2), to += stride) {
-            for (index_t c = 0; c < width; c += shape::lanes)
-                kernel::storage<element, T, Arch>::load(from + c).store(to + c);
-            if (width < n) kernel::load_as<T, Arch>(from + width, n - width).store(to + width);
-        }
+        for (index_t r = at.first; r < at.last; ++r, from += position_stride, to += stride)
+            kernel::convert_row<T, Arch>(from, features, to);
     }
     template <auto operands::* Rows>
     static constexpr convert_function<T> converts() {
@@ -143,13 +138,13 @@ private:
         for (index_t lane = 0; lane < width; lane += shape::lanes) {
             auto const transform = [&](auto const& queries) {
                 kernel::transform_lanes<Masked, T, Arch>(
-                    all.recipe.score.pointwise, all.recipe.predicate, all.indices, rows.facts_of(lane), queries,
+                    all.recipe.score.pointwise, all.recipe.predicate, all.indices, rows.facts_of(all, lane), queries,
                     kernel::lane_scores<T>{block.scores + lane, width, block.first, block.count, rows.terms + lane,
                                            block.key_terms, shape::block_keys, rows.indices + lane, block.key_indices,
                                            block.row_max + lane});
             };
             if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
-                if (rows.group > 1) {
+                if (all.group > 1) {
                     transform(kernel::queries_of_heads<T, Arch>{rows.queries_of + lane, rows.heads_of + lane});
                     continue;
                 }
@@ -179,7 +174,7 @@ private:
                           && std::tuple_size_v<decltype(all.operands.outputs)> > 0) {
                 auto const logs = kernel::lanes_of<T, Arch>::stored(normalizing::log_sum(all.recipe.normalize, state));
                 for (index_t r = lane; r < std::min(rows.count, lane + shape::lanes); ++r)
-                    show_log_sum(all.operands.outputs, rows.facts_of(r), logs[static_cast<std::size_t>(r - lane)]);
+                    show_log_sum(all.operands.outputs, rows.facts_of(all, r), logs[static_cast<std::size_t>(r - lane)]);
             }
         }
     }
@@ -189,7 +184,7 @@ private:
         using element = std::remove_pointer_t<decltype(all.operands.result.data)>;
         alignas(64) T factors[shape::lanes];
         factor.store(factors);
-        auto to = rows.strided(all.operands.result);
+        auto to = rows.strided(all, all.operands.result);
         to.offset += lane;
         result_rows<T, element> const results{
             sums, rows.width(), factors, std::min<index_t>(rows.count - lane, shape::lanes), all.value_features, to};

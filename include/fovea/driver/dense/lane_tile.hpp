@@ -62,14 +62,12 @@ public:
     /// Begins with so many rows from `first` on.
     void begin(call const& all, head_group head, index_t first, index_t count, keys const&) {
         rows_.head = head;
-        rows_.group = all.group;
         rows_.first_row = first;
         rows_.count = count;
         rows_.vectors = (count + shape::lanes - 1) / shape::lanes;
-        rows_.facts = all.facts(head, 0);
         empty_ = true;
         for (index_t r = 0; r < width() && all.group > 1; ++r) {
-            auto const row = rows_.facts_of(std::min(r, count - 1));
+            auto const row = rows_.facts_of(all, r);
             rows_.queries_of[r] = static_cast<kernel::integer_like<T>>(row.q_idx);
             rows_.heads_of[r] = static_cast<kernel::integer_like<T>>(row.head);
         }

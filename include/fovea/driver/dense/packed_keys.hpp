@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/driver/arena.hpp>
+#include <fovea/driver/dense/finite_blocks.hpp>
 #include <fovea/driver/dense/row_functions.hpp>
 
 #include <algorithm>
@@ -27,13 +28,13 @@ public:
           in_place_(!call.how.packs_keys),
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
           slots_(std::clamp<index_t>(slots, 1, std::max<index_t>(blocks_, 1))),
-          value_width_(call.value_width()) {
+          value_width_(call.value_width()),
+          finite_(call, memory, blocks_) {
         auto const& spec = call.spec;
         direct_values_ = spec.reads_values_in_place && (in_place_ || !spec.reads_converted_values)
                       && call.value_features % (spec.keys_per_row * shape::lanes) == 0 && call.value_features > 0;
         holds_ = memory.template take<index_t>(slots_);
         factorable_ = memory.template take<bool>(slots_);
-        finite_ = memory.template take<signed char>(blocks_);
         keys_ = memory.template take<T>(slots_ * spec.planes * shape::block_keys * call.key_features);
         terms_ = memory.template take<T>(slots_ * term_slots() * shape::block_keys);
         indices_ = memory.template take<whole>(slots_ * spec.key_indices * shape::block_keys);
@@ -45,7 +46,7 @@ public:
     void begin(head_group at) {
         head_ = at;
         std::fill_n(holds_, slots_, index_t{-1});
-        std::fill_n(finite_, blocks_, static_cast<signed char>(-1));
+        finite_.begin();
     }
 
     head_group head() const { return head_; }
@@ -90,11 +91,8 @@ public:
     /// What is packed after the block that was packed last, where each is read once: keys, and then values.
     kernel::prefetch_queue& prefetches() const { return prefetch_keys_.empty() ? prefetch_values_ : prefetch_keys_; }
 
-    /// True where all values of the block are finite: then 0 times a value is 0.
-    bool finite(index_t block) {
-        if (finite_[block] < 0) finite_[block] = call_.spec.all_finite(call_, range(block));
-        return finite_[block] == 1;
-    }
+    /// True where all values of the block are finite.
+    bool finite(index_t block) const { return finite_(block, range(block)); }
 
     /// False where an exponential of the block left its range and pairwise terms must be computed as written.
     bool& factorable(index_t block) const { return factorable_[slot(block)]; }
@@ -107,14 +105,14 @@ private:
     head_group head_{};
     bool in_place_, direct_values_ = false;
     index_t blocks_, slots_, value_width_;
+    finite_blocks<row_call<T, Arch>> finite_;
     mutable kernel::prefetch_queue prefetch_keys_{}, prefetch_values_{};
-    index_t* holds_ = nullptr;       // (slots) the block that a slot holds
-    bool* factorable_ = nullptr;     // (slots)
-    signed char* finite_ = nullptr;  // (blocks) -1 unknown, 0 no, 1 yes
-    T* keys_ = nullptr;              // (slots, planes, panels, features, panel)
-    T* terms_ = nullptr;             // (slots, heads, terms, keys)
-    whole* indices_ = nullptr;       // (slots, index terms, keys)
-    T* values_ = nullptr;            // (slots, keys / keys_per_row, value_width)
+    index_t* holds_ = nullptr;    // (slots) the block that a slot holds
+    bool* factorable_ = nullptr;  // (slots)
+    T* keys_ = nullptr;           // (slots, planes, panels, features, panel)
+    T* terms_ = nullptr;          // (slots, heads, terms, keys)
+    whole* indices_ = nullptr;    // (slots, index terms, keys)
+    T* values_ = nullptr;         // (slots, keys / keys_per_row, value_width)
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -200,8 +200,7 @@ private:
             T* const row = packed_.values(block, k);
             if constexpr (rounds_weights)
                 kernel::interleave_rows<Arch>(from, k + 1 < last ? value(block, k + 1) : nullptr, n, row);
-            else
-                for (index_t c = 0; c < n; c += lanes) kernel::load_as<T, Arch>(from + c, n - c).store(row + c);
+            else kernel::convert_row<T, Arch>(from, n, row);
             std::fill(row + round_up(n, lanes), row + value_width(), T{0});
         }
     }
