@@ -8,6 +8,17 @@ namespace bench::hand {
 namespace {
 constexpr index_t n = 16, packs = n / lanes;
 static_assert(n % lanes == 0);
+
+/// Scores over log(2) become weights, a query in each lane; their sum.
+template <index_t Keys>
+[[gnu::always_inline]] inline vector weigh(vector (&weight)[Keys], vector highest) {
+    vector sum{};
+    for (index_t j = 0; j < Keys; ++j) {
+        weight[j] = exp2(weight[j] - highest);
+        sum += weight[j];
+    }
+    return sum;
+}
 }  // namespace
 
 /// Queries in lanes: maxima and sums over keys are then vertical, and everything but the transposed queries is read
@@ -29,12 +40,7 @@ void small(float const* query, float const* key, float const* value, float* resu
             weight[j] = even + odd;
             highest = greater(highest, weight[j]);
         }
-        vector sum{};
-        for (index_t j = 0; j < n; ++j) {
-            weight[j] = exp2(weight[j] - highest);
-            sum += weight[j];
-        }
-        vector const share = 1 / sum;
+        vector const share = 1 / weigh(weight, highest);
         for (index_t p = 0; p < packs; ++p) {
             vector out[lanes];  // (features, queries)
             for (index_t c = 0; c < lanes; ++c) {
@@ -67,12 +73,7 @@ void tiny(float const* query, float const* key, float const* value, float* resul
             for (index_t f = 0; f < size; ++f) weight[j] += q[f] * key[j * size + f];
             highest = greater(highest, weight[j]);
         }
-        vector sum{};
-        for (index_t j = 0; j < keys; ++j) {
-            weight[j] = exp2(weight[j] - highest);
-            sum += weight[j];
-        }
-        vector const share = 1 / sum;
+        vector const share = 1 / weigh(weight, highest);
         for (index_t c = 0; c < size; ++c) {
             vector out{};
             for (index_t j = 0; j < keys; ++j) out += weight[j] * value[j * size + c];

@@ -56,7 +56,7 @@ double ulps(wider<T> exact, T got) {
     return static_cast<double>(std::abs(static_cast<wider<T>>(got) - exact) / unit);
 }
 
-/// The greatest distance over numbers that `next` gives, a pack at a time.
+/// The largest distance over numbers that `next` gives, a pack at a time.
 template <class T, class Arch, class F, class Next>
 double worst_ulps(F const& f, std::int64_t samples, Next const& next) {
     using pack = kernel::pack<T, Arch>;

@@ -118,6 +118,27 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
 
 private:
+    /// Two quarters of a and two of b: the even ones for Order 0x88, the odd ones for 0xdd.
+    template <int Order, class Register>
+    FOVEA_INLINE static Register quarters(Register a, Register b) {
+        if constexpr (single) return _mm512_shuffle_f32x4(a, b, Order);
+        else return _mm512_shuffle_f64x2(a, b, Order);
+    }
+    /// Within each quarter the elements are columns already: quarters of vectors that are `step` apart are exchanged.
+    template <class Register>
+    FOVEA_INLINE static void transpose_quarters(Register const (&from)[count], line_of<vector, count>& to) {
+        constexpr index_t step = count / 4;
+        for (index_t j = 0; j < step; ++j) {
+            auto const a = quarters<0x88>(from[j], from[j + step]),
+                       b = quarters<0x88>(from[j + 2 * step], from[j + 3 * step]),
+                       c = quarters<0xdd>(from[j], from[j + step]),
+                       d = quarters<0xdd>(from[j + 2 * step], from[j + 3 * step]);
+            to[j] = vector(quarters<0x88>(a, b));
+            to[j + step] = vector(quarters<0x88>(c, d));
+            to[j + 2 * step] = vector(quarters<0xdd>(a, b));
+            to[j + 3 * step] = vector(quarters<0xdd>(c, d));
+        }
+    }
     FOVEA_INLINE static vector sum_each_single(line_of<vector, count>& rows) {
         __m512 pairs[8], fours[4];
         for (int i = 0; i < 8; ++i) {
@@ -129,10 +150,9 @@ private:
             fours[i] =
                 _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
         }
-        auto const quarters = [](__m512 a, __m512 b) FOVEA_LAMBDA {
-            return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
-        };
-        return {quarters(quarters(fours[0], fours[1]), quarters(fours[2], fours[3]))};
+        auto const sums = [](__m512 a, __m512 b)
+                              FOVEA_LAMBDA { return _mm512_add_ps(quarters<0x88>(a, b), quarters<0xdd>(a, b)); };
+        return {sums(sums(fours[0], fours[1]), sums(fours[2], fours[3]))};
     }
     FOVEA_INLINE static void transpose_singles(line_of<vector, count>& rows) {
         __m512 pairs[16], fours[16];
@@ -146,16 +166,7 @@ private:
                 fours[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(wide(pairs[i + j]), wide(pairs[i + j + 2])));
                 fours[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(wide(pairs[i + j]), wide(pairs[i + j + 2])));
             }
-        for (int j = 0; j < 4; ++j) {  // column j of each quarter, from the rows 0-3, 4-7, 8-11, 12-15
-            __m512 const a = _mm512_shuffle_f32x4(fours[j], fours[j + 4], 0x88);
-            __m512 const b = _mm512_shuffle_f32x4(fours[j + 8], fours[j + 12], 0x88);
-            __m512 const c = _mm512_shuffle_f32x4(fours[j], fours[j + 4], 0xdd);
-            __m512 const d = _mm512_shuffle_f32x4(fours[j + 8], fours[j + 12], 0xdd);
-            rows[j] = vector(_mm512_shuffle_f32x4(a, b, 0x88));
-            rows[j + 4] = vector(_mm512_shuffle_f32x4(c, d, 0x88));
-            rows[j + 8] = vector(_mm512_shuffle_f32x4(a, b, 0xdd));
-            rows[j + 12] = vector(_mm512_shuffle_f32x4(c, d, 0xdd));
-        }
+        transpose_quarters(fours, rows);
     }
     FOVEA_INLINE static void transpose_doubles(line_of<vector, count>& rows) {
         __m512d pairs[8];
@@ -163,16 +174,7 @@ private:
             pairs[i] = _mm512_unpacklo_pd(rows[i].value.data, rows[i + 1].value.data);
             pairs[i + 1] = _mm512_unpackhi_pd(rows[i].value.data, rows[i + 1].value.data);
         }
-        for (int j = 0; j < 2; ++j) {
-            __m512d const a = _mm512_shuffle_f64x2(pairs[j], pairs[j + 2], 0x88);
-            __m512d const b = _mm512_shuffle_f64x2(pairs[j + 4], pairs[j + 6], 0x88);
-            __m512d const c = _mm512_shuffle_f64x2(pairs[j], pairs[j + 2], 0xdd);
-            __m512d const d = _mm512_shuffle_f64x2(pairs[j + 4], pairs[j + 6], 0xdd);
-            rows[j] = vector(_mm512_shuffle_f64x2(a, b, 0x88));
-            rows[j + 2] = vector(_mm512_shuffle_f64x2(c, d, 0x88));
-            rows[j + 4] = vector(_mm512_shuffle_f64x2(a, b, 0xdd));
-            rows[j + 6] = vector(_mm512_shuffle_f64x2(c, d, 0xdd));
-        }
+        transpose_quarters(pairs, rows);
     }
 };
 
