@@ -25,7 +25,7 @@ struct set_allocator : std::allocator<T> {
 
 namespace fovea {
 
-/// How many tiles of pairs a call looked at: full ones are not masked, mixed ones are.
+/// How many tiles of pairs a call computed: full ones without the mask, mixed ones with it.
 struct tile_count {
     index_t full = 0;
     index_t mixed = 0;

@@ -28,7 +28,7 @@ struct part {
     view<L, 3> lse;
 };
 
-/// One row of the merged result. What a part without keys holds in its row is not looked at.
+/// One row of the merged result. The row of a part that saw no key is not read.
 template <class T, class Arch, class... Parts, class Out, class Lse>
 void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, index_t b, index_t h, index_t n) {
     using vector = kernel::pack<T, Arch>;

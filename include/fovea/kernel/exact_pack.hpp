@@ -20,8 +20,8 @@ FOVEA_INLINE auto exact_lanes(positions<T, Arch, Step> const& keys) {
     return exact;
 }
 
-/// Integers of 64 bits, one per lane of reals of any width: one after the other, where those of index_pack are too
-/// narrow for what an expression comes to.
+/// Integers of 64 bits, one per lane of reals of any width: computed one after the other, where those of index_pack are
+/// too narrow for the values of an expression.
 template <class T, class Arch>
 struct exact_pack {
     using real = pack<T, Arch>;

@@ -79,8 +79,8 @@ bool joins_heads(E const& e, index_t heads, index_t features) {
     }
 }
 
-/// True where the rows of two heads fill a vector and lie one behind the other, `stride` apart, so that heads need not
-/// be looked at one by one.
+/// True where the rows of two heads fill a vector and lie one behind the other, `stride` apart, so that vectors are
+/// loaded across heads.
 template <class T, class Arch>
 constexpr bool fills_vectors(index_t features, index_t stride, head_lanes const& lanes) {
     constexpr index_t width = pack<T, Arch>::lanes;

@@ -22,7 +22,7 @@ FOVEA_INLINE index_t present_packs(T const* weights, index_t keys) {
     return present;
 }
 
-/// accumulate_present: the values of one row of weights, most of which are 0: no other values are read.
+/// accumulate_present: values added with one row of weights, most of which are 0: values of weight 0 are not read.
 ///
 ///     sums[c] = sums[c] + sum_k weights[k] * values[k][c],   k with weights[k] != 0
 template <class T, class Arch, class Aggregate, class Value>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A running state from step to step: a panel of its columns passes through registers row by row, so that it is read
-// and written once for all that happens to it.
+// The recurrence of a running state, a panel of its columns at a time: each row of the panel is gated, updated and read
+// by queries in one pass through registers.
 #pragma once
 
 #include <fovea/simd/lanes.hpp>
@@ -8,7 +8,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// A few steps, as they lie in scratch memory.
+/// The operands of a few steps, in scratch memory.
 template <class T>
 struct state_steps {
     T const* keys;     // (steps, features)
@@ -63,7 +63,7 @@ template <int Steps, int Reads, bool Gated, int Vectors, class T, class Arch>
     });
 }
 
-/// read_state: what queries read from a state that stays: results[r] = state^T queries[r].
+/// read_state: queries read a state that does not change: results[r] = state^T queries[r].
 template <int Reads, int Vectors, class T, class Arch>
 [[gnu::noinline]] void read_state(T const* FOVEA_RESTRICT state,    // (features, Vectors * lanes)
                                   T const* FOVEA_RESTRICT queries,  // (Reads, features)

@@ -8,12 +8,12 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// The keys of a head in parts, which threads may take for few rows: cut at places that depend on the number of keys
-/// alone, so that results have the same bits for any number of threads.
+/// The keys of a head in parts (split KV), which threads share where rows are few. Where they are cut depends on the
+/// number of keys alone, so that results have the same bits for any number of threads.
 class key_parts {
 public:
     constexpr key_parts() = default;
-    /// One part where rows are shared out instead.
+    /// One part unless there are few rows: many rows are divided among the threads themselves.
     constexpr key_parts(index_t key_blocks, bool few_rows)
         : blocks_(key_blocks),
           size_(few_rows ? std::max<index_t>(least, (key_blocks + most - 1) / most) : std::max<index_t>(key_blocks, 1)),

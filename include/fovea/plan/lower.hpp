@@ -69,7 +69,7 @@ using fovea::detail::scaled_product;
 
 // --- terms of one side ---
 
-/// True where an expression reads a table of reals or calls a sum: worth doing once.
+/// True where an expression reads a table of reals or calls a sum: it is evaluated once, outside the loop over pairs.
 template <class E>
 inline constexpr bool worth_hoisting = false;
 template <class Operation, class... Children>

@@ -36,7 +36,7 @@ struct normalizing {
         else return false;
     }();
 
-    /// Scores become weights; the factor for what was accumulated before them.
+    /// Scores become weights; returns the rescale factor of the sums so far.
     template <class Row>
     FOVEA_INLINE static T fold(of_row const& n, state& s, Row const& row) {
         if constexpr (selects) {
@@ -53,7 +53,7 @@ struct normalizing {
         }
     }
 
-    /// Two states of one row become one; the factors for what was accumulated with each.
+    /// Two states of one row become one; returns the rescale factors of the sums of each.
     static std::pair<T, T> merge(of_row const& n, state& s, state const& other) {
         if constexpr (streams) return n.merge(s, other);
         else return {T{1}, T{1}};

@@ -30,7 +30,7 @@ enum class traversal {
 /// The blocks of a dense traversal: rows are queries of the heads that share keys.
 struct blocking {
     index_t mr = 0, nv = 0;                 // of the register tile: broadcast elements, vectors
-    index_t tile_rows = 0, panel_keys = 0;  // what a mask is looked at for together
+    index_t tile_rows = 0, panel_keys = 0;  // the unit in which a mask is classified: full, mixed or empty
     index_t block_rows = 0, block_keys = 0;
 };
 template <class Shape>
@@ -61,7 +61,7 @@ struct dense_call {
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Recipe::predicate)>, always_t>;
     /// True where one key wins and its value is copied.
     static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
-    /// True where a row of scores is looked at as a whole.
+    /// True where a row of scores is read as a whole.
     static constexpr bool whole_rows = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
                                     || (normalizing::selects && !selects);
     static constexpr bool may_split_keys = !whole_rows && adds && !selects;

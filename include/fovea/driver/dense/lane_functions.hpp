@@ -65,7 +65,7 @@ struct lane_functions {
     bool (*all_finite)(dense_rows const&, row_range const& values);
     /// The terms of the keys of a block: (terms, block_keys), (index terms, block_keys).
     void (*prepare_keys)(dense_rows const&, kernel::row_facts const&, row_range const&, T* terms, index_t* indices);
-    /// Products become scores, with the mask where it hides a pair, and the maximum of each row.
+    /// Products become scores, the mask applied if `masked`; row_max is raised to the maximum of each row.
     void (*score)(dense_rows const&, lanes const&, lane_block<T> const&, bool masked);
     /// Scores become weights; `rescale` becomes the factors of the sums so far: (width).
     void (*fold)(dense_rows const&, lanes&, lane_block<T> const&, T* rescale);

@@ -60,7 +60,7 @@ private:
         });
     }
 
-    /// Of one row; the last stands for those behind it.
+    /// An expression of the query side for one row; the last row stands for those behind it.
     template <class Expression>
     static T of_row(context const& all, lanes const& rows, Expression const& expression, index_t r) {
         auto const facts = rows.facts_of(all, r);

@@ -12,8 +12,8 @@ namespace fovea::FOVEA_SET::driver {
 
 /// A tile of dense_loop with a query in each lane.
 ///
-/// Nothing is summed across lanes, and keys and values are not packed: the queries are transposed once, the results
-/// once more.
+/// Nothing is summed across lanes, and keys and values are not packed: queries are transposed before the first key, and
+/// results behind the last.
 template <class T, class Arch>
 class lane_tile {
 public:
@@ -79,8 +79,8 @@ public:
         return all.span(rows_.head, rows_.first_row, rows_.first_row + rows_.count);
     }
 
-    /// S: products with keys, what is computed of them, and the mask where it hides a pair. Where the tile is trimmed,
-    /// vectors of queries that see nothing at the ends of the run are left out.
+    /// S: products with keys, the rest of the score, and the mask in mixed panels. Where the tile is trimmed, vectors
+    /// of queries that see nothing at the ends of the run are left out.
     void score(call const& all, block_mask<shape> const& mask, keys& from, part const& at, room& to, bool trims) const {
         if (trims && rows_.vectors > 1)
             to.seen.cut(rows_.vectors, mask, from, at, [&](index_t v) {
@@ -176,8 +176,8 @@ private:
                                    from.prefetch_keys);
     }
 
-    /// A sum over no features is 0, and its scale may be infinite: what the expression says. That stands for the
-    /// queries.
+    /// Products over no features: 0 times the scale, which may be infinite, as the expression says. They are computed
+    /// in place of the queries.
     [[gnu::cold]] void multiply_no_features(lane_run lanes, block const& to, bool are_scores) const {
         for (index_t lane = lanes.first * shape::lanes; lane < lanes.last * shape::lanes; ++lane) {
             T const product = rows_.queries[lane];

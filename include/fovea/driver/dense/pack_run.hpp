@@ -39,7 +39,7 @@ void for_spans(key_part<Tile> const& part, F const& f) {
     }
 }
 
-/// True where the mask hides something in a panel of a run.
+/// True where a panel of a run is mixed.
 template <class Tile>
 bool any_mixed(key_part<Tile> const& part) {
     return std::any_of(part.mixed + part.run.first_panel(), part.mixed + part.run.last_panel(),

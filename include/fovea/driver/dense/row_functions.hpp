@@ -86,12 +86,12 @@ struct row_functions {
     /// Planes and terms of the keys of a block, and its values unless they are read where they lie.
     void (*pack)(dense_rows const&, keys&, index_t block);
     bool (*all_finite)(dense_rows const&, row_range const& values);
-    /// S, and the mask where it hides a pair.
+    /// S: the score, and the mask in mixed panels.
     void (*score)(dense_rows const&, rows const&, keys const&, part const&, score_block<T> const&);
     /// Scores become weights; `rescale` becomes the factors of the sums so far: (rows).
     void (*fold)(dense_rows const&, rows&, score_packs<T> const&, T* rescale);
-    /// Sums are rescaled, and values added to them with their weights; of pairs that take part alone; where most
-    /// weights are 0, or false.
+    /// Sums are rescaled, and values times their weights added: those of all pairs; those of visible pairs alone, where
+    /// values are not finite; those of weights that are not 0, where they are few, and otherwise false is returned.
     void (*add)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
     void (*add_visible)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
     bool (*add_present)(dense_rows const&, rows&, keys const&, weight_tile<T> const&);
@@ -99,7 +99,7 @@ struct row_functions {
     void (*finish)(dense_rows const&, rows&);
     /// The parts of one row, one after the other, and its result.
     void (*join)(dense_rows const&, kernel::row_facts const&, partial_row<T> const&);
-    /// Scores of whole rows become their final weights, which are shown where they are asked for.
+    /// Scores of whole rows become their final weights; outputs that read rows get both.
     void (*normalize)(dense_rows const&, rows&, score_packs<T> const&, bool const* visible);
 };
 

@@ -10,8 +10,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The scores of a tile with a key in each lane: what is known of each row, then products, pairwise terms, the rest of
-/// the score and the mask.
+/// The scores of a tile with a key in each lane: the terms of each row, then products, pairwise terms, the rest of the
+/// score and the mask.
 template <class Call>
 class score_tile {
     using T = typename Call::number;
@@ -83,11 +83,11 @@ public:
     }
 
 private:
-    template <bool Hides>
+    template <bool Masked>
     static void transform(context const& call, kernel::row_facts const& row, kernel::row_parts<T> const& at,
                           index_t key, index_t packs) {
-        kernel::transform<Hides, T, Arch>(call.recipe.score.pointwise, call.recipe.predicate, call.indices, row, at,
-                                          key, packs);
+        kernel::transform<Masked, T, Arch>(call.recipe.score.pointwise, call.recipe.predicate, call.indices, row, at,
+                                           key, packs);
     }
 
     /// Prefetches what score and mask read of tables while the products are computed.

@@ -9,7 +9,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The matrix products of a tile of queries: their factors, rows side by side, and the sums over the features.
+/// The matrix products of a tile of queries with keys: the query side of each product, prepared once for the tile, and
+/// the sums over the features.
 template <class Call>
 class tile_products {
     using T = typename Call::number;
@@ -21,7 +22,7 @@ class tile_products {
     using element = std::remove_cvref_t<decltype(*Call::operands::query.data)>;
 
 public:
-    /// Factors of a tile, of which sources[r] are the features of row r.
+    /// The query sides of a tile; sources[r] are the features of row r.
     static void prepare(context const& call, rows_type& rows, element const* const* sources, bool in_place) {
         index_t n = 0;
         plan::for_each_part(call.recipe.score.parts.products, [&](auto const& p) {
@@ -114,7 +115,7 @@ private:
                     .store(to + w * rows.step + r * tile::lanes);
     }
 
-    /// A sum over no features is 0, and its scale may be infinite: what the expression says, not what queries carry.
+    /// Products over no features: 0 times the scale, which may be infinite, as the expression says.
     [[gnu::cold]] static void contract_no_features(int step, T const* scales, pack_run<tile> run, T* scores,
                                                    index_t stride) {
         for (index_t r = 0; r < step; ++r)

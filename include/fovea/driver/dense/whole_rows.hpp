@@ -63,7 +63,7 @@ private:
         return at;
     }
 
-    /// P of whole rows, what shows them, and P V.
+    /// P of whole rows, the outputs that read rows, and P V.
     void finish(tile& rows, keys_type& keys, room_type& room, columns const& at) const {
         auto const& spec = call_.spec;
         bool nonfinite = !spec.adds;

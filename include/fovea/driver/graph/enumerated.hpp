@@ -11,7 +11,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The enumerated traversal: for each query the keys that a graph lists, all of a row at once.
+/// The enumerated traversal: for each query the keys that a graph lists, all of a row at once; scores are an SDDMM,
+/// sums of values an SpMM.
 ///
 /// Lanes run over the heads of a key and then over keys, so that short rows fill vectors and what a key has for all
 /// heads is read at once. Terms of one side are computed once per key and head before; the rows of later keys

@@ -28,7 +28,7 @@ private:
 
 /// The rows of one query, all heads side by side: from scores to the result.
 ///
-/// Normalizers that take a row per lane are run on all heads at once, the others on one head after the other.
+/// A normalizer that takes rows in lanes is run on all heads at once, any other on one head after the other.
 template <class T, class Arch, class Recipe, class Operands>
 class listed_rows {
     using normalizer_type = std::remove_const_t<decltype(Recipe::normalize)>;
