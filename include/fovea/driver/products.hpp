@@ -136,7 +136,7 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
 }
 
 /// The same for few rows, and values that are read once: as much of each as there are registers for, and a few keys, so
-/// that the next rows find them in the nearest cache.
+/// that the next rows find them in the L1 cache.
 template <class Arch, class T, class Value, class Aggregate>
 void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
     using tile = plan::tile<T, Arch>;

@@ -10,7 +10,7 @@
 namespace fovea::FOVEA_SET::plan {
 
 /// The shape of the work with a key in each lane: a register tile is `mr` queries by `nv` vectors of keys, a panel is
-/// that many keys, a block is what stays in the nearest caches while it is used.
+/// that many keys, a block is what stays in the L1 and L2 caches while it is used.
 ///
 /// mr * nv sums, nv vectors of keys and one broadcast query fill the registers of the architecture.
 template <class T, class Arch>
