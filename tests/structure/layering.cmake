@@ -44,7 +44,7 @@ function(check_own_include header folder path)
     endif()
 endfunction()
 
-# Traversals, the folders of driver/, do not know each other; driver/attend.hpp alone knows them all.
+# Traversals, the folders of driver/, do not know each other; driver/run_call.hpp alone knows them all.
 function(check_traversals header path)
     if(NOT path MATCHES "^driver/([^/]+)/")
         return()
@@ -52,8 +52,8 @@ function(check_traversals header path)
     set(traversal ${CMAKE_MATCH_1})
     if(header MATCHES "^driver/([^/]+)/" AND NOT CMAKE_MATCH_1 STREQUAL traversal)
         problem("${header}: includes ${path}, of another traversal")
-    elseif(NOT header MATCHES "^driver/([^/]+)/" AND NOT header STREQUAL "driver/attend.hpp")
-        problem("${header}: includes ${path}, but only driver/attend.hpp may include a traversal")
+    elseif(NOT header MATCHES "^driver/([^/]+)/" AND NOT header STREQUAL "driver/run_call.hpp")
+        problem("${header}: includes ${path}, but only driver/run_call.hpp may include a traversal")
     endif()
 endfunction()
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A call that has been checked: its specification is lowered, and the traversal runs that the plan names.
+#pragma once
+
+#include <fovea/driver/dense/engine.hpp>
+#include <fovea/driver/dense/lane_spec.hpp>
+#include <fovea/driver/dense/row_spec.hpp>
+#include <fovea/driver/empty_tables.hpp>
+#include <fovea/driver/executor.hpp>
+#include <fovea/driver/finish.hpp>
+#include <fovea/driver/graph/enumerated.hpp>
+#include <fovea/driver/recurrent/recurrent.hpp>
+#include <fovea/spec/exact_integers.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Rows that are not written: a view of const elements; pages are that already.
+template <class Rows>
+constexpr auto only_read(Rows const& rows) {
+    if constexpr (is_paged<Rows>) return rows;
+    else return view<element_of_rows<Rows> const, 4>(rows);
+}
+
+/// Whether every finish of an aggregate works in place.
+template <class Aggregate>
+constexpr bool finishes_in_place() {
+    if constexpr (is_finished<Aggregate>)
+        return works_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().second)>>
+            && finishes_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().first)>>();
+    else return true;
+}
+
+/// A dense call by its plan.
+template <class T, class Arch, class Recipe, class Operands, class Executor>
+void run_dense(Executor const& executor, workspace& scratch, Recipe const& recipe, Operands const& operands) {
+    using call = plan::dense_call<T, Arch, Recipe, Operands>;
+    auto const how = plan::make_dense_plan<T, Arch, Recipe, Operands>(operands.queries(), operands.group(),
+                                                                      operands.keys(), operands.features());
+    if constexpr (call::may_take_query_lanes)
+        if (how.by == plan::traversal::query_lanes) {
+            auto const context = lane_spec<call>::make_context(how, recipe, operands);
+            return dense_loop<lane_tile<T, Arch>>(context).run(executor, scratch, Operands::adds_up);
+        }
+    auto const context = row_spec<call>::make_context(how, recipe, operands);
+    if constexpr (call::may_split_keys)
+        if (how.by == plan::traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
+    if constexpr (call::whole_rows) whole_rows<T, Arch>(context).run(executor, scratch, Operands::adds_up);
+    else dense_loop<row_tile<T, Arch>>(context).run(executor, scratch, Operands::adds_up);
+}
+
+/// The traversal that the plan of a call names.
+template <class T, class Arch, class A, class Operands, class Executor>
+void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
+    if constexpr (is_recurrent<A>) {
+        recurrent_loop<T, Arch, A, Operands>(a, operands).run(executor, scratch);
+    } else {
+        constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
+        zeros_for_tables const zeros{scratch.shared(), operands.features()};
+        recipe const parts{plan::lower_for<lists_keys>(with_elements(a.score.expression(), zeros)),
+                           with_elements(a.mask.predicate(), zeros), normalizer_of(a.normalize),
+                           with_elements(reweighting_of(a.normalize), zeros), core_of(a.aggregate)};
+        using recipe_type = std::remove_const_t<decltype(parts)>;
+        if constexpr (lists_keys)
+            enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list())
+                .run(executor, scratch);
+        else run_dense<T, Arch>(executor, scratch, parts, operands);
+    }
+}
+
+/// What runs, and on what.
+template <class Executor, class A>
+struct attention_run {
+    Executor const& executor;
+    workspace& scratch;
+    A const& attention;
+    operand_shapes const& shapes;
+};
+
+/// The attention itself, on heads: everything between the projections and the finishes.
+template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
+void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
+                  view<Out, 4> const& out, Extra const&... extra) {
+    auto const& [executor, scratch, a, shapes] = run;
+    bool const exact = [&] {
+        if constexpr (sizeof(T) == 4) return needs_exact_integers(a, shapes);
+        else return false;
+    }();
+    auto const outputs = std::tuple(extra.bind(shapes)...);
+    for_each_output(outputs, [&](auto const& output) {
+        using bound = std::remove_cvref_t<decltype(output)>;
+        if constexpr (requires { output.begin(); }) output.begin();
+        if constexpr (needs_own_pass<bound, A>) {
+            auto nothing = v;
+            nothing.extents[3] = 0;
+            auto no_result = out;
+            no_result.extents[3] = 0;
+            auto const rows = std::tuple(output.rows());
+            operands<Q, K, V, Out, std::remove_const_t<decltype(rows)>> const all{q,         k,    nothing,
+                                                                                  no_result, rows, exact};
+            run_loop<T, Arch>(executor, scratch, output.pass(a), all);
+        }
+    });
+    operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs, exact};
+    run_loop<T, Arch>(executor, scratch, a, all);
+}
+
+/// Runs the heads into `out` (as heads, position by position) and then the finishes.
+template <class T, class Arch, class A, class Q, class K, class V, class Source, class Out, class Executor,
+          class... Extra>
+void attend_and_finish(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
+                       view<Source, 4> const& source, view<Out, 4> const& out, Extra const&... extra) {
+    auto const& [executor, scratch, a, shapes] = run;
+    if constexpr (!projection<decltype(a.project)> && !is_finished<decltype(a.aggregate)>) {
+        attend_heads<T, Arch>(run, q, k, v, out, extra...);
+    } else {
+        extents_t<4> const heads{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
+        index_t const row = heads[1] * heads[3];
+        constexpr bool direct =
+            std::is_same_v<Out, T> && finishes_in_place<std::remove_cvref_t<decltype(a.aggregate)>>();
+        bool const joined_result = out.extent(1) == 1;
+        view<T, 4> x;
+        bool in_result = false;
+        if constexpr (direct) {
+            in_result = true;
+            x = joined_result ? view<T, 4>{out.data, heads, {out.stride(0), heads[3], out.stride(2), 1}} : out;
+        }
+        if (!in_result)
+            x = {scratch.shared().template take<T>(heads[0] * heads[2] * row),
+                 heads,
+                 {heads[2] * row, heads[3], row, 1}};
+        attend_heads<T, Arch>(run, q, k, v, x, extra...);
+        for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, source); });
+        if (in_result) return;
+        if (x.extents != out.extents) x = joined(x);
+        for_rows(out, [&](Out* to, index_t b, index_t n, index_t h) {
+            T const* const from = x.place(b, h, n, index_t{0});
+            for (index_t c = 0; c < out.extent(3); ++c) to[c] = static_cast<Out>(from[c]);
+        });
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::driver
