@@ -122,15 +122,21 @@ void store_transposed(result_rows<T, Element> const& rows) {
     for (index_t c = 0; c < rows.features; c += lanes) {
         index_t const left = rows.features - c;
         vector block[vector::lanes];
-        for (index_t i = 0; i < lanes; ++i)
-            block[i] = i < left ? vector::load(rows.sums + (c + i) * rows.width) * factor : vector(T{0});
+        auto const each = [&](auto const& f) FOVEA_LAMBDA { kernel::unrolled<lanes>(f); };  // kept in registers
+        auto const sum = [&](index_t i)
+                             FOVEA_LAMBDA { return vector::load(rows.sums + (c + i) * rows.width) * factor; };
+        if (left >= lanes) each([&](index_t i) FOVEA_LAMBDA { block[i] = sum(i); });
+        else each([&](index_t i) FOVEA_LAMBDA { block[i] = i < left ? sum(i) : vector(T{0}); });
         kernel::lanes_of<T, Arch>::transpose(block);
-        if (left >= lanes)
-            kernel::unrolled<lanes>([&](index_t r) FOVEA_LAMBDA {
+        if (left >= lanes) {
+            each([&](index_t r) FOVEA_LAMBDA {
                 if (r < rows.count) kernel::store_as<T, Arch>(block[r], to[r] + c, vector::lanes);
             });
-        else
-            for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(block[r], to[r] + c, left);
+        } else {
+            vector part[vector::lanes];
+            each([&](index_t r) FOVEA_LAMBDA { part[r] = block[r]; });
+            for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(part[r], to[r] + c, left);
+        }
     }
 }
 

@@ -103,7 +103,7 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
         element const* from[vector::lanes];
         vector factor[scales ? vector::lanes : 1];
         row_prefetch<element, vector::lanes> later{{}, features * bytes};
-        if (first + vector::lanes >= present) later.row = vector::lanes;
+        if (first + 2 * vector::lanes >= present) later.row = vector::lanes;
         for (index_t i = 0; i < vector::lanes; ++i) {
             from[i] = row(source(i));
             if constexpr (scales) factor[i] = vector(scale(source(i)));
@@ -134,7 +134,7 @@ FOVEA_INLINE void transpose_words(Rows const& row, transposed<float> const& side
     for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
         bfloat16 const* from[vector::lanes];
         row_prefetch<bfloat16, vector::lanes> later{{}, features * 2};
-        if (first + vector::lanes >= present) later.row = vector::lanes;
+        if (first + 2 * vector::lanes >= present) later.row = vector::lanes;
         for (index_t i = 0; i < vector::lanes; ++i) {
             from[i] = row(std::min(first + i, count - 1));
             if (later.row == 0) later.rows[i] = row(std::min(first + i + 2 * vector::lanes, present - 1));
