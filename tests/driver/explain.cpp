@@ -144,7 +144,8 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
     auto const text = explain(first_alone, x, x, x);
     CAPTURE(text);
     using tile = plan::lane_tile<float, arch::best>;
-    index_t const blocks = ((n + tile::block_rows - 1) / tile::block_rows) * (n / tile::block_keys);
+    index_t const blocks =
+        ((n + tile::block_rows - 1) / tile::block_rows) * ((n + tile::block_keys - 1) / tile::block_keys);
     CHECK(text.find(std::to_string(blocks) + " full, 0 mixed, " + std::to_string(blocks) + " skipped over all heads")
           != std::string::npos);
 }
