@@ -126,7 +126,7 @@ private:
     }
     /// Within each quarter the elements are columns already: quarters of vectors that are `step` apart are exchanged.
     template <class Register>
-    FOVEA_INLINE static void transpose_quarters(Register const (&from)[count], line_of<vector, count>& to) {
+    FOVEA_INLINE static void transpose_quarters(line_of<Register, count> const& from, line_of<vector, count>& to) {
         constexpr index_t step = count / 4;
         for (index_t j = 0; j < step; ++j) {
             auto const a = quarters<0x88>(from[j], from[j + step]),
