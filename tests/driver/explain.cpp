@@ -85,6 +85,9 @@ TEST_CASE("heads that have the same keys share vectors until the queries of one 
     CHECK(tile::sharing(tile::rows, 4, 40, false) == 1);
     CHECK(tile::sharing(lanes, 4, 40, true) == 1);
     CHECK(tile::sharing(lanes / 2, 4, 40, true) == 4);
+    using two_lanes = plan::lane_tile<double, arch::emulated<16>>;
+    CHECK(two_lanes::sharing(1, 4, 40, true) == 4);
+    CHECK(two_lanes::sharing(2, 4, 40, true) == 1);
 }
 
 TEST_CASE("operands in 16 bits are converted, or multiplied as they are stored", "[driver]") {

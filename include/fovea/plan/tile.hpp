@@ -3,7 +3,6 @@
 
 #include <fovea/core/index.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -54,14 +53,14 @@ struct lane_tile {
 
     /// True where so many queries fill three quarters of what their features, the other choice, fill of vectors.
     static constexpr bool suits(index_t queries, index_t features) {
-        return 4 * queries * std::max<index_t>((features + lanes - 1) / lanes, 1) >= 3 * features;
+        return 4 * queries * ((features + lanes - 1) / lanes) >= 3 * features;
     }
     /// So many heads of a group that has the same keys share vectors, so that each number of a key is broadcast for
     /// more queries: where those of one do not fill a tile. Where the rest of the score differs by query or head, it
     /// costs more of lanes that are not neighbours, and heads share only vectors that one does not fill. Positions of
     /// keys must fit lanes, which then hold them as they are.
     static constexpr index_t sharing(index_t queries, index_t group, index_t keys, bool differs) {
-        bool const fills = queries >= (differs ? 3 * lanes / 4 : rows);
+        bool const fills = differs ? suits(queries, lanes) : queries >= rows;
         return fills || keys > std::numeric_limits<std::int32_t>::max() ? 1 : group;
     }
 };

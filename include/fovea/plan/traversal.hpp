@@ -93,6 +93,7 @@ call_plan make_dense_plan(index_t queries, index_t group, index_t keys, index_t 
     key_parts const parts(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
     if constexpr (call::may_take_query_lanes) {
         using query_tile = lane_tile<T, Arch>;
+        // Keys that would be split among threads are worth more than lanes that features leave empty.
         if (query_tile::suits(rows, parts.count() > 1 ? query_tile::lanes : features)) {
             call_plan how{traversal::query_lanes, blocking_of<query_tile>};
             how.tile_heads = query_tile::sharing(
