@@ -11,6 +11,7 @@
 #include <fovea/plan/tile.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
 #include <string_view>
