@@ -4,6 +4,7 @@
 #                          +--> engine      plan -> kernel -> driver -> driver/dense, driver/graph, driver/recurrent
 #                          +--> reference -> testing
 #   core -> simd ---------------> engine      vectors, which know nothing of attention
+#   base and the doors of driver/ ----------> bindings
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
 
 set(base core expr spec)
@@ -19,6 +20,7 @@ set(kernel_includes ${base} simd plan kernel)
 set(driver_includes ${base} simd plan kernel driver)
 set(reference_includes ${base} reference)
 set(testing_includes ${base} reference testing)
+set(bindings_includes ${base} driver bindings)
 
 # The path of an included header from include/fovea, or nothing if it is none of ours.
 function(own_header result header file)

@@ -1,0 +1,254 @@
+# fovea_add_kernels: a library of compiled kernels for C, and for whatever calls C.
+#
+#   fovea_add_kernels(
+#       TARGET name [STATIC]
+#       SPECS header.hpp...               what the expressions use
+#       KERNELS name=expression...        a specification, or takes<"names">(function that returns one)
+#       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
+#       TYPES f32 f64 bf16 f16            of queries, keys, values and result
+#       ARCHS sse2 avx2 avx512 avx512_bf16 | neon64
+#       [ASSEMBLY])                       also name_assembly: the inner loops of each kernel as text
+#
+# Makes the library `name`, with name.h, and a page name.md beside it in the build folder. One unit is compiled for each
+# kernel, type and architecture; each call runs the best architecture of the processor. Of avx512_bf16 only kernels for
+# 16 bits are built: others gain nothing. Everything but the functions of C is local to its architecture: none runs code
+# that was compiled for another.
+include_guard(GLOBAL)
+set(fovea_bindings_dir ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
+
+set(fovea_bindings_elements_f32 float CACHE INTERNAL "")
+set(fovea_bindings_elements_f64 double CACHE INTERNAL "")
+set(fovea_bindings_elements_bf16 fovea::bfloat16 CACHE INTERNAL "")
+set(fovea_bindings_elements_f16 fovea::float16 CACHE INTERNAL "")
+
+set(fovea_bindings_flags_sse2 -march=x86-64 -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_avx2 -march=x86-64-v3 -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_avx512 -march=x86-64-v4 -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_neon64 -march=armv8-a -mtune=generic CACHE INTERNAL "")
+
+# Where the templates and the part of the library without specifications lie: beside this file when installed.
+function(fovea_find_bindings_file result installed source)
+    if(EXISTS ${fovea_bindings_dir}/${installed})
+        set(${result} ${fovea_bindings_dir}/${installed} PARENT_SCOPE)
+    else()
+        get_filename_component(path ${fovea_bindings_dir}/../src/${source} ABSOLUTE)
+        set(${result} ${path} PARENT_SCOPE)
+    endif()
+endfunction()
+
+# Reads the arguments into given_<keyword>; for each kernel there are expression_<name> and headers_<name>.
+macro(fovea_read_kernels)
+    set(keyword)
+    set(fresh OFF)
+    foreach(word IN ITEMS TARGET SPECS TYPES ARCHS KERNELS)
+        set(given_${word})
+    endforeach()
+    set(given_STATIC OFF)
+    set(given_ASSEMBLY OFF)
+    foreach(word IN LISTS ARGN)
+        if(word MATCHES "^(STATIC|ASSEMBLY)$")
+            set(given_${word} ON)
+        elseif(word MATCHES "^(TARGET|SPECS|KERNELS|TYPES|ARCHS)$")
+            set(keyword ${word})
+            if(word STREQUAL SPECS)
+                set(given_SPECS)
+            endif()
+        elseif(keyword STREQUAL KERNELS)
+            if(NOT word MATCHES "^([A-Za-z_][A-Za-z_0-9]*)=(.+)$")
+                message(FATAL_ERROR "fovea_add_kernels: '${word}' is no kernel: write name=expression")
+            endif()
+            set(name ${CMAKE_MATCH_1})
+            if(name IN_LIST given_KERNELS)
+                message(FATAL_ERROR "fovea_add_kernels: there are two kernels named '${name}'")
+            endif()
+            list(APPEND given_KERNELS ${name})
+            set(expression_${name} "${CMAKE_MATCH_2}")
+            set(headers_${name} ${given_SPECS})
+        elseif(keyword)
+            list(APPEND given_${keyword} ${word})
+        else()
+            message(FATAL_ERROR "fovea_add_kernels: '${word}' stands before TARGET, SPECS, KERNELS, TYPES and ARCHS")
+        endif()
+    endforeach()
+    foreach(word IN ITEMS TARGET KERNELS TYPES ARCHS)
+        if(NOT given_${word})
+            message(FATAL_ERROR "fovea_add_kernels: ${word} is missing")
+        endif()
+    endforeach()
+    if(NOT given_TARGET MATCHES "^[A-Za-z_][A-Za-z_0-9]*$")
+        message(FATAL_ERROR "fovea_add_kernels: TARGET '${given_TARGET}' must be a name of C: functions begin with it")
+    endif()
+    foreach(type IN LISTS given_TYPES)
+        if(NOT DEFINED fovea_bindings_elements_${type})
+            message(FATAL_ERROR "fovea_add_kernels: TYPES '${type}' is not one of f32, f64, bf16, f16")
+        endif()
+    endforeach()
+    foreach(arch IN LISTS given_ARCHS)
+        if(NOT DEFINED fovea_bindings_flags_${arch})
+            message(
+                FATAL_ERROR "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, neon64"
+            )
+        endif()
+    endforeach()
+endmacro()
+
+# What a unit of a kernel includes.
+function(fovea_kernel_includes result)
+    set(lines "#include <fovea/fovea.hpp>")
+    foreach(header IN LISTS ARGN)
+        get_filename_component(path ${header} ABSOLUTE)
+        if(NOT EXISTS ${path})
+            message(FATAL_ERROR "fovea_add_kernels: SPECS '${header}' is not there: ${path}")
+        endif()
+        string(APPEND lines "\n#include \"${path}\"")
+    endforeach()
+    set(${result} "${lines}" PARENT_SCOPE)
+endfunction()
+
+# What all of the code is compiled with, whatever the project adds.
+function(fovea_set_kernel_options target)
+    target_link_libraries(${target} PRIVATE fovea::fovea)
+    target_compile_features(${target} PRIVATE cxx_std_20)
+    set_target_properties(
+        ${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                             INTERPROCEDURAL_OPTIMIZATION OFF
+    )
+    target_compile_options(${target} PRIVATE ${ARGN})
+endfunction()
+
+# The objects of one architecture as a single one that defines the functions of C and nothing else.
+function(fovea_add_kernel_units result target arch types kernels)
+    set(optimised $<$<CONFIG:>:-O3> $<$<CONFIG:>:-DNDEBUG>)
+    fovea_find_bindings_file(unit bindings/unit.cpp.in bindings/unit.cpp.in)
+    fovea_find_bindings_file(engine compiled.cpp compiled.cpp)
+    set(TARGET ${target})
+    set(ARCH ${arch})
+    set(sources)
+    set(symbols)
+    foreach(KERNEL IN LISTS kernels)
+        fovea_kernel_includes(INCLUDES ${headers_${KERNEL}})
+        set(EXPRESSION "${expression_${KERNEL}}")
+        foreach(TYPE IN LISTS types)
+            if(arch STREQUAL avx512_bf16 AND NOT TYPE MATCHES "16$")
+                continue()
+            endif()
+            set(ELEMENT ${fovea_bindings_elements_${TYPE}})
+            set(source ${directory}/${arch}/${KERNEL}_${TYPE}.cpp)
+            configure_file(${unit} ${source} @ONLY)
+            list(APPEND sources ${source})
+            string(APPEND symbols "${target}_${KERNEL}_${TYPE}_${arch}\n")
+        endforeach()
+    endforeach()
+    set(${result} PARENT_SCOPE)
+    if(NOT sources)
+        return()
+    endif()
+    file(CONFIGURE OUTPUT ${directory}/${arch}/functions.txt CONTENT "${symbols}")
+
+    set(units ${target}_${arch})
+    add_library(${units} OBJECT ${sources})
+    fovea_set_kernel_options(
+        ${units} ${fovea_bindings_flags_${arch}} ${optimised} $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
+    )
+    # What knows no specification is compiled once where that is less work than in each unit.
+    list(LENGTH sources count)
+    if(count GREATER 3)
+        target_sources(${units} PRIVATE ${engine})
+        target_compile_definitions(${units} PRIVATE FOVEA_COMPILED=1)
+        target_precompile_headers(${units} PRIVATE <fovea/fovea.hpp> <fovea/bindings/unit.hpp>)
+        set_source_files_properties(${engine} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+    set(object ${directory}/${target}_${arch}.o)
+    add_custom_command(
+        OUTPUT ${object}
+        COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${object}.all
+                "$<FILTER:$<TARGET_OBJECTS:${units}>,EXCLUDE,[.][gp]ch$>"
+        COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${directory}/${arch}/functions.txt ${object}.all ${object}
+        DEPENDS ${units} $<TARGET_OBJECTS:${units}> ${directory}/${arch}/functions.txt
+        COMMENT "Joining ${target} for ${arch}" VERBATIM COMMAND_EXPAND_LISTS
+    )
+    set(${result} ${object} PARENT_SCOPE)
+endfunction()
+
+# The program that writes the header, the dispatcher and the page, and the command that runs it.
+function(fovea_add_kernel_description target baseline types kernels)
+    fovea_find_bindings_file(describe bindings/describe.cpp.in bindings/describe.cpp.in)
+    fovea_find_bindings_file(write bindings/write.cpp.in bindings/write.cpp.in)
+    set(TARGET ${target})
+    set(DECLARE "")
+    set(CALL "")
+    set(sources)
+    foreach(KERNEL IN LISTS kernels)
+        fovea_kernel_includes(INCLUDES ${headers_${KERNEL}})
+        set(EXPRESSION "${expression_${KERNEL}}")
+        set(DESCRIBE "")
+        foreach(type IN LISTS types)
+            set(element ${fovea_bindings_elements_${type}})
+            string(APPEND DESCRIBE "    to.push_back(fovea::bindings::describe_kernel<${element}>("
+                                   "\"${KERNEL}\", expression, ${KERNEL}_kernel()));\n")
+        endforeach()
+        configure_file(${describe} ${directory}/describe/${KERNEL}.cpp @ONLY)
+        list(APPEND sources ${directory}/describe/${KERNEL}.cpp)
+        string(APPEND DECLARE "void describe_${KERNEL}(std::vector<fovea::bindings::kernel_description>& to);\n")
+        string(APPEND CALL "        describe_${KERNEL}(library.kernels);\n")
+    endforeach()
+    list(TRANSFORM given_ARCHS REPLACE "(.+)" "\"\\1\"" OUTPUT_VARIABLE ARCHITECTURES)
+    list(JOIN ARCHITECTURES ", " ARCHITECTURES)
+    configure_file(${write} ${directory}/describe/write_${target}.cpp @ONLY)
+
+    set(program ${target}_describe)
+    add_executable(${program} ${sources} ${directory}/describe/write_${target}.cpp)
+    fovea_set_kernel_options(${program} ${fovea_bindings_flags_${baseline}} -O0)
+    list(LENGTH sources count)
+    if(count GREATER 3)
+        target_precompile_headers(${program} PRIVATE <fovea/fovea.hpp> <fovea/bindings/describe.hpp>)
+    endif()
+    add_custom_command(
+        OUTPUT ${directory}/written
+        BYPRODUCTS ${directory}/${target}.h ${directory}/${target}.cpp ${directory}/${target}.md
+        COMMAND ${program} ${fovea_bindings_types} ${directory}
+        COMMAND ${CMAKE_COMMAND} -E touch ${directory}/written
+        DEPENDS ${program} ${fovea_bindings_types}
+        COMMENT "Writing ${target}.h" VERBATIM
+    )
+    add_custom_target(${target}_written DEPENDS ${directory}/written)
+endfunction()
+
+function(fovea_add_kernels)
+    fovea_read_kernels(${ARGN})
+    set(target ${given_TARGET})
+    set(directory ${CMAKE_CURRENT_BINARY_DIR}/${target})
+    file(MAKE_DIRECTORY ${directory})
+    list(GET given_ARCHS 0 baseline)
+    if("sse2" IN_LIST given_ARCHS OR CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+        set(baseline sse2)
+    endif()
+    find_file(
+        fovea_bindings_types fovea/bindings/types.h
+        HINTS ${fovea_bindings_dir}/../include ${fovea_bindings_dir}/../../../include NO_CMAKE_FIND_ROOT_PATH NO_DEFAULT_PATH REQUIRED
+    )
+    mark_as_advanced(fovea_bindings_types)
+
+    set(objects)
+    foreach(arch IN LISTS given_ARCHS)
+        fovea_add_kernel_units(object ${target} ${arch} "${given_TYPES}" "${given_KERNELS}")
+        list(APPEND objects ${object})
+    endforeach()
+    fovea_add_kernel_description(${target} ${baseline} "${given_TYPES}" "${given_KERNELS}")
+
+    set(kind SHARED)
+    if(given_STATIC)
+        set(kind STATIC)
+    endif()
+    add_library(${target} ${kind} ${directory}/${target}.cpp ${objects})
+    add_dependencies(${target} ${target}_written)
+    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    set_source_files_properties(${directory}/${target}.cpp PROPERTIES GENERATED ON)
+    fovea_set_kernel_options(${target} ${fovea_bindings_flags_${baseline}} $<$<CONFIG:>:-O2>)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    target_include_directories(${target} INTERFACE ${directory})
+    set_target_properties(
+        ${target} PROPERTIES FOVEA_KERNELS "${given_KERNELS}" FOVEA_TYPES "${given_TYPES}" FOVEA_ARCHS "${given_ARCHS}"
+    )
+endfunction()

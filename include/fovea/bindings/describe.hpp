@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a kernel is in words: its arguments as C declares them, its specification and its formula.
+#pragma once
+
+#include <fovea/bindings/takes.hpp>
+#include <fovea/expr/print.hpp>
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace fovea::FOVEA_SET::bindings {
+
+struct argument_description {
+    std::string name, type, shape;
+    bool is_table() const { return !shape.empty(); }
+};
+
+struct kernel_description {
+    std::string name, type, specification;
+    std::vector<std::string> formula;  // lines
+    std::vector<argument_description> arguments;
+    bool paged = false, ragged = false;
+};
+
+/// An element or a number as C names it.
+template <class Number>
+std::string c_type() {
+    if constexpr (std::is_same_v<Number, float>) return "float";
+    else if constexpr (std::is_same_v<Number, double>) return "double";
+    else if constexpr (std::is_same_v<Number, bool>) return "bool";
+    else if constexpr (std::is_integral_v<Number>)
+        return (std::is_signed_v<Number> ? "int" : "uint") + std::to_string(8 * sizeof(Number)) + "_t";
+    else return "uint16_t";
+}
+
+template <class Parameter>
+argument_description description_of(argument_text const& text) {
+    std::string shape;
+    for (int axis = 0; axis < text.rank; ++axis)
+        shape += (axis == 0 ? "" : ", ") + std::string(text.axes[static_cast<std::size_t>(axis)]);
+    std::string type;
+    if constexpr (std::is_same_v<Parameter, graph_view>) type = "fovea_graph";
+    else if constexpr (std::is_floating_point_v<Parameter>) type = "double";
+    else if constexpr (std::is_integral_v<Parameter>) type = "int64_t";
+    else type = c_type<typename Parameter::value_type>();
+    return {std::string(text.name), type, shape.empty() ? "" : "(" + shape + ")"};
+}
+
+/// Something of each type to make a specification from that is only read: one element, a number of 1, no edges.
+template <class Parameter>
+struct sample {
+    Parameter operator()() const { return Parameter(1); }
+};
+template <>
+struct sample<graph_view> {
+    graph_view operator()() const {
+        static constexpr std::array<index_t, 1> offsets{};
+        return {offsets, {}, {}};
+    }
+};
+template <class Element, int Rank>
+struct sample<view<Element, Rank>> {
+    view<Element, Rank> operator()() const {
+        static std::remove_const_t<Element> const element{};
+        extents_t<Rank> extents{};
+        extents.fill(1);
+        return {&element, extents};
+    }
+};
+
+/// What a specification computes, a line for each of its parts.
+template <attention_spec A>
+std::vector<std::string> formula_of(A const& a) {
+    std::vector<std::string> lines;
+    auto const add = [&](char const* what, std::string const& text) {
+        if (!text.empty()) lines.push_back(what + text);
+    };
+    add("rows     ", describe(a.project));
+    if constexpr (requires { a.score.expression(); }) add("score    ", print(a.score.expression()));
+    else add("score    ", describe(a.score));
+    if constexpr (enumerating_mask<decltype(a.mask)>) add("pairs    ", "the edges of the graph");
+    else if constexpr (requires { a.mask.predicate(); }) add("pairs    ", print(a.mask.predicate()));
+    else add("pairs    ", describe(a.mask));
+    add("weights  ", describe(a.normalize));
+    add("result   ", describe(a.aggregate));
+    return lines;
+}
+
+/// A kernel for elements of one type; `expression` is what it was written as.
+template <class Element, class Kernel>
+kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel) {
+    using T = std::conditional_t<std::is_same_v<Element, double>, double, float>;
+    kernel_description d;
+    d.name = std::move(name);
+    d.type = type_name<Element>;
+    d.specification = std::move(expression);
+    if constexpr (!is_kernel<Kernel, T>()) return d;
+    else if constexpr (attention_spec<Kernel>) {
+        d.formula = formula_of(kernel);
+    } else {
+        using parameters = decltype(parameters_of<typename Kernel::make_type, T>());
+        using text = typename Kernel::arguments;
+        d.paged = Kernel::paged;
+        d.ragged = Kernel::ragged;
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (d.arguments.push_back(description_of<std::tuple_element_t<I, parameters>>(text::arguments[I])), ...);
+            try {
+                d.formula = formula_of(kernel.make(sample<std::tuple_element_t<I, parameters>>()()...));
+            } catch (std::exception const&) {  // the samples are no arguments for it
+            }
+        }(std::make_index_sequence<text::size>());
+        text::for_each_extent([&](std::string_view own) { d.arguments.push_back({std::string(own), "int64_t", ""}); });
+    }
+    if (d.paged) {
+        d.arguments.push_back({"page_table", "int32_t", "(batch, pages)"});
+        d.arguments.push_back({"pages", "int64_t", ""});
+    }
+    if (d.ragged) {
+        d.arguments.push_back({"query_offsets", "int64_t", "(sequences + 1)"});
+        d.arguments.push_back({"key_offsets", "int64_t", "(sequences + 1)"});
+        d.arguments.push_back({"sequences", "int64_t", ""});
+    }
+    return d;
+}
+
+}  // namespace fovea::FOVEA_SET::bindings

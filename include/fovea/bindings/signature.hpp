@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The arguments of a kernel: their names and axes as text, and what a function of C++ takes for them.
+#pragma once
+
+#include <fovea/core/bfloat16.hpp>
+#include <fovea/core/fixed_string.hpp>
+#include <fovea/core/float16.hpp>
+#include <fovea/core/graph.hpp>
+#include <fovea/core/view.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET::bindings {
+
+/// The elements of kernels, as C names them.
+template <class Element>
+inline constexpr std::string_view type_name = "";
+template <>
+inline constexpr std::string_view type_name<float> = "f32";
+template <>
+inline constexpr std::string_view type_name<double> = "f64";
+template <>
+inline constexpr std::string_view type_name<bfloat16> = "bf16";
+template <>
+inline constexpr std::string_view type_name<float16> = "f16";
+
+/// An argument as it is written: "slopes(heads)", "cap".
+struct argument_text {
+    static constexpr int most_axes = 4;
+    std::string_view name;
+    std::array<std::string_view, most_axes> axes{};
+    int rank = 0;
+};
+
+namespace detail {
+constexpr std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    return text;
+}
+
+/// Calls f(piece) for each piece between commas outside of parentheses.
+template <class F>
+constexpr void for_each_piece(std::string_view text, F const& f) {
+    int depth = 0;
+    std::size_t first = 0;
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+        if (i < text.size() && text[i] == '(') ++depth;
+        if (i < text.size() && text[i] == ')') --depth;
+        if (i < text.size() && (text[i] != ',' || depth > 0)) continue;
+        if (auto const piece = trimmed(text.substr(first, i - first)); !piece.empty()) f(piece);
+        first = i + 1;
+    }
+}
+
+constexpr argument_text argument_of(std::string_view piece) {
+    argument_text argument;
+    auto const open = std::min(piece.find('('), piece.size());
+    argument.name = trimmed(piece.substr(0, open));
+    if (open == piece.size()) return argument;
+    auto const inside = piece.substr(open + 1, std::min(piece.rfind(')'), piece.size()) - open - 1);
+    for_each_piece(inside, [&](std::string_view axis) {
+        if (argument.rank < argument_text::most_axes) argument.axes[static_cast<std::size_t>(argument.rank)] = axis;
+        ++argument.rank;
+    });
+    return argument;
+}
+
+constexpr bool is_identifier(std::string_view name) {
+    auto const letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    return !name.empty() && letter(name.front())
+        && std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+constexpr bool is_number(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+}  // namespace detail
+
+/// The names of a call's own extents, and where they are: of the query, but for those of keys and values.
+inline constexpr std::array<std::string_view, 7> own_extents{"batch",     "heads", "queries",       "features",
+                                                             "key_heads", "keys",  "value_features"};
+
+/// The arguments written in `Text`, and the extents that they name and a call does not have.
+template <fixed_string Text>
+struct signature {
+    static constexpr std::size_t size = [] {
+        std::size_t n = 0;
+        detail::for_each_piece(Text.view(), [&](std::string_view) { ++n; });
+        return n;
+    }();
+    static constexpr std::array<argument_text, size> arguments = [] {
+        std::array<argument_text, size> all{};
+        std::size_t n = 0;
+        detail::for_each_piece(Text.view(), [&](std::string_view piece) { all[n++] = detail::argument_of(piece); });
+        return all;
+    }();
+
+    /// Calls f(name) for each extent that is an argument of its own, once.
+    template <class F>
+    static constexpr void for_each_extent(F const& f) {
+        for (std::size_t i = 0; i < size; ++i)
+            for (int axis = 0; axis < arguments[i].rank; ++axis)
+                if (is_extent(i, axis) && !stands_before(i, axis)) f(arguments[i].axes[static_cast<std::size_t>(axis)]);
+    }
+    static constexpr std::size_t extents = [] {
+        std::size_t n = 0;
+        for_each_extent([&](std::string_view) { ++n; });
+        return n;
+    }();
+
+    static constexpr bool is_well_formed() {
+        for (std::size_t i = 0; i < size; ++i) {
+            if (!detail::is_identifier(arguments[i].name) || arguments[i].rank > argument_text::most_axes) return false;
+            for (int axis = 0; axis < arguments[i].rank; ++axis)
+                if (auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];
+                    !detail::is_identifier(text) && !detail::is_number(text))
+                    return false;
+            for (std::size_t before = 0; before < i; ++before)
+                if (arguments[before].name == arguments[i].name) return false;
+        }
+        return true;
+    }
+
+private:
+    static constexpr bool is_extent(std::size_t i, int axis) {
+        auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];
+        return !detail::is_number(text) && std::find(own_extents.begin(), own_extents.end(), text) == own_extents.end();
+    }
+    static constexpr bool stands_before(std::size_t i, int axis) {
+        auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];
+        for (std::size_t before = 0; before <= i; ++before)
+            for (int b = 0; b < (before == i ? axis : arguments[before].rank); ++b)
+                if (arguments[before].axes[static_cast<std::size_t>(b)] == text) return true;
+        return false;
+    }
+};
+
+/// What a function takes: a tuple of its parameters, without references. Generic ones are taken at the number type T.
+template <class F>
+struct parameters_of_member;
+template <class Result, class Class, class... Parameters>
+struct parameters_of_member<Result (Class::*)(Parameters...) const> {
+    using type = std::tuple<std::remove_cvref_t<Parameters>...>;
+};
+template <class Result, class Class, class... Parameters>
+struct parameters_of_member<Result (Class::*)(Parameters...) const noexcept> {
+    using type = std::tuple<std::remove_cvref_t<Parameters>...>;
+};
+template <class F, class T>
+constexpr auto parameters_of() {
+    if constexpr (requires { &F::operator(); }) return typename parameters_of_member<decltype(&F::operator())>::type{};
+    else return typename parameters_of_member<decltype(&F::template operator()<T>)>::type {};
+}
+
+/// Whether C can hand over an argument: a table of numbers that is read, a number, or a graph.
+template <class Parameter>
+inline constexpr bool is_argument = std::is_arithmetic_v<Parameter> || std::is_same_v<Parameter, graph_view>;
+template <class Element, int Rank>
+inline constexpr bool is_argument<view<Element, Rank>> = std::is_const_v<Element>;
+
+template <class Parameter>
+inline constexpr int rank_of = 0;
+template <class Element, int Rank>
+inline constexpr int rank_of<view<Element, Rank>> = Rank;
+
+}  // namespace fovea::FOVEA_SET::bindings

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is compiled for each kernel, element type and architecture: a call of C++ from the arguments of C.
+#pragma once
+
+#include <fovea/bindings/types.h>
+#include <fovea/bindings/takes.hpp>
+#include <fovea/core/paged.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/driver/ragged.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace fovea::FOVEA_SET::bindings {
+
+/// Leaves a message where the caller wants one, and gives the status back.
+inline fovea_status say(fovea_call const* call, fovea_status status, std::string_view message) {
+    if (call == nullptr || call->message == nullptr || call->message_size == 0) return status;
+    auto const length = std::min(message.size(), call->message_size - 1);
+    std::memcpy(call->message, message.data(), length);
+    call->message[length] = '\0';
+    return status;
+}
+
+/// The number of an integer argument.
+///
+/// Errors: shape_error where the function takes a smaller type, and the number does not fit.
+template <class Number>
+Number number_of(std::int64_t value, std::string_view name) {
+    if constexpr (std::is_same_v<Number, bool>) {
+        return value != 0;
+    } else {
+        auto const number = static_cast<Number>(value);
+        if (static_cast<std::int64_t>(number) != value || (number < Number{0}) != (value < 0))
+            throw shape_error(name, " is ", value, ", it must be from ",
+                              static_cast<std::int64_t>(std::numeric_limits<Number>::min()), " to ",
+                              static_cast<std::int64_t>(std::numeric_limits<Number>::max()));
+        return number;
+    }
+}
+
+/// A graph of C as one of C++.
+///
+/// Errors: graph_error for a null pointer or negative sizes; the rest is checked by the call.
+inline graph_view graph_of(void const* pointer, std::string_view name) {
+    if (pointer == nullptr) throw graph_error(name, " is null, it must be a graph");
+    auto const& g = *static_cast<fovea_graph const*>(pointer);
+    if (g.queries < 0 || g.edges < 0)
+        throw graph_error(name, " has ", g.queries, " queries and ", g.edges, " edges, it must have 0 or more");
+    if (g.offsets == nullptr || (g.keys == nullptr && g.edges > 0))
+        throw graph_error(name, " has no ", g.offsets == nullptr ? "offsets" : "keys", ": the pointer is null");
+    auto const edges = static_cast<std::size_t>(g.edges);
+    return {{g.offsets, static_cast<std::size_t>(g.queries) + 1},
+            {g.keys, edges},
+            {g.numbers, g.numbers == nullptr ? 0 : edges}};
+}
+
+template <class Element>
+view<Element, 4> array_of(fovea_array const& a) {
+    extents_t<4> extents{}, strides{};
+    std::copy_n(a.extents, 4, extents.begin());
+    std::copy_n(a.strides, 4, strides.begin());
+    return {static_cast<Element*>(a.data), extents, strides};
+}
+
+/// The arguments of one call, in the types that the function of the kernel takes.
+template <class Kernel, class T>
+class arguments_of_call {
+    using text = typename Kernel::arguments;
+    using parameters = decltype(parameters_of<typename Kernel::make_type, T>());
+
+public:
+    arguments_of_call(fovea_array const* operands, fovea_value const* values)
+        : query_(operands[0]), key_(operands[1]), value_(operands[2]), values_(values) {}
+
+    /// What stands behind the arguments and their extents.
+    fovea_value const& added(std::size_t i) const { return values_[text::size + text::extents + i]; }
+
+    auto specification(Kernel const& kernel) const {
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            return kernel.make(argument<I>()...);
+        }(std::make_index_sequence<text::size>());
+    }
+
+private:
+    template <std::size_t I>
+    auto argument() const {
+        using parameter = std::tuple_element_t<I, parameters>;
+        auto const& value = values_[I];
+        auto const name = text::arguments[I].name;
+        if constexpr (std::is_same_v<parameter, graph_view>) return graph_of(value.pointer, name);
+        else if constexpr (std::is_floating_point_v<parameter>) return static_cast<parameter>(value.real);
+        else if constexpr (std::is_integral_v<parameter>) return number_of<parameter>(value.integer, name);
+        else return table<I, parameter>(value.pointer);
+    }
+
+    template <std::size_t I, class View>
+    View table(void const* pointer) const {
+        extents_t<View::rank> extents{};
+        for (int axis = 0; axis < View::rank; ++axis)
+            extents[static_cast<std::size_t>(axis)] = extent(text::arguments[I].axes[static_cast<std::size_t>(axis)]);
+        return View(static_cast<typename View::value_type const*>(pointer), extents);
+    }
+
+    index_t extent(std::string_view name) const {
+        if (detail::is_number(name)) {
+            index_t n = 0;
+            for (char const c : name) n = 10 * n + (c - '0');
+            return n;
+        }
+        if (name == "batch") return query_.extents[0];
+        if (name == "heads") return query_.extents[1];
+        if (name == "queries") return query_.extents[2];
+        if (name == "features") return query_.extents[3];
+        if (name == "key_heads") return key_.extents[1];
+        if (name == "keys") return Kernel::paged ? added(1).integer * key_.extents[2] : key_.extents[2];
+        if (name == "value_features") return value_.extents[3];
+        std::size_t i = text::size, found = i;
+        text::for_each_extent([&](std::string_view own) {
+            if (own == name) found = i;
+            ++i;
+        });
+        return values_[found].integer;
+    }
+
+    fovea_array const &query_, &key_, &value_;
+    fovea_value const* values_;
+};
+
+/// A call of one kernel; what it throws has become a status and a message.
+template <class Element, class Kernel>
+fovea_status run_unit(fovea_call const* call, fovea_array const* operands, fovea_value const* values,
+                      Kernel const& kernel) {
+    using T = std::conditional_t<std::is_same_v<Element, double>, double, float>;
+    if constexpr (is_kernel<Kernel, T>()) {
+        try {
+            auto const attend_in = [&](workspace& scratch) {
+                threads const executor(call == nullptr ? 1 : call->threads);
+                auto const query = array_of<Element const>(operands[0]), key = array_of<Element const>(operands[1]),
+                           value = array_of<Element const>(operands[2]);
+                auto const result = array_of<Element>(operands[3]);
+                if constexpr (attention_spec<Kernel>) {
+                    attend(executor, scratch, kernel, query, key, value, result);
+                } else {
+                    arguments_of_call<Kernel, T> const arguments(operands, values);
+                    auto const spec = arguments.specification(kernel);
+                    if constexpr (Kernel::paged) {
+                        view<std::int32_t const, 2> const table(
+                            static_cast<std::int32_t const*>(arguments.added(0).pointer),
+                            {query.extent(0), arguments.added(1).integer});
+                        attend(executor, scratch, spec, query, paged(key, table), paged(value, table), result);
+                    } else if constexpr (Kernel::ragged) {
+                        index_t const sequences = arguments.added(2).integer;
+                        auto const offsets = [&](std::size_t i) {
+                            return view<std::int64_t const, 1>(
+                                static_cast<std::int64_t const*>(arguments.added(i).pointer), {sequences + 1});
+                        };
+                        attend(executor, scratch, ragged(offsets(0), offsets(1)), spec, query, key, value, result);
+                    } else {
+                        attend(executor, scratch, spec, query, key, value, result);
+                    }
+                }
+            };
+            if (call != nullptr && call->workspace != nullptr) {
+                attend_in(*reinterpret_cast<workspace*>(call->workspace));
+            } else {
+                workspace scratch;
+                attend_in(scratch);
+            }
+            return say(call, FOVEA_OK, "");
+        } catch (shape_error const& e) {
+            return say(call, FOVEA_SHAPE_ERROR, e.what());
+        } catch (graph_error const& e) {
+            return say(call, FOVEA_GRAPH_ERROR, e.what());
+        } catch (std::bad_alloc const&) {
+            return say(call, FOVEA_NO_MEMORY, "there is no memory for what the call computes in between");
+        } catch (std::exception const& e) {
+            return say(call, FOVEA_FAILED, e.what());
+        } catch (...) {
+            return say(call, FOVEA_FAILED, "an unknown exception was thrown");
+        }
+    } else {
+        return FOVEA_FAILED;
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::bindings

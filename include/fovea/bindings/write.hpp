@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The header, the dispatcher and the page of a library of kernels, from the descriptions of its kernels.
+#pragma once
+
+#include <fovea/bindings/describe.hpp>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace fovea::FOVEA_SET::bindings {
+
+/// A library of kernels: its name, the text of bindings/types.h, what it was built for.
+struct library_description {
+    std::string name, types;
+    std::vector<std::string> architectures;  // of which 16-bit kernels have all, others all but those for 16 bits
+    std::vector<kernel_description> kernels;
+};
+
+inline std::string joined(std::vector<std::string> const& parts, std::string const& between) {
+    std::string all;
+    for (auto const& part : parts) all += (all.empty() ? "" : between) + part;
+    return all;
+}
+
+/// Text as a literal of C.
+inline std::string quoted(std::string const& text) {
+    std::string literal = "\"";
+    for (char const c : text) {
+        if (c == '"' || c == '\\') literal += '\\';
+        if (c == '\n') literal += "\\n";
+        else literal += c;
+    }
+    return literal + "\"";
+}
+
+/// Text that may stand in a comment of C.
+inline std::string commented(std::string text) {
+    for (auto at = text.find("*/"); at != std::string::npos; at = text.find("*/")) text.replace(at, 2, "* /");
+    return text;
+}
+
+/// "demo_causal_f32"
+inline std::string function_of(library_description const& all, kernel_description const& k) {
+    return all.name + "_" + k.name + "_" + k.type;
+}
+
+inline std::string declaration_of(library_description const& all, kernel_description const& k) {
+    std::string text = "fovea_status " + function_of(all, k) + "(fovea_call const* call, fovea_input_" + k.type
+                     + " query, fovea_input_" + k.type + " key, fovea_input_" + k.type + " value, fovea_output_"
+                     + k.type + " result";
+    for (auto const& a : k.arguments) {
+        bool const pointer = a.is_table() || a.type == "fovea_graph";
+        text += ", " + a.type + (pointer ? " const* " : " ") + a.name;
+        if (a.is_table()) text += " /* " + a.shape + " */";
+    }
+    return text + ")";
+}
+
+inline void write_header(std::ostream& to, library_description const& all) {
+    to << "/* Kernels of attention, compiled by fovea: what each computes stands before its functions. */\n#ifndef "
+       << all.name << "_KERNELS_H\n#define " << all.name << "_KERNELS_H\n\n#include <stdbool.h>\n\n"
+       << all.types << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+       << "fovea_workspace* " << all.name << "_workspace_create(void); /* null where there is no memory */\n"
+       << "void " << all.name << "_workspace_destroy(fovea_workspace* scratch);\n\n"
+       << "/* All kernels of this library. */\n"
+       << "fovea_kernel const* " << all.name << "_kernels(size_t* count);\n";
+    std::string before;
+    for (auto const& k : all.kernels) {
+        if (k.name != before) {
+            to << "\n/* " << k.name << ": " << commented(k.specification) << "\n";
+            for (auto const& line : k.formula) to << "     " << commented(line) << "\n";
+            if (k.paged) to << "   Keys and values lie in pages: (page, head, slot, feature).\n";
+            if (k.ragged) to << "   Sequences lie one behind the other, as offsets say.\n";
+            to << "*/\n";
+        }
+        before = k.name;
+        to << declaration_of(all, k) << ";\n";
+    }
+    to << "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+}
+
+inline bool builds_for(kernel_description const& k, std::string const& architecture) {
+    return architecture != "avx512_bf16" || k.type == "bf16" || k.type == "f16";
+}
+
+inline void write_dispatcher(std::ostream& to, library_description const& all) {
+    to << "// Chooses the code of an architecture for each call.\n#pragma GCC visibility push(default)\n#include \""
+       << all.name
+       << ".h\"\n#pragma GCC visibility pop\n\n#include <fovea/bindings/dispatch.hpp>\n\nusing namespace "
+          "fovea::bindings;\n\nextern \"C\" {\n";
+    for (auto const& k : all.kernels)
+        for (auto const& a : all.architectures)
+            if (builds_for(k, a))
+                to << "fovea_status " << function_of(all, k) << "_" << a
+                   << "(fovea_call const*, fovea_array const*, fovea_value const*);\n";
+    to << "}\n\nnamespace {\n";
+    for (auto const& k : all.kernels) {
+        auto const f = function_of(all, k);
+        std::size_t count = 0;
+        std::string units;
+        for (auto const& a : all.architectures) {
+            if (!builds_for(k, a)) continue;
+            units += (count++ == 0 ? "" : ", ") + std::string("unit{\"") + a + "\", " + f + "_" + a + "}";
+        }
+        to << "unit const* best_" << f << "() {\n    static constexpr std::array<unit, " << count << "> units{" << units
+           << "};\n    static unit const* const best = best_of(units);\n    return best;\n}\n"
+           << "fovea_status run_" << f
+           << "(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {\n    return "
+              "run_best(best_"
+           << f << "(), call, operands, values);\n}\n";
+        if (!k.arguments.empty()) {
+            to << "constexpr fovea_argument arguments_" << f << "[] = {";
+            for (auto const& a : k.arguments)
+                to << "{" << quoted(a.name) << ", " << quoted(a.type) << ", " << quoted(a.shape) << "}, ";
+            to << "};\n";
+        }
+    }
+    to << "}  // namespace\n\nextern \"C\" {\n";
+    to << "fovea_workspace* " << all.name << "_workspace_create(void) { return create_workspace(); }\nvoid " << all.name
+       << "_workspace_destroy(fovea_workspace* scratch) { destroy_workspace(scratch); }\n";
+    for (auto const& k : all.kernels) {
+        auto const f = function_of(all, k);
+        to << declaration_of(all, k) << " {\n    fovea_array const operands[] = {operand_of(query), operand_of(key), "
+           << "operand_of(value), operand_of(result)};\n";
+        if (!k.arguments.empty()) {
+            to << "    fovea_value const values[] = {";
+            for (auto const& a : k.arguments) {
+                bool const pointed = a.is_table() || a.type == "fovea_graph";
+                to << (pointed ? "pointer(" : a.type == "double" ? "real(" : "integer(") << a.name << "), ";
+            }
+            to << "};\n";
+        }
+        to << "    return run_" << f << "(call, operands, " << (k.arguments.empty() ? "nullptr" : "values")
+           << ");\n}\n";
+    }
+    to << "fovea_kernel const* " << all.name
+       << "_kernels(size_t* count) {\n    static fovea_kernel const kernels[] = {\n";
+    for (auto const& k : all.kernels) {
+        auto const f = function_of(all, k);
+        to << "        {" << quoted(k.name) << ", " << quoted(k.type) << ", " << quoted(k.specification) << ", "
+           << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f << "()), "
+           << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", run_" << f
+           << "},\n";
+    }
+    to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
+}
+
+/// The page of a library: each kernel with what it computes, its functions, and what can be wrong with a call.
+inline void write_page(std::ostream& to, library_description const& all) {
+    to << "# " << all.name << "\n\nKernels of attention for " << joined(all.architectures, ", ")
+       << "; each call runs the best that the processor has. Declared in `" << all.name << ".h`.\n\n"
+       << "Arrays are (batch, head, position, feature), with extents and strides in elements. A call returns "
+          "`FOVEA_OK`, "
+          "or a status, with one sentence in `call->message` that says which argument does not fit, what it has and "
+          "what was needed; nothing has then been written.\n";
+    std::string before;
+    for (auto const& k : all.kernels) {
+        if (k.name != before) {
+            to << "\n## " << k.name << "\n\n    " << k.specification << "\n\n";
+            if (!k.formula.empty()) to << "```text\n" << joined(k.formula, "\n") << "\n```\n\n";
+            to << "| argument | type | shape |\n|---|---|---|\n";
+            std::string const rows = k.paged ? "(page, head, slot, feature)" : "";
+            to << "| query | elements | (batch, heads, queries, features) |\n| key | elements | "
+               << (rows.empty() ? "(batch, key_heads, keys, features)" : rows) << " |\n| value | elements | "
+               << (rows.empty() ? "(batch, key_heads, keys, value_features)" : rows)
+               << " |\n| result | elements, written | (batch, heads, queries, value_features) |\n";
+            for (auto const& a : k.arguments) to << "| " << a.name << " | " << a.type << " | " << a.shape << " |\n";
+            to << "\n";
+        }
+        before = k.name;
+        to << "`" << function_of(all, k) << "`\n";
+    }
+    to << "\n## Statuses\n\n| status | when |\n|---|---|\n| `FOVEA_OK` | the result has been written |\n"
+          "| `FOVEA_SHAPE_ERROR` | an array, table or length does not fit |\n"
+          "| `FOVEA_GRAPH_ERROR` | a graph is no valid list of neighbours |\n"
+          "| `FOVEA_NO_MEMORY` | there is no memory for what the call computes in between |\n"
+          "| `FOVEA_UNSUPPORTED` | none of the architectures runs on this processor, or `FOVEA_ARCHITECTURE` names "
+          "none |\n| `FOVEA_FAILED` | anything else |\n";
+}
+
+/// Writes a file, where its text is another than before: what includes it is then built again.
+template <class Write>
+void write_if_changed(std::string const& path, Write const& write) {
+    std::ostringstream text;
+    write(text);
+    std::ostringstream old;
+    if (std::ifstream before(path); before) old << before.rdbuf();
+    if (old.str() == text.str()) return;
+    std::ofstream file(path);
+    file << text.str();
+    if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+}  // namespace fovea::FOVEA_SET::bindings
