@@ -5,6 +5,7 @@
 #include <fovea/bindings/takes.hpp>
 #include <fovea/expr/print.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
@@ -52,21 +53,25 @@ argument_description description_of(argument_text const& text) {
     return {std::string(text.name), type, shape.empty() ? "" : "(" + shape + ")"};
 }
 
-/// Something of each type to make a specification from that is only read: one element, a number of 1, no edges.
-template <class Parameter>
+/// Stands for argument `I` while a specification is put into words: one element, an unlikely number, no edges. What is
+/// computed of a number differs from round to round.
+template <std::size_t I, class Parameter>
 struct sample {
-    Parameter operator()() const { return Parameter(1); }
+    static Parameter of(int round) {
+        if constexpr (std::is_same_v<Parameter, bool>) return round == 0;
+        else return static_cast<Parameter>(1003 + 1000 * round + static_cast<int>(I));
+    }
 };
-template <>
-struct sample<graph_view> {
-    graph_view operator()() const {
+template <std::size_t I>
+struct sample<I, graph_view> {
+    static graph_view of(int) {
         static constexpr std::array<index_t, 1> offsets{};
         return {offsets, {}, {}};
     }
 };
-template <class Element, int Rank>
-struct sample<view<Element, Rank>> {
-    view<Element, Rank> operator()() const {
+template <std::size_t I, class Element, int Rank>
+struct sample<I, view<Element, Rank>> {
+    static view<Element, Rank> of(int) {
         static std::remove_const_t<Element> const element{};
         extents_t<Rank> extents{};
         extents.fill(1);
@@ -74,22 +79,77 @@ struct sample<view<Element, Rank>> {
     }
 };
 
+/// The names of arguments in an expression that was made of samples.
+struct names_of_samples {
+    std::vector<std::pair<void const*, std::string>> tables;
+    std::vector<std::pair<double, std::string>> numbers;
+
+    template <class Parameter>
+    void add(Parameter const& value, std::string_view name) {
+        if constexpr (is_view<Parameter>) tables.emplace_back(value.data, name);
+        else if constexpr (!std::is_same_v<Parameter, graph_view> && !std::is_same_v<Parameter, bool>)
+            numbers.emplace_back(static_cast<double>(value), name);
+    }
+    template <class T, int Rank>
+    std::string operator()(view<T, Rank> const& table) const {
+        for (auto const& [at, name] : tables)
+            if (at == table.data) return name;
+        return without_names{}(table);
+    }
+    template <class Number>
+    std::string operator()(Number x) const {
+        for (auto const& [value, name] : numbers)
+            if (value == static_cast<double>(x)) return name;
+        return without_names{}(x);
+    }
+    /// The same in text, where samples stand as digits.
+    std::string operator()(std::string text) const {
+        for (auto const& [value, name] : numbers) {
+            auto const digits = without_names{}(value);
+            for (auto at = text.find(digits); at != std::string::npos; at = text.find(digits, at + name.size()))
+                text.replace(at, digits.size(), name);
+        }
+        return text;
+    }
+};
+
 /// What a specification computes, a line for each of its parts.
 template <attention_spec A>
-std::vector<std::string> formula_of(A const& a) {
+std::vector<std::string> formula_of(A const& a, names_of_samples const& names = {}) {
     std::vector<std::string> lines;
     auto const add = [&](char const* what, std::string const& text) {
         if (!text.empty()) lines.push_back(what + text);
     };
-    add("rows     ", describe(a.project));
-    if constexpr (requires { a.score.expression(); }) add("score    ", print(a.score.expression()));
-    else add("score    ", describe(a.score));
+    add("rows     ", names(describe(a.project)));
+    if constexpr (requires { a.score.expression(); }) add("score    ", print(a.score.expression(), names));
+    else add("score    ", names(describe(a.score)));
     if constexpr (enumerating_mask<decltype(a.mask)>) add("pairs    ", "the edges of the graph");
-    else if constexpr (requires { a.mask.predicate(); }) add("pairs    ", print(a.mask.predicate()));
-    else add("pairs    ", describe(a.mask));
-    add("weights  ", describe(a.normalize));
-    add("result   ", describe(a.aggregate));
+    else if constexpr (requires { a.mask.predicate(); }) add("pairs    ", print(a.mask.predicate(), names));
+    else add("pairs    ", names(describe(a.mask)));
+    add("weights  ", names(describe(a.normalize)));
+    add("result   ", names(describe(a.aggregate)));
     return lines;
+}
+
+/// The same for a specification that is made from arguments. A line that numbers go into changed says so;
+/// there are none where samples are no arguments for the function.
+template <class Kernel, class Parameters, std::size_t... I>
+std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I...>) {
+    auto const lines_of = [&](int round) {
+        names_of_samples names;
+        (names.add(sample<I, std::tuple_element_t<I, Parameters>>::of(round), Kernel::arguments::arguments[I].name),
+         ...);
+        return formula_of(kernel.make(sample<I, std::tuple_element_t<I, Parameters>>::of(round)...), names);
+    };
+    try {
+        auto const first = lines_of(0), second = lines_of(1);
+        std::vector<std::string> same;
+        for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i)
+            same.push_back(first[i] == second[i] ? first[i] : first[i].substr(0, 9) + "(computed from arguments)");
+        return same;
+    } catch (std::exception const&) {
+        return {};
+    }
 }
 
 /// A kernel for elements of one type; `expression` is what it was written as.
@@ -110,11 +170,8 @@ kernel_description describe_kernel(std::string name, std::string expression, Ker
         d.ragged = Kernel::ragged;
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (d.arguments.push_back(description_of<std::tuple_element_t<I, parameters>>(text::arguments[I])), ...);
-            try {
-                d.formula = formula_of(kernel.make(sample<std::tuple_element_t<I, parameters>>()()...));
-            } catch (std::exception const&) {  // the samples are no arguments for it
-            }
         }(std::make_index_sequence<text::size>());
+        d.formula = formula_of<Kernel, parameters>(kernel, std::make_index_sequence<text::size>());
         text::for_each_extent([&](std::string_view own) { d.arguments.push_back({std::string(own), "int64_t", ""}); });
     }
     if (d.paged) {
