@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernels of the tests: each kind of argument that C can hand over.
+#pragma once
+
+#include <fovea/bindings/takes.hpp>
+#include <fovea/fovea.hpp>
+
+namespace kernels {
+using namespace fovea;
+using namespace fovea::placeholders;
+
+inline constexpr auto alibi_causal = takes<"slopes(heads)">(
+    [](view<float const, 1> slopes) { return scaled_dot | alibi(slopes) | causal | softmax | weighted_sum; });
+
+inline constexpr auto capped =
+    takes<"cap">([](float cap) { return scaled_dot | rescore(cap * tanh(score / cap)) | softmax | weighted_sum; });
+
+inline constexpr auto window = takes<"left, right">(
+    [](std::int32_t left, index_t right) { return scaled_dot | sliding_window(left, right) | softmax | weighted_sum; });
+
+/// A table whose last axis the call does not know, of the numbers that a kernel computes with.
+inline constexpr auto stepped = takes<"steps(heads, distances)">([]<class T>(view<T const, 2> steps) {
+    return scaled_dot | rescore(score + param(steps)(head, (q_idx + kv_idx) % steps.extent(1))) | softmax
+         | weighted_sum;
+});
+
+inline constexpr auto neighbours =
+    takes<"edges">([](graph_view edges) { return scaled_dot | neighbors(edges) | softmax | weighted_sum; });
+
+inline constexpr auto decode = takes<"lengths(batch)">([](view<std::int32_t const, 1> lengths) {
+                                   return scaled_dot | key_lengths(lengths) | softmax | weighted_sum;
+                               }).over_pages();
+
+inline constexpr auto packed = takes<"">([] { return scaled_dot | causal | softmax | weighted_sum; }).of_sequences();
+
+}  // namespace kernels
