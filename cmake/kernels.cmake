@@ -171,6 +171,36 @@ function(fovea_add_kernel_units result target arch types kernels)
     set(${result} ${object} PARENT_SCOPE)
 endfunction()
 
+# name_assembly: the inner loops of each unit, with the lines they come from. All of a unit is compiled in one piece.
+function(fovea_add_kernel_assembly target archs)
+    fovea_find_bindings_file(loops bindings/inner_loops.awk bindings/inner_loops.awk)
+    set(listings)
+    foreach(arch IN LISTS archs)
+        if(NOT TARGET ${target}_${arch})
+            continue()
+        endif()
+        get_target_property(sources ${target}_${arch} SOURCES)
+        list(FILTER sources INCLUDE REGEX "/${arch}/[^/]*[.]cpp$")
+        foreach(source IN LISTS sources)
+            get_filename_component(unit ${source} NAME_WE)
+            set(object ${target}_${arch}_${unit}_assembly)
+            add_library(${object} OBJECT EXCLUDE_FROM_ALL ${source})
+            fovea_set_kernel_options(${object} ${fovea_bindings_flags_${arch}} -g1 $<$<CONFIG:>:-O3>)
+            set(listing ${directory}/${arch}/${unit}.loops.txt)
+            add_custom_command(
+                OUTPUT ${listing}
+                COMMAND ${CMAKE_OBJDUMP} --disassemble --demangle --line-numbers --no-show-raw-insn
+                        $<TARGET_OBJECTS:${object}> > ${listing}.all
+                COMMAND awk -f ${loops} ${listing}.all > ${listing}
+                DEPENDS ${object} $<TARGET_OBJECTS:${object}> ${loops}
+                COMMENT "Listing the inner loops of ${unit} for ${arch}" VERBATIM
+            )
+            list(APPEND listings ${listing})
+        endforeach()
+    endforeach()
+    add_custom_target(${target}_assembly DEPENDS ${listings})
+endfunction()
+
 # The program that writes the header, the dispatcher and the page, and the command that runs it.
 function(fovea_add_kernel_description target baseline types kernels)
     fovea_find_bindings_file(describe bindings/describe.cpp.in bindings/describe.cpp.in)
@@ -235,6 +265,9 @@ function(fovea_add_kernels)
         fovea_add_kernel_units(object ${target} ${arch} "${given_TYPES}" "${given_KERNELS}")
         list(APPEND objects ${object})
     endforeach()
+    if(given_ASSEMBLY)
+        fovea_add_kernel_assembly(${target} "${given_ARCHS}")
+    endif()
     fovea_add_kernel_description(${target} ${baseline} "${given_TYPES}" "${given_KERNELS}")
 
     set(kind SHARED)
