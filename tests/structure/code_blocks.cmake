@@ -2,6 +2,8 @@
 #
 #   <!-- examples/overview.cpp:spec -->      names the lines between two marks //! [spec] in that file
 #   ```cpp                                   and what stands here must be those lines
+#
+# Blocks of other languages may name lines too, between marks #! [spec] where that begins a comment.
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
 
 # The lines of a file as a list. To CMake, brackets, semicolons and backslashes mean something in a list: they become
@@ -45,13 +47,13 @@ function(read_region result file region)
     set(text)
     read_lines(lines ${file})
     foreach(line IN LISTS lines)
-        if(NOT line MATCHES "^ *//! ${opening}(.*)${closing}")
+        if(NOT line MATCHES "^ *(//|#)! ${opening}(.*)${closing}")
             if(inside)
                 string(APPEND text "${line}\n")
             endif()
-        elseif(CMAKE_MATCH_1 STREQUAL region AND inside)
+        elseif(CMAKE_MATCH_2 STREQUAL region AND inside)
             set(inside OFF)
-        elseif(CMAKE_MATCH_1 STREQUAL region)
+        elseif(CMAKE_MATCH_2 STREQUAL region)
             set(inside ON)
         endif()
     endforeach()
@@ -79,7 +81,7 @@ function(check_block page source text)
     endif()
 endfunction()
 
-# check_page(<count> <page>): adds the C++ blocks of the page to the count. A fence opens a block and closes it.
+# check_page(<count> <page>): adds the blocks of the page that quote a program to the count. A fence opens a block and closes it.
 function(check_page count page)
     set(blocks ${${count}})
     set(language)
@@ -94,7 +96,7 @@ function(check_page count page)
             set(text)
         elseif(line MATCHES "^ *```")
             set(fenced OFF)
-            if(language MATCHES "^(cpp|c\\+\\+|C\\+\\+|cc)$")
+            if(language MATCHES "^(cpp|c\\+\\+|C\\+\\+|cc)$" OR source MATCHES "^ *<!-- [^ :]+:[^ ]+ -->$")
                 check_block(${page} "${source}" "${text}")
                 math(EXPR blocks "${blocks} + 1")
             endif()
