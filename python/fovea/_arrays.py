@@ -114,8 +114,11 @@ def elements_of(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
 
 def can_be_passed(array: Array) -> bool:
     """Whether C can be told where its elements lie: whole strides of 0 or more, features side by side."""
-    if not (array.flags.aligned and array.dtype.isnative):
+    flags = array.flags
+    if not (flags.aligned and array.dtype.isnative):
         return False
+    if flags.c_contiguous:
+        return True
     size = array.itemsize
     for extent, stride in zip(array.shape, array.strides):
         if extent > 1 and (stride < 0 or stride % size != 0):
@@ -152,6 +155,10 @@ def extents_of(array: Array) -> tuple[int, int, int, int]:
 
 def layout_of(array: Array, extents: tuple[int, int, int, int]) -> tuple[int, ...]:
     """The address, extents and strides in elements of an array that can be passed."""
+    if array.flags.c_contiguous:
+        _, heads, positions, features = extents
+        rows = positions * features
+        return (address_of(array), *extents, heads * rows, rows, features, 1)
     size = array.itemsize
     strides = [s // size if n > 1 else 0 for n, s in zip(array.shape, array.strides)]
     strides[-1] = 1

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _abi
-from ._arrays import TYPE_NAMES, Array, can_be_passed, elements_of, extents_of, is_bfloat16, layout_of, passable
-from ._arrays import require_rank
+from ._arrays import TYPE_NAMES, Array, can_be_passed, elements_of, extents_of, layout_of, passable, require_rank
 from ._errors import ArgumentError, Error, ShapeError, UnsupportedError, error_of_status
 from ._info import Argument, Kernel
 from ._plan import Plan
@@ -196,7 +195,7 @@ class _Result:
         self._target: Array | None = None
         if out is None:
             self.written = np.empty(shape, query.dtype)
-            self._view = q.dtype if type_name == "bf16" and isinstance(q, np.ndarray) else None
+            self._view = q.dtype if getattr(getattr(q, "dtype", None), "name", "") == "bfloat16" else None
             return
         array, _ = _element_checked(out, "out", dtype, type_name)
         if not array.flags.writeable:
