@@ -46,7 +46,7 @@ def test_type_that_was_not_built_lists_the_types() -> None:
         fovea.attend(q, q, q, case.kernel.name)
 
 
-@for_kernels(lambda kernel: bool(kernel.arguments))
+@for_kernels("take arguments", lambda kernel: bool(kernel.arguments))
 def test_every_argument_has_to_be_passed(kernel: fovea.Kernel) -> None:
     case = make_case(kernel)
     for name in case.arguments:
@@ -60,7 +60,7 @@ def test_no_other_argument_can_be_passed(kernel: fovea.Kernel) -> None:
         changed(make_case(kernel), colour=1).run()
 
 
-@for_kernels(lambda kernel: any(a.shape for a in kernel.arguments))
+@for_kernels("take tables", lambda kernel: any(a.shape for a in kernel.arguments))
 def test_tables_have_to_have_their_shapes(kernel: fovea.Kernel) -> None:
     tables = [a for a in kernel.arguments if a.shape]
     case = make_case(kernel)
@@ -75,7 +75,7 @@ def test_tables_have_to_have_their_shapes(kernel: fovea.Kernel) -> None:
                     changed(case, **{a.name: wrong}).run()
 
 
-@for_kernels(lambda kernel: any(a.shape for a in kernel.arguments))
+@for_kernels("take tables", lambda kernel: any(a.shape for a in kernel.arguments))
 def test_tables_have_to_have_numbers_of_their_kind(kernel: fovea.Kernel) -> None:
     tables = [a for a in kernel.arguments if a.shape]
     case = make_case(kernel)
@@ -91,7 +91,7 @@ def test_tables_have_to_have_numbers_of_their_kind(kernel: fovea.Kernel) -> None
             changed(case, **{a.name: object()}).run()
 
 
-@for_kernels(lambda kernel: any(not a.shape and a.type != "fovea_graph" for a in kernel.arguments))
+@for_kernels("take numbers", lambda kernel: any(not a.shape and a.type != "fovea_graph" for a in kernel.arguments))
 def test_numbers_have_to_be_numbers(kernel: fovea.Kernel) -> None:
     numbers = [a for a in kernel.arguments if not a.shape and a.type != "fovea_graph"]
     for a in numbers:
@@ -262,7 +262,7 @@ def test_statuses_of_c_become_exceptions() -> None:
     assert str(error_of_status(5, "")) == "the kernel failed with status 5"
 
 
-@for_kernels(lambda kernel: takes(kernel, "query_offsets"))
+@for_kernels("run over sequences", lambda kernel: takes(kernel, "query_offsets"))
 def test_sequences_have_to_be_told_by_offsets(kernel: fovea.Kernel) -> None:
     case = make_case(kernel)
     for wrong in ([], [0], [0, 4, 5], [[0, 8]]):

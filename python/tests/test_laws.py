@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import fovea
 from cases import TOLERANCES, Case, for_kernels, main_type, make_case, parts, takes, to_f64, to_type
@@ -15,10 +14,8 @@ from cases import TOLERANCES, Case, for_kernels, main_type, make_case, parts, ta
 CONVEX = {"softmax", "sparsemax", "entmax15", "hardmax", "uniform", "proportional"}
 
 
+@for_kernels("have weights that sum to one", lambda kernel: parts(kernel).get("weights", "").split(" ")[0] in CONVEX)
 def test_result_of_equal_values_is_that_value(kernel: fovea.Kernel) -> None:
-    weights = parts(kernel).get("weights", "nothing that the formula says")
-    if weights.split(" ")[0] not in CONVEX:
-        pytest.skip(f"the weights of {kernel.name} need not sum to one: {weights}")
     case = make_case(kernel)
     row = to_type(np.array([-2.0, -0.5, 0.0, 0.25, 3.0]), case.type)
     result = case.with_arrays(v=np.broadcast_to(row, case.v.shape)).run()
@@ -30,7 +27,7 @@ def knows_positions(kernel: fovea.Kernel) -> bool:
     return "idx" in kernel.formula or "edges" in kernel.formula or kernel.is_paged or takes(kernel, "query_offsets")
 
 
-@for_kernels(lambda kernel: not knows_positions(kernel))
+@for_kernels("know keys by their features only", lambda kernel: not knows_positions(kernel))
 def test_order_of_keys_does_not_matter(kernel: fovea.Kernel) -> None:
     case = make_case(kernel)
     order = np.random.default_rng(1).permutation(case.k.shape[2])
@@ -38,7 +35,7 @@ def test_order_of_keys_does_not_matter(kernel: fovea.Kernel) -> None:
     np.testing.assert_allclose(permuted.run(), case.run(), atol=case.tolerance)
 
 
-@for_kernels(lambda kernel: not takes(kernel, "query_offsets"))
+@for_kernels("run over batches", lambda kernel: not takes(kernel, "query_offsets"))
 def test_batch_elements_are_independent(kernel: fovea.Kernel) -> None:
     case = make_case(kernel, batch=3)
     whole = case.run()
@@ -83,7 +80,7 @@ def test_more_threads_give_the_same(kernel: fovea.Kernel) -> None:
     np.testing.assert_allclose(case.run(threads=3), case.run(), atol=case.tolerance)
 
 
-@for_kernels(lambda kernel: len(kernel.types) > 1)
+@for_kernels("are built for several types", lambda kernel: len(kernel.types) > 1)
 def test_types_agree_on_the_same_numbers(kernel: fovea.Kernel) -> None:
     coarsest = next(t for t in ("bf16", "f16", "f32", "f64") if t in kernel.types)
     rounded = make_case(kernel, type_name=coarsest)
@@ -113,7 +110,7 @@ def counts_queries(kernel: fovea.Kernel) -> bool:
     return any("queries" in a.shape or a.type == "fovea_graph" or "offsets" in a.name for a in kernel.arguments)
 
 
-@for_kernels(lambda kernel: not counts_queries(kernel))
+@for_kernels("take any number of queries", lambda kernel: not counts_queries(kernel))
 def test_no_queries_give_an_empty_result(kernel: fovea.Kernel) -> None:
     case = make_case(kernel)
     assert case.with_arrays(q=case.q[:, :, :0]).run().shape == (2, 4, 0, 5)
