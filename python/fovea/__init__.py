@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention kernels compiled by fovea, called on NumPy arrays and on whatever shares its memory like them.
+
+    import fovea
+
+    fovea.load("libattention.so")               # made by fovea_add_kernels
+    result = fovea.attend(q, k, v, "causal")    # (batch, head, position, feature)
+"""
+
+from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
+from ._graph import Graph
+from ._info import Argument, Kernel
+from ._library import BoundKernel, Library, attend, kernels, load
+
+__all__ = [
+    "Argument",
+    "ArgumentError",
+    "BoundKernel",
+    "Error",
+    "Graph",
+    "GraphError",
+    "Kernel",
+    "Library",
+    "ShapeError",
+    "UnsupportedError",
+    "attend",
+    "kernels",
+    "load",
+]

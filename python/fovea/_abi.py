@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The types of `fovea/bindings/types.h`, for ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+
+class ArgumentEntry(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p), ("shape", ctypes.c_char_p)]
+
+
+class Call(ctypes.Structure):
+    _fields_ = [
+        ("threads", ctypes.c_int),
+        ("workspace", ctypes.c_void_p),
+        ("message", ctypes.c_void_p),
+        ("message_size", ctypes.c_size_t),
+    ]
+
+
+class GraphEntry(ctypes.Structure):
+    _fields_ = [
+        ("queries", ctypes.c_int64),
+        ("edges", ctypes.c_int64),
+        ("offsets", ctypes.c_void_p),
+        ("keys", ctypes.c_void_p),
+        ("numbers", ctypes.c_void_p),
+    ]
+
+
+# Operands and values are packed into bytes: that takes a fraction of the time that structures of ctypes take to fill.
+Run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Call), ctypes.c_char_p, ctypes.c_char_p)
+
+
+class KernelEntry(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_char_p),
+        ("specification", ctypes.c_char_p),
+        ("formula", ctypes.c_char_p),
+        ("architecture", ctypes.c_char_p),
+        ("arguments", ctypes.POINTER(ArgumentEntry)),
+        ("argument_count", ctypes.c_size_t),
+        ("run", Run),
+    ]
+
+
+# Query, key, value and result: the address, four extents and four strides, in elements.
+operands_format = struct.Struct("P8q" * 4)
+
+# One value of the union fovea_value by the kind of its argument.
+value_codes = {"table": "P", "graph": "P", "integer": "q", "derived": "q", "real": "d"}

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays of any library as arrays of NumPy, and what C is told of them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import ArgumentError, ShapeError
+
+Array = npt.NDArray[Any]
+
+# The elements of kernels, in either byte order.
+_TYPES = {
+    np.dtype(code).newbyteorder(order): name
+    for code, name in (("f4", "f32"), ("f8", "f64"), ("f2", "f16"))
+    for order in "<>"
+}
+_BITS = (np.dtype("<u2"), np.dtype(">u2"))
+TYPE_NAMES = ("f32", "f64", "bf16", "f16")
+
+# Tables: what C calls their elements.
+TABLE_TYPES = {
+    "float": np.dtype(np.float32),
+    "double": np.dtype(np.float64),
+    "bool": np.dtype(np.bool_),
+    **{f"{sign}int{bits}_t": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+
+
+def address_of(array: Array) -> int:
+    """Where the first element lies."""
+    return array.__array_interface__["data"][0]
+
+
+def as_numpy(x: Any, name: str) -> Array:
+    """The same memory as an array of NumPy. Elements of bfloat16 come as their bits.
+
+    Takes the buffer protocol, `__array_interface__`, tensors of PyTorch and DLPack, all on the CPU.
+    """
+    if type(x) is np.ndarray:
+        return x
+    if isinstance(x, np.ma.MaskedArray):
+        raise ArgumentError(f"{name} is a masked array: fill it, and mask through the kernel")
+    if _is_torch(x):
+        return _from_torch(x, name)
+    if hasattr(x, "__array_interface__"):
+        return np.asarray(x)
+    try:
+        return np.asarray(memoryview(x))
+    except TypeError:
+        pass
+    if hasattr(x, "__dlpack__"):
+        return _from_dlpack(x, name)
+    raise ArgumentError(
+        f"{name} is of type {type(x).__name__}, it must have the buffer protocol, __array_interface__ or __dlpack__"
+    )
+
+
+def _is_torch(x: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, getattr(torch, "Tensor", ()))
+
+
+def _from_torch(x: Any, name: str) -> Array:
+    torch = sys.modules["torch"]
+    if x.device.type != "cpu":
+        raise ArgumentError(f"{name} is on {x.device}, it must be on the CPU")
+    try:
+        if x.dtype == torch.bfloat16:
+            return x.detach().view(torch.int16).numpy().view(np.uint16)
+        return x.detach().numpy()
+    except (RuntimeError, TypeError) as error:
+        raise ArgumentError(f"{name} cannot be read where it lies: {error}") from error
+
+
+def _from_dlpack(x: Any, name: str) -> Array:
+    device = x.__dlpack_device__() if hasattr(x, "__dlpack_device__") else (1, 0)
+    if int(device[0]) != 1:
+        raise ArgumentError(f"{name} is on device {tuple(map(int, device))} of DLPack, it must be on the CPU, (1, 0)")
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise ArgumentError(f"{name} cannot be read where it lies: {error}") from error
+
+
+def is_bfloat16(x: Any) -> bool:
+    """Whether its elements are bfloat16, of ml_dtypes or of PyTorch."""
+    dtype = getattr(x, "dtype", None)
+    return getattr(dtype, "name", None) == "bfloat16" or str(dtype) == "torch.bfloat16"
+
+
+def elements_of(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
+    """An array and the type of its elements; those of bfloat16 are bits."""
+    array = as_numpy(x, name)
+    found = _TYPES.get(array.dtype)
+    if found is None:
+        if array.dtype in _BITS and (dtype == "bf16" or is_bfloat16(x)):
+            found = "bf16"
+        elif array.dtype.name == "bfloat16":
+            array, found = array.view(np.uint16), "bf16"
+        else:
+            hint = ', with dtype="bf16" where they are the bits of bfloat16' if array.dtype in _BITS else ""
+            raise ArgumentError(
+                f"{name} has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16{hint}"
+            )
+    if dtype is not None and found != dtype:
+        raise ArgumentError(f"{name} has elements of {found}, dtype is {dtype}")
+    return array, found
+
+
+def can_be_passed(array: Array) -> bool:
+    """Whether C can be told where its elements lie: whole strides of 0 or more, features side by side."""
+    flags = array.flags
+    if not (flags.aligned and array.dtype.isnative):
+        return False
+    if flags.c_contiguous:
+        return True
+    size = array.itemsize
+    for extent, stride in zip(array.shape, array.strides):
+        if extent > 1 and (stride < 0 or stride % size != 0):
+            return False
+    return array.shape[-1] <= 1 or array.strides[-1] == size
+
+
+def passable(array: Array) -> Array:
+    """The array itself where it can be passed, a copy without gaps otherwise."""
+    if can_be_passed(array):
+        return array
+    return np.array(array, array.dtype.newbyteorder("="), order="C")
+
+
+def require_rank(array: Array, name: str, least: int = 2) -> None:
+    if not least <= array.ndim <= 4:
+        what = (
+            "(page, head, slot, feature)"
+            if least == 4
+            else "(position, feature), (batch, position, feature) or (batch, head, position, feature)"
+        )
+        raise ShapeError(f"{name} has {array.ndim} axes, it must be {what}")
+
+
+def extents_of(array: Array) -> tuple[int, int, int, int]:
+    """(batch, head, position, feature)."""
+    shape = array.shape
+    if len(shape) == 4:
+        return shape  # type: ignore[return-value]
+    if len(shape) == 3:
+        return (shape[0], 1, shape[1], shape[2])
+    return (1, 1, shape[0], shape[1])
+
+
+def layout_of(array: Array, extents: tuple[int, int, int, int]) -> tuple[int, ...]:
+    """The address, extents and strides in elements of an array that can be passed."""
+    if array.flags.c_contiguous:
+        _, heads, positions, features = extents
+        rows = positions * features
+        return (address_of(array), *extents, heads * rows, rows, features, 1)
+    size = array.itemsize
+    strides = [s // size if n > 1 else 0 for n, s in zip(array.shape, array.strides)]
+    strides[-1] = 1
+    if len(strides) == 3:
+        strides.insert(1, 0)
+    elif len(strides) == 2:
+        strides[:0] = (0, 0)
+    return (address_of(array), *extents, *strides)
+
+
+def as_integers(x: Any, name: str, dtype: np.dtype[Any]) -> Array:
+    """An array of integers without gaps, of the given type; ArgumentError where some number does not fit."""
+    array = _as_table(x, name)
+    if array.dtype == dtype:
+        return _without_gaps(array, dtype)
+    if array.dtype.kind not in "iub" and array.size > 0:
+        raise ArgumentError(f"{name} has elements of {array.dtype}, it must have integers ({dtype})")
+    converted = _without_gaps(array, dtype)
+    changed = array[converted != array]
+    if changed.size > 0:
+        raise ArgumentError(f"{name} has the element {changed[0]}, which is no {dtype}")
+    return converted
+
+
+def as_table(x: Any, name: str, c_type: str) -> Array:
+    """An array without gaps of what C names so: float64 becomes float32, but no fraction an integer."""
+    dtype = TABLE_TYPES[c_type]
+    if dtype.kind in "iu":
+        return as_integers(x, name, dtype)
+    array = _as_table(x, name)
+    if array.dtype != dtype and not np.can_cast(array.dtype, dtype, "same_kind"):
+        raise ArgumentError(f"{name} has elements of {array.dtype}, it must have {dtype}")
+    return _without_gaps(array, dtype)
+
+
+def _without_gaps(array: Array, dtype: np.dtype[Any]) -> Array:
+    array = np.asarray(array, dtype, order="C")
+    return array if array.flags.aligned else array.copy()
+
+
+def _as_table(x: Any, name: str) -> Array:
+    """Tables are often short: lists of numbers will do."""
+    if not isinstance(x, (list, tuple)):
+        return as_numpy(x, name)
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise ArgumentError(f"{name} is no table: {error}") from None
+    if array.dtype == object:
+        raise ArgumentError(f"{name} is no table of numbers")
+    return array

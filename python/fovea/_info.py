@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a library says of its kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Something that a kernel takes beside queries, keys and values.
+
+    Attributes
+    ----------
+    name : what it is passed as.
+    type : as C names it: "float", "int32_t", ... of a table; "int64_t" or "double" of a number; "fovea_graph".
+    shape : the names of a table's axes; empty for a number or a graph.
+    """
+
+    name: str
+    type: str
+    shape: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        axes = f"({', '.join(self.shape)})" if self.shape else ""
+        return f"{self.name}{axes}: {self.type}"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of a library.
+
+    Attributes
+    ----------
+    name : what it is called by.
+    types : the elements it was built for, among "f32", "f64", "bf16", "f16".
+    specification : as it is written in C++.
+    formula : what it computes, a line for each part.
+    architectures : for each of `types`, whose instructions run on this processor; None where none do.
+    arguments : what a call passes; what can be read off an array is left out. Types are those for `types[0]`.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    specification: str
+    formula: str
+    architectures: tuple[str | None, ...]
+    arguments: tuple[Argument, ...]
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether keys and values lie in pages: (page, head, slot, feature)."""
+        return any(a.name == "page_table" and a.shape == ("batch", "pages") for a in self.arguments)

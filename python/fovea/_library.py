@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Libraries of kernels and the calls of them."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+import re
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _abi
+from ._arrays import TYPE_NAMES, Array, can_be_passed, elements_of, extents_of, layout_of, passable, require_rank
+from ._errors import ArgumentError, Error, ShapeError, UnsupportedError, error_of_status
+from ._info import Argument, Kernel
+from ._plan import Plan
+
+
+class Scratch:
+    """The scratch memory of calls and the place for their messages, of one thread; freed when that ends."""
+
+    def __init__(self, library: Library) -> None:
+        workspace = library._create_workspace()
+        if not workspace:
+            raise MemoryError("there is no memory for a workspace")
+        # The process takes the memory with it: at exit a daemon thread may still be computing in it.
+        weakref.finalize(self, library._destroy_workspace, workspace).atexit = False
+        self._message = ctypes.create_string_buffer(1024)
+        self.call = _abi.Call(1, workspace, ctypes.addressof(self._message), len(self._message))
+
+    @property
+    def message(self) -> str:
+        return self._message.value.decode("utf-8", "replace")
+
+
+class Compiled:
+    """The code of one kernel for one type of elements."""
+
+    def __init__(self, entry: _abi.KernelEntry) -> None:
+        self.name: str = entry.name.decode()
+        self.type: str = entry.type.decode()
+        self.specification: str = entry.specification.decode()
+        self.formula: str = entry.formula.decode()
+        self.architecture: str | None = entry.architecture.decode() if entry.architecture else None
+        self.arguments = [_argument_of(entry.arguments[i]) for i in range(entry.argument_count)]
+        self.plan = Plan.of(self.arguments)
+        self.run = entry.run
+        # Projections and what joins heads make results of shapes that only the kernel knows.
+        parts = dict(line.split(None, 1) for line in self.formula.splitlines() if " " in line)
+        self.keeps_shape = "result" in parts and "rows" not in parts and " | " not in parts["result"]
+
+
+class BoundKernel:
+    """One kernel of a library, to be called on queries, keys and values: `library.causal(q, k, v)`."""
+
+    def __init__(self, library: Library, info: Kernel) -> None:
+        self._library = library
+        self.info = info
+        self.__name__ = info.name
+        takes = "".join(f"\n    {argument}" for argument in info.arguments)
+        self.__doc__ = f"{info.specification}\n\n{info.formula}\n" + (f"\nArguments:{takes}\n" if takes else "")
+
+    def __call__(
+        self, q: Any, k: Any, v: Any, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
+    ) -> Any:
+        return self._library.attend(q, k, v, self.info.name, out, threads, dtype, **arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.info.name} for {', '.join(self.info.types)}: {self.info.specification}>"
+
+
+class Library:
+    """A library of kernels that `fovea_add_kernels` has made. Each kernel is also an attribute, to be called."""
+
+    def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise Error(f"there is no library of kernels at {self.path}")
+        try:
+            self._handle = ctypes.CDLL(os.path.abspath(self.path))
+        except OSError as error:
+            raise Error(f"{self.path} cannot be loaded: {error}") from error
+        self.name = name if name is not None else _name_in(self.path)
+        self._create_workspace = self._function("workspace_create", ctypes.c_void_p)
+        self._destroy_workspace = self._function("workspace_destroy", None, ctypes.c_void_p)
+        self._scratch = threading.local()
+        self._compiled: dict[str, dict[str, Compiled]] = {}
+        count = ctypes.c_size_t()
+        list_kernels = self._function("kernels", ctypes.POINTER(_abi.KernelEntry), ctypes.POINTER(ctypes.c_size_t))
+        entries = list_kernels(ctypes.byref(count))
+        for i in range(count.value):
+            compiled = Compiled(entries[i])
+            self._compiled.setdefault(compiled.name, {})[compiled.type] = compiled
+        self._kernels = {name: _info_of(list(types.values())) for name, types in self._compiled.items()}
+
+    def kernels(self) -> list[Kernel]:
+        """What there is to call."""
+        return list(self._kernels.values())
+
+    def attend(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        kernel: str = "causal",
+        out: Any = None,
+        threads: int = 1,
+        dtype: str | None = None,
+        **arguments: Any,
+    ) -> Any:
+        """Computes a kernel of this library; see `fovea.attend`."""
+        query, type_name = _operand(q, "query", dtype)
+        compiled = self._find(kernel, type_name)
+        plan = compiled.plan
+        least = 4 if plan.is_paged else 2
+        key, value = _operand_like(k, "key", dtype, type_name, least), _operand_like(v, "value", dtype, type_name, least)
+        extents = [extents_of(a) for a in (query, key, value)]
+        plan.require_names(kernel, arguments)
+        values, kept = plan.values(arguments, _known_extents(*extents, plan.is_paged))
+        result = _Result(out, q, query, type_name, dtype, extents[2][3], compiled.keeps_shape)
+        packed = _abi.operands_format.pack(
+            *layout_of(query, extents[0]),
+            *layout_of(key, extents[1]),
+            *layout_of(value, extents[2]),
+            *layout_of(result.written, extents_of(result.written)),
+        )
+        self._run(compiled, threads, packed, values, hint=out is None and not compiled.keeps_shape)
+        del kept
+        return result.finished()
+
+    def _run(self, compiled: Compiled, threads: int, operands: bytes, values: bytes | None, hint: bool) -> None:
+        scratch = getattr(self._scratch, "value", None)
+        if scratch is None:
+            scratch = self._scratch.value = Scratch(self)
+        scratch.call.threads = _thread_count(threads)
+        status = compiled.run(scratch.call, operands, values)
+        if status != 0:
+            message = scratch.message
+            if hint and message.startswith("result is"):
+                message += ": pass an array of that shape as out"
+            raise error_of_status(status, message)
+
+    def _find(self, kernel: str, type_name: str) -> Compiled:
+        types = self._compiled.get(kernel)
+        if types is None:
+            raise Error(self._no_kernel(kernel))
+        found = types.get(type_name)
+        if found is None:
+            raise UnsupportedError(f"{kernel} is built for {', '.join(types)} in {self.path.name}, not for {type_name}")
+        return found
+
+    def _no_kernel(self, kernel: str) -> str:
+        return f"there is no kernel {kernel!r} in {self.path.name}, which has {', '.join(sorted(self._kernels))}"
+
+    def _function(self, name: str, result: Any, *arguments: Any) -> Any:
+        symbol = f"{self.name}_{name}"
+        try:
+            function = getattr(self._handle, symbol)
+        except AttributeError:
+            raise Error(
+                f"{self.path} has no function {symbol}: pass the TARGET of fovea_add_kernels as name"
+            ) from None
+        function.restype, function.argtypes = result, arguments
+        return function
+
+    def __getattr__(self, name: str) -> BoundKernel:
+        kernels = self.__dict__.get("_kernels", {})
+        if name not in kernels:
+            what = self._no_kernel(name) if kernels and not name.startswith("_") else f"there is no attribute {name!r}"
+            raise AttributeError(what)
+        bound = BoundKernel(self, kernels[name])
+        self.__dict__[name] = bound
+        return bound
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._kernels})
+
+    def __repr__(self) -> str:
+        return f"<fovea.Library {self.name}: {', '.join(self._kernels)}>"
+
+
+class _Result:
+    """What a call writes into: an array of its own, the given one, or one that is copied there afterwards."""
+
+    def __init__(
+        self, out: Any, q: Any, query: Array, type_name: str, dtype: str | None, features: int, keeps_shape: bool
+    ) -> None:
+        shape = (*query.shape[:-1], features)
+        self._out = out
+        self._target: Array | None = None
+        if out is None:
+            self.written = np.empty(shape, query.dtype)
+            self._view = q.dtype if getattr(getattr(q, "dtype", None), "name", "") == "bfloat16" else None
+            return
+        array, _ = _element_checked(out, "out", dtype, type_name)
+        if not array.flags.writeable:
+            raise ArgumentError("out is read-only, it must be writable")
+        if array.ndim != query.ndim or (keeps_shape and array.shape != shape):
+            raise ShapeError(f"out is {array.shape}, it must be {shape}")
+        if can_be_passed(array):
+            self.written = array
+        else:
+            self._target = array
+            self.written = np.empty(array.shape, array.dtype.newbyteorder("="))
+
+    def finished(self) -> Any:
+        if self._out is None:
+            return self.written if self._view is None else self.written.view(self._view)
+        if self._target is not None:
+            self._target[...] = self.written
+        return self._out
+
+
+def _operand(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
+    if dtype is not None and dtype not in TYPE_NAMES:
+        raise ArgumentError(f"dtype is {dtype!r}, it must be one of {', '.join(TYPE_NAMES)}")
+    array, type_name = elements_of(x, name, dtype)
+    require_rank(array, name)
+    return passable(array), type_name
+
+
+def _element_checked(x: Any, name: str, dtype: str | None, type_name: str) -> tuple[Array, str]:
+    array, found = elements_of(x, name, dtype)
+    if found != type_name:
+        raise ArgumentError(f"{name} has elements of {found}, query has {type_name}")
+    return array, found
+
+
+def _operand_like(x: Any, name: str, dtype: str | None, type_name: str, least_rank: int) -> Array:
+    array, _ = _element_checked(x, name, dtype, type_name)
+    require_rank(array, name, least_rank)
+    return passable(array)
+
+
+def _known_extents(
+    query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], is_paged: bool
+) -> dict[str, int]:
+    known = {
+        "batch": query[0],
+        "heads": query[1],
+        "queries": query[2],
+        "features": query[3],
+        "key_heads": key[1],
+        "value_features": value[3],
+    }
+    known["slots" if is_paged else "keys"] = key[2]
+    return known
+
+
+def _thread_count(threads: Any) -> int:
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        raise ArgumentError(f"threads is {threads!r}, it must be an integer") from None
+    if count < 1:
+        raise ArgumentError(f"threads is {count}, it must be 1 or more")
+    return min(count, 2**31 - 1)
+
+
+def _argument_of(entry: _abi.ArgumentEntry) -> Argument:
+    axes = entry.shape.decode().strip("()")
+    return Argument(entry.name.decode(), entry.type.decode(), tuple(a.strip() for a in axes.split(",") if a.strip()))
+
+
+def _info_of(compiled: list[Compiled]) -> Kernel:
+    first = compiled[0]
+    return Kernel(
+        first.name,
+        tuple(c.type for c in compiled),
+        first.specification,
+        first.formula,
+        tuple(c.architecture for c in compiled),
+        tuple(s.argument for s in first.plan.slots if s.kind != "derived"),
+    )
+
+
+def _name_in(path: Path) -> str:
+    """libNAME.so, with a version behind it, libNAME.dylib, NAME.dll."""
+    return re.sub(r"^lib", "", re.sub(r"\.(so(\.\d+)*|dylib|dll)$", "", path.name))
+
+
+_default: Library | None = None
+
+
+def load(path: str | os.PathLike[str], name: str | None = None) -> Library:
+    """Loads a library of kernels, which becomes the one that `fovea.attend` uses.
+
+    Parameters
+    ----------
+    path : of the shared library.
+    name : the TARGET of fovea_add_kernels; NAME of libNAME.so if not given.
+    """
+    global _default
+    _default = Library(path, name)
+    return _default
+
+
+def _default_library() -> Library:
+    if _default is not None:
+        return _default
+    path = os.environ.get("FOVEA_KERNELS")
+    if not path:
+        raise Error(
+            "no library of kernels is loaded: call fovea.load(path), or set the environment variable FOVEA_KERNELS to "
+            "the path of one; fovea_add_kernels in CMake makes them"
+        )
+    return load(path)
+
+
+def kernels(library: Library | None = None) -> list[Kernel]:
+    """The kernels of a library; of the one loaded last if not given."""
+    return (library or _default_library()).kernels()
+
+
+def attend(
+    q: Any,
+    k: Any,
+    v: Any,
+    kernel: str = "causal",
+    out: Any = None,
+    threads: int = 1,
+    library: Library | None = None,
+    dtype: str | None = None,
+    **arguments: Any,
+) -> Any:
+    """Computes the attention of a compiled kernel.
+
+    Parameters
+    ----------
+    q, k, v : (position, feature), (batch, position, feature) or (batch, head, position, feature), of float32, float64,
+        float16 or bfloat16. Several query heads may share a head of keys and values. A kernel over pages takes k and v
+        as (page, head, slot, feature). Anything with the buffer protocol, `__array_interface__` or DLPack on the CPU
+        will do; what has its features side by side is used where it lies.
+    kernel : which one; `fovea.kernels()` lists them.
+    out : what the result is written to: writable, of its shape and element type.
+    threads : how many may compute it.
+    library : whose kernel; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
+    dtype : "bf16" where arrays of uint16 hold the bits of bfloat16.
+    arguments : what else the kernel takes, as `fovea.kernels()` lists it: tables, numbers, graphs.
+
+    Returns
+    -------
+    `out`, or an array (batch, heads of q, queries, features of v) with as many axes as q has.
+    """
+    return (library or _default_library()).attend(q, k, v, kernel, out, threads, dtype, **arguments)
