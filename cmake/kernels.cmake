@@ -6,7 +6,7 @@
 #       KERNELS name=expression...        a specification, or takes<"names">(function that returns one)
 #       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
 #       TYPES f32 f64 bf16 f16            of queries, keys, values and result
-#       ARCHS sse2 avx2 avx512 avx512_bf16 | neon64
+#       ARCHS sse2 avx2 avx512 avx512_bf16 neon64       those of other processors than the target are left out
 #       [ASSEMBLY])                       also name_assembly: the inner loops of each kernel as text
 #
 # Makes the library `name`, with name.h, and a page name.md beside it in the build folder. One unit is compiled for each
@@ -15,6 +15,12 @@
 # that was compiled for another.
 include_guard(GLOBAL)
 set(fovea_bindings_dir ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
+
+# The processors of which an architecture is one, as CMAKE_SYSTEM_PROCESSOR names them.
+foreach(arch IN ITEMS sse2 avx2 avx512 avx512_bf16)
+    set(fovea_bindings_processors_${arch} "^(x86_64|AMD64|amd64)$" CACHE INTERNAL "")
+endforeach()
+set(fovea_bindings_processors_neon64 "^(aarch64|arm64|ARM64)$" CACHE INTERNAL "")
 
 set(fovea_bindings_elements_f32 float CACHE INTERNAL "")
 set(fovea_bindings_elements_f64 double CACHE INTERNAL "")
@@ -84,13 +90,22 @@ macro(fovea_read_kernels)
             message(FATAL_ERROR "fovea_add_kernels: TYPES '${type}' is not one of f32, f64, bf16, f16")
         endif()
     endforeach()
-    foreach(arch IN LISTS given_ARCHS)
+    set(others ${given_ARCHS})
+    set(given_ARCHS)
+    foreach(arch IN LISTS others)
         if(NOT DEFINED fovea_bindings_flags_${arch})
             message(
                 FATAL_ERROR "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, neon64"
             )
+        elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_${arch}}")
+            list(APPEND given_ARCHS ${arch})
         endif()
     endforeach()
+    if(NOT given_ARCHS)
+        message(
+            FATAL_ERROR "fovea_add_kernels: none of ARCHS '${others}' is of this processor, ${CMAKE_SYSTEM_PROCESSOR}"
+        )
+    endif()
 endmacro()
 
 # What a unit of a kernel includes.
@@ -250,13 +265,14 @@ function(fovea_add_kernels)
     set(target ${given_TARGET})
     set(directory ${CMAKE_CURRENT_BINARY_DIR}/${target})
     file(MAKE_DIRECTORY ${directory})
-    list(GET given_ARCHS 0 baseline)
-    if("sse2" IN_LIST given_ARCHS OR CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    set(baseline neon64)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_sse2}")
         set(baseline sse2)
     endif()
     find_file(
         fovea_bindings_types fovea/bindings/types.h
-        HINTS ${fovea_bindings_dir}/../include ${fovea_bindings_dir}/../../../include NO_CMAKE_FIND_ROOT_PATH NO_DEFAULT_PATH REQUIRED
+        HINTS ${fovea_bindings_dir}/../include ${fovea_bindings_dir}/../../../include
+        NO_CMAKE_FIND_ROOT_PATH NO_DEFAULT_PATH REQUIRED
     )
     mark_as_advanced(fovea_bindings_types)
 

@@ -27,9 +27,10 @@ inline constexpr auto stepped = takes<"steps(heads, distances)">([]<class T>(vie
 inline constexpr auto neighbours =
     takes<"edges">([](graph_view edges) { return scaled_dot | neighbors(edges) | softmax | weighted_sum; });
 
-inline constexpr auto decode = takes<"lengths(batch)">([](view<std::int32_t const, 1> lengths) {
-                                   return scaled_dot | key_lengths(lengths) | softmax | weighted_sum;
-                               }).over_pages();
+/// A function that takes its place in the list of kernels.
+inline constexpr auto visible = [](view<std::int32_t const, 1> lengths) {
+    return scaled_dot | key_lengths(lengths) | softmax | weighted_sum;
+};
 
 inline constexpr auto packed = takes<"">([] { return scaled_dot | causal | softmax | weighted_sum; }).of_sequences();
 
