@@ -138,7 +138,7 @@ def _sentence(slot: Slot, table: Array, known: Extents) -> str:
     needed = [axis.extent(known) for axis in slot.axes]
     here = ", ".join(axis.text if n is None else str(n) for axis, n in zip(slot.axes, needed))
     has = ", ".join(map(str, table.shape))
-    return f"{slot.argument.name} is ({has}), it must be ({names}), here ({here})"
+    return f"{slot.argument.name} is ({has}), it must be ({names})" + (f", here ({here})" if here != names else "")
 
 
 def _real(x: Any, slot: Slot) -> float:
