@@ -19,18 +19,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import fovea
+
+Array = npt.NDArray[Any]
+Arrow = tuple[str, Array, Array]  # a curve, where its arrow ends, and in which direction
 
 WIDTH = 800
 INK, MUTED, GRID, PAPER = "#1f2933", "#616e7c", "#dde3ea", "#fbfcfd"
 RAMP = np.array([[242, 247, 252], [198, 219, 239], [107, 174, 214], [33, 113, 181], [8, 48, 107]], float)
 
 
-def attention_weights(kernel: str, q: Any, k: Any, library: fovea.Library | None = None, **arguments: Any) -> np.ndarray:
+def attention_weights(kernel: str, q: Any, k: Any, library: fovea.Library | None = None, **arguments: Any) -> Array:
     """The weights (query, key) that a kernel gives to queries and keys of (position, feature)."""
     k = np.asarray(k)
-    return fovea.attend(q, k, np.eye(len(k), dtype=k.dtype), kernel, library=library, **arguments)
+    weights: Array = fovea.attend(q, k, np.eye(len(k), dtype=k.dtype), kernel, library=library, **arguments)
+    return weights
 
 
 def colour(share: float) -> str:
@@ -45,7 +50,9 @@ def number(x: float) -> str:
     return f"{x:.2f}".removeprefix("0")
 
 
-def text(x: float, y: float, words: str, size: float = 14, anchor: str = "middle", fill: str = INK, more: str = "") -> str:
+def text(
+    x: float, y: float, words: str, size: float = 14, anchor: str = "middle", fill: str = INK, more: str = ""
+) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}" fill="{fill}"{more}>'
         f"{escape(words)}</text>"
@@ -64,7 +71,7 @@ def page(height: float, title: str, subtitle: str, body: list[str]) -> str:
     return "\n".join([*head, *body, "</svg>"]) + "\n"
 
 
-def map_svg(weights: np.ndarray, queries: list[str], keys: list[str], title: str, subtitle: str = "") -> str:
+def map_svg(weights: Array, queries: list[str], keys: list[str], title: str, subtitle: str = "") -> str:
     """A cell for each pair of query and key, the darker the more it weighs."""
     left = 60 + 8.5 * max(map(len, queries))
     top = 120 + 6.2 * max(map(len, keys))
@@ -108,7 +115,7 @@ def scale_svg(x: float, y: float, height: float, most: float) -> list[str]:
     return lines
 
 
-def graph_svg(graph: fovea.Graph, weights: np.ndarray, labels: list[str], title: str, subtitle: str = "") -> str:
+def graph_svg(graph: fovea.Graph, weights: Array, labels: list[str], title: str, subtitle: str = "") -> str:
     """Nodes on a circle; an arrow leads from each key to the query that sees it, the wider the more it weighs."""
     centre, radius, node = np.array([WIDTH / 2, 440.0]), 260.0, 30.0
     angles = 2 * np.pi * np.arange(len(labels)) / len(labels) - np.pi / 2
@@ -130,12 +137,13 @@ def graph_svg(graph: fovea.Graph, weights: np.ndarray, labels: list[str], title:
     return page(820, title, subtitle, [a for _, a in sorted(arrows)] + nodes + words)
 
 
-def node_svg(place: np.ndarray, label: str, node: float) -> str:
-    circle = f'<circle cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{node:g}" fill="#ffffff" stroke="{INK}" stroke-width="1.5"/>'
+def node_svg(place: Array, label: str, node: float) -> str:
+    at = f'cx="{place[0]:.1f}" cy="{place[1]:.1f}" r="{node:g}"'
+    circle = f'<circle {at} fill="#ffffff" stroke="{INK}" stroke-width="1.5"/>'
     return circle + text(place[0], place[1] + 5, label, min(15, 100 / max(len(label), 1)))
 
 
-def arrow_svg(path: tuple[str, np.ndarray, np.ndarray], share: float) -> str:
+def arrow_svg(path: Arrow, share: float) -> str:
     """A curve and a head, of one colour: the curve ends where the head begins."""
     line, tip, direction = path
     ink = colour(0.3 + 0.7 * share)
@@ -144,10 +152,11 @@ def arrow_svg(path: tuple[str, np.ndarray, np.ndarray], share: float) -> str:
     side = np.array([-direction[1], direction[0]]) * (3.5 + 0.8 * width)
     base = tip - direction * length
     corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (tip, base + side, base - side))
-    return f'<path d="{line}" fill="none" stroke="{ink}" stroke-width="{width:.1f}"/><polygon points="{corners}" fill="{ink}"/>'
+    curve = f'<path d="{line}" fill="none" stroke="{ink}" stroke-width="{width:.1f}"/>'
+    return curve + f'<polygon points="{corners}" fill="{ink}"/>'
 
 
-def curve_path(start: np.ndarray, end: np.ndarray, gap: float) -> tuple[tuple[str, np.ndarray, np.ndarray], np.ndarray]:
+def curve_path(start: Array, end: Array, gap: float) -> tuple[Arrow, Array]:
     """A curve to the right of the straight line, so that two nodes that see each other have two."""
     along = end - start
     bend = np.array([-along[1], along[0]]) * 0.16
@@ -162,16 +171,14 @@ def curve_path(start: np.ndarray, end: np.ndarray, gap: float) -> tuple[tuple[st
     return (line, tip, last), at
 
 
-def loop_path(place: np.ndarray, outward: np.ndarray, node: float) -> tuple[tuple[str, np.ndarray, np.ndarray], np.ndarray]:
+def loop_path(place: Array, outward: Array, node: float) -> tuple[Arrow, Array]:
     """From the node out and back to it."""
     aside = np.array([-outward[1], outward[0]])
     begin, tip = (place + node * (0.85 * outward + s * 0.53 * aside) for s in (-1, 1))
     a, b = (place + node * (2.6 * outward + s * 1.5 * aside) for s in (-1, 1))
     direction = (tip - b) / np.linalg.norm(tip - b)
     stop = tip - direction * 8
-    line = (
-        f"M{begin[0]:.1f} {begin[1]:.1f} C{a[0]:.1f} {a[1]:.1f} {b[0]:.1f} {b[1]:.1f} {stop[0]:.1f} {stop[1]:.1f}"
-    )
+    line = f"M{begin[0]:.1f} {begin[1]:.1f} C{a[0]:.1f} {a[1]:.1f} {b[0]:.1f} {b[1]:.1f} {stop[0]:.1f} {stop[1]:.1f}"
     return (line, tip, direction), place + node * 2.65 * outward
 
 
@@ -181,7 +188,7 @@ PEOPLE = ["Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gia", "Hugo"]
 FRIENDS = [(0, 1), (0, 3), (1, 2), (2, 3), (3, 4), (4, 5), (4, 7), (5, 6), (6, 7), (2, 6)]
 
 
-def example_features(topics: list[int], features: int = 16) -> np.ndarray:
+def example_features(topics: list[int], features: int = 16) -> Array:
     """Rows that are alike where their topics are."""
     random = np.random.default_rng(4)
     topic = random.standard_normal((max(topics) + 1, features))

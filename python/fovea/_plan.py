@@ -46,7 +46,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Slot:
-    """One argument as C takes it. Its kind is "table", "graph", "real", "integer", or "derived" from a table's shape."""
+    """One argument as C takes it; its kind is "table", "graph", "real", "integer", or "derived" from a table."""
 
     argument: Argument
     kind: str
@@ -89,7 +89,9 @@ class Plan:
         """The arguments for C, and what has to live until the call has ended. Completes `known`."""
         if not self.slots:
             return None, []
-        converted = {s.argument.name: _CONVERT[s.kind](given[s.argument.name], s) for s in self.slots if s.kind in _CONVERT}
+        converted = {
+            s.argument.name: _CONVERT[s.kind](given[s.argument.name], s) for s in self.slots if s.kind in _CONVERT
+        }
         tables = [(s, converted[s.argument.name]) for s in self.slots if s.kind == "table"]
         for slot, table in tables:
             _name_extents(slot, table, known)

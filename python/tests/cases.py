@@ -64,7 +64,12 @@ def main_type(kernel: fovea.Kernel) -> str:
 
 
 def make_case(
-    kernel: fovea.Kernel, seed: int = 0, batch: int = 2, heads: int = 4, positions: int = 8, type_name: str | None = None
+    kernel: fovea.Kernel,
+    seed: int = 0,
+    batch: int = 2,
+    heads: int = 4,
+    positions: int = 8,
+    type_name: str | None = None,
 ) -> Case:
     """A call with as many keys as queries, which suits masks and graphs of every kind."""
     random = np.random.default_rng(seed)

@@ -42,7 +42,9 @@ def test_type_that_was_not_built_lists_the_types() -> None:
     if not missing:
         pytest.skip(f"{case.kernel.name} is built for all types of NumPy")
     q = np.ones((2, 4), {"f32": "f4", "f64": "f8", "f16": "f2"}[missing[0]])
-    with pytest.raises(fovea.UnsupportedError, match=f"built for {', '.join(case.kernel.types)} .* not for {missing[0]}"):
+    with pytest.raises(
+        fovea.UnsupportedError, match=f"built for {', '.join(case.kernel.types)} .* not for {missing[0]}"
+    ):
         fovea.attend(q, q, q, case.kernel.name)
 
 
@@ -264,7 +266,9 @@ def test_without_a_library_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fovea._library._default", None)
     monkeypatch.delenv("FOVEA_KERNELS")
     for call in (fovea.kernels, lambda: fovea.attend([], [], [])):
-        with pytest.raises(fovea.Error, match=r"call fovea.load\(path\), or set the environment variable FOVEA_KERNELS"):
+        with pytest.raises(
+            fovea.Error, match=r"call fovea.load\(path\), or set the environment variable FOVEA_KERNELS"
+        ):
             call()
 
 
