@@ -18,7 +18,7 @@ from . import _abi
 from ._arrays import TYPE_NAMES, Array, can_be_passed, elements_of, extents_of, layout_of, passable, require_rank
 from ._errors import ArgumentError, Error, ShapeError, UnsupportedError, error_of_status
 from ._info import Argument, Kernel
-from ._plan import Plan
+from ._plan import SLOTS, Plan
 
 
 class Scratch:
@@ -196,7 +196,8 @@ class _Result:
         self._target: Array | None = None
         if out is None:
             self.written = np.empty(shape, query.dtype)
-            self._view = q.dtype if getattr(getattr(q, "dtype", None), "name", "") == "bfloat16" else None
+            named = type_name == "bf16" and getattr(getattr(q, "dtype", None), "name", "") == "bfloat16"
+            self._view = q.dtype if named else None
             return
         array, _ = _element_checked(out, "out", dtype, type_name)
         if not array.flags.writeable:
@@ -249,7 +250,7 @@ def _known_extents(
         "key_heads": key[1],
         "value_features": value[3],
     }
-    known["slots" if is_paged else "keys"] = key[2]
+    known[SLOTS if is_paged else "keys"] = key[2]
     return known
 
 

@@ -21,6 +21,7 @@ from ._graph import graph_of
 from ._info import Argument
 
 Extents = dict[str, int]
+SLOTS = "slots of a page"  # the name of no axis
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Plan:
         for slot, table in tables:
             _name_extents(slot, table, known)
         if self.is_paged:
-            known["keys"] = known["pages"] * known.pop("slots")
+            known["keys"] = known["pages"] * known.pop(SLOTS)
         for slot, table in tables:
             _require_extents(slot, table, known)
         packed = [
@@ -138,7 +139,9 @@ def _require_extents(slot: Slot, table: Array, known: Extents) -> None:
 def _sentence(slot: Slot, table: Array, known: Extents) -> str:
     names = ", ".join(axis.text for axis in slot.axes)
     needed = [axis.extent(known) for axis in slot.axes]
-    here = ", ".join(axis.text if n is None else str(n) for axis, n in zip(slot.axes, needed))
+    here = ", ".join(
+        axis.text if n is None or known.get(axis.name, 0) < 0 else str(n) for axis, n in zip(slot.axes, needed)
+    )
     has = ", ".join(map(str, table.shape))
     return f"{slot.argument.name} is ({has}), it must be ({names})" + (f", here ({here})" if here != names else "")
 
