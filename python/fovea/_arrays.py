@@ -15,15 +15,13 @@ Array = npt.NDArray[Any]
 
 # The elements of kernels, in either byte order.
 _TYPES = {
-    np.dtype(code).newbyteorder(order): name
-    for code, name in (("f4", "f32"), ("f8", "f64"), ("f2", "f16"))
-    for order in "<>"
+    np.dtype(order + code): name for code, name in (("f4", "f32"), ("f8", "f64"), ("f2", "f16")) for order in "<>"
 }
 _BITS = (np.dtype("<u2"), np.dtype(">u2"))
 TYPE_NAMES = ("f32", "f64", "bf16", "f16")
 
 # Tables: what C calls their elements.
-TABLE_TYPES = {
+TABLE_TYPES: dict[str, np.dtype[Any]] = {
     "float": np.dtype(np.float32),
     "double": np.dtype(np.float64),
     "bool": np.dtype(np.bool_),
@@ -33,7 +31,8 @@ TABLE_TYPES = {
 
 def address_of(array: Array) -> int:
     """Where the first element lies."""
-    return array.__array_interface__["data"][0]
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def as_numpy(x: Any, name: str) -> Array:
@@ -66,13 +65,13 @@ def _is_torch(x: Any) -> bool:
 
 
 def _from_torch(x: Any, name: str) -> Array:
-    torch = sys.modules["torch"]
+    torch: Any = sys.modules["torch"]
     if x.device.type != "cpu":
         raise ArgumentError(f"{name} is on {x.device}, it must be on the CPU")
     try:
-        if x.dtype == torch.bfloat16:
-            return x.detach().view(torch.int16).numpy().view(np.uint16)
-        return x.detach().numpy()
+        bits = x.dtype == torch.bfloat16
+        array: Array = (x.detach().view(torch.int16) if bits else x.detach()).numpy()
+        return array.view(np.uint16) if bits else array
     except (RuntimeError, TypeError) as error:
         raise ArgumentError(f"{name} cannot be read where it lies: {error}") from error
 

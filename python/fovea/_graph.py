@@ -17,8 +17,8 @@ from ._errors import ArgumentError, GraphError
 class Graph:
     """For each query the keys it sees, as compressed sparse rows.
 
-    Query `i` sees `keys[offsets[i]]` ... `keys[offsets[i + 1] - 1]`. Arrays of int64 (offsets, numbers) and int32 (keys)
-    are used where they lie, others are copied.
+    Query `i` sees `keys[offsets[i]]` ... `keys[offsets[i + 1] - 1]`. Arrays of int64 (offsets, numbers) and int32
+    (keys) are used where they lie, others are copied.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from . import _abi
 from ._arrays import TYPE_NAMES, Array, can_be_passed, elements_of, extents_of, layout_of, passable, require_rank
 from ._errors import ArgumentError, Error, ShapeError, UnsupportedError, error_of_status
 from ._info import Argument, Kernel
-from ._plan import Plan
+from ._plan import SLOTS, Plan
 
 
 class Scratch:
@@ -66,7 +66,7 @@ class BoundKernel:
         self.__doc__ = f"{info.specification}\n\n{info.formula}\n" + (f"\nArguments:{takes}\n" if takes else "")
 
     def __call__(
-        self, q: Any, k: Any, v: Any, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
+        self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
     ) -> Any:
         return self._library.attend(q, k, v, self.info.name, out, threads, dtype, **arguments)
 
@@ -107,6 +107,7 @@ class Library:
         q: Any,
         k: Any,
         v: Any,
+        /,  # kernels may take arguments of these names
         kernel: str = "causal",
         out: Any = None,
         threads: int = 1,
@@ -118,8 +119,10 @@ class Library:
         compiled = self._find(kernel, type_name)
         plan = compiled.plan
         least = 4 if plan.is_paged else 2
-        key, value = _operand_like(k, "key", dtype, type_name, least), _operand_like(v, "value", dtype, type_name, least)
-        extents = [extents_of(a) for a in (query, key, value)]
+        key, value = _operand_like(k, "key", dtype, type_name, least), _operand_like(
+            v, "value", dtype, type_name, least
+        )
+        extents = (extents_of(query), extents_of(key), extents_of(value))
         plan.require_names(kernel, arguments)
         values, kept = plan.values(arguments, _known_extents(*extents, plan.is_paged))
         result = _Result(out, q, query, type_name, dtype, extents[2][3], compiled.keeps_shape)
@@ -162,9 +165,7 @@ class Library:
         try:
             function = getattr(self._handle, symbol)
         except AttributeError:
-            raise Error(
-                f"{self.path} has no function {symbol}: pass the TARGET of fovea_add_kernels as name"
-            ) from None
+            raise Error(f"{self.path} has no function {symbol}: pass the TARGET of fovea_add_kernels as name") from None
         function.restype, function.argtypes = result, arguments
         return function
 
@@ -195,7 +196,8 @@ class _Result:
         self._target: Array | None = None
         if out is None:
             self.written = np.empty(shape, query.dtype)
-            self._view = q.dtype if getattr(getattr(q, "dtype", None), "name", "") == "bfloat16" else None
+            named = type_name == "bf16" and getattr(getattr(q, "dtype", None), "name", "") == "bfloat16"
+            self._view = q.dtype if named else None
             return
         array, _ = _element_checked(out, "out", dtype, type_name)
         if not array.flags.writeable:
@@ -248,7 +250,7 @@ def _known_extents(
         "key_heads": key[1],
         "value_features": value[3],
     }
-    known["slots" if is_paged else "keys"] = key[2]
+    known[SLOTS if is_paged else "keys"] = key[2]
     return known
 
 
@@ -321,6 +323,7 @@ def attend(
     q: Any,
     k: Any,
     v: Any,
+    /,
     kernel: str = "causal",
     out: Any = None,
     threads: int = 1,

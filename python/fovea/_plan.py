@@ -21,6 +21,7 @@ from ._graph import graph_of
 from ._info import Argument
 
 Extents = dict[str, int]
+SLOTS = "slots of a page"  # the name of no axis
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Slot:
-    """One argument as C takes it. Its kind is "table", "graph", "real", "integer", or "derived" from a table's shape."""
+    """One argument as C takes it; its kind is "table", "graph", "real", "integer", or "derived" from a table."""
 
     argument: Argument
     kind: str
@@ -89,12 +90,14 @@ class Plan:
         """The arguments for C, and what has to live until the call has ended. Completes `known`."""
         if not self.slots:
             return None, []
-        converted = {s.argument.name: _CONVERT[s.kind](given[s.argument.name], s) for s in self.slots if s.kind in _CONVERT}
+        converted = {
+            s.argument.name: _CONVERT[s.kind](given[s.argument.name], s) for s in self.slots if s.kind in _CONVERT
+        }
         tables = [(s, converted[s.argument.name]) for s in self.slots if s.kind == "table"]
         for slot, table in tables:
             _name_extents(slot, table, known)
         if self.is_paged:
-            known["keys"] = known["pages"] * known.pop("slots")
+            known["keys"] = known["pages"] * known.pop(SLOTS)
         for slot, table in tables:
             _require_extents(slot, table, known)
         packed = [
@@ -136,9 +139,11 @@ def _require_extents(slot: Slot, table: Array, known: Extents) -> None:
 def _sentence(slot: Slot, table: Array, known: Extents) -> str:
     names = ", ".join(axis.text for axis in slot.axes)
     needed = [axis.extent(known) for axis in slot.axes]
-    here = ", ".join(axis.text if n is None else str(n) for axis, n in zip(slot.axes, needed))
+    here = ", ".join(
+        axis.text if n is None or known.get(axis.name, 0) < 0 else str(n) for axis, n in zip(slot.axes, needed)
+    )
     has = ", ".join(map(str, table.shape))
-    return f"{slot.argument.name} is ({has}), it must be ({names}), here ({here})"
+    return f"{slot.argument.name} is ({has}), it must be ({names})" + (f", here ({here})" if here != names else "")
 
 
 def _real(x: Any, slot: Slot) -> float:

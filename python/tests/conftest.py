@@ -28,5 +28,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with an argument `kernel` runs for each kernel of the library, unless it says for which."""
     chosen = any("kernel" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
     if "kernel" in metafunc.fixturenames and not chosen:
-        kernels = fovea.kernels()
+        from cases import projects
+
+        kernels = [k for k in fovea.kernels() if not projects(k)]
         metafunc.parametrize("kernel", kernels, ids=[k.name for k in kernels])

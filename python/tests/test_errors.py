@@ -42,7 +42,9 @@ def test_type_that_was_not_built_lists_the_types() -> None:
     if not missing:
         pytest.skip(f"{case.kernel.name} is built for all types of NumPy")
     q = np.ones((2, 4), {"f32": "f4", "f64": "f8", "f16": "f2"}[missing[0]])
-    with pytest.raises(fovea.UnsupportedError, match=f"built for {', '.join(case.kernel.types)} .* not for {missing[0]}"):
+    with pytest.raises(
+        fovea.UnsupportedError, match=f"built for {', '.join(case.kernel.types)} .* not for {missing[0]}"
+    ):
         fovea.attend(q, q, q, case.kernel.name)
 
 
@@ -208,10 +210,26 @@ def test_out_has_to_fit() -> None:
         case.run_raw(out=right)
 
 
+def test_shapes_that_only_the_kernel_knows_are_told(monkeypatch: pytest.MonkeyPatch, library: fovea.Library) -> None:
+    """As those of results of projections and of joined heads."""
+    case = plain_case()
+    compiled = library._compiled[case.kernel.name][case.type]
+    monkeypatch.setattr(compiled, "keeps_shape", False)
+    np.testing.assert_array_equal(case.run_raw(library=library), case.run_raw(out=np.zeros_like(case.run_raw())))
+    with pytest.raises(fovea.ShapeError, match=r"^result is \(2, 4, 8, 3\), .* of the call is \(2, 4, 8, 5\)$"):
+        case.run_raw(out=case.run_raw()[..., :3], library=library)
+
+    scratch = library._scratch.value
+    monkeypatch.setattr(type(scratch), "message", property(lambda self: "result is (1), that of the call is (2)"))
+    monkeypatch.setattr(compiled, "run", lambda *rest: 1)
+    with pytest.raises(fovea.ShapeError, match="pass an array of that shape as out"):
+        case.run_raw(library=library)
+
+
 def test_out_may_not_lie_in_what_is_read() -> None:
     case = plain_case()
     before = case.v.copy()
-    whole = case.with_arrays(k=case.q, q=case.v[..., :], v=case.v).with_arrays(k=case.v)
+    whole = case.with_arrays(q=case.v, k=case.v)
     with pytest.raises(fovea.ShapeError, match="result overlaps"):
         whole.run_raw(out=case.v)
     np.testing.assert_array_equal(case.v, before)
@@ -248,7 +266,9 @@ def test_without_a_library_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("fovea._library._default", None)
     monkeypatch.delenv("FOVEA_KERNELS")
     for call in (fovea.kernels, lambda: fovea.attend([], [], [])):
-        with pytest.raises(fovea.Error, match=r"call fovea.load\(path\), or set the environment variable FOVEA_KERNELS"):
+        with pytest.raises(
+            fovea.Error, match=r"call fovea.load\(path\), or set the environment variable FOVEA_KERNELS"
+        ):
             call()
 
 

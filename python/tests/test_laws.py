@@ -106,8 +106,10 @@ def test_result_has_the_type_and_rank_of_queries(kernel: fovea.Kernel) -> None:
 
 
 def counts_queries(kernel: fovea.Kernel) -> bool:
-    """Whether an argument is made for as many queries as there are."""
-    return any("queries" in a.shape or a.type == "fovea_graph" or "offsets" in a.name for a in kernel.arguments)
+    """Whether there must be as many queries as keys, or as an argument is made for."""
+    return "running_state" in kernel.formula or any(
+        "queries" in a.shape or a.type == "fovea_graph" or "offsets" in a.name for a in kernel.arguments
+    )
 
 
 @for_kernels("take any number of queries", lambda kernel: not counts_queries(kernel))

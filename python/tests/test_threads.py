@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import fovea
-from cases import make_case, plain_case
+from cases import make_case, plain_case, projects
 
 
 def test_many_threads_call_every_kernel_at_once() -> None:
-    cases = [make_case(kernel, positions=16) for kernel in fovea.kernels()]
+    cases = [make_case(kernel, positions=16) for kernel in fovea.kernels() if not projects(kernel)]
     expected = [case.run() for case in cases]
 
     def call(i: int) -> None:
@@ -61,7 +61,7 @@ def test_each_thread_has_a_workspace_that_ends_with_it(monkeypatch: pytest.Monke
         each.join()
     del each, threads
     gc.collect()
-    assert len(set(created)) == 4 or len(created) == 4
+    assert len(created) == 4
     assert sorted(destroyed) == sorted(created)
 
 
@@ -121,6 +121,7 @@ def test_other_threads_of_python_run_during_a_call() -> None:
 
 
 def test_a_program_may_end_while_threads_compute() -> None:
+    plain_case()  # skipped where there is none
     program = """
 import threading, numpy, fovea
 from cases import plain_case
@@ -135,6 +136,7 @@ case.run_raw()
 
 
 def test_a_child_may_call_after_a_fork() -> None:
+    plain_case()  # skipped where there is none
     program = """
 import os, numpy, fovea
 from cases import plain_case

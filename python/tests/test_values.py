@@ -31,9 +31,7 @@ def test_pages_in_any_order_hold_the_same_sequence() -> None:
     table = case.arguments["page_table"]
     order = np.random.default_rng(2).permutation(case.k.shape[0])
     place = np.argsort(order).astype(np.int32)
-    moved = case.with_arrays(
-        k=case.k[order], v=case.v[order], arguments={**case.arguments, "page_table": place[table]}
-    )
+    moved = case.with_arrays(k=case.k[order], v=case.v[order], arguments={**case.arguments, "page_table": place[table]})
     np.testing.assert_array_equal(moved.run(), case.run())
 
 

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Each block of Python in the README runs as it stands."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fovea
+
+README = Path(__file__).parent.parent / "README.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.MULTILINE | re.DOTALL)
+KERNEL = re.compile(r'"(causal|alibi|decode|gat)"|library\.(causal)|(?:out=)')
+
+
+def kernels_of(block: str) -> set[str]:
+    """The kernels that a block calls; causal where it names none."""
+    if "attend(" not in block and "library." not in block:
+        return set()
+    return {a or b or "causal" for a, b in KERNEL.findall(block)}
+
+
+def test_all_blocks_are_found() -> None:
+    text = README.read_text()
+    assert len(BLOCKS) == text.count("```python") == 7
+    assert text.count("attend(") == sum(block.count("attend(") for block in BLOCKS)
+    assert all(kernels_of(block) or "attend(" not in block for block in BLOCKS)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=[f"block_{i}" for i in range(1, len(BLOCKS) + 1)])
+def test_block_runs(block: str, library: fovea.Library) -> None:
+    for name in sorted(kernels_of(block)):
+        found = next((k for k in library.kernels() if k.name == name), None)
+        if found is None or "f32" not in found.types:
+            pytest.skip(f"the library has no kernel {name} for f32")
+    space: dict[str, object] = {}
+    exec(compile(block, str(README), "exec"), space)
+    results = [x for x in space.values() if isinstance(x, np.ndarray)]
+    assert all(np.isfinite(x).all() for x in results)
