@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 import struct
 
+VERSION = 1  # FOVEA_BINDINGS_TYPES
+
 
 class ArgumentEntry(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p), ("shape", ctypes.c_char_p)]

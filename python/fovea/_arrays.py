@@ -25,6 +25,8 @@ TABLE_TYPES: dict[str, np.dtype[Any]] = {
     "float": np.dtype(np.float32),
     "double": np.dtype(np.float64),
     "bool": np.dtype(np.bool_),
+    "fovea_f16": np.dtype(np.float16),
+    "fovea_bf16": np.dtype(np.uint16),  # the bits
     **{f"{sign}int{bits}_t": np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
 

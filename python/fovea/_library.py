@@ -86,6 +86,8 @@ class Library:
         except OSError as error:
             raise Error(f"{self.path} cannot be loaded: {error}") from error
         self.name = name if name is not None else _name_in(self.path)
+        if (version := self._function("bindings_version", ctypes.c_int)()) != _abi.VERSION:
+            raise Error(f"{self.path} has bindings of version {version}, this package knows {_abi.VERSION}")
         self._create_workspace = self._function("workspace_create", ctypes.c_void_p)
         self._destroy_workspace = self._function("workspace_destroy", None, ctypes.c_void_p)
         self._scratch = threading.local()

@@ -93,6 +93,7 @@ class Plan:
         converted = {
             s.argument.name: _CONVERT[s.kind](given[s.argument.name], s) for s in self.slots if s.kind in _CONVERT
         }
+        known.update((s.argument.name, converted[s.argument.name].edges) for s in self.slots if s.kind == "graph")
         tables = [(s, converted[s.argument.name]) for s in self.slots if s.kind == "table"]
         for slot, table in tables:
             _name_extents(slot, table, known)

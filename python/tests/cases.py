@@ -78,8 +78,10 @@ def make_case(
         batch = 1
     extents = {"batch": batch, "heads": heads, "key_heads": heads, "queries": positions, "keys": positions}
     extents |= {"features": 8, "value_features": 5, "pages": positions // SLOTS, "sequences": 2}
-    if any(a.type == "fovea_graph" for a in kernel.arguments):  # other axes may be those of edges
+    graphs = {a.name: example_graph(positions, random) for a in kernel.arguments if a.type == "fovea_graph"}
+    if graphs:  # other axes may be those of edges
         extents = {**dict.fromkeys(own_axes(kernel), positions**2), **extents}
+        extents |= {name: graph.edges for name, graph in graphs.items()}
 
     def array(*shape: int) -> np.ndarray:
         return to_type(random.standard_normal(shape), type_name)
@@ -87,7 +89,7 @@ def make_case(
     q = array(batch, heads, positions, extents["features"])
     rows = (batch * extents["pages"] + 1, heads, SLOTS) if kernel.is_paged else (batch, heads, positions)
     k, v = array(*rows, extents["features"]), array(*rows, extents["value_features"])
-    arguments = {a.name: _example(a, extents, random) for a in kernel.arguments}
+    arguments = {a.name: graphs.get(a.name) or _example(a, extents, random) for a in kernel.arguments}
     return Case(kernel, type_name, q, k, v, arguments)
 
 
@@ -105,8 +107,6 @@ def takes(kernel: fovea.Kernel, argument: str) -> bool:
 
 
 def _example(a: fovea.Argument, extents: dict[str, int], random: np.random.Generator) -> Any:
-    if a.type == "fovea_graph":
-        return example_graph(extents["queries"], random)
     if a.type == "double":
         return 1.5
     if a.type == "int64_t" and not a.shape:

@@ -258,7 +258,7 @@ def test_libraries_have_to_be_libraries_of_kernels(tmp_path: Path) -> None:
         fovea.load(text)
     renamed = tmp_path / "librenamed.so"
     renamed.symlink_to(os.path.abspath(os.environ["FOVEA_KERNELS"]))
-    with pytest.raises(fovea.Error, match="no function renamed_workspace_create: pass the TARGET"):
+    with pytest.raises(fovea.Error, match="no function renamed_bindings_version: pass the TARGET"):
         fovea.load(renamed)
 
 

@@ -78,7 +78,8 @@ static double alibi(double s, int h, int i, int j) { return j <= i ? s + (double
 static double capped(double s, int h, int i, int j) { return (void)h, (void)i, (void)j, 0.25 * tanh(s / 0.25); }
 static double window(double s, int h, int i, int j) { return (void)h, i - j <= 2 && j - i <= 1 ? s : -INFINITY; }
 static double stepped(double s, int h, int i, int j) { return s + (double)steps[h * 4 + (i + j) % 4]; }
-static double even(double s, int h, int i, int j) { return (void)h, (i + j) % 2 == 0 ? s : -INFINITY; }
+static double bias_of(int i, int j) { return 0.1 * ((3 * i + j) % 5); }
+static double even(double s, int h, int i, int j) { return (void)h, (i + j) % 2 == 0 ? s + bias_of(i, j) : -INFINITY; }
 static double first_nine(double s, int h, int i, int j) { return (void)h, (void)i, j < 9 ? s : -INFINITY; }
 
 static double const close = 2e-6;
@@ -103,29 +104,34 @@ static void graphs(void) {
     fovea_call const call = how();
     int64_t offsets[queries + 1] = {0};
     int32_t listed[queries * keys];
+    float bias[queries * keys];
     int64_t edges = 0;
     for (int i = 0; i < queries; ++i) {
-        for (int j = i % 2; j < keys; j += 2) listed[edges++] = j;
+        for (int j = i % 2; j < keys; j += 2) {
+            bias[edges] = (float)bias_of(i, j);
+            listed[edges++] = j;
+        }
         offsets[i + 1] = edges;
     }
     fovea_graph graph = {queries, edges, offsets, listed, NULL};
-    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph) == FOVEA_OK);
+    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph, bias) == FOVEA_OK);
     CHECK(greatest_difference(even) < close);
 
     r[0] = untouched;
     listed[3] = keys;
-    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph) == FOVEA_GRAPH_ERROR);
+    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph, bias) == FOVEA_GRAPH_ERROR);
     CHECK(strstr(message, "leads to key 13, there are 13 keys") != NULL);
     listed[3] = 0;
+    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph, NULL) == FOVEA_SHAPE_ERROR);
     graph.queries = -1;
-    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph) == FOVEA_GRAPH_ERROR);
+    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph, bias) == FOVEA_GRAPH_ERROR);
     graph.queries = queries - 1;
-    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph) == FOVEA_GRAPH_ERROR);
+    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph, bias) == FOVEA_GRAPH_ERROR);
     graph.queries = queries;
     graph.offsets = NULL;
-    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph) == FOVEA_GRAPH_ERROR);
+    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), &graph, bias) == FOVEA_GRAPH_ERROR);
     CHECK(strcmp(message, "edges has no offsets: the pointer is null") == 0);
-    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), NULL) == FOVEA_GRAPH_ERROR);
+    CHECK(bound_neighbours_f32(&call, query(), key(), value(), result(), NULL, bias) == FOVEA_GRAPH_ERROR);
     CHECK(strcmp(message, "edges is null, it must be a graph") == 0);
     CHECK(r[0] == untouched);
 }
@@ -264,6 +270,7 @@ static void ways_to_call(void) {
         CHECK(bound_alibi_f32(&call, query(), key(), value(), result(), slopes) == FOVEA_OK);
         CHECK(memcmp(expected, r, sizeof r) == 0);
     }
+    CHECK(bound_bindings_version() == FOVEA_BINDINGS_TYPES);
     size_t count = 0;
     fovea_kernel const* const all = bound_kernels(&count);
     CHECK(count == 8);

@@ -24,8 +24,10 @@ inline constexpr auto stepped = takes<"steps(heads, distances)">([]<class T>(vie
          | weighted_sum;
 });
 
-inline constexpr auto neighbours =
-    takes<"edges">([](graph_view edges) { return scaled_dot | neighbors(edges) | softmax | weighted_sum; });
+/// A table with an element for each edge of a graph.
+inline constexpr auto neighbours = takes<"edges, bias(edges)">([](graph_view edges, view<float const, 1> bias) {
+    return scaled_dot | rescore(score + param(bias)[edge]) | neighbors(edges) | softmax | weighted_sum;
+});
 
 /// A function that takes its place in the list of kernels.
 inline constexpr auto visible = [](view<std::int32_t const, 1> lengths) {

@@ -37,7 +37,7 @@ std::string c_type() {
     else if constexpr (std::is_same_v<Number, bool>) return "bool";
     else if constexpr (std::is_integral_v<Number>)
         return (std::is_signed_v<Number> ? "int" : "uint") + std::to_string(8 * sizeof(Number)) + "_t";
-    else return "uint16_t";
+    else return "fovea_" + std::string(type_name<Number>);
 }
 
 template <class Parameter>
@@ -135,7 +135,7 @@ std::vector<std::string> formula_of(A const& a, names_of_samples const& names = 
 /// there are none where samples are no arguments for the function.
 template <class Kernel, class Parameters, std::size_t... I>
 std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I...>) {
-    auto const lines_of = [&](int round) {
+    auto const lines_of = [&]([[maybe_unused]] int round) {
         names_of_samples names;
         (names.add(sample<I, std::tuple_element_t<I, Parameters>>::of(round), Kernel::arguments::arguments[I].name),
          ...);

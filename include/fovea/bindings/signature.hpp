@@ -86,7 +86,16 @@ constexpr bool is_number(std::string_view text) {
 inline constexpr std::array<std::string_view, 7> own_extents{"batch",     "heads", "queries",       "features",
                                                              "key_heads", "keys",  "value_features"};
 
-/// The arguments written in `Text`, and the extents that they name and a call does not have.
+/// What pages and sequences add to a call; these are extents as well, where they are added.
+inline constexpr std::string_view pages_name = "pages", sequences_name = "sequences";
+
+/// The names that C has for what every call takes, or may take.
+inline constexpr std::array<std::string_view, 10> taken_names{"call",        "query",       "key",      "value",
+                                                              "result",      "page_table",  pages_name, "query_offsets",
+                                                              "key_offsets", sequences_name};
+
+/// The arguments written in `Text`, and the extents that they name and a call does not have. An axis may also have the
+/// name of another argument: of a number, which it then has, or of a graph, whose edges it then counts.
 template <fixed_string Text>
 struct signature {
     static constexpr std::size_t size = [] {
@@ -116,10 +125,12 @@ struct signature {
 
     static constexpr bool is_well_formed() {
         for (std::size_t i = 0; i < size; ++i) {
-            if (!detail::is_identifier(arguments[i].name) || arguments[i].rank > argument_text::most_axes) return false;
+            auto const& name = arguments[i].name;
+            if (!detail::is_identifier(name) || arguments[i].rank > argument_text::most_axes) return false;
+            if (std::find(taken_names.begin(), taken_names.end(), name) != taken_names.end()) return false;
             for (int axis = 0; axis < arguments[i].rank; ++axis)
                 if (auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];
-                    !detail::is_identifier(text) && !detail::is_number(text))
+                    (!detail::is_identifier(text) && !detail::is_number(text)) || is_table(text))
                     return false;
             for (std::size_t before = 0; before < i; ++before)
                 if (arguments[before].name == arguments[i].name) return false;
@@ -127,10 +138,29 @@ struct signature {
         return true;
     }
 
+    /// The place of an argument; their number where none has the name.
+    static constexpr std::size_t place_of(std::string_view name) {
+        std::size_t i = 0;
+        while (i < size && arguments[i].name != name) ++i;
+        return i;
+    }
+    /// Whether an axis has a name.
+    static constexpr bool has_axis(std::string_view name) {
+        for (std::size_t i = 0; i < size; ++i)
+            for (int axis = 0; axis < arguments[i].rank; ++axis)
+                if (arguments[i].axes[static_cast<std::size_t>(axis)] == name) return true;
+        return false;
+    }
+
 private:
+    static constexpr bool is_table(std::string_view name) {
+        auto const i = place_of(name);
+        return i < size && arguments[i].rank > 0;
+    }
     static constexpr bool is_extent(std::size_t i, int axis) {
         auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];
-        return !detail::is_number(text) && std::find(own_extents.begin(), own_extents.end(), text) == own_extents.end();
+        return !detail::is_number(text) && text != pages_name && text != sequences_name && place_of(text) == size
+            && std::find(own_extents.begin(), own_extents.end(), text) == own_extents.end();
     }
     static constexpr bool stands_before(std::size_t i, int axis) {
         auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];

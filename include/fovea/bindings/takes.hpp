@@ -31,8 +31,9 @@ struct takes_t {
 ///     })
 ///
 /// The function takes views of const elements, with a name for each axis, numbers and a graph_view. An axis is batch,
-/// heads, key_heads, queries, keys, features or value_features, a number, or a name of its own, which becomes an
-/// argument. A lambda with one template parameter, []<class T>(view<T const, 1> slopes), gets float or double.
+/// heads, key_heads, queries, keys, features or value_features, a number, another argument (a number, or a graph, whose
+/// edges it counts), or a name of its own, which becomes an argument. A lambda with one template parameter, []<class
+/// T>(view<T const, 1> slopes), gets float or double.
 template <fixed_string Text, class Make>
 constexpr auto takes(Make make) {
     return takes_t<Text, Make>{std::move(make)};
@@ -65,7 +66,8 @@ template <class Kernel, class T>
 constexpr bool has_sound_arguments() {
     using text = typename Kernel::arguments;
     using parameters = decltype(parameters_of<typename Kernel::make_type, T>());
-    constexpr bool written = text::is_well_formed();
+    constexpr bool written = text::is_well_formed() && (Kernel::paged || !text::has_axis(pages_name))
+                          && (Kernel::ragged || !text::has_axis(sequences_name));
     constexpr bool counted = written && std::tuple_size_v<parameters> == text::size;
     constexpr bool one_kind = !Kernel::paged || !Kernel::ragged;
     static_assert(written, "fovea: takes<...> lists names with their axes, each name once, as in slopes(heads)");

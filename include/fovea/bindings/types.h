@@ -62,8 +62,10 @@ typedef struct fovea_call {
 
 FOVEA_BINDINGS_ARRAYS(f32, float)
 FOVEA_BINDINGS_ARRAYS(f64, double)
-FOVEA_BINDINGS_ARRAYS(bf16, uint16_t) /* the bits of bfloat16 */
-FOVEA_BINDINGS_ARRAYS(f16, uint16_t)  /* the bits of IEEE binary16 */
+typedef uint16_t fovea_bf16; /* the bits of bfloat16 */
+typedef uint16_t fovea_f16;  /* the bits of IEEE binary16 */
+FOVEA_BINDINGS_ARRAYS(bf16, fovea_bf16)
+FOVEA_BINDINGS_ARRAYS(f16, fovea_f16)
 
 /* For each query the keys it sees: keys[offsets[i]] ... keys[offsets[i + 1] - 1]. */
 typedef struct fovea_graph {

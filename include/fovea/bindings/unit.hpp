@@ -121,12 +121,27 @@ private:
         if (name == "key_heads") return key_.extents[1];
         if (name == "keys") return Kernel::paged ? added(1).integer * key_.extents[2] : key_.extents[2];
         if (name == "value_features") return value_.extents[3];
-        std::size_t i = text::size, found = i;
+        if (name == pages_name) return added(1).integer;
+        if (name == sequences_name) return added(2).integer;
+        return extent_of_argument(name);
+    }
+
+    /// Of a number, the edges of a graph, or an extent that stands behind the arguments.
+    index_t extent_of_argument(std::string_view name) const {
+        std::size_t found = text::place_of(name);
+        if (found < text::size)
+            return is_graph(found) ? graph_of(values_[found].pointer, name).edges() : values_[found].integer;
+        std::size_t i = text::size;
         text::for_each_extent([&](std::string_view own) {
             if (own == name) found = i;
             ++i;
         });
         return values_[found].integer;
+    }
+    static constexpr bool is_graph(std::size_t place) {
+        return []<std::size_t... I>(std::size_t at, std::index_sequence<I...>) {
+            return ((at == I && std::is_same_v<std::tuple_element_t<I, parameters>, graph_view>) || ...);
+        }(place, std::make_index_sequence<text::size>());
     }
 
     fovea_array const &query_, &key_, &value_;

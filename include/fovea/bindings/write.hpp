@@ -65,7 +65,8 @@ inline void write_header(std::ostream& to, library_description const& all) {
        << all.types << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
        << "fovea_workspace* " << all.name << "_workspace_create(void); /* null where there is no memory */\n"
        << "void " << all.name << "_workspace_destroy(fovea_workspace* scratch);\n\n"
-       << "/* All kernels of this library. */\n"
+       << "/* FOVEA_BINDINGS_TYPES of the library: the types above are those of this number. */\nint " << all.name
+       << "_bindings_version(void);\n\n/* All kernels of this library. */\n"
        << "fovea_kernel const* " << all.name << "_kernels(size_t* count);\n";
     std::string before;
     for (auto const& k : all.kernels) {
@@ -119,7 +120,8 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
         }
     }
     to << "}  // namespace\n\nextern \"C\" {\n";
-    to << "fovea_workspace* " << all.name << "_workspace_create(void) { return create_workspace(); }\nvoid " << all.name
+    to << "int " << all.name << "_bindings_version(void) { return FOVEA_BINDINGS_TYPES; }\nfovea_workspace* "
+       << all.name << "_workspace_create(void) { return create_workspace(); }\nvoid " << all.name
        << "_workspace_destroy(fovea_workspace* scratch) { destroy_workspace(scratch); }\n";
     for (auto const& k : all.kernels) {
         auto const f = function_of(all, k);
