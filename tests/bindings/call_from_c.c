@@ -166,6 +166,8 @@ static void pages(void) {
           == FOVEA_SHAPE_ERROR);
     CHECK(bound_decode_f32(&call, query(), paged_keys, paged_values, result(), lengths, table, -1)
           == FOVEA_SHAPE_ERROR);
+    CHECK(bound_decode_f32(&call, query(), paged_keys, paged_values, result(), lengths, table, INT64_MAX)
+          == FOVEA_SHAPE_ERROR);
     CHECK(r[0] == untouched);
 }
 
@@ -194,6 +196,7 @@ static void sequences(void) {
     offsets[1] = all + 1;
     CHECK(bound_packed_f32(&call, x, x, y, out, offsets, offsets, 2) == FOVEA_SHAPE_ERROR);
     CHECK(bound_packed_f32(&call, x, x, y, out, offsets, offsets, -1) == FOVEA_SHAPE_ERROR);
+    CHECK(bound_packed_f32(&call, x, x, y, out, offsets, offsets, INT64_MAX) == FOVEA_SHAPE_ERROR);
     CHECK(bound_packed_f32(&call, x, x, y, out, NULL, NULL, 2) == FOVEA_SHAPE_ERROR);
     CHECK(packed_r[0] == untouched);
 }

@@ -24,8 +24,8 @@ struct architecture {
 /// leaves the latter and the newer instructions out.
 #if defined(__x86_64__)
 inline bool has_avx2() {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")
-        && __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi")
+        && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
 }
 inline bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
@@ -95,7 +95,7 @@ inline fovea_status run_best(unit const* best, fovea_call const* call, fovea_arr
     if (call != nullptr && call->message != nullptr && call->message_size > 0) {
         char const* const wanted = std::getenv("FOVEA_ARCHITECTURE");
         std::snprintf(call->message, call->message_size,
-                      wanted == nullptr
+                      wanted == nullptr || *wanted == '\0'
                           ? "none of the architectures that this kernel was built for runs here"
                           : "FOVEA_ARCHITECTURE is %s: this kernel was not built for it or less, or it is unknown",
                       wanted);

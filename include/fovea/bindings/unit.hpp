@@ -79,8 +79,15 @@ public:
     arguments_of_call(fovea_array const* operands, fovea_value const* values)
         : query_(operands[0]), key_(operands[1]), value_(operands[2]), values_(values) {}
 
-    /// What stands behind the arguments and their extents.
-    fovea_value const& added(std::size_t i) const { return values_[text::size + text::extents + i]; }
+    view<std::int32_t const, 2> page_table() const {
+        return {static_cast<std::int32_t const*>(added(0).pointer), {query_.extents[0], added(1).integer}};
+    }
+    /// Of queries or of keys; a number of sequences that cannot be is a negative extent.
+    view<std::int64_t const, 1> offsets(std::size_t of) const {
+        index_t const sequences = added(2).integer;
+        index_t const extent = sequences < 0 || sequences == std::numeric_limits<index_t>::max() ? -1 : sequences + 1;
+        return {static_cast<std::int64_t const*>(added(of).pointer), {extent}};
+    }
 
     auto specification(Kernel const& kernel) const {
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -89,6 +96,9 @@ public:
     }
 
 private:
+    /// What stands behind the arguments and their extents.
+    fovea_value const& added(std::size_t i) const { return values_[text::size + text::extents + i]; }
+
     template <std::size_t I>
     auto argument() const {
         using parameter = std::tuple_element_t<I, parameters>;
@@ -119,11 +129,21 @@ private:
         if (name == "queries") return query_.extents[2];
         if (name == "features") return query_.extents[3];
         if (name == "key_heads") return key_.extents[1];
-        if (name == "keys") return Kernel::paged ? added(1).integer * key_.extents[2] : key_.extents[2];
+        if (name == "keys") return keys();
         if (name == "value_features") return value_.extents[3];
         if (name == pages_name) return added(1).integer;
         if (name == sequences_name) return added(2).integer;
         return extent_of_argument(name);
+    }
+
+    /// The positions of pages together; -1 where they cannot be counted.
+    index_t keys() const {
+        if constexpr (Kernel::paged) {
+            index_t n = 0;
+            return __builtin_mul_overflow(added(1).integer, key_.extents[2], &n) ? -1 : n;
+        } else {
+            return key_.extents[2];
+        }
     }
 
     /// Of a number, the edges of a graph, or an extent that stands behind the arguments.
@@ -148,58 +168,65 @@ private:
     fovea_value const* values_;
 };
 
-/// A call of one kernel; what it throws has become a status and a message.
+/// One call of C++: of a specification, or of one that its arguments make, over pages or sequences where it is so made.
+template <class Element, class T, class Kernel>
+void attend_operands(threads const& executor, workspace& scratch, fovea_array const* operands,
+                     fovea_value const* values, Kernel const& kernel) {
+    auto const query = array_of<Element const>(operands[0]), key = array_of<Element const>(operands[1]),
+               value = array_of<Element const>(operands[2]);
+    auto const result = array_of<Element>(operands[3]);
+    if constexpr (attention_spec<Kernel>) {
+        attend(executor, scratch, kernel, query, key, value, result);
+    } else {
+        arguments_of_call<Kernel, T> const arguments(operands, values);
+        auto const spec = arguments.specification(kernel);
+        if constexpr (Kernel::paged) {
+            auto const table = arguments.page_table();
+            attend(executor, scratch, spec, query, paged(key, table), paged(value, table), result);
+        } else if constexpr (Kernel::ragged) {
+            attend(executor, scratch, ragged(arguments.offsets(0), arguments.offsets(1)), spec, query, key, value,
+                   result);
+        } else {
+            attend(executor, scratch, spec, query, key, value, result);
+        }
+    }
+}
+
+/// Does something, and makes a status and a message of what it throws.
+template <class Work>
+fovea_status status_of(fovea_call const* call, Work const& work) noexcept {
+    try {
+        work();
+        return say(call, FOVEA_OK, "");
+    } catch (shape_error const& e) {
+        return say(call, FOVEA_SHAPE_ERROR, e.what());
+    } catch (graph_error const& e) {
+        return say(call, FOVEA_GRAPH_ERROR, e.what());
+    } catch (std::bad_alloc const&) {
+        return say(call, FOVEA_NO_MEMORY, "there is no memory for what the call computes in between");
+    } catch (std::exception const& e) {
+        return say(call, FOVEA_FAILED, e.what());
+    } catch (...) {
+        return say(call, FOVEA_FAILED, "an unknown exception was thrown");
+    }
+}
+
+/// A call of one kernel from C.
 template <class Element, class Kernel>
 fovea_status run_unit(fovea_call const* call, fovea_array const* operands, fovea_value const* values,
-                      Kernel const& kernel) {
+                      Kernel const& kernel) noexcept {
     using T = std::conditional_t<std::is_same_v<Element, double>, double, float>;
     if constexpr (is_kernel<Kernel, T>()) {
-        try {
-            auto const attend_in = [&](workspace& scratch) {
-                threads const executor(call == nullptr ? 1 : call->threads);
-                auto const query = array_of<Element const>(operands[0]), key = array_of<Element const>(operands[1]),
-                           value = array_of<Element const>(operands[2]);
-                auto const result = array_of<Element>(operands[3]);
-                if constexpr (attention_spec<Kernel>) {
-                    attend(executor, scratch, kernel, query, key, value, result);
-                } else {
-                    arguments_of_call<Kernel, T> const arguments(operands, values);
-                    auto const spec = arguments.specification(kernel);
-                    if constexpr (Kernel::paged) {
-                        view<std::int32_t const, 2> const table(
-                            static_cast<std::int32_t const*>(arguments.added(0).pointer),
-                            {query.extent(0), arguments.added(1).integer});
-                        attend(executor, scratch, spec, query, paged(key, table), paged(value, table), result);
-                    } else if constexpr (Kernel::ragged) {
-                        index_t const sequences = arguments.added(2).integer;
-                        auto const offsets = [&](std::size_t i) {
-                            return view<std::int64_t const, 1>(
-                                static_cast<std::int64_t const*>(arguments.added(i).pointer), {sequences + 1});
-                        };
-                        attend(executor, scratch, ragged(offsets(0), offsets(1)), spec, query, key, value, result);
-                    } else {
-                        attend(executor, scratch, spec, query, key, value, result);
-                    }
-                }
-            };
+        return status_of(call, [&] {
+            threads const executor(call == nullptr ? 1 : call->threads);
             if (call != nullptr && call->workspace != nullptr) {
-                attend_in(*reinterpret_cast<workspace*>(call->workspace));
+                auto& scratch = *reinterpret_cast<workspace*>(call->workspace);
+                attend_operands<Element, T>(executor, scratch, operands, values, kernel);
             } else {
                 workspace scratch;
-                attend_in(scratch);
+                attend_operands<Element, T>(executor, scratch, operands, values, kernel);
             }
-            return say(call, FOVEA_OK, "");
-        } catch (shape_error const& e) {
-            return say(call, FOVEA_SHAPE_ERROR, e.what());
-        } catch (graph_error const& e) {
-            return say(call, FOVEA_GRAPH_ERROR, e.what());
-        } catch (std::bad_alloc const&) {
-            return say(call, FOVEA_NO_MEMORY, "there is no memory for what the call computes in between");
-        } catch (std::exception const& e) {
-            return say(call, FOVEA_FAILED, e.what());
-        } catch (...) {
-            return say(call, FOVEA_FAILED, "an unknown exception was thrown");
-        }
+        });
     } else {
         return FOVEA_FAILED;
     }
