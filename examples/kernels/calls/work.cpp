@@ -42,4 +42,10 @@ double operations_of(std::string_view kernel, sizes const& n, parameters const& 
     return 2.0 * static_cast<double>(n.heads * pairs_of(kernel, n, p) * (features + value_features));
 }
 
+double bytes_of(std::string_view kernel, sizes const& n, parameters const& p, std::size_t bytes_of_element) {
+    if (kernel != "decode") return 0;
+    auto const rows = n.key_heads * std::accumulate(p.lengths.begin(), p.lengths.end(), std::int64_t{0});
+    return static_cast<double>(bytes_of_element) * static_cast<double>(rows * (n.features + n.value_features));
+}
+
 }  // namespace calls

@@ -3,7 +3,7 @@
 
 #include "kernels/calls/parameters.hpp"
 
-#include <string>
+#include <cstddef>
 #include <string_view>
 
 namespace calls {
@@ -20,5 +20,8 @@ namespace calls {
 ///     linear          4 features x value features for each position and head: the state is updated and read
 ///     sparse weights  as if all of them were above 0
 double operations_of(std::string_view kernel, sizes const& n, parameters const& p);
+
+/// The bytes of keys and values that one call reads, where reading them is the limit: decode. 0 for all others.
+double bytes_of(std::string_view kernel, sizes const& n, parameters const& p, std::size_t bytes_of_element);
 
 }  // namespace calls

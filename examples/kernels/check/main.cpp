@@ -10,14 +10,14 @@
 
 #include <fovea/testing/tolerance.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace check {
 namespace {
@@ -102,16 +102,27 @@ int check_level(std::string const& level) {
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-std::string joined(std::set<std::string> const& words) {
-    std::string text;
-    for (auto const& word : words) text += (text.empty() ? "" : " ") + word;
-    return text;
-}
+/// Some words, in the order in which they came.
+class words {
+public:
+    void insert(std::string const& word) {
+        if (std::find(all_.begin(), all_.end(), word) == all_.end()) all_.push_back(word);
+    }
+    std::size_t size() const { return all_.size(); }
+    std::string text() const {
+        std::string joined;
+        for (auto const& word : all_) joined += (joined.empty() ? "" : " ") + word;
+        return joined;
+    }
+
+private:
+    std::vector<std::string> all_;
+};
 
 /// Some kernels in some types.
 struct group {
     std::size_t count = 0;
-    std::set<std::string> kernels, types;
+    words kernels, types;
 
     void add(std::vector<std::string> const& line) {
         ++count;
@@ -123,7 +134,7 @@ struct group {
 /// What became of the kernels of all levels.
 struct summary {
     std::size_t compared = 0, failed = 0;
-    std::set<std::string> kernels, types, levels;
+    words kernels, types, levels;
     std::map<std::string, group> skipped;  // by reason
 
     /// One level; false where its process has not ended as it should.
@@ -151,11 +162,11 @@ struct summary {
 
     void print() const {
         std::printf("\n%zu of kernel x type x architecture agree with the definition: %zu kernels, in %s, on %s\n",
-                    compared, kernels.size(), joined(types).c_str(), joined(levels).c_str());
+                    compared, kernels.size(), types.text().c_str(), levels.text().c_str());
         std::printf("%zu calls of each; plain loops agree as well\n", calls::checked_sizes("scaled").size());
         for (auto const& [reason, of] : skipped)
-            std::printf("skipped %zu, %zu kernels in %s: %s\n", of.count, of.kernels.size(), joined(of.types).c_str(),
-                        reason.c_str());
+            std::printf("skipped %zu: %s (%s in %s)\n", of.count, reason.c_str(),
+                        of.kernels.size() > 5 ? "all kernels" : of.kernels.text().c_str(), of.types.text().c_str());
         if (failed > 0) std::printf("%zu do not agree\n", failed);
     }
 };

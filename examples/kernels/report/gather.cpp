@@ -42,6 +42,8 @@ void add_times(figures& f, std::vector<std::string> const& line) {
     f.seconds = number(line.at(4));
     f.plain_seconds = number(line.at(5));
     f.peak = number(line.at(6));
+    f.bytes = number(line.at(7));
+    f.bandwidth = number(line.at(8));
 }
 
 }  // namespace

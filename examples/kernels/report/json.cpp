@@ -23,6 +23,7 @@ json units_of(kernel const& of) {
                          {"of_peak", f.of_peak()},
                          {"plain_gflops", f.plain_gflops()},
                          {"over_plain", f.over_plain()}});
+        if (f.bytes > 0) each.update({{"bytes", f.bytes}, {"of_bandwidth", f.of_bandwidth()}});
         all.push_back(std::move(each));
     }
     return all;

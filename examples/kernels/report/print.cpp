@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernels/report/results.hpp"
 
-#include <cstdarg>
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 
@@ -16,7 +16,7 @@ void column(int width, int digits, double value) {
 
 void print_name(kernel const& each) { std::printf("%-15s %-5s", each.name.c_str(), each.type.c_str()); }
 
-/// "score sum(q * k), pairs kv_idx <= q_idx, softmax, weighted_sum"
+/// "sum(q * k); where kv_idx <= q_idx; softmax; weighted_sum"
 std::string in_one_line(std::string const& formula) {
     std::istringstream lines(formula);
     std::string text;
@@ -24,7 +24,7 @@ std::string in_one_line(std::string const& formula) {
         std::string const what = line.substr(0, line.find(' '));
         std::string const value = line.substr(line.find_first_not_of(' ', what.size()));
         if (what == "pairs" && value == "true") continue;
-        text += (text.empty() ? "" : "; ") + (what == "pairs" ? "where " : what == "score" ? "" : what + " ") + value;
+        text += (text.empty() ? "" : "; ") + std::string(what == "pairs" ? "where " : "") + value;
     }
     return text;
 }
@@ -38,30 +38,37 @@ void print_formulas(results const& all) {
     }
 }
 
-void print_levels(std::vector<std::string> const& levels, char const* title) {
-    std::printf("  %s", title);
-    for (auto const& name : levels) std::printf(" %*s", 8, name.c_str());
+int width_of(std::string const& level) { return static_cast<int>(std::max<std::size_t>(level.size(), 7)); }
+
+/// A member of the figures of each level.
+void columns(std::vector<std::string> const& levels, std::map<std::string, figures> const& on,
+             double figures::* member, double unit) {
+    std::printf("   ");
+    for (auto const& name : levels) {
+        auto const found = on.find(name);
+        column(width_of(name), 1, found == on.end() ? 0 : found->second.*member / unit);
+    }
+}
+
+void print_sizes(std::vector<std::string> const& levels, std::map<std::string, figures> const& on) {
+    columns(levels, on, &figures::text, 1024);
+    columns(levels, on, &figures::compile_seconds, 1);
+    std::puts("");
 }
 
 void print_units(results const& all) {
-    auto const numbers = [&](double figures::* member, double unit, std::map<std::string, figures> const& on) {
-        std::printf("  %*s", 3, "");
-        for (auto const& name : all.built) {
-            auto const found = on.find(name);
-            column(static_cast<int>(name.size() > 8 ? name.size() : 8), 1,
-                   found == on.end() ? 0 : found->second.*member / unit);
-        }
-    };
-    std::printf("\n%-21s", "");
-    print_levels(all.built, "KiB");
-    print_levels(all.built, "  s");
+    int width = 2;
+    for (auto const& name : all.built) width += width_of(name) + 1;
+    std::printf("\n%-21s   %*s   %*s\n%-15s %-5s", "", width - 2, "KiB", width - 2, "seconds", "kernel", "type");
+    for (int group = 0; group < 2; ++group) {
+        std::printf("   ");
+        for (auto const& name : all.built) std::printf(" %*s", width_of(name), name.c_str());
+    }
     std::puts("");
     std::map<std::string, figures> sums;
     for (auto const& each : all.kernels) {
         print_name(each);
-        numbers(&figures::text, 1024, each.on);
-        numbers(&figures::compile_seconds, 1, each.on);
-        std::puts("");
+        print_sizes(all.built, each.on);
         for (auto const& [name, f] : each.on) {
             sums[name].text += f.text;
             sums[name].compile_seconds += f.compile_seconds;
@@ -74,9 +81,7 @@ void print_units(results const& all) {
     }
     for (auto const& [title, of] : {std::pair{"all units", &sums}, std::pair{"engine, headers", &shared}}) {
         std::printf("%-21s", title);
-        numbers(&figures::text, 1024, *of);
-        numbers(&figures::compile_seconds, 1, *of);
-        std::puts("");
+        print_sizes(all.built, *of);
     }
 }
 
@@ -103,6 +108,18 @@ void print_speeds(results const& all) {
     }
 }
 
+/// Of kernels that do little but read: how fast they do.
+void print_reads(results const& all) {
+    std::puts("\nWhere reading keys and values is the limit: GB/s, and the share of what one core can read.");
+    for (auto const& each : all.kernels)
+        for (auto const& [name, f] : each.on) {
+            if (f.bytes == 0) continue;
+            print_name(each);
+            std::printf("  %-12s %5.1f GB/s, %.2f of %.1f\n", name.c_str(), f.bytes / f.seconds / 1e9, f.of_bandwidth(),
+                        f.bandwidth / 1e9);
+        }
+}
+
 }  // namespace
 
 void print(results const& all) {
@@ -110,12 +127,14 @@ void print(results const& all) {
     print_formulas(all);
     std::puts("\nCode and constants of each unit, and the seconds of the processor that compiling it took.");
     print_units(all);
-    std::puts("\nSpeed of one thread at each level; plain: a loop that stores each row of scores, compiled with the same\n"
-              "flags, in GFLOP/s, and how many times as long it takes. Operations are counted in calls/work.hpp.\n");
+    std::puts("\nSpeed of one thread at each level. plain: GFLOP/s of a loop that stores each row of scores, compiled with\n"
+              "the same flags; times: how many times as long it takes. Time is the processor's, the median of calls; the\n"
+              "peak is measured around them. examples/kernels/calls/work.hpp says what is counted as operations.\n");
     for (auto const& each : all.levels)
         std::printf("%-12s %s: peak %.0f GFLOP/s in f32, %.0f in f64\n", each.name.c_str(), each.vectors.c_str(),
                     each.peak_f32 / 1e9, each.peak_f64 / 1e9);
     print_speeds(all);
+    print_reads(all);
 }
 
 }  // namespace report

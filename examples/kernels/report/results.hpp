@@ -14,10 +14,12 @@ namespace report {
 struct figures {
     double text = 0, compile_seconds = 0;
     double operations = 0, seconds = 0, plain_seconds = 0, peak = 0;
+    double bytes = 0, bandwidth = 0;  // where reading them is the limit
 
     double gflops() const { return operations / seconds / 1e9; }
     double of_peak() const { return operations / seconds / peak; }
     double plain_gflops() const { return operations / plain_seconds / 1e9; }
+    double of_bandwidth() const { return bytes / seconds / bandwidth; }
     double over_plain() const { return plain_seconds / seconds; }
 };
 

@@ -3,7 +3,7 @@
 // is compiled with the flags of the level. FOVEA_ARCHITECTURE must name the level as well. Prints lines for a program:
 //
 //   level    LEVEL  VECTORS  PEAK in f32  PEAK in f64      operations per second
-//   timed    KERNEL  TYPE  OPERATIONS  SECONDS  SECONDS of the plain loop  PEAK
+//   timed    KERNEL  TYPE  OPERATIONS  SECONDS  SECONDS of the plain loop  PEAK  BYTES  BANDWIDTH
 //   skipped  KERNEL  TYPE  REASON
 #include "bench/yardstick/machine.hpp"
 #include "bench/yardstick/stopwatch.hpp"
@@ -11,6 +11,7 @@
 #include "kernels/calls/operands.hpp"
 #include "kernels/calls/work.hpp"
 #include "kernels/plain/loops.hpp"
+#include "kernels/speed/clock.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -44,14 +45,19 @@ void time_kernel(fovea_kernel const& kernel, scratch const& memory) {
     fovea_call const call{1, memory.get(), message, sizeof message};
     if (kernel.run(&call, arrays.data(), values.data()) != FOVEA_OK) throw std::runtime_error(message);
 
+    auto const& n = o.extents;
+    double const operations = calls::operations_of(kernel.name, n, o.arguments);
+    double const bytes = calls::bytes_of(kernel.name, n, o.arguments, sizeof(Element));
+    yardstick::around const bandwidth([&] { return bytes > 0 ? yardstick::read_bandwidth() : 0.0; });
     yardstick::around const peak([] { return yardstick::fma_peak<calls::real<Element>>(); });
-    auto const fused =
-        yardstick::time_in_turn<9>(0.15, [&] { kernel.run(&call, arrays.data(), values.data()); }).front();
-    double const mean_peak = peak.mean();
+    double const fused = speed::seconds_of(0.15, [&] { kernel.run(&call, arrays.data(), values.data()); });
+    double const mean_peak = peak.mean(), mean_bandwidth = bandwidth.mean();
     auto const loop = plain::loop_of<Element>(kernel.name);
-    auto const plain = yardstick::time_in_turn<3>(0.1, [&] { loop(o); }).front();
-    std::printf("timed\t%s\t%s\t%.17g\t%.17g\t%.17g\t%.17g\n", kernel.name, kernel.type,
-                calls::operations_of(kernel.name, o.extents, o.arguments), fused, plain, mean_peak);
+    double const plain = speed::seconds_of(0.15, [&] { loop(o); });
+    std::printf("timed\t%s\t%s", kernel.name, kernel.type);
+    for (double const number : {operations, fused, plain, mean_peak, bytes, mean_bandwidth})
+        std::printf("\t%.17g", number);
+    std::printf("\n");
 }
 
 void time_level(std::string const& level) {
