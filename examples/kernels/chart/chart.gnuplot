@@ -31,8 +31,8 @@ set label 1 "Speed of one thread" at screen 0.02, 0.965 font ",17" textcolor rgb
 set label 2 "GFLOP/s; 8 heads of 64 features and 512 positions; decode: 1 query, 4096 keys; graphs: 20000 nodes, 8 edges each" \
     at screen 0.02, 0.935 font ",11" textcolor rgb quiet
 set logscale x
-set xrange [0.05:300]
-set xtics ("0.1" 0.1, "0.3" 0.3, "1" 1, "3" 3, "10" 10, "30" 30, "100" 100, "300" 300)
+set xrange [0.05:200]
+set xtics ("0.1" 0.1, "0.3" 0.3, "1" 1, "3" 3, "10" 10, "30" 30, "100" 100)
 set grid xtics linetype 1 linewidth 1 linecolor rgb faint
 unset key
 place = 0.125

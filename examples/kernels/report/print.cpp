@@ -112,10 +112,12 @@ void print_speeds(results const& all) {
 void print_reads(results const& all) {
     std::puts("\nWhere reading keys and values is the limit: GB/s, and the share of what one core can read.");
     for (auto const& each : all.kernels)
-        for (auto const& [name, f] : each.on) {
-            if (f.bytes == 0) continue;
+        for (auto const& on : all.levels) {
+            auto const found = each.on.find(on.name);
+            if (found == each.on.end() || found->second.bytes == 0) continue;
+            figures const& f = found->second;
             print_name(each);
-            std::printf("  %-12s %5.1f GB/s, %.2f of %.1f\n", name.c_str(), f.bytes / f.seconds / 1e9, f.of_bandwidth(),
+            std::printf("  %-12s %5.1f GB/s, %.2f of %.1f\n", on.name.c_str(), f.bytes / f.seconds / 1e9, f.of_bandwidth(),
                         f.bandwidth / 1e9);
         }
 }

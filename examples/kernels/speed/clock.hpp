@@ -32,4 +32,12 @@ double seconds_of(double budget, Call const& call) {
     return yardstick::median(samples);
 }
 
+/// The middle of some measurements of the machine: one alone may have been disturbed.
+template <class Measure>
+double steady(Measure const& measure) {
+    std::vector<double> samples;
+    for (int i = 0; i < 5; ++i) samples.push_back(measure());
+    return yardstick::median(samples);
+}
+
 }  // namespace speed
