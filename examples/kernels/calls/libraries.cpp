@@ -42,7 +42,8 @@ std::string quoted(std::string const& text) {
 
 std::vector<library> const& libraries() {
     static std::vector<library> const all{
-        {"kernels", words(EXAMPLE_LEVELS), all_of(kernels_kernels), kernels_workspace_create, kernels_workspace_destroy},
+        {"kernels", words(EXAMPLE_LEVELS), all_of(kernels_kernels), kernels_workspace_create,
+         kernels_workspace_destroy},
         {"kernels16", words(EXAMPLE_LEVELS_16), all_of(kernels16_kernels), kernels16_workspace_create,
          kernels16_workspace_destroy}};
     return all;

@@ -27,7 +27,8 @@ std::vector<std::string> const& levels();
 /// Whether the code of a level is ever chosen on this processor.
 bool runs_here(std::string const& level);
 
-/// Why a kernel has no code of a level to run in this process, which FOVEA_ARCHITECTURE limits to it; empty where it has.
+/// Why a kernel has no code of a level to run in this process, which FOVEA_ARCHITECTURE limits to it; empty where it
+/// has.
 std::string why_skipped(library const& of, fovea_kernel const& kernel, std::string const& level);
 
 /// Runs a program that lies beside this one, limited to a level, and calls on_line for each line that it prints.

@@ -8,9 +8,9 @@
 
 namespace calls {
 
-/// The operations of one call of a kernel, counted on paper: additions and multiplications of the two products, over the
-/// pairs that take part. Exponentials, activations, masks and sorting are not counted, and neither is what a program
-/// does for pairs that take no part. Here and nowhere else is said what is counted:
+/// The operations of one call of a kernel, counted on paper: additions and multiplications of the two products, over
+/// the pairs that take part. Exponentials, activations, masks and sorting are not counted, and neither is what a
+/// program does for pairs that take no part. Here and nowhere else is said what is counted:
 ///
 ///     most            2 (features + value features) for each visible pair and head
 ///     additive        the same: a multiply-add for each feature of a pair, and for each of its value

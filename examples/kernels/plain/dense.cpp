@@ -41,8 +41,8 @@ void sum_values(rows<Element> const& value, std::int64_t b, std::int64_t h, rang
     }
 }
 
-/// seen(batch, query) is a range of keys, score(head, query, key, q, k) a number, and weigh(scores, count) makes weights
-/// of them.
+/// seen(batch, query) is a range of keys, score(head, query, key, q, k) a number, and weigh(scores, count) makes
+/// weights of them.
 template <class Element, class Seen, class Score, class Weigh>
 void attend(calls::operands<Element>& o, Seen seen, Score score, Weigh weigh) {
     auto const& n = o.extents;

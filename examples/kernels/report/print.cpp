@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
+#include <utility>
 
 namespace report {
 namespace {
@@ -56,16 +57,20 @@ void print_sizes(std::vector<std::string> const& levels, std::map<std::string, f
     std::puts("");
 }
 
-void print_units(results const& all) {
-    int width = 2;
-    for (auto const& name : all.built) width += width_of(name) + 1;
-    std::printf("\n%-21s   %*s   %*s\n%-15s %-5s", "", width - 2, "KiB", width - 2, "seconds", "kernel", "type");
+void print_heads_of_sizes(std::vector<std::string> const& levels) {
+    int width = 0;
+    for (auto const& name : levels) width += width_of(name) + 1;
+    std::printf("\n%-21s   %*s   %*s\n%-15s %-5s", "", width, "KiB", width, "seconds", "kernel", "type");
     for (int group = 0; group < 2; ++group) {
         std::printf("   ");
-        for (auto const& name : all.built) std::printf(" %*s", width_of(name), name.c_str());
+        for (auto const& name : levels) std::printf(" %*s", width_of(name), name.c_str());
     }
     std::puts("");
-    std::map<std::string, figures> sums;
+}
+
+void print_units(results const& all) {
+    print_heads_of_sizes(all.built);
+    std::map<std::string, figures> sums, shared;
     for (auto const& each : all.kernels) {
         print_name(each);
         print_sizes(all.built, each.on);
@@ -74,7 +79,6 @@ void print_units(results const& all) {
             sums[name].compile_seconds += f.compile_seconds;
         }
     }
-    std::map<std::string, figures> shared;
     for (auto const& each : all.shared) {
         shared[each.level].text += each.text;
         shared[each.level].compile_seconds += each.seconds;
@@ -117,21 +121,22 @@ void print_reads(results const& all) {
             if (found == each.on.end() || found->second.bytes == 0) continue;
             figures const& f = found->second;
             print_name(each);
-            std::printf("  %-12s %5.1f GB/s, %.2f of %.1f\n", on.name.c_str(), f.bytes / f.seconds / 1e9, f.of_bandwidth(),
-                        f.bandwidth / 1e9);
+            std::printf("  %-12s %5.1f GB/s, %.2f of %.1f\n", on.name.c_str(), f.bytes / f.seconds / 1e9,
+                        f.of_bandwidth(), f.bandwidth / 1e9);
         }
 }
 
 }  // namespace
 
 void print(results const& all) {
-    std::puts("\nWhat each kernel computes: its score, where it counts, the weights of a row, the result.\n");
+    std::puts("\nWhat each kernel computes: its score, where it counts, the weights of a row, the result. What a call");
+    std::puts("gives stands as param, and where it is a number as one of a sample call.\n");
     print_formulas(all);
     std::puts("\nCode and constants of each unit, and the seconds of the processor that compiling it took.");
     print_units(all);
-    std::puts("\nSpeed of one thread at each level. plain: GFLOP/s of a loop that stores each row of scores, compiled with\n"
-              "the same flags; times: how many times as long it takes. Time is the processor's, the median of calls; the\n"
-              "peak is measured around them. examples/kernels/calls/work.hpp says what is counted as operations.\n");
+    std::puts("\nSpeed of one thread at each level, in the processor's time. plain: GFLOP/s of a loop that stores");
+    std::puts("a row of scores, compiled with the same flags; times: how many times as long it takes. The peak is");
+    std::puts("measured around the calls; examples/kernels/calls/work.hpp says what is counted as operations.\n");
     for (auto const& each : all.levels)
         std::printf("%-12s %s: peak %.0f GFLOP/s in f32, %.0f in f64\n", each.name.c_str(), each.vectors.c_str(),
                     each.peak_f32 / 1e9, each.peak_f64 / 1e9);

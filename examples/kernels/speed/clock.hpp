@@ -33,10 +33,9 @@ double seconds_of(double budget, Call const& call) {
 }
 
 /// The middle of some measurements of the machine: one alone may have been disturbed.
-template <class Measure>
-double steady(Measure const& measure) {
+inline double steady(double (*measure)(int threads)) {
     std::vector<double> samples;
-    for (int i = 0; i < 5; ++i) samples.push_back(measure());
+    for (int i = 0; i < 5; ++i) samples.push_back(measure(1));
     return yardstick::median(samples);
 }
 

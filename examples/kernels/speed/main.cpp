@@ -49,7 +49,7 @@ void time_kernel(fovea_kernel const& kernel, scratch const& memory) {
     double const operations = calls::operations_of(kernel.name, n, o.arguments);
     double const bytes = calls::bytes_of(kernel.name, n, o.arguments, sizeof(Element));
     yardstick::around const bandwidth([&] { return bytes > 0 ? yardstick::read_bandwidth() : 0.0; });
-    yardstick::around const peak([] { return speed::steady([] { return yardstick::fma_peak<calls::real<Element>>(); }); });
+    yardstick::around const peak([] { return speed::steady(yardstick::fma_peak<calls::real<Element>>); });
     double const fused = speed::seconds_of(0.15, [&] { kernel.run(&call, arrays.data(), values.data()); });
     double const mean_peak = peak.mean(), mean_bandwidth = bandwidth.mean();
     auto const loop = plain::loop_of<Element>(kernel.name);
@@ -62,8 +62,8 @@ void time_kernel(fovea_kernel const& kernel, scratch const& memory) {
 
 void time_level(std::string const& level) {
     std::printf("level\t%s\t%s\t%.17g\t%.17g\n", level.c_str(), yardstick::architecture().c_str(),
-                speed::steady([] { return yardstick::fma_peak<float>(); }),
-                speed::steady([] { return yardstick::fma_peak<double>(); }));
+                speed::steady(yardstick::fma_peak<float>),
+                speed::steady(yardstick::fma_peak<double>));
     for (auto const& of : calls::libraries()) {
         scratch const memory(of);
         for (auto const& kernel : of.kernels) {
