@@ -129,8 +129,7 @@ void print_reads(results const& all) {
 }  // namespace
 
 void print(results const& all) {
-    std::puts("\nWhat each kernel computes: its score, where it counts, the weights of a row, the result. What a call");
-    std::puts("gives stands as param, and where it is a number as one of a sample call.\n");
+    std::puts("\nWhat each kernel computes: its score, where it counts, the weights of a row, the result.\n");
     print_formulas(all);
     std::puts("\nCode and constants of each unit, and the seconds of the processor that compiling it took.");
     print_units(all);
