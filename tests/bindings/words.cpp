@@ -68,6 +68,7 @@ TEST_CASE("formulas name tables and numbers, and say where a number was changed 
     auto const halved =
         takes<"cap">([](float cap) { return dot | rescore(score / (cap / 2)) | softmax | weighted_sum; });
     CHECK(line(halved, 0) == "score    (computed from arguments)");
+    CHECK(line(kernels::stepped, 0) == "score    (computed from arguments)");  // of an extent
     auto const best = takes<"k">([](index_t k) { return dot | top_k_softmax(k) | weighted_sum; });
     CHECK(line(best, 2) == "weights  top_k_softmax(k)");
 }

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -46,6 +48,23 @@ void add_times(figures& f, std::vector<std::string> const& line) {
     f.bandwidth = number(line.at(8));
 }
 
+/// A neighbour on the machine slows a measured peak as it slows a kernel, but never the other way round: the greatest of
+/// a level is that of all its kernels.
+void share_peaks(results& all, std::string const& name) {
+    double peaks[] = {0, 0};  // of float and of double
+    auto const for_each_of_level = [&](auto const& f) {
+        for (auto& each : all.kernels)
+            if (auto const on = each.on.find(name); on != each.on.end()) f(on->second, peaks[each.type == "f64"]);
+    };
+    for_each_of_level([](figures const& of, double& peak) { peak = std::max(peak, of.peak); });
+    for_each_of_level([](figures& of, double peak) { of.peak = peak; });
+    for (auto& level : all.levels) {
+        if (level.name != name) continue;
+        level.peak_f32 = std::max(level.peak_f32, peaks[0]);
+        level.peak_f64 = std::max(level.peak_f64, peaks[1]);
+    }
+}
+
 }  // namespace
 
 kernel& results::find(std::string const& name, std::string const& type) {
@@ -84,6 +103,7 @@ void time_level(char const* self, std::string const& name, results& to) {
         shown.timed(line.at(1) + " " + line.at(2));
     });
     if (status != EXIT_SUCCESS) throw std::runtime_error("kernel_speed_" + name + " has failed");
+    share_peaks(to, name);
 }
 
 }  // namespace report

@@ -135,7 +135,7 @@ void print(results const& all) {
     print_units(all);
     std::puts("\nSpeed of one thread at each level, in the processor's time. plain: GFLOP/s of a loop that stores");
     std::puts("a row of scores, compiled with the same flags; times: how many times as long it takes. The peak is");
-    std::puts("measured around the calls; examples/kernels/calls/work.hpp says what is counted as operations.\n");
+    std::puts("the greatest measured between calls; examples/kernels/calls/work.hpp says what counts as operations.\n");
     for (auto const& each : all.levels)
         std::printf("%-12s %s: peak %.0f GFLOP/s in f32, %.0f in f64\n", each.name.c_str(), each.vectors.c_str(),
                     each.peak_f32 / 1e9, each.peak_f64 / 1e9);

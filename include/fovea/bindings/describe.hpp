@@ -53,8 +53,8 @@ argument_description description_of(argument_text const& text) {
     return {std::string(text.name), type, shape.empty() ? "" : "(" + shape + ")"};
 }
 
-/// Stands for argument `I` while a specification is put into words: one element, an unlikely number, no edges. What is
-/// computed of a number differs from round to round.
+/// Stands for argument `I` while a specification is put into words: few elements, an unlikely number, no edges. What is
+/// computed of a number or of an extent differs from round to round (0 and 1).
 template <std::size_t I, class Parameter>
 struct sample {
     static Parameter of(int round) {
@@ -71,11 +71,11 @@ struct sample<I, graph_view> {
 };
 template <std::size_t I, class Element, int Rank>
 struct sample<I, view<Element, Rank>> {
-    static view<Element, Rank> of(int) {
-        static std::remove_const_t<Element> const element{};
+    static view<Element, Rank> of(int round) {
+        static std::remove_const_t<Element> const elements[1 << argument_text::most_axes]{};
         extents_t<Rank> extents{};
-        extents.fill(1);
-        return {&element, extents};
+        extents.fill(1 + round);
+        return {elements, extents};
     }
 };
 

@@ -8,7 +8,7 @@ namespace fovea::FOVEA_SET {
 
 /// cosine: the cosine of the angle between query and key.
 ///
-///     s_ij = sum_c q_ic k_jc / max(sqrt(sum_c q_ic^2 sum_c k_jc^2), 1e-8)
+///     s_ij = sum_c q_ic k_jc / (max(|q_i|, 1e-8) max(|k_j|, 1e-8))
 ///
 /// Bounded by one. A vector of zeros scores 0 with everything.
 /// Cost: one matrix product; the norms are computed once per query and once per key.
