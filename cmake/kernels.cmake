@@ -33,20 +33,19 @@ set(fovea_bindings_flags_avx512 -march=x86-64-v4 -mtune=generic CACHE INTERNAL "
 set(fovea_bindings_flags_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_neon64 -march=armv8-a -mtune=generic CACHE INTERNAL "")
 
-# Where the templates and the part of the library without specifications lie: beside this file when installed.
-function(fovea_find_bindings_file result installed source)
-    if(EXISTS ${fovea_bindings_dir}/${installed})
-        set(${result} ${fovea_bindings_dir}/${installed} PARENT_SCOPE)
-    else()
-        get_filename_component(path ${fovea_bindings_dir}/../src/${source} ABSOLUTE)
-        set(${result} ${path} PARENT_SCOPE)
+# Where the templates and the part of the library without specifications lie: beside this file when installed, in src/
+# before.
+function(fovea_find_bindings_file result file)
+    set(path ${fovea_bindings_dir}/${file})
+    if(NOT EXISTS ${path})
+        get_filename_component(path ${fovea_bindings_dir}/../src/${file} ABSOLUTE)
     endif()
+    set(${result} ${path} PARENT_SCOPE)
 endfunction()
 
 # Reads the arguments into given_<keyword>; for each kernel there are expression_<name> and headers_<name>.
 macro(fovea_read_kernels)
     set(keyword)
-    set(fresh OFF)
     foreach(word IN ITEMS TARGET SPECS TYPES ARCHS KERNELS)
         set(given_${word})
     endforeach()
@@ -137,8 +136,8 @@ endfunction()
 # The objects of one architecture as a single one that defines the functions of C and nothing else.
 function(fovea_add_kernel_units result target arch types kernels)
     set(optimised $<$<CONFIG:>:-O3> $<$<CONFIG:>:-DNDEBUG>)
-    fovea_find_bindings_file(unit bindings/unit.cpp.in bindings/unit.cpp.in)
-    fovea_find_bindings_file(engine compiled.cpp compiled.cpp)
+    fovea_find_bindings_file(unit bindings/unit.cpp.in)
+    fovea_find_bindings_file(engine compiled.cpp)
     set(TARGET ${target})
     set(ARCH ${arch})
     set(sources)
@@ -190,7 +189,7 @@ endfunction()
 
 # name_assembly: the inner loops of each unit, with the lines they come from. All of a unit is compiled in one piece.
 function(fovea_add_kernel_assembly target archs)
-    fovea_find_bindings_file(loops bindings/inner_loops.awk bindings/inner_loops.awk)
+    fovea_find_bindings_file(loops bindings/inner_loops.awk)
     set(listings)
     foreach(arch IN LISTS archs)
         if(NOT TARGET ${target}_${arch})
@@ -220,8 +219,8 @@ endfunction()
 
 # The program that writes the header, the dispatcher and the page, and the command that runs it.
 function(fovea_add_kernel_description target baseline types kernels)
-    fovea_find_bindings_file(describe bindings/describe.cpp.in bindings/describe.cpp.in)
-    fovea_find_bindings_file(write bindings/write.cpp.in bindings/write.cpp.in)
+    fovea_find_bindings_file(describe bindings/describe.cpp.in)
+    fovea_find_bindings_file(write bindings/write.cpp.in)
     set(TARGET ${target})
     set(DECLARE "")
     set(CALL "")

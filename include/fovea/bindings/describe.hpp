@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/bindings/takes.hpp>
+#include <fovea/driver/operands.hpp>
 #include <fovea/expr/print.hpp>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace fovea::FOVEA_SET::bindings {
 struct argument_description {
     std::string name, type, shape;
     bool is_table() const { return !shape.empty(); }
+    bool is_pointer() const { return is_table() || type == "fovea_graph"; }
 };
 
 struct kernel_description {
@@ -155,7 +157,7 @@ std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I.
 /// A kernel for elements of one type; `expression` is what it was written as.
 template <class Element, class Kernel>
 kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel) {
-    using T = std::conditional_t<std::is_same_v<Element, double>, double, float>;
+    using T = driver::compute_type<Element>;
     kernel_description d;
     d.name = std::move(name);
     d.type = type_name<Element>;

@@ -52,8 +52,7 @@ inline std::string declaration_of(library_description const& all, kernel_descrip
                      + " query, fovea_input_" + k.type + " key, fovea_input_" + k.type + " value, fovea_output_"
                      + k.type + " result";
     for (auto const& a : k.arguments) {
-        bool const pointer = a.is_table() || a.type == "fovea_graph";
-        text += ", " + a.type + (pointer ? " const* " : " ") + a.name;
+        text += ", " + a.type + (a.is_pointer() ? " const* " : " ") + a.name;
         if (a.is_table()) text += " /* " + a.shape + " */";
     }
     return text + ")";
@@ -129,10 +128,8 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
            << "operand_of(value), operand_of(result)};\n";
         if (!k.arguments.empty()) {
             to << "    fovea_value const values[] = {";
-            for (auto const& a : k.arguments) {
-                bool const pointed = a.is_table() || a.type == "fovea_graph";
-                to << (pointed ? "pointer(" : a.type == "double" ? "real(" : "integer(") << a.name << "), ";
-            }
+            for (auto const& a : k.arguments)
+                to << (a.is_pointer() ? "pointer(" : a.type == "double" ? "real(" : "integer(") << a.name << "), ";
             to << "};\n";
         }
         to << "    return run_" << f << "(call, operands, " << (k.arguments.empty() ? "nullptr" : "values")
