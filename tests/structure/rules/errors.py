@@ -1,0 +1,79 @@
+"""Every sentence that the library answers a mistake with stands in docs/errors.md, and every one of the compiler's has a
+program in tests/diagnostics/ that makes the mistake.
+
+  **fovea: this is a mask: ...**           a line of the page for each static_assert, word for word
+  **... has ... heads, ...**               for each exception, with dots for what differs from call to call
+"""
+
+import re
+
+from .tree import Report, Tree, folder_of
+
+CHECKED = "sentences"
+AT_LEAST = 90
+
+# Where no user's mistake arrives, an assertion may say something of its own.
+INSIDE = ("plan", "kernel", "driver", "reference", "testing")
+
+
+def texts_of(source: str, start: str) -> list[list[str]]:
+    """For each statement that starts so, the string literals in it; literals side by side are one."""
+    statements = re.findall(re.escape(start) + r"(.*?)\);", source, re.DOTALL)
+    return [re.findall(r'"([^"]*)"', re.sub(r'"\s+"', "", statement)) for statement in statements]
+
+
+def sentences_of_the_compiler(tree: Tree, report: Report) -> list[str]:
+    sentences: dict[str, None] = {}
+    for header in tree.headers():
+        for texts in texts_of(tree.header(header), "static_assert("):
+            sentence = texts[-1] if texts else ""
+            if sentence.startswith("fovea: "):
+                sentences[sentence] = None
+            elif sentence and folder_of(header) not in INSIDE:
+                report.problem(f"{header}: a static_assert says '{sentence}', which does not begin with 'fovea: '")
+    return list(sentences)
+
+
+def check_exceptions(tree: Tree, page: str, report: Report) -> int:
+    thrown = 0
+    for header in tree.headers():
+        for kind in ("shape_error", "graph_error"):
+            for texts in texts_of(tree.header(header), f"throw {kind}("):
+                thrown += 1
+                for part in map(str.strip, texts):
+                    if len(part) > 5 and part not in page:
+                        report.problem(f"{header}: docs/errors.md lacks '{part}' of a {kind}")
+    return thrown
+
+
+def mistakes_tried(tree: Tree, sentences: list[str], report: Report) -> list[str]:
+    tried = []
+    programs = tree.files("tests/diagnostics/*.cpp")
+    for program in programs:
+        found = re.search(r"^// sentence: (.+(?:\n// .+)*)\n", tree.text(program), re.MULTILINE)
+        if not found:
+            report.problem(f"{program}: a line '// sentence: ...' is missing")
+            continue
+        tried.append(found[1].replace("\n// ", " "))
+        if tried[-1] not in sentences:
+            report.problem(f"{program}: the library no longer says '{tried[-1]}'")
+    report.note(f"{len(programs)} programs make mistakes")
+    return tried
+
+
+def check(tree: Tree, report: Report) -> None:
+    page = tree.text("docs/errors.md")
+    sentences = sentences_of_the_compiler(tree, report)
+    thrown = check_exceptions(tree, page, report)
+    tried = mistakes_tried(tree, sentences, report)
+    listed = re.findall(r"^\*\*(fovea: .*)\*\*$", page, re.MULTILINE)
+    for sentence in listed:
+        if sentence not in sentences:
+            report.problem(f"docs/errors.md: the library no longer says '{sentence}'")
+    for sentence in sentences:
+        if sentence not in listed:
+            report.problem(f"docs/errors.md lacks '{sentence}'")
+        if sentence not in tried:
+            report.problem(f"tests/diagnostics/ has no program with '// sentence: {sentence}'")
+    report.note(f"{thrown} exceptions are thrown")
+    report.checked = len(sentences) + thrown
