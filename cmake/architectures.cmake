@@ -1,4 +1,5 @@
 # The instruction sets the tests are built for: a name, its compiler flags, and whether this machine can run it.
+include(CheckCXXCompilerFlag)
 include(CheckCXXSourceRuns)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
@@ -16,6 +17,13 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     set(fovea_flags_native -mcpu=native)
 else()
     set(fovea_flags_native -march=native)
+    # Clang 19 warns of its own choice of features for processors that have AVX10.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        check_cxx_compiler_flag(-Winvalid-feature-combination FOVEA_WARNS_OF_FEATURES)
+        if(FOVEA_WARNS_OF_FEATURES)
+            list(APPEND fovea_flags_native -Wno-invalid-feature-combination)
+        endif()
+    endif()
 endif()
 set(fovea_flags_avx512 -march=x86-64-v4)
 set(fovea_flags_avx2 -mavx2 -mfma)

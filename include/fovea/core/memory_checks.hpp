@@ -52,7 +52,7 @@ FOVEA_ONCE void require_sound(memory_region const& r) {
 /// Whether sum_k steps[k] * x[k] == target for integers 0 <= x[k] <= most[k]: where two sets of strides meet.
 ///
 /// Searches the greatest step first: what smaller steps can add up to leaves few values to try. What takes more than
-/// `budget` tries counts as met.
+/// 65536 tries counts as met.
 class stride_sum {
 public:
     [[gnu::cold]] void add(wide_index step, wide_index most) {
@@ -78,7 +78,7 @@ private:
     static constexpr std::size_t most_terms = 2 * memory_region::most_axes + 1;
     std::array<wide_index, most_terms> steps_{}, most_{}, sums_{}, divisors_{};
     std::size_t count_ = 0;
-    int budget = 1 << 16;
+    int budget_ = 1 << 16;  // of tries
 
     static wide_index divisor(wide_index a, wide_index b) {
         while (b != 0) a = std::exchange(b, a % b);
@@ -108,14 +108,14 @@ private:
     [[gnu::cold]] bool search(std::size_t terms, wide_index target) {
         if (target == 0) return true;
         if (target < 0 || terms == 0 || target > sums_[terms - 1] || target % divisors_[terms - 1] != 0) return false;
-        if (--budget < 0) return true;
+        if (--budget_ < 0) return true;
         auto const step = steps_[terms - 1];
         auto const below = terms > 1 ? sums_[terms - 2] : 0;
         auto const last = std::min(target / step, most_[terms - 1]);
         auto const first = target > below ? (target - below + step - 1) / step : wide_index{0};
         for (auto x = last; x >= first; --x) {
             if (search(terms - 1, target - x * step)) return true;
-            if (budget < 0) return true;
+            if (budget_ < 0) return true;
         }
         return false;
     }

@@ -118,7 +118,7 @@ public:
     void pack(index_t block) const {
         auto const& parts = call_.recipe.score.parts;
         index_t plane = 0;
-        plan::for_each_part(parts.products, [&](auto const& p) {
+        plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (!always_in_place)
                 if (!in_place()) pack_plane<multiplies_words<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
             ++plane;
