@@ -153,6 +153,25 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
           != std::string::npos);
 }
 
+TEST_CASE("explain takes what attend takes, and says what that call runs", "[driver]") {
+    tensor<float, 4> const x({1, 2, 50, 8}, 0.5f);
+    tensor<float, 4> result({1, 2, 50, 8}), probabilities({1, 2, 50, 50});
+    auto const without = explain(plain, x, x, x);
+    CHECK(explain(plain, x, x, x, result) == without);
+    CHECK(explain(plain, x, result) == without);
+    workspace scratch;
+    CHECK(explain(threads(2), scratch, plain, x, x, x, result) == without);
+    CHECK(explain(plain, queries(x), memory(x), result) == without);
+    // Weights are read off whole rows.
+    CHECK(without.find("whole_rows") == std::string::npos);
+    CHECK(explain(plain, x, x, x, result, weights(probabilities)).find("whole_rows") != std::string::npos);
+    CHECK(result.elements[0] == 0);
+    tensor<double, 4> in_double({1, 2, 50, 8});
+    CHECK(explain(plain, x, x, x, in_double).find("float64") != std::string::npos);
+    tensor<float, 4> too_short({1, 2, 49, 8});
+    CHECK_THROWS_AS(explain(plain, x, x, x, too_short), shape_error);
+}
+
 TEST_CASE("a plan is a value", "[driver]") {
     CHECK(plan_of(plain, lanes, 100).by == plan::traversal::query_lanes);
     CHECK(plan_of(plain, 1, 100).by == plan::traversal::key_lanes);

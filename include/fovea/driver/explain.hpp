@@ -3,7 +3,9 @@
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/diagnose.hpp>
+#include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/workspace.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/simd/architecture.hpp>
@@ -85,36 +87,77 @@ std::string explain_on(A const& a, operand_shapes const& n) {
     }
 }
 
-/// What is complete can be explained; what lacks a part is said to.
-template <class Arch, class A, class Q, class K, class V>
-std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
-    auto const shapes = check_explained(a, q, k, v);
-    using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>>;
+/// A call on these types of operands, result and bound outputs.
+template <class Arch, class Out, class Outputs, class A, class Q, class K, class V>
+std::string explain_call(A const& a, view<Q, 4> const&, K const&, V const&, operand_shapes const& shapes) {
+    using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>, Out>;
+    using projected = view<T const, 4>;
     std::string const first = "attention   " + fovea::text(a) + "\n";
     if constexpr (is_recurrent<A>) return first + explain_state<T, Arch>(a, shapes);
     else if constexpr (projection<decltype(a.project)>)
-        return first + explain_on<T, Arch, operands<T, view<T const, 4>, view<T const, 4>, T>>(a, shapes);
-    else return first + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, T>>(a, shapes);
+        return first + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(a, shapes);
+    else return first + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, Out, Outputs>>(a, shapes);
 }
 }  // namespace driver
 
 /// explain: what will run for these operands, and in which file it is: five lines, for people.
 ///
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
+///     explain(as attend is called)        with the result and outputs too, of which nothing is written
 ///
-/// Errors: shape_error or graph_error as attend would throw them for these operands.
+/// Without a result, one of the type of the arithmetic is assumed.
+/// Errors: shape_error or graph_error as attend would throw them for these arguments.
 template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value>
 std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {
     if constexpr (!detail::is_well_formed_call<A, float>()) return {};
-    else return driver::explain<Arch>(a, as_heads(fovea::detail::operand_of(query)), as_rows(key), as_rows(value));
+    else {
+        auto const q = as_heads(detail::operand_of(query));
+        auto const k = as_rows(key);
+        auto const v = as_rows(value);
+        using Out = driver::compute_type<std::remove_pointer_t<decltype(q.data)>, element_of_rows<decltype(k)>,
+                                         element_of_rows<decltype(v)>>;
+        return driver::explain_call<Arch, Out, std::tuple<>>(a, q, k, v, check_explained(a, q, k, v));
+    }
+}
+template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
+          extra_output... Extra>
+std::string explain(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
+                    Extra const&... extra) {
+    auto const q = as_heads(detail::operand_of(query));
+    auto const k = as_rows(key);
+    auto const v = as_rows(value);
+    auto const out = as_heads(detail::operand_of(result));
+    auto const shapes = check_call(a, q, k, v, out, extra...);
+    if constexpr (is_ill_formed<decltype(shapes)>) return {};
+    else {
+        using Out = std::remove_pointer_t<decltype(out.data)>;
+        using Outputs = std::tuple<std::remove_cvref_t<decltype(extra.bind(shapes.operands))>...>;
+        return driver::explain_call<Arch, Out, Outputs>(a, q, k, v, shapes.operands);
+    }
 }
 template <class Arch = arch::best, attention_spec A, viewable Source>
 std::string explain(A const& a, Source const& x) {
     return explain<Arch>(a, x, x, x);
 }
+template <class Arch = arch::best, attention_spec A, viewable Source, viewable Result, extra_output... Extra>
+std::string explain(A const& a, Source const& x, Result&& result, Extra const&... extra) {
+    return explain<Arch>(a, x, x, x, result, extra...);
+}
 template <class Arch = arch::best, attention_spec A, class Q, int QueryRank, class M, int MemoryRank>
 std::string explain(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m) {
     return explain<Arch>(a, x.source, m.source, m.source);
+}
+template <class Arch = arch::best, attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable Result,
+          extra_output... Extra>
+std::string explain(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m,
+                    Result&& result, Extra const&... extra) {
+    return explain<Arch>(a, x.source, m.source, m.source, result, extra...);
+}
+/// What may stand before the specification changes nothing of what is said.
+template <class Arch = arch::best, class Before, class... Arguments>
+    requires(executor<Before> || std::same_as<Before, workspace>)
+std::string explain(Before const&, Arguments&&... arguments) {
+    return explain<Arch>(std::forward<Arguments>(arguments)...);
 }
 template <class... Arguments>
 std::string explain(ill_formed, Arguments const&...) {
