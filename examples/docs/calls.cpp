@@ -28,9 +28,9 @@ void forms() {
                context = random_tensor(5, extents_t<3>{2, 9, 16});
     tensor<float, 3> result({2, 5, 4}), y({2, 5, 16}), z({2, 5, 16}), same({2, 5, 16});
     //! [forms]
-    attend(sdpa, query, key, value, result);                 // sources of their own
-    attend(sdpa, x, y);                                      // self-attention: x is query, key and value
-    attend(sdpa, queries(x), memory(context), z);            // cross attention: keys and values come from the context
+    attend(sdpa, query, key, value, result);       // sources of their own
+    attend(sdpa, x, y);                            // self-attention: x is query, key and value
+    attend(sdpa, queries(x), memory(context), z);  // cross attention: keys and values come from the context
     //! [forms]
     attend(sdpa, x, x, x, same);
     require(y.elements == same.elements, "self-attention takes one source thrice");
@@ -81,8 +81,8 @@ void executors() {
                value = random_tensor(3, extents_t<4>{2, 4, 90, 32});
     tensor<float, 4> result({2, 4, 100, 32}), alone({2, 4, 100, 32});
     //! [threads]
-    workspace scratch;  // one for each thread of yours that calls
-    for (int step = 0; step < 3; ++step)  // from the second call on nothing is allocated
+    workspace scratch;                       // one for each of your threads that calls
+    for (int step = 0; step < 3; ++step)     // the third call allocates nothing
         attend(threads(4), scratch, sdpa, query, key, value, result);
     attend(sdpa, query, key, value, alone);  // in the calling thread
     require(result.elements == alone.elements, "the bits do not depend on the number of threads");

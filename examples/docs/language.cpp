@@ -5,7 +5,6 @@
 
 #include "docs/support.hpp"
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,29 +41,29 @@ void numbers() {
                        && select(kv_idx < q_idx, q_idx, kv_idx) == 5;
     //! [integers]
     //! [reals]
-    auto const reals = q_idx / 2 == 2          // integers: rounded down
-                    && real(q_idx) / 2 == 2.5  // reals
-                    && q_idx / 2.0 == 2.5      // one real makes both real
-                    && floor_div(q_idx, 2) + 0.5 == 2.5                   // rounded down, then real
-                    && select(kv_idx < q_idx, q_idx, 0.5) / 2 == 2.5      // real if one of the two is
-                    && sigmoid(q_idx - 5) == 0.5;                         // functions of integers are real
+    auto const reals = q_idx / 2 == 2                                 // integers: rounded down
+                    && real(q_idx) / 2 == 2.5                         // reals
+                    && q_idx / 2.0 == 2.5                             // one real makes both real
+                    && floor_div(q_idx, 2) + 0.5 == 2.5               // rounded down, then real
+                    && select(kv_idx < q_idx, q_idx, 0.5) / 2 == 2.5  // real if one of the two is
+                    && sigmoid(q_idx - 5) == 0.5;                     // functions of integers are real
     //! [reals]
     require(holds(names && integers && reals), "names, integers and reals");
 }
 
 void tables() {
     //! [tables]
-    std::vector<int> const lengths{7, 8, 9};                // one integer for each element of the batch
-    std::vector<float> const slopes{0.5f, 0.25f};           // one real for each head
-    tensor<std::int8_t, 2> buckets({2, 17});                // (head, distance + 8)
+    std::vector<int> const lengths{7, 8, 9};       // one integer for each element of the batch
+    std::vector<float> const slopes{0.5f, 0.25f};  // one real for each head
+    tensor<std::int8_t, 2> buckets({2, 17});       // (head, distance + 8)
     buckets(1, 6) = 4;
-    tensor<bool, 1> seen({9}, true);                        // conditions
+    tensor<bool, 1> seen({9}, true);               // conditions
 
     auto const tables = param(lengths)[batch] == 9 && param(lengths)[batch] / 2 == 4
                      && param(slopes)[head] * (kv_idx - q_idx) == -0.5
-                     && param(buckets)[head][kv_idx - q_idx + 8] == 4    // one index for each axis,
-                     && param(buckets)(head, kv_idx - q_idx + 8) == 4    // or all at once
-                     && param(lengths)[param(buckets)(head, 6) - 2] == 9   // an index may come from a table
+                     && param(buckets)[head][kv_idx - q_idx + 8] == 4     // one index for each axis,
+                     && param(buckets)(head, kv_idx - q_idx + 8) == 4     // or all at once
+                     && param(lengths)[param(buckets)(head, 6) - 2] == 9  // an index may come from a table
                      && param(seen)[kv_idx];
     //! [tables]
     require(holds(tables), "tables");

@@ -26,11 +26,11 @@ void sums() {
     tensor<float, 2> by_distance({17, 2}, 1);  // (distance + 8, feature)
     by_distance(6, 0) = 6;
     //! [sums]
-    auto const product = compare(sum(q * k));                                           // 2 * 0.5 - 3 * 4
-    auto const distance = compare(-sum(square(q - k)));                                 // -(1.5^2 + 7^2)
-    auto const of_query = compare(sum(param(v) * q) + kv_idx);                          // 10 * 2 - 100 * 3 + 3
-    auto const of_both = compare(sum(q) * sum(k));                                      // -1 * 4.5
-    auto const by_row = compare(sum(q * param(by_distance)[kv_idx - q_idx + 8]));       // a row of the table
+    auto const product = compare(sum(q * k));                                      // 2 * 0.5 - 3 * 4
+    auto const distance = compare(-sum(square(q - k)));                            // -(1.5^2 + 7^2)
+    auto const of_query = compare(sum(param(v) * q) + kv_idx);                     // 10 * 2 - 100 * 3 + 3
+    auto const of_both = compare(sum(q) * sum(k));                                 // -1 * 4.5
+    auto const by_row = compare(sum(q * param(by_distance)[kv_idx - q_idx + 8]));  // a row of the table
     //! [sums]
     require(score_by(product) == -11, "product");
     require(score_by(distance) == -51.25f, "distance");

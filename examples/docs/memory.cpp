@@ -19,10 +19,10 @@ namespace {
 void views() {
     //! [view]
     std::vector<float> numbers(2 * 3 * 4);
-    view const rows(numbers, {6, 4});                                       // (position, feature) over a container
-    view const heads(numbers.data(), {2, 3, 4});                            // a pointer and extents
-    view<float, 3> const steps(numbers.data(), {3, 2, 4}, {4, 3 * 4, 1});   // the same with the first axes swapped
-    view<float const, 2> const same_row(numbers.data(), {6, 4}, {0, 1});    // one row for all positions: stride 0
+    view const rows(numbers, {6, 4});                                      // (position, feature) over a container
+    view const heads(numbers.data(), {2, 3, 4});                           // a pointer and extents
+    view<float, 3> const steps(numbers.data(), {3, 2, 4}, {4, 3 * 4, 1});  // the same with the first axes swapped
+    view<float const, 2> const same_row(numbers.data(), {6, 4}, {0, 1});   // one row for all positions: stride 0
 
     heads(1, 2, 3) = 5;
     require(rows(5, 3) == 5 && steps(2, 1, 3) == 5, "views share elements");
@@ -56,14 +56,14 @@ void parameters() {
     tensor<float, 4> const x({1, 2, 3, 4});
     tensor<float, 4> y(x.extents), w({1, 2, 3, 3});
     //! [param]
-    std::vector<float> slopes{1, 0};                   // (head)
-    tensor<std::int32_t, 2> const bucket({3, 3}, 1);   // (query, key)
+    std::vector<float> slopes{1, 0};                  // (head)
+    tensor<std::int32_t, 2> const bucket({3, 3}, 1);  // (query, key)
     float const scale = 2;
     auto const spec = dot
                     | rescore(param(scale) * score + param(slopes)[head] * param(bucket)(q_idx, kv_idx) * kv_idx)
                     | softmax | weighted_sum;
     attend(spec, x, x, x, y, weights(w));
-    slopes[0] = 0;  // the next call sees it: param keeps a view
+    slopes[0] = 0;                                    // the next call sees it: param keeps a view
     attend(spec, x, x, x, y, weights(w));
     //! [param]
     require(is_near(w(0, 0, 0, 2), 1.0 / 3), "without a slope all keys weigh the same");
@@ -93,8 +93,8 @@ void graphs() {
     tensor<float, 2> const x({3, 4});
     tensor<float, 2> y({3, 4}), w({3, 3});
     //! [graph]
-    std::vector<graph::edge> const edges{{2, 0}, {0, 1}, {2, 1}};            // {who looks, at whom}
-    std::vector<float> const lengths{0, 7, std::log(3.f)};                   // one number for each edge, in their order
+    std::vector<graph::edge> const edges{{2, 0}, {0, 1}, {2, 1}};  // {who looks, at whom}
+    std::vector<float> const lengths{0, 7, std::log(3.f)};         // one number for each edge, in their order
     graph const roads(3, edges);
     auto const spec = dot | rescore(score + param(lengths)[edge]) | neighbors(roads) | softmax | weighted_sum;
     attend(spec, x, y, weights(w));
@@ -103,9 +103,9 @@ void graphs() {
     require(is_near(w(2, 0), 0.25) && is_near(w(2, 1), 0.75) && w(2, 2) == 0 && w(1, 0) == 0, "edges are numbered");
 
     //! [rows]
-    std::array<index_t, 4> const offsets{0, 1, 1, 3};   // the same as compressed sparse rows, which are kept as views
+    std::array<index_t, 4> const offsets{0, 1, 1, 3};  // the same as compressed sparse rows, which are kept as views
     std::array<std::int32_t, 3> const keys{1, 0, 1};
-    std::array<index_t, 3> const numbers{1, 0, 2};      // the number of each edge; without it, its place in keys
+    std::array<index_t, 3> const numbers{1, 0, 2};     // the number of each edge; without it, its place in keys
     graph_view const rows{offsets, keys, numbers};
     attend(dot | rescore(score + param(lengths)[edge]) | neighbors(rows) | softmax | weighted_sum, x, y, weights(w));
     //! [rows]

@@ -101,7 +101,10 @@ std::string explain(A const& a, view<Q, 4> const& q, K const& k, V const& v) {
 /// explain: what will run for these operands, and in which file it is: five lines, for people.
 ///
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
+///     explain<arch::avx2>(spec, x)        for another instruction set than that of the unit
 ///
+/// Beside outputs that need whole rows, such as weights, a call keeps these, whatever is said here. Cost: the intervals
+/// of the mask over its blocks; no element of an operand is read.
 /// Errors: shape_error or graph_error as attend would throw them for these operands.
 template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value>
 std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {
