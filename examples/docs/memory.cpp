@@ -63,7 +63,7 @@ void parameters() {
                     | rescore(param(scale) * score + param(slopes)[head] * param(bucket)(q_idx, kv_idx) * kv_idx)
                     | softmax | weighted_sum;
     attend(spec, x, x, x, y, weights(w));
-    slopes[0] = 0;                                    // the next call sees it: param keeps a view
+    slopes[0] = 0;  // the next call sees it: param keeps a view
     attend(spec, x, x, x, y, weights(w));
     //! [param]
     require(is_near(w(0, 0, 0, 2), 1.0 / 3), "without a slope all keys weigh the same");

@@ -39,9 +39,9 @@ inline constexpr same_half_t same_half{};
 //! [names]
 /// A name for an expression is a function that returns the word.
 template <class Table>
-constexpr auto head_bias(Table const& table) {  // (head)
+constexpr auto head_bias(Table&& table) {  // (head)
     using namespace placeholders;
-    return rescore(score + param(table)[head]);
+    return rescore(score + param(std::forward<Table>(table))[head]);  // which refuses temporary containers
 }
 //! [names]
 

@@ -25,7 +25,7 @@ int main() {
     //! [club]
 
     //! [layer]
-    tensor<float, 2> leaning({members, 1});  // what a member votes: whether it knows the instructor, and the officer
+    tensor<float, 2> leaning({members, 1});  // a member votes 1 if it knows the instructor, -1 if the officer, 0 if both
     leaning(instructor - 1, 0) = 1;
     leaning(officer - 1, 0) = -1;
 

@@ -210,8 +210,9 @@ constexpr auto elu(A const& a) {
 /// random: a number between 0 and 1, neither of them, for each pair of each head, evenly spread.
 ///
 /// A function of seed, batch, head, q_idx and kv_idx: the same on any machine, for any number of threads. Different
-/// seeds give numbers that have nothing to do with each other. Of the seed and the positions the lower 32 bits count, of
-/// batch and head 16. Cost: 20 rounds of integer arithmetic for each pair. Source: Salmon et al. 2011 (Threefry-2x32).
+/// seeds give numbers that have nothing to do with each other. Of the seed and the positions the lower 32 bits count,
+/// of batch and head 16. Cost: 20 rounds of integer arithmetic for each pair. Source: Salmon et al. 2011
+/// (Threefry-2x32).
 constexpr auto random(index_t seed) {
     using namespace placeholders;
     return make_node<operations::random>(as_expression(seed), batch, head, q_idx, kv_idx);
