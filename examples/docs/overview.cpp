@@ -44,27 +44,19 @@ void sdpa() {
     constexpr auto sdpa = scaled_dot | causal | softmax | weighted_sum;
     attend(sdpa, query, key, value, result);  // (batch, head, position, feature)
     //! [sdpa]
-    //! [reference]
     reference::attend(sdpa, query, key, value, expected);  // the definition: numbers, no kernels
-    //! [reference]
     require(close(result, expected), "the fused loop agrees with the reference");
 
     tensor<float, 3> log_sums({2, 8, 40});
     tensor<float, 4> probabilities({2, 8, 40, 50});
-    //! [outputs]
     attend(sdpa, query, key, value, result, lse(log_sums), weights(probabilities));
-    //! [outputs]
     require(probabilities(1, 3, 0, 1) == 0, "a masked weight is exactly 0");
 
-    //! [threads]
     workspace scratch;  // keep it: repeated calls then allocate nothing
     attend(threads(4), scratch, sdpa, query, key, value, result);
-    //! [threads]
     require(close(result, expected), "threads change nothing");
 
-    //! [explain]
     std::puts(explain(sdpa, query, key, value).c_str());
-    //! [explain]
 }
 
 void own_variant() {
@@ -106,16 +98,12 @@ void additive_and_hard() {
     auto const query = random_tensor<2>({5, 32}), key = random_tensor<2>({9, 32}), value = random_tensor<2>({9, 4});
     auto v = random_tensor<1>({32});
     tensor<float, 2> result({5, 4}), same({5, 4});
-    //! [additive]
     auto const bahdanau = compare(sum(param(v) * tanh(q + k))) | softmax | weighted_sum;
     attend(bahdanau, query, key, value, result);  // additive(v) is a name for this score
-    //! [additive]
     attend(additive(v) | softmax | weighted_sum, query, key, value, same);
     require(result.elements == same.elements, "additive is its one line");
-    //! [hard]
     constexpr auto hard = scaled_dot | hardmax | weighted_sum;  // the best key only: its value is copied
     attend(hard, query, key, value, result);
-    //! [hard]
     bool copied = false;
     for (int j = 0; j < 9; ++j) copied = copied || result(0, 0) == value(j, 0);
     require(copied, "hard attention copies a value");
@@ -139,28 +127,10 @@ void graph_attention() {
 
 }  // namespace
 
-//! [own_word]
-/// A normalizer of one's own: this is all of it. V is a number or a vector of them.
-struct softplus_t : stage<role::normalizer> {
-    static constexpr std::string_view name = "softplus";
-    template <class V>
-    static V weight(V s) {
-        using std::exp, std::log;
-        return log(V(1) + exp(s));
-    }
-};
-inline constexpr softplus_t softplus{};
-//! [own_word]
-
 int main() {
     sdpa();
     own_variant();
     multi_head();
     additive_and_hard();
     graph_attention();
-    auto const x = random_tensor<2>({10, 8});
-    tensor<float, 2> result({10, 8}), expected({10, 8});
-    attend(dot | softplus | weighted_sum, x, result);
-    reference::attend(dot | softplus | weighted_sum, x, expected);
-    require(close(result, expected), "one's own normalizer agrees with the reference");
 }

@@ -104,8 +104,10 @@ std::string explain_call(A const& a, view<Q, 4> const&, K const&, V const&, oper
 ///
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
 ///     explain(as attend is called)        with the result and outputs too, of which nothing is written
+///     explain<arch::avx2>(spec, x)        for another instruction set than that of the unit
 ///
-/// Without a result, one of the type of the arithmetic is assumed.
+/// Without a result, one of the type of the arithmetic is assumed. Cost: the intervals of the mask over its blocks; no
+/// element of an operand is read.
 /// Errors: shape_error or graph_error as attend would throw them for these arguments.
 template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value>
 std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {

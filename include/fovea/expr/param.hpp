@@ -83,7 +83,10 @@ inline constexpr bool is_parameter<parameter<T, Rank>> = true;
 ///     param(slopes)[head]      a table indexed by expressions
 ///     sum(param(v) * q)        a vector over the features
 ///
-/// Errors: a temporary container is refused, since the expression would outlive it.
+/// The table is read by each call, so that a change of its elements shows in the next one. Its elements are exact
+/// integers, conditions (bool) or reals. Nothing is broadcast: an axis of extent 1 has index 0.
+/// Errors: a temporary container is refused, since the expression would outlive it; shape_error where a visible pair
+/// reads outside a table.
 template <class T>
     requires std::is_arithmetic_v<T>
 constexpr auto param(T value) {

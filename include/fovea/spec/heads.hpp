@@ -8,7 +8,9 @@ namespace fovea::FOVEA_SET {
 /// heads<Query, KeyValue>: how many heads a projection is cut into.
 ///
 /// Query heads in groups of Query / KeyValue share a key/value head: head h reads h / (Query / KeyValue).
-/// heads<8> is multi-head, heads<32, 8> grouped-query, heads<32, 1> multi-query attention.
+/// heads<8> is multi-head, heads<32, 8> grouped-query, heads<32, 1> multi-query attention. Head h takes the features
+/// h * d ... of a projected row, d being its features over its heads.
+/// Errors: at compile time, where Query is no multiple of KeyValue; shape_error where the features are no multiple.
 template <int Query, int KeyValue = Query>
 struct heads_t {
     static_assert(Query > 0 && KeyValue > 0, "fovea: an attention has at least one head");

@@ -135,13 +135,24 @@ FOVEA_INLINE constexpr auto output_to(Target&& target) {
 }
 }  // namespace detail
 
-/// lse: asks for the log-sum-exp of the scores of each query; -inf for a query that sees no key.
+/// lse: asks for the log-sum-exp of the scores of each query.
+///
+///     lse_i = log sum_j exp(s_ij)        -inf for a query that sees no key
+///
+/// The target is (batch, head, query); batch or head may be left out where it is one. For softmax and its relatives,
+/// and for normalizers of one's own that have log_sum(state). Cost: a logarithm for each query.
+/// Errors: shape_error where the target does not fit the call, before anything is written.
 template <class Target>
 FOVEA_INLINE constexpr auto lse(Target&& target) {
     return detail::output_to<lse_output>(std::forward<Target>(target));
 }
 
-/// weights: asks for the weights of each query over all keys; exactly 0 where a pair does not take part.
+/// weights: asks for the weights of each query over all keys, as the aggregator uses them.
+///
+/// The target is (batch, head, query, key); batch or head may be left out where it is one. Exactly 0 where a pair does
+/// not take part; a key that is listed twice has the sum of its weights. Cost: the loop keeps the scores of a few
+/// queries over all keys, and writes as many numbers as there are pairs.
+/// Errors: shape_error where the target does not fit the call, before anything is written.
 template <class Target>
 FOVEA_INLINE constexpr auto weights(Target&& target) {
     return detail::output_to<weights_output>(std::forward<Target>(target));
