@@ -102,21 +102,6 @@ inline constexpr bool may_exceed_32_bits<node<operations::minus, A, B>> =
     (is_whole_number<A> && is_whole_number<B> && !(is_position<A> && is_position<B>))
     || may_exceed_32_bits<A> || may_exceed_32_bits<B>;
 
-/// True where an expression is a condition rather than a number.
-template <class E>
-inline constexpr bool is_condition = false;
-template <>
-inline constexpr bool is_condition<literal<bool>> = true;
-template <int Rank, class... Indices>
-inline constexpr bool is_condition<node<at_operation, parameter<bool, Rank>, Indices...>> = true;
-template <class Operation, class... Operands>
-    requires(std::is_same_v<Operation, operations::less> || std::is_same_v<Operation, operations::less_equal>
-             || std::is_same_v<Operation, operations::greater> || std::is_same_v<Operation, operations::greater_equal>
-             || std::is_same_v<Operation, operations::equal> || std::is_same_v<Operation, operations::not_equal>
-             || std::is_same_v<Operation, operations::logical_and> || std::is_same_v<Operation, operations::logical_or>
-             || std::is_same_v<Operation, operations::logical_not>)
-inline constexpr bool is_condition<node<Operation, Operands...>> = true;
-
 /// True where an integer is computed from an integer quotient written `/`: what stands in conditions and in indices of
 /// tables does not count.
 template <class E>

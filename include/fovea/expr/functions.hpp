@@ -22,11 +22,12 @@ constexpr auto max(A const& a, B const& b) {
 
 /// select: the value of `a` where the condition holds, of `b` elsewhere.
 ///
-/// Both are numbers: an integer if both are, otherwise real. The one that is not taken does not show, be it a NaN, and
-/// tables in it are not read.
+/// Both are numbers, an integer if both are, otherwise real; or both are conditions. The one that is not taken does not
+/// show, be it a NaN, and tables in it are not read.
 template <expression Condition, operand A, operand B>
 constexpr auto select(Condition const& condition, A const& a, B const& b) {
-    return detail::build<operations::select>(condition, a, b);
+    if constexpr (detail::are_conditions<Condition, A, B>) return (condition && a) || (!condition && b);
+    else return detail::build<operations::select>(condition, a, b);
 }
 
 /// real(a) = a as a real number: the quotient of real(a) and b is one of reals

@@ -2,6 +2,7 @@
 // Exactly the operators that the language has.
 #pragma once
 
+#include <fovea/expr/condition.hpp>
 #include <fovea/expr/literal.hpp>
 #include <fovea/expr/operations.hpp>
 #include <fovea/expr/param.hpp>
@@ -18,6 +19,8 @@ template <class Operation, class... Operands>
 constexpr auto build(Operands const&... operands) {
     return make_node<Operation>(as_expression(operands)...);
 }
+template <class... Operands>
+inline constexpr bool are_conditions = (is_condition<decltype(as_expression(std::declval<Operands const&>()))> && ...);
 }  // namespace detail
 
 template <class A, class B>
@@ -65,15 +68,9 @@ template <class A, class B>
 constexpr auto operator>=(A const& a, B const& b) {
     return detail::build<operations::greater_equal>(a, b);
 }
-template <class A, class B>
-    requires expression_operands<A, B>
-constexpr auto operator==(A const& a, B const& b) {
-    return detail::build<operations::equal>(a, b);
-}
-template <class A, class B>
-    requires expression_operands<A, B>
-constexpr auto operator!=(A const& a, B const& b) {
-    return detail::build<operations::not_equal>(a, b);
+template <expression A>
+constexpr auto operator-(A const& a) {
+    return detail::build<operations::negate>(a);
 }
 template <class A, class B>
     requires expression_operands<A, B>
@@ -86,12 +83,22 @@ constexpr auto operator||(A const& a, B const& b) {
     return detail::build<operations::logical_or>(a, b);
 }
 template <expression A>
-constexpr auto operator-(A const& a) {
-    return detail::build<operations::negate>(a);
-}
-template <expression A>
 constexpr auto operator!(A const& a) {
     return detail::build<operations::logical_not>(a);
+}
+
+// Numbers are compared; conditions are equal where both hold or neither does.
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto operator==(A const& a, B const& b) {
+    if constexpr (detail::are_conditions<A, B>) return (a && b) || !(a || b);
+    else return detail::build<operations::equal>(a, b);
+}
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto operator!=(A const& a, B const& b) {
+    if constexpr (detail::are_conditions<A, B>) return (a || b) && !(a && b);
+    else return detail::build<operations::not_equal>(a, b);
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -18,7 +18,7 @@ template <class T, class Arch, class Element, bool Exact, class Pick>
 FOVEA_INLINE auto collect(Pick pick) {
     using whole = integer_like<T>;
     constexpr auto count = static_cast<std::size_t>(pack<T, Arch>::lanes);
-    if constexpr (std::is_floating_point_v<Element>) {
+    if constexpr (!std::is_integral_v<Element>) {
         alignas(64) std::array<T, count> lane;
         for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<T>(pick(i));
         return pack<T, Arch>::load(lane.data());
@@ -101,7 +101,8 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
         auto const element = table.data[offset];
         if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>)
             return static_cast<index_t>(element);
-        else return element;
+        else if constexpr (std::is_arithmetic_v<Element>) return element;
+        else return static_cast<T>(element);
     } else {
         auto const one_by_one = [&]() FOVEA_LAMBDA {
             auto const arrays = std::make_tuple(as_array(index)...);
@@ -118,7 +119,7 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
             });
         };
         if constexpr ((along_keys<Index...> || against_keys<Index...>)
-                      && (std::is_floating_point_v<Element> || std::is_same_v<Element, bool>)) {
+                      && (!std::is_integral_v<Element> || std::is_same_v<Element, bool>)) {
             constexpr index_t lanes = pack<T, Arch>::lanes;
             auto const* const row = table.data + row_along_keys(table, index...);
             index_t const first = first_along_keys(index...) - (along_keys<Index...> ? 0 : lanes - 1),

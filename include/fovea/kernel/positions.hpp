@@ -266,4 +266,12 @@ FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));
 }
 
+/// select with one condition for all lanes.
+template <class A, class B>
+    requires(lane_indices<A> || lane_indices<B>)
+FOVEA_INLINE auto select(bool condition, A const& a, B const& b) {
+    using mask = typename std::conditional_t<lane_indices<A>, A, B>::mask;
+    return select(condition ? mask::all() : mask::none(), a, b);
+}
+
 }  // namespace fovea::FOVEA_SET::kernel

@@ -29,7 +29,7 @@ struct where_t : stage<role::mask> {
 template <fovea::expression E>
 constexpr auto where(E const& e) {
     constexpr bool uses_score = uses<E, score_t, weight_t, out_t>;
-    constexpr bool uses_features = uses<E, q_t, k_t>;
+    constexpr bool uses_features = uses<E, q_t, k_t> || has_sum<E>;
     constexpr bool is_number = !uses_score && !uses_features && !is_condition<E>;
     static_assert(!uses_score,
                   "fovea: a mask may use indices only; it uses score. For a threshold on scores, use rescore");

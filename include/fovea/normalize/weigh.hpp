@@ -19,7 +19,8 @@ struct score_environment {
 /// Whether an expression depends on the score and on nothing else that differs from pair to pair.
 template <class E>
 inline constexpr bool is_of_score =
-    uses<E, score_t> && !uses<E, q_idx_t, kv_idx_t, head_t, batch_t, edge_t, q_len_t, kv_len_t, dim_t, q_t, k_t>;
+    uses<E, score_t> && !reads_a_table<E>
+    && !uses<E, q_idx_t, kv_idx_t, head_t, batch_t, edge_t, q_len_t, kv_len_t, dim_t, q_t, k_t, weight_t, out_t>;
 }  // namespace detail
 
 /// weigh: each weight is an expression of its score.

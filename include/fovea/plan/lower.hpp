@@ -75,7 +75,7 @@ inline constexpr bool worth_hoisting = false;
 template <class Operation, class... Children>
 inline constexpr bool worth_hoisting<node<Operation, Children...>> = (worth_hoisting<Children> || ...);
 template <class T, int Rank, class... Indices>
-inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> = std::is_floating_point_v<T>;
+inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> = !std::is_integral_v<T>;
 template <class Body>
 inline constexpr bool worth_hoisting<node<operations::sum, Body>> = true;
 

@@ -29,9 +29,12 @@ struct rescore_t : stage<role::rescoring> {
 
 template <fovea::expression E>
 constexpr auto rescore(E const& e) {
-    constexpr bool uses_score = uses<E, score_t>;
+    constexpr bool uses_later = uses<E, weight_t, out_t>;
+    constexpr bool uses_score = uses_later || uses<E, score_t>;
     static_assert(uses_score, "fovea: rescore needs an expression of score; to make a score, use compare");
-    if constexpr (uses_score) return rescore_t<E>(e);
+    static_assert(!uses_later,
+                  "fovea: a score knows no weight and no out: use reweight for weights, map for the result");
+    if constexpr (uses_score && !uses_later) return rescore_t<E>(e);
     else return ill_formed{};
 }
 

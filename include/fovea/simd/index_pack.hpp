@@ -25,6 +25,11 @@ struct index_pack {
     template <std::integral Number>
     FOVEA_INLINE index_pack(Number x) : value(static_cast<whole>(x)) {}
 
+    /// Positions of consecutive keys, lane by lane.
+    template <class Positions>
+        requires requires(Positions const& p) { p.spread(); }
+    FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.spread()) {}
+
     FOVEA_INLINE static index_pack load(whole const* from) { return {registers<whole, Arch>::load(from)}; }
     FOVEA_INLINE array_type array() const {
         alignas(64) array_type elements;

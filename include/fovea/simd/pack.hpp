@@ -50,6 +50,11 @@ struct pack {
         requires std::is_arithmetic_v<Number>
     FOVEA_INLINE pack(Number x) : value(static_cast<T>(x)) {}
 
+    /// Integers, one per lane.
+    template <class Integers>
+        requires requires(Integers const& i) { i.to_real(); }
+    FOVEA_INLINE explicit pack(Integers const& i) : pack(i.to_real()) {}
+
     FOVEA_INLINE static pack load(T const* from) { return {operations::load(from)}; }
     FOVEA_INLINE void store(T* to) const { operations::store(to, value); }
 

@@ -36,6 +36,17 @@ constexpr bool is_complete(attention<Project, Score, Mask, Normalize, Aggregate>
     return has_score && has_normalizer && has_aggregator;
 }
 
+/// False where `linear` is claimed of a step that the compiler finds to be another; the loops would not call it.
+template <class A>
+constexpr bool is_step_as_claimed() {
+    constexpr bool known = requires { std::bool_constant<(A{}.step(1.0, 2.0, 3.0) == 7.0)>{}; };
+    if constexpr (linear_aggregator<A> && known) {
+        constexpr bool adds = A{}.step(1.0, 2.0, 3.0) == 7.0 && A{}.step(-2.0, 0.5, 8.0) == 2.0;
+        static_assert(adds, "fovea: linear says that step is sum + weight * value, and this step is another");
+        return adds;
+    } else return true;
+}
+
 /// Whether the tables of an expression are read with as many indices as they need, and with integers.
 template <class E, bool InSum>
 constexpr bool has_sound_tables();
@@ -49,12 +60,22 @@ inline constexpr bool has_sound_indices<node<at_operation, parameter<T, Rank>, I
     return whole && (has_sound_tables<Indices, false>() && ...);
 }();
 
+/// Operations of conditions, and those that take a condition first.
 template <class Operation>
-inline constexpr bool is_arithmetic =
-    std::is_same_v<Operation, operations::plus> || std::is_same_v<Operation, operations::minus>
-    || std::is_same_v<Operation, operations::times> || std::is_same_v<Operation, operations::divided>
-    || std::is_same_v<Operation, operations::negate> || std::is_same_v<Operation, operations::min>
-    || std::is_same_v<Operation, operations::max> || std::is_same_v<Operation, operations::sum>;
+inline constexpr bool is_logical =
+    std::is_same_v<Operation, operations::logical_and> || std::is_same_v<Operation, operations::logical_or>
+    || std::is_same_v<Operation, operations::logical_not>;
+template <class Operation, class... Children>
+constexpr bool has_sound_kinds() {
+    constexpr bool selects = std::is_same_v<Operation, operations::select>;
+    constexpr bool is_first[] = {is_condition<Children>...};
+    constexpr bool conditions = selects ? is_first[0] : !is_logical<Operation> || (is_condition<Children> && ...);
+    static_assert(conditions, "fovea: this is a number, and a condition is needed: compare it, as in x != 0");
+    constexpr int others = (int{is_condition<Children>} + ... + 0) - (selects && is_first[0] ? 1 : 0);
+    constexpr bool numbers = is_logical<Operation> || others == 0;
+    static_assert(numbers, "fovea: a condition is not a number: write select(condition, x, 0)");
+    return conditions && numbers;
+}
 
 template <class E, bool InSum>
 constexpr bool has_sound_children() {
@@ -69,9 +90,7 @@ constexpr bool has_sound_children() {
         if (!whole) return false;
     }
     return []<class Operation, class... Children>(node<Operation, Children...> const*) {
-        constexpr bool numbers = !is_arithmetic<Operation> || !(is_condition<Children> || ...);
-        static_assert(numbers, "fovea: a condition is not a number: write select(condition, x, 0)");
-        if (!numbers) return false;
+        if constexpr (!has_sound_kinds<Operation, Children...>()) return false;
         constexpr bool in_sum = InSum || std::is_same_v<Operation, operations::sum>;
         return (has_sound_tables<Children, in_sum>() && ...);
     }(static_cast<E const*>(nullptr));
@@ -171,6 +190,7 @@ constexpr bool is_well_formed_call() {
     if constexpr (!writable) return false;
     else if constexpr (!is_complete(static_cast<A const*>(nullptr))) return false;
     else if constexpr (!has_sound_expressions<A>()) return false;
+    else if constexpr (!is_step_as_claimed<decltype(core_of(std::declval<A const&>().aggregate))>()) return false;
     else if constexpr (!is_sound_recurrence<A>()) return false;
     else return (is_sound_output<A, Extra>() && ...);
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: a condition is not a number: write select(condition, x, 0)
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/dot.hpp>
+#include <fovea/score/rescore.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float const, 3> x, view<float, 3> y) {
+#ifdef FOVEA_BROKEN
+    attend(dot | rescore(score * exp(kv_idx < q_idx)) | softmax | weighted_sum, x, y);
+#else
+    attend(dot | rescore(score * exp(select(kv_idx < q_idx, 1, 0))) | softmax | weighted_sum, x, y);
+#endif
+}

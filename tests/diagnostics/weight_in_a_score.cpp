@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: a score knows no weight and no out: use reweight for weights, map for the result
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/compare.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float const, 3> x, view<float, 3> y) {
+#ifdef FOVEA_BROKEN
+    attend(compare(sum(q * k) * weight) | softmax | weighted_sum, x, y);
+#else
+    attend(compare(sum(q * k) * 2) | softmax | weighted_sum, x, y);
+#endif
+}
