@@ -2,16 +2,18 @@
 # FOVEA_QUIET=ON leaves it out.
 include_guard(GLOBAL)
 
-# fovea_add_flags(<variable> <folder>): adds to the text what the targets of this folder and those below are compiled with.
+# fovea_add_flags(<variable> <folder>): adds to the text what the targets of this folder and those below are compiled
+# with. Packages that a folder below has found for itself are out of sight.
 function(fovea_add_flags variable folder)
     set(text "${${variable}}")
     get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
     get_property(imported DIRECTORY "${folder}" PROPERTY IMPORTED_TARGETS)
     foreach(target IN LISTS targets imported)
-        foreach(property IN ITEMS COMPILE_OPTIONS INTERFACE_COMPILE_OPTIONS)
-            get_property(options TARGET ${target} PROPERTY ${property})
-            string(APPEND text " ${options}")
-        endforeach()
+        if(TARGET ${target})
+            get_property(own TARGET ${target} PROPERTY COMPILE_OPTIONS)
+            get_property(handed_on TARGET ${target} PROPERTY INTERFACE_COMPILE_OPTIONS)
+            string(APPEND text " ${own} ${handed_on}")
+        endif()
     endforeach()
     get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
     foreach(below IN LISTS folders)
