@@ -3,7 +3,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(package_dir ${CMAKE_INSTALL_DATADIR}/cmake/fovea)
+set(FOVEA_CMAKE_DIR ${CMAKE_INSTALL_DATADIR}/cmake/fovea CACHE STRING "Where the CMake package is installed")
+mark_as_advanced(FOVEA_CMAKE_DIR)
+set(package_dir ${FOVEA_CMAKE_DIR})
 set(pkgconfig_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 
 install(DIRECTORY include/fovea DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"
