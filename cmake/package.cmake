@@ -5,6 +5,7 @@ set(CPACK_PACKAGE_CONTACT "The fovea maintainers <fovea@localhost>" CACHE STRING
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_NAME libfovea-dev)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libxsimd-dev (>= 8.1), libboost-dev (>= 1.74)")
@@ -17,11 +18,22 @@ normalizer and an aggregator, and compiles it into one SIMD loop.
 This package has the headers, and what CMake and pkg-config need to find them."
 )
 
+# What Debian wants beside it: the licence, and two changelogs, compressed without a time.
 set(documents ${CMAKE_CURRENT_BINARY_DIR}/documents)
-configure_file(LICENSE ${documents}/copyright COPYONLY)
-configure_file(CHANGELOG.md ${CMAKE_CURRENT_BINARY_DIR}/changelog COPYONLY)
-file(ARCHIVE_CREATE OUTPUT ${documents}/changelog.gz PATHS ${CMAKE_CURRENT_BINARY_DIR}/changelog FORMAT raw
-     COMPRESSION GZip)
+configure_file(packaging/debian/copyright ${documents}/copyright COPYONLY)
+configure_file(CHANGELOG.md changelog COPYONLY)
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+configure_file(packaging/debian/changelog.in changelog.Debian @ONLY)
+find_program(FOVEA_GZIP gzip)
+mark_as_advanced(FOVEA_GZIP)
+foreach(file IN ITEMS changelog changelog.Debian)
+    if(FOVEA_GZIP)
+        execute_process(
+            COMMAND ${FOVEA_GZIP} -9nc ${CMAKE_CURRENT_BINARY_DIR}/${file} OUTPUT_FILE ${documents}/${file}.gz
+            COMMAND_ERROR_IS_FATAL ANY
+        )
+    endif()
+endforeach()
 set(CPACK_INSTALLED_DIRECTORIES ${documents} /usr/share/doc/libfovea-dev)
 
 include(CPack)

@@ -28,7 +28,7 @@ class Fovea(ConanFile):
         self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_[A-Z]+ (\d+)$", header, re.MULTILINE))
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "cmake/*", "include/*", "src/*"):
+        for pattern in ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "cmake/*", "include/*", "packaging/debian/*", "src/*"):
             copy(self, pattern, src=self._tree(), dst=self.export_sources_folder)
 
     def requirements(self):
