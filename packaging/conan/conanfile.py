@@ -28,7 +28,9 @@ class Fovea(ConanFile):
         self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_[A-Z]+ (\d+)$", header, re.MULTILINE))
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "CHANGELOG.md", "LICENSE", "cmake/*", "include/*", "packaging/debian/*", "src/*"):
+        files = ["CMakeLists.txt", "CHANGELOG.md", "LICENSE"]
+        folders = ["cmake/*", "include/*", "packaging/debian/*", "src/*"]
+        for pattern in files + folders:
             copy(self, pattern, src=self._tree(), dst=self.export_sources_folder)
 
     def requirements(self):

@@ -2,7 +2,7 @@
 # what that is.
 #
 #   cmake -DSOURCE=DIR -DWORK=DIR -DPROGRAMS=a,b -DEXPECTED=FILE -DCXX=c++ -DFLAGS=... [-DFIRST=ON]
-#         [-DPREFIX=DIR] [-DFOVEA=DIR] -P client.cmake
+#         -DXSIMD=DIR -DHANA=DIR [-DPREFIX=DIR] [-DFOVEA=DIR] -P client.cmake
 cmake_policy(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 if(FIRST)
@@ -11,6 +11,7 @@ endif()
 
 execute_process(
     COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK} -G Ninja "-DCMAKE_PREFIX_PATH=${PREFIX}" -DFOVEA=${FOVEA}
+            -DFOVEA_XSIMD_INCLUDE_DIR=${XSIMD} -DFOVEA_HANA_INCLUDE_DIR=${HANA}
             -DCMAKE_CXX_COMPILER=${CXX} "-DCMAKE_CXX_FLAGS=${FLAGS}"
     OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY
 )

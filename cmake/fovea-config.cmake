@@ -1,5 +1,3 @@
-@PACKAGE_INIT@
-
 # What find_package(fovea) runs. Its components, which are all wanted unless some are named:
 #
 #   headers     fovea::fovea

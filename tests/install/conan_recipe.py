@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the recipe of Conan with stand-ins for what it imports: what it exports must install what the tree installs.
 
-    conan.py WORK TREE VERSION CXX
+    conan_recipe.py WORK TREE VERSION CXX
 
 Conan itself, and its packages of xsimd and Boost, are not part of this.
 """
