@@ -4,8 +4,6 @@
 # Conan's and a plain prefix alike, and takes nothing along that a package's own target may name (Debian's xsimd asks
 # for a library that it does not need).
 
-include(FetchContent)
-
 # A cross compiler has a C library of its own and must not search the host's /usr/include; headers that are the same
 # for every machine are therefore linked, one folder each, into a place without any others.
 function(fovea_borrow result root header)
@@ -21,6 +19,7 @@ function(fovea_find_headers name header url tag inside)
     set(variable FOVEA_${name}_INCLUDE_DIR)
     find_path(${variable} ${header} PATH_SUFFIXES eigen3)
     if(NOT ${variable})
+        include(FetchContent)
         # There is no folder of this name: a SOURCE_SUBDIR without CMakeLists.txt downloads and configures nothing.
         FetchContent_Declare(${name} GIT_REPOSITORY ${url} GIT_TAG ${tag} GIT_SHALLOW ON SOURCE_SUBDIR headers-only)
         FetchContent_MakeAvailable(${name})
@@ -69,6 +68,7 @@ if(FOVEA_BUILD_BENCHMARKS OR FOVEA_BUILD_EXAMPLES)
     fovea_find_header_target(Eigen3::Eigen EIGEN Eigen/Core https://gitlab.com/libeigen/eigen.git 3.4.0 .)
 endif()
 if(FOVEA_BUILD_BENCHMARKS)
+    include(FetchContent)
     set(BENCHMARK_ENABLE_TESTING OFF)
     FetchContent_Declare(
         benchmark GIT_REPOSITORY https://github.com/google/benchmark.git GIT_TAG v1.9.1 GIT_SHALLOW ON

@@ -272,7 +272,7 @@ function(fovea_add_kernels)
     endif()
     find_file(
         fovea_bindings_types fovea/bindings/types.h
-        HINTS ${fovea_bindings_dir}/../include ${fovea_bindings_dir}/../../../include
+        HINTS ${fovea_bindings_dir}/../include ${fovea_bindings_dir}/../../include ${fovea_bindings_dir}/../../../include
         NO_CMAKE_FIND_ROOT_PATH NO_DEFAULT_PATH REQUIRED
     )
     mark_as_advanced(fovea_bindings_types)

@@ -17,6 +17,7 @@
 #include <fovea/core/graph.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/core/version.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/driver/explain.hpp>
