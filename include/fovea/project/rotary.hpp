@@ -20,9 +20,9 @@ namespace fovea::FOVEA_SET {
 ///     (x, y) -> (x cos a - y sin a, y cos a + x sin a),   a = p / base^(2 i / r),   i = 0 ... r / 2 - 1
 ///
 /// Shapes: r is the number of features of a head, or .features(r); pairs are (i, i + r / 2), or (2 i, 2 i + 1) with
-/// .interleaved(). p counts from 0, or .from(n), n a number or a table (batch); .positions(table), (position) or
-/// (batch, position), gives each. .base(b) replaces 10000, .interpolated(s) divides p by s, .ntk_scaled(s) multiplies
-/// the base by s^(r / (r - 2)), .frequencies(table), (r / 2), gives the angles at p = 1.
+/// .interleaved(). p counts from 0, or .from(n), a number or a table (batch), and is n plus the element of
+/// .positions(table), (position) or (batch, position). .base(b) replaces 10000, .interpolated(s) divides p by s,
+/// .ntk_scaled(s) multiplies the base by s^(r / (r - 2)), .frequencies(table), (r / 2), gives the angles at p = 1.
 /// Cost: angles, in double, once per position for all heads; four multiplications for each pair.
 /// Edge cases: position 0 changes nothing. Tables are kept as views. Queries and keys need the same pairing.
 /// Errors: shape_error where r is odd or larger than a head, or a table does not fit.
@@ -45,14 +45,12 @@ struct rotary_t {
     constexpr rotary_t ntk_scaled(double s) const { return {turned, theta, stretch, s, neighbors, given, place}; }
     constexpr rotary_t from(index_t n) const { return at(row_positions<Index>{n, place.first_of, place.table}); }
 
-    /// A position to begin with for each element of the batch: (batch).
     template <viewable Table>
     constexpr auto from(Table&& table) const {
         auto changed = place.template in<element_of<Table>>();
         changed.first_of = detail::kept_view_of(std::forward<Table>(table));
         return at(changed);
     }
-    /// A position for each row, to which is added what from() says: (position) or (batch, position).
     template <viewable Table>
     constexpr auto positions(Table&& table) const {
         auto changed = place.template in<element_of<Table>>();
