@@ -1,10 +1,19 @@
-# A C++ block in the documentation is a piece of a program that is built:
+# A block of code in the documentation is a piece of a program that is built:
 #
-#   <!-- examples/overview.cpp:spec -->      names the lines between two marks //! [spec] in that file
-#   ```cpp                                   and what stands here must be those lines
+#   <!-- examples/overview.cpp:spec -->      names the lines between two marks //! [spec] in that file,
+#   ```cpp                                   or #! [spec], and what stands here must be those lines
 #
-# Blocks of other languages may name lines too, between marks #! [spec] where that begins a comment.
+#   <!-- declarations: include/fovea/mask/where.hpp -->
+#   ```cpp                                   each line must stand in that header
+#
+#   <!-- another library -->               what no test here could run; never C++
+#   ```python
+#
+# A fence says what it contains; what is not in the list of programs is nothing that could be built.
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
+
+set(programs cpp c cmake python)
+set(others text math sh console json)
 
 # The lines of a file as a list. To CMake, brackets, semicolons and backslashes mean something in a list: they become
 # control characters, the same ones in a page and in a program.
@@ -61,9 +70,34 @@ function(read_region result file region)
     set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
+# Declarations in the order of the header, without the bodies of functions.
+function(check_declarations page header text)
+    if(NOT EXISTS ${ROOT}/${header})
+        problem("${page}: declarations of ${header}, which is no file")
+        return()
+    endif()
+    read_lines(there ${ROOT}/${header})
+    foreach(line IN LISTS there)
+        string(APPEND declared "${line}\n")
+    endforeach()
+    string(ASCII 3 semicolon)
+    string(REGEX REPLACE "\n$" "" text "${text}")
+    string(REPLACE "\n" ";" lines "${text}")
+    foreach(line IN LISTS lines)
+        string(REGEX REPLACE "${semicolon}$" "" line "${line}")
+        string(FIND "${declared}" "${line}" place)
+        if(place EQUAL -1)
+            problem("${page}: ${header} has no '${line}'")
+        endif()
+    endforeach()
+endfunction()
+
 function(check_block page source text)
-    if(NOT source MATCHES "^ *<!-- ([^ :]+):([^ ]+) -->$")
-        problem("${page}: a C++ block without a line '<!-- file:region -->' before it")
+    if(source MATCHES "^ *<!-- declarations: ([^ ]+) -->$")
+        check_declarations(${page} ${CMAKE_MATCH_1} "${text}")
+        return()
+    elseif(NOT source MATCHES "^ *<!-- ([^ :]+):([^ ]+) -->$")
+        problem("${page}: a block of ${language} without a line '<!-- file:region -->' before it")
         return()
     endif()
     set(file ${CMAKE_MATCH_1})
@@ -96,7 +130,12 @@ function(check_page count page)
             set(text)
         elseif(line MATCHES "^ *```")
             set(fenced OFF)
-            if(language MATCHES "^(cpp|c\\+\\+|C\\+\\+|cc)$" OR source MATCHES "^ *<!-- [^ :]+:[^ ]+ -->$")
+            if(NOT language IN_LIST programs AND NOT language IN_LIST others)
+                problem("${page}: a fence '${language}': write one of ${programs} or ${others}")
+            endif()
+            if(source MATCHES "^ *<!-- another library -->$" AND NOT language STREQUAL "cpp")
+                message(NOTICE "${page}: a block of ${language} for another library is not checked")
+            elseif(language IN_LIST programs OR source MATCHES "^ *<!-- [^ :]+:[^ ]+ -->$")
                 check_block(${page} "${source}" "${text}")
                 math(EXPR blocks "${blocks} + 1")
             endif()
@@ -110,12 +149,11 @@ endfunction()
 
 set(blocks 0)
 file(GLOB_RECURSE pages RELATIVE ${ROOT} ${ROOT}/docs/*.md)
-if(EXISTS ${ROOT}/README.md)
-    list(PREPEND pages README.md)
-endif()
+file(GLOB front RELATIVE ${ROOT} ${ROOT}/*.md)
+list(PREPEND pages ${front})
 foreach(page IN LISTS pages)
     check_page(blocks ${page})
 endforeach()
 list(LENGTH pages count)
 message(NOTICE "read ${count} pages")
-finish(${blocks} "C++ blocks")
+finish(${blocks} "blocks of code")

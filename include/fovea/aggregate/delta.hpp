@@ -14,9 +14,9 @@ namespace fovea::FOVEA_SET {
 /// and an axis of extent one is broadcast.
 /// Cost: one additional product of the state with each key.
 /// Edge cases: rate 0 leaves the state as it is; after rate 1 and a key of length one, the state gives exactly v_j for
-/// k_j. Stable for rates up to 2 over the squared length of a key. With gated, the state decays first.
+/// k_j. Stable for rates up to 2 over the squared length of a key. With `gated`, the state decays first.
 /// Errors: shape_error where the view does not fit the keys. At compile time, without running_state before it, without
-/// causal, after proportional, and for a temporary, since a view is kept.
+/// `causal`, after `proportional`, and for a temporary, since a view is kept.
 /// Source: Schlag et al. 2021, section 4.2; with a gate, Yang et al. 2025 (Gated DeltaNet).
 template <class T>
 struct delta_t {

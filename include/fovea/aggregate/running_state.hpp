@@ -9,13 +9,13 @@ namespace fovea::FOVEA_SET {
 ///
 ///     S += g(k_j) v_j^T,   out_i = S^T f(q_i)
 ///
-/// The score is a sum of products (feature_map, dot, scaled_dot), the mask causal or none, the normalizer unnormalized
-/// or proportional. gated(decay) and delta(rate) after it change how the state is updated.
-/// Shapes: the state is (batch, key head, feature of the key, feature of the value), with proportional one more column,
-/// the sum of the keys; past_state and present_state pass it into and out of a call.
+/// The score is a sum of products (feature_map, `dot`), the mask `causal` or none, the normalizer `unnormalized` or
+/// `proportional`. gated(decay) and delta(rate) after it change the update.
+/// Shapes: the state is (batch, key head, feature of the key, feature of the value), with `proportional` one more
+/// column, the sum of the keys; past_state and present_state pass it into and out of a call.
 /// Cost: 2 d_k d_v operations to add a key and as many to read, whatever the length; heads run in parallel.
 /// Edge cases: chunks that pass on their state give the same bits as the whole sequence, for any number of threads.
-/// Errors: shape_error where, with causal, queries and keys differ in number. At compile time, for lse and weights.
+/// Errors: shape_error where, with `causal`, queries and keys differ in number; `lse` and `weights` do not compile.
 /// Source: Katharopoulos et al. 2020, section 3.
 inline constexpr recurrence<> running_state{};
 

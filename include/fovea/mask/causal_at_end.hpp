@@ -11,7 +11,8 @@ namespace fovea::FOVEA_SET {
 ///     kv_idx <= q_idx + (kv_len - q_len)
 ///
 /// Cost: tiles above the diagonal are never visited, tiles below it are not masked.
-/// Edge cases: with more queries than keys, the first queries see no key and get zeros; with equally many it is causal.
+/// Edge cases: with more queries than keys, the first queries see no key and get zeros; with equally many it is
+/// `causal`.
 struct causal_at_end_t : stage<role::mask> {
     static constexpr std::string_view name = "causal_at_end";
     constexpr auto predicate() const {

@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: the offset is a number or an expression of batch and head, usually a table with one number for each
 /// sequence.
 /// Cost: empty tiles are never visited, full tiles are not masked.
-/// Edge cases: 0 is causal, kv_len - q_len is causal_at_end. With a negative offset the first queries see no key and
+/// Edge cases: 0 is `causal`, kv_len - q_len is causal_at_end. With a negative offset the first queries see no key and
 /// get zeros.
 /// Errors: shape_error where a table of offsets has fewer elements than the batch.
 /// Source: the operator Attention of ONNX, whose offset is the number of past keys.

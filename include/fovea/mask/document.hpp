@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: ids is (position), integers; queries and keys may have separate tables. They are kept as views.
 /// Cost: tiles across two documents are never visited, tiles within one are not masked: the smallest and the largest id
 /// of a tile decide.
-/// Edge cases: documents need not be contiguous. Piped with causal, each document is causal by itself.
+/// Edge cases: documents need not be contiguous. Piped with `causal`, each document is causal by itself.
 /// Errors: shape_error where a table has fewer elements than there are positions.
 template <class QueryIds, class KeyIds>
 constexpr auto document(QueryIds&& query_ids, KeyIds&& key_ids) {

@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Cost: the combined expression is analysed like any other: empty tiles are never visited.
 /// Edge cases: `|` binds tighter than `&&`: put parentheses around a combination, or pipe masks one after the other. A
-/// mask that lists keys, such as neighbors, can only be narrowed, by `&&`.
+/// mask that lists keys, such as `neighbors`, can only be narrowed, by `&&`.
 /// Errors: at compile time, for a mask that lists keys under `||` or `!`.
 template <mask A, mask B>
 constexpr auto operator&&(A const& a, B const& b) {

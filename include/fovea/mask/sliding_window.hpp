@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: left and right are numbers of positions.
 /// Cost: the tiles of the band only: linear in the number of queries.
-/// Edge cases: negative sizes shrink the window. With causal_from or other offsets, write the condition with where.
+/// Edge cases: negative sizes shrink the window. With causal_from or other offsets, write the condition with `where`.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto sliding_window(index_t left, index_t right) {
     using namespace placeholders;

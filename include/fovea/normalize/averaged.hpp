@@ -14,7 +14,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Cost: streaming: the number of visible keys, n, is carried from tile to tile.
 /// Edge cases: a query that sees no key gets zeros; excluded keys are not counted.
-/// Errors: at compile time, where f uses anything but `score`, and for lse.
+/// Errors: at compile time, where f uses anything but `score`, and for `lse`.
 /// Source: Wortsman et al. 2023, section 3, with n in place of the length.
 template <class E>
 struct averaged_t : stage<role::normalizer> {

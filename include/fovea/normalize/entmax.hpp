@@ -18,12 +18,12 @@ namespace fovea::FOVEA_SET {
 ///     w_j = max((alpha - 1) s_j - tau, 0)^(1 / (alpha - 1))   with   sum_j w_j = 1
 ///
 /// Cost: the scores of a few queries over all keys are kept; tau takes a few passes with an exponential and a logarithm
-/// for each score, all but the first over the scores above tau once 256 or fewer are left. entmax15 and sparsemax are
-/// faster.
+/// for each score, all but the first over the scores above tau once 256 or fewer are left. `entmax15` and `sparsemax`
+/// are faster.
 /// Edge cases: tied scores share the weight. A visible score that is NaN makes all weights NaN; a query that sees no
 /// key gets zeros. For alpha above 2, small weights are sensitive to rounding, since their slope is unbounded; near 1,
 /// all are, in proportion to 1 / (alpha - 1).
-/// Errors: std::invalid_argument unless alpha is above 1. At compile time, for lse.
+/// Errors: std::invalid_argument unless alpha is above 1. At compile time, for `lse`.
 /// Source: Blondel, Martins and Niculae 2019; Peters, Niculae and Martins 2019, algorithm 1.
 struct entmax_t : stage<role::normalizer> {
     double alpha = 1.5;

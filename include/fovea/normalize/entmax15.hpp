@@ -20,7 +20,7 @@ namespace fovea::FOVEA_SET {
 /// over the scores above tau once 256 or fewer are left.
 /// Edge cases: a key whose score is 2 or more below the best has weight 0. Tied scores share the weight; scores may be
 /// as large as their type allows. A visible score that is NaN has weight NaN; a query that sees no key gets zeros.
-/// Errors: at compile time, for lse.
+/// Errors: at compile time, for `lse`.
 /// Source: Peters, Niculae and Martins 2019, section 3 and appendix B.2.
 struct entmax15_t : stage<role::normalizer> {
     static constexpr std::string_view name = "entmax15";

@@ -16,7 +16,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: eps is a number, 0 unless given.
 /// Cost: streaming: the sum is carried from tile to tile, and f(s) multiplies the values unchanged.
 /// Edge cases: a row whose divisor is 0, or that sees no key, gets zeros. f should not be negative.
-/// Errors: at compile time, where f uses anything but `score`, and for lse.
+/// Errors: at compile time, where f uses anything but `score`, and for `lse`.
 template <class E>
 struct normalized_t : stage<role::normalizer> {
     weigh_t<E> f{};

@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET {
 /// Cost: streaming: the sum is carried; with running_state it comes from the sum of the keys, one column of the state.
 /// Edge cases: meant for scores that are always positive, such as feature_map(elu(q) + 1); scores of both signs may
 /// cancel in the sum. A row whose scores add up to 0, or that sees no key, gets zeros.
-/// Errors: at compile time, for lse.
+/// Errors: at compile time, for `lse`.
 /// Source: Katharopoulos et al. 2020, equation 3.
 struct proportional_t : stage<role::normalizer> {
     static constexpr std::string_view name = "proportional";

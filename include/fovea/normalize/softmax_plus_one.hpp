@@ -9,7 +9,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     w_j = exp(s_j) / (1 + sum_k exp(s_k))
 ///
-/// Cost: as softmax.
+/// Cost: as `softmax`.
 /// Edge cases: where all scores are far below 0, all weights are near 0.
 /// Source: Miller 2023, "Attention is off by one".
 inline constexpr auto softmax_plus_one = softmax_with_sink(0);

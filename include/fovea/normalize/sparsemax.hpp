@@ -18,7 +18,7 @@ namespace fovea::FOVEA_SET {
 /// over the scores above tau once 256 or fewer are left.
 /// Edge cases: exact: the support is determined before tau. Tied scores share the weight; scores may be as large as
 /// their type allows. A visible score that is NaN has weight NaN; a query that sees no key gets zeros.
-/// Errors: at compile time, for lse.
+/// Errors: at compile time, for `lse`.
 /// Source: Martins and Astudillo 2016, algorithm 1; the iteration is that of Michelot 1986.
 struct sparsemax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "sparsemax";

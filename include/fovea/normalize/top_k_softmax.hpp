@@ -17,8 +17,8 @@ namespace fovea::FOVEA_SET {
 /// Cost: the scores of a few queries over all keys are kept; the maxima of parts of the row rule out most scores, and
 /// bisection finds the kth largest of the others. Only the values of the k keys are read.
 /// Edge cases: ties go to the lowest positions; scores may be as large as their type allows. With fewer keys than k it
-/// is softmax; with k below 1, or where a query sees no key, weights are 0.
-/// Errors: at compile time, for lse.
+/// is `softmax`; with k below 1, or where a query sees no key, weights are 0.
+/// Errors: at compile time, for `lse`.
 /// Source: Gupta et al. 2021, section 2.
 struct top_k_softmax_t : stage<role::normalizer> {
     index_t k = 1;

@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET {
 /// Cost: streaming: the number of visible keys, n, is carried from tile to tile.
 /// Edge cases: scores decide only which pairs take part: a score of -inf excludes its pair. A query that sees no key
 /// gets zeros.
-/// Errors: at compile time, for lse.
+/// Errors: at compile time, for `lse`.
 struct uniform_t : stage<role::normalizer> {
     static constexpr std::string_view name = "uniform";
     static constexpr bool sums_to_one = true;

@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Cost: elementwise: nothing is carried from key to key.
 /// Edge cases: an excluded pair has weight 0.
-/// Errors: at compile time, for lse.
+/// Errors: at compile time, for `lse`.
 struct unnormalized_t : stage<role::normalizer> {
     static constexpr std::string_view name = "unnormalized";
     static constexpr bool weights_are_scores = true;

@@ -29,8 +29,8 @@ inline constexpr bool is_of_score =
 ///
 /// Cost: elementwise: nothing is carried from key to key.
 /// Edge cases: an excluded pair has weight 0, whatever f is; weights need not sum to one.
-/// Errors: at compile time, for lse, and where f uses anything but `score`: write what depends on indices before it, as
-/// in rescore(score + param(bias)[head]).
+/// Errors: at compile time, for `lse`, and where f uses anything but `score`: write what depends on indices before it,
+/// as in rescore(score + param(bias)[head]).
 /// Source: Ramapuram et al. 2024 (sigmoid); Wortsman et al. 2023 (relu); So et al. 2021 (squared relu).
 template <class E>
 struct weigh_t : stage<role::normalizer> {

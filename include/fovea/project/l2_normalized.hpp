@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET {
 ///     y_c = x_c / max(sqrt(sum_c x_c^2), eps)
 ///     project(Wq | l2_normalized, Wk | l2_normalized, Wv, heads<8>)    l2_normalized(eps)
 ///
-/// Shapes: after a row map of project, for queries, keys or values; it acts on each head separately. eps is 1e-12
+/// Shapes: after a row map of `project`, for queries, keys or values; it acts on each head separately. eps is 1e-12
 /// unless given.
 /// Cost: two passes over a row that is in the cache.
 /// Edge cases: a row of zeros stays zero; a row with a norm below eps is divided by eps.

@@ -16,7 +16,7 @@ namespace fovea::FOVEA_SET {
 ///     project(Wq, Wk, Wv)    project(Wq, Wk, as_is, heads<32, 8>)    project(linear(Wq, bq) | rotary, Wk | rotary, Wv)
 ///
 /// Shapes: sources are (batch, position, feature); head h takes the features h * d ... of a projected row. A matrix
-/// alone stands for linear(matrix); maps of each head, such as rms_normalized and rotary, follow it after `|`.
+/// alone stands for linear(matrix); maps of each head, such as rms_normalized and `rotary`, follow it after `|`.
 /// Cost: one matrix product for each role; roles that read the same source through the same matrix share it.
 /// Edge cases: if there are fewer key/value heads, the query heads share them evenly (grouped-query, multi-query).
 /// Sources that already have heads keep them.

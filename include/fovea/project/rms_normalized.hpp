@@ -17,7 +17,7 @@ namespace fovea::FOVEA_SET {
 ///     rms_normalized    rms_normalized(eps)    rms_normalized(gain)    rms_normalized(gain, eps)
 ///
 /// Shapes: the gain is (feature), the same for all heads, or (head, feature), kept as a view; eps is 1e-6 unless given.
-/// After a row map of project, before rotary if both are used.
+/// After a row map of `project`, before `rotary` if both are used.
 /// Cost: two passes over a row that is in the cache.
 /// Edge cases: a row of zeros stays zero.
 /// Errors: shape_error where the gain does not fit the heads.

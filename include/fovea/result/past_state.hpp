@@ -33,7 +33,7 @@ struct past_state_input {
 ///     attend(spec, q, k, v, result, past_state(s), present_state(s))    in place, chunk after chunk
 ///
 /// Shapes: (batch, key head, feature of the key, feature of the value), batch and head omitted if they are one; with
-/// proportional a last column holds the sum of the keys. Its elements may have a different type from the operands.
+/// `proportional` a last column holds the sum of the keys. Its elements may have a different type from the operands.
 /// Cost: it is read once.
 /// Edge cases: it may be the present_state of the same call, which is then updated in place.
 /// Errors: shape_error where it does not fit the call, or overlaps what is written without being the present_state. At

@@ -33,7 +33,7 @@ struct present_state_output {
 ///     attend(spec, q, k, v, result, present_state(s))
 ///
 /// Shapes: (batch, key head, feature of the key, feature of the value), batch and head omitted if they are one; with
-/// proportional a last column holds the sum of the keys.
+/// `proportional` a last column holds the sum of the keys.
 /// Cost: it is written once.
 /// Edge cases: a call without positions passes on the past state. It may be the past_state of the same call.
 /// Errors: shape_error where it does not fit the call, or overlaps an operand, the result, or a past state that is a

@@ -35,7 +35,7 @@ inline std::vector<float> alibi_slopes(index_t heads, alibi_slopes_of convention
 ///
 /// Shapes: slopes is (head), kept as a view; alibi_slopes(heads) makes them.
 /// Cost: one multiply-add for each pair.
-/// Edge cases: keys after the query gain, so use it with a causal mask. With softmax the position of the first query
+/// Edge cases: keys after the query gain, so use it with a causal mask. With `softmax` the position of the first query
 /// does not matter, since a constant added to a row changes nothing.
 /// Errors: shape_error where there are fewer slopes than heads.
 /// Source: Press, Smith and Lewis 2022, section 3.

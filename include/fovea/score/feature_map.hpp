@@ -13,9 +13,9 @@ namespace fovea::FOVEA_SET {
 ///     feature_map(elu(q) + 1)    feature_map(q * rsqrt(dim), relu(k))
 ///
 /// Shapes: query and key have the same number of features; one map is applied to both, two to one each.
-/// Cost: the functions run once per row; then one matrix product, as for dot. Since the score is a product, a
+/// Cost: the functions run once per row; then one matrix product, as for `dot`. Since the score is a product, a
 /// running_state can replace the keys.
-/// Edge cases: the map itself normalizes nothing, so unnormalized or proportional usually follows.
+/// Edge cases: the map itself normalizes nothing, so `unnormalized` or `proportional` usually follows.
 /// Errors: at compile time, for a first map that uses k or a second map that uses q.
 /// Source: Katharopoulos et al. 2020, equations 5 and 7.
 template <fovea::expression OfQuery, fovea::expression OfKey>

@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: query and key have the same number of features; the width is a number or an expression of head.
 /// Cost: one matrix product and one number for each query and key: the square is decomposed.
-/// Edge cases: with softmax, weights are those of a Gaussian kernel (Nadaraya-Watson regression). Features far from 0
+/// Edge cases: with `softmax`, weights are those of a Gaussian kernel (Nadaraya-Watson regression). Features far from 0
 /// lose precision in the difference of their products.
 /// Errors: shape_error where query and key have different numbers of features, or a table of widths has too few
 /// elements.

@@ -12,7 +12,8 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: query and key have the same number of features, d.
 /// Cost: one matrix product; the scale is folded into the query.
-/// Edge cases: scaled_by takes a custom factor. With no features the score is 0 times infinity, NaN, while dot gives 0.
+/// Edge cases: scaled_by takes a custom factor. With no features the score is 0 times infinity, NaN, while `dot` gives
+/// 0.
 /// Errors: shape_error where query and key have different numbers of features.
 /// Source: Vaswani et al. 2017, equation 1.
 struct scaled_dot_t : stage<role::score> {

@@ -84,12 +84,12 @@ constexpr auto offsets_of(Lvalue& offsets) {
 ///     attend(ragged(query_offsets, key_offsets), spec, query, key, value, result)
 ///
 /// Positions offsets[i] ... offsets[i + 1] - 1 are a call of their own: they start at 0, and `batch` is i.
-/// Shapes: views are (position, feature) or have a batch of one; states are (sequence, head, feature, feature); lse,
+/// Shapes: views are (position, feature) or have a batch of one; states are (sequence, head, feature, feature); `lse`,
 /// gates and rates are packed.
 /// Cost: that of one call for each sequence; sequences run in parallel if there are as many as threads.
 /// Edge cases: a sequence may have no queries, or no keys. The offsets are kept as views.
 /// Errors: shape_error where offsets do not ascend from 0 to the number of positions; nothing is written then. At
-/// compile time, for masks that list keys, and outputs other than lse, past_state and present_state.
+/// compile time, for masks that list keys, and outputs other than `lse`, past_state and present_state.
 template <class Queries, class Keys>
 constexpr auto ragged(Queries&& query_offsets, Keys&& key_offsets) {
     auto const queries = detail::offsets_of<Queries>(query_offsets);
