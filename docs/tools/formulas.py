@@ -45,25 +45,22 @@ class _Parser:
         while text[position:].strip():
             match = TOKEN.match(text, position)
             if not match:
-                raise FormulaError(f"'{text[position:]}' of the formula '{text}' is not understood")
+                raise FormulaError(f"'{text[position:].strip()}' of the formula '{text}' is not understood")
             kind = match.lastgroup
             self.tokens.append((kind, match[kind], match[0][0] == " "))
             position = match.end()
         self.in_script = False
 
     def formula(self):
-        tex = self.list_until(None)
-        if self.at < len(self.tokens):
-            raise FormulaError(f"'{self.peek()}' is left over of the formula '{self.text}'")
-        return tex
+        return self.list_until(None)
 
     def peek(self):
         return self.tokens[self.at][1] if self.at < len(self.tokens) else None
 
     def take(self, expected=None):
         token = self.peek()
-        if token is None or (expected and token != expected):
-            raise FormulaError(f"the formula '{self.text}' lacks '{expected or 'a term'}'")
+        if expected and token != expected:
+            raise FormulaError(f"the formula '{self.text}' lacks '{expected}'")
         self.at += 1
         return token
 
@@ -116,7 +113,7 @@ class _Parser:
             factors.append(self.factor())
         tex = factors[0][0]
         for after, _ in factors[1:]:
-            upright = re.match(r"\\math", after) or re.search(r"\\math\w+{\S*$", tex)
+            upright = re.match(r"\\math", after) or (re.search(r"\\math\w+{\S*$", tex) and after[0] != "\\")
             tex += (" \\, " if upright else " ") + after
         return tex, factors[0][1] if len(factors) == 1 else None
 
@@ -144,7 +141,7 @@ class _Parser:
         elif kind == "name":
             return self.named()
         else:
-            raise FormulaError(f"the formula '{self.text}' lacks a term before '{token}'")
+            raise FormulaError(f"the formula '{self.text}' lacks a term before {repr(token) if token else 'its end'}")
         scripts = self.scripts()
         return tex + scripts, None if scripts else inner
 
@@ -183,7 +180,9 @@ class _Parser:
         self.take(closing)
         if self.in_script:
             return inner, f"{opening}{inner}{closing}"
-        return inner, f"\\left{opening} {inner} \\right{closing}"
+        if re.search(r"\\(frac|sum|max|left)", inner):
+            return inner, f"\\left{opening} {inner} \\right{closing}"
+        return inner, f"{opening}{inner}{closing}"
 
     def scripts(self):
         tex = ""
@@ -192,6 +191,8 @@ class _Parser:
             outside, self.in_script = self.in_script, True
             if self.peek() == "(":
                 tex += "{" + self.group("(", ")")[0] + "}"
+            elif self.at == len(self.tokens):
+                raise FormulaError(f"the formula '{self.text}' lacks an index or an exponent at its end")
             else:
                 token = self.take()
                 tex += "{" + (token if len(token) < 3 else self.name(token)) + "}"

@@ -45,8 +45,8 @@ def is_foreign(target):
     return re.match(r"[a-z]+:", target) is not None
 
 
-def outside_fences(text, change):
-    """The text with every line changed that is no code of a fence."""
+def outside_fences(text, change, code=lambda line: line):
+    """The text with every line changed that is no code of a fence; the lines of code are changed by `code`."""
     lines, fence = [], None
     for line in text.split("\n"):
         mark = re.match(r"\s*(`{3,}|~{3,})", line)
@@ -55,6 +55,7 @@ def outside_fences(text, change):
         elif fence is not None:
             if mark and mark[1].startswith(fence):
                 fence = None
+            line = code(line)
         else:
             line = change(line)
         lines.append(line)
@@ -64,7 +65,8 @@ def outside_fences(text, change):
 def check_pages(root):
     problems, count, anchors = [], 0, {}
     for page in pages_in(root):
-        text = outside_fences((root / page).read_text(), lambda line: re.sub(r"`[^`]*`", "", line))
+        text = (root / page).read_text()
+        text = outside_fences(text, lambda line: re.sub(r"`[^`]*`", "", line), code=lambda line: "")
         for match in LINK.finditer(text):
             target, anchor = match["target"], match["anchor"]
             if is_foreign(target):

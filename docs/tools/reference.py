@@ -45,6 +45,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     arguments.add_argument("--check", action="store_true", help="write nothing, and fail where a page is not up to date")
+    arguments.add_argument("--at-least", type=int, default=1, help="fail where there are fewer pages")
     options = arguments.parse_args()
     problems = []
     pages = pages_of(options.root, problems)
@@ -66,8 +67,10 @@ def main():
         print(problem)
     print(f"{len(pages)} pages: {len(problems)} problems")
     if problems and options.check:
-        print("./run docs writes the pages anew")
-    sys.exit(1 if problems else 0)
+        print("./run docs reference writes the pages anew")
+    if len(pages) < options.at_least:
+        print(f"only {len(pages)} pages were found, {options.at_least} or more are expected")
+    sys.exit(1 if problems or len(pages) < options.at_least else 0)
 
 
 def pages_of(root, problems):
@@ -217,6 +220,7 @@ CODE = re.compile(
     r"|https?://\S+"
     r"|\.?(?:std::)?[A-Za-z]\w*(?:::\w+)*(?:<[\w, ]+>)?(?:[(\[][^\s()\[\]]*(?:[(\[][^()\[\]]*[)\]]|[^()\[\]])*[)\]])+"  # a call
     r"|(?:std::)?\w+_\w+(?:::\w+)*(?:<[\w, ]+>)?"  # a name
+    r"|(?<![\w)])-(?:inf|\d[\w.]*\b)"  # a negative number
 )
 
 

@@ -4,7 +4,9 @@
 Source files that pages link to become pages too; docs/errors.md gets a heading for each sentence, so that a search finds
 it; the tour and the chart of the benchmarks are added where they have been made.
 
-    site.py DIR [--tour DIR] [--chart SVG]      then: mkdocs build --config-file DIR/mkdocs.yml
+    site.py DIR [--tour DIR] [--chart SVG] [--into SITE]
+
+With --into, MkDocs builds the site; the index of its search is then cleared of source files and formulas.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
 import links
@@ -78,11 +81,13 @@ def main():
     arguments.add_argument("site", type=pathlib.Path)
     arguments.add_argument("--tour", type=pathlib.Path, help="folder with tour.txt and pictures, as ./run demo leaves it")
     arguments.add_argument("--chart", type=pathlib.Path, help="the chart of a run of the benchmarks")
+    arguments.add_argument("--into", type=pathlib.Path, help="where the site is built")
     options = arguments.parse_args()
     shutil.rmtree(options.site, ignore_errors=True)
     site = Site(options.site / "pages")
     for page in links.pages_in(ROOT):
-        site.add_page(page)
+        if not page.startswith("tests/"):
+            site.add_page(page)
     site.add_tour(options.tour)
     site.add_chart(options.chart)
     site.add_linked_sources()
@@ -91,6 +96,10 @@ def main():
     configuration += f"\ndocs_dir: pages\nnav: {json.dumps(site.navigation())}\n"
     (options.site / "mkdocs.yml").write_text(configuration)
     print(f"{len(site.pages)} pages, {len(site.sources)} of source files")
+    if options.into:
+        command = ["mkdocs", "build", "--quiet", "--strict", "--config-file", options.site / "mkdocs.yml"]
+        subprocess.run([*command, "--site-dir", options.into.resolve()], check=True)
+        site.clear_index(options.into / "search/search_index.json")
 
 
 class Site:
@@ -106,8 +115,12 @@ class Site:
 
     def add_page(self, page):
         text = (ROOT / page).read_text()
+        text = re.sub(r"\A<!--.*?-->\n+", "", text)
         if page == "docs/errors.md":
             text = re.sub(r"^\*\*(.*)\*\*$", r"### \1\n", text, flags=re.MULTILINE)
+            text += "\n<style>.md-nav--secondary .md-nav { display: none }</style>\n"  # a list of all is no overview
+        elif re.match(r"docs/reference/\w+/", page):
+            text = f"---\nhide:\n  - toc\n---\n\n{text}"
         text = links.outside_fences(text, lambda line: table_row(self.with_links(page, line)))
         self.write(page, text)
         self.pages.append(page)
@@ -137,7 +150,7 @@ class Site:
     def add_linked_sources(self):
         for path in sorted(self.sources):
             place = ROOT / path
-            start = f"---\nsearch:\n  exclude: true\n---\n\n# {place.name}\n\n"
+            start = f"# {place.name}\n\n"
             if place.is_dir():
                 rows = "".join(f"- {self.entry(path, entry)}\n" for entry in sorted(place.iterdir()))
                 self.write(f"{path}/README.md", f"{start}Files of `{path}`:\n\n{rows}")
@@ -191,6 +204,18 @@ class Site:
             else:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(MATHJAX / part, place)
+
+    def clear_index(self, place):
+        index = json.loads(place.read_text())
+        pages = {page.removesuffix(".md").replace("README", "index") for page in self.pages}
+        index["docs"] = [entry for entry in index["docs"] if entry["location"].partition(".html")[0] in pages | {""}]
+        formulas = set()
+        for page in self.pages:
+            formulas.update(re.findall(r"^```math\n(.*)\n```$", (self.folder / page).read_text(), re.MULTILINE))
+        for entry in index["docs"]:
+            for formula in formulas:
+                entry["text"] = entry["text"].replace(formula, "")
+        place.write_text(json.dumps(index))
 
     def navigation(self):
         left = list(self.pages)
