@@ -1,8 +1,9 @@
 """Formulas of header comments, such as `w_j = exp(s_j) / sum_k exp(s_k)`, in TeX.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-A formula is a list of terms: names, numbers, products written side by side, + - / ^, calls f(x), groups () [] ||, and the
-relations of RELATIONS. One or two letters after `_` are an index (q_ic), more belong to the name (q_idx). The words of
-TEXT are text, as in `with sum_j w_j = 1`. Three blanks, and a comma before them, part one formula from the next.
+A formula is a list of terms: names, numbers, products written side by side, + - / ^, calls f(x), groups () [] ||, and
+the relations of RELATIONS. One or two letters after `_` are an index (q_ic), more belong to the name (q_idx). The words
+of TEXT are text, as in `with sum_j w_j = 1`. Three blanks, and a comma before them, part one formula from the next.
 """
 
 import re

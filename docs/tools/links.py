@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that every link leads somewhere: in the pages of the repository, or in a site that was built.
 
     links.py [--root DIR]     relative links and anchors in every .md file, as GitHub reads them
@@ -84,7 +85,7 @@ def check_pages(root):
 
 
 def anchors_of(text):
-    """The anchors of a page's headings: lower case, blanks as -, without other punctuation; a number for repetitions."""
+    """The anchors of a page's headings: lower case, blanks as -, no other punctuation, and a number for repetitions."""
     anchors = set()
 
     def note(line):

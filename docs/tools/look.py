@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Looks at the site in headless Chromium: pictures of some pages at the width of a desk and of a phone, in the light and
-in the dark; and for all pages whether one is wider than a phone, or has a formula that is not understood.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Looks at the site in headless Chromium: pictures of some pages at the width of a desk and of a phone, in the light
+and in the dark; and for all pages whether one is wider than a phone, or has a formula that is not understood.
 
     look.py SITE DIR      the site, and the folder for the pictures
 """
@@ -53,7 +54,8 @@ const wait = time => new Promise(done => setTimeout(done, time));
         const width = inside.documentElement.scrollWidth;
         if (width > {width}) found.push(page + " is " + width + " pixels wide");
         if (inside.querySelectorAll(".MJXc-display").length < formulas.length) found.push(page + ": no formulas");
-        for (const error of inside.querySelectorAll(".merror, .mjx-merror")) found.push(page + ": " + error.textContent);
+        for (const error of inside.querySelectorAll(".merror, .mjx-merror"))
+            found.push(page + ": " + error.textContent);
     }}
     await fetch("/found", {{ method: "POST", body: JSON.stringify(found) }});
 }})();

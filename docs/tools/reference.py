@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the reference pages, docs/reference/<part>/<word>.md, so that nothing is written twice.
 
-A page is made of the header of its word (the declarations, and the comment that begins with the name of the word) and of
-the region `example` of its test. The comment is
+A page is made of the header of its word (the declarations, and the comment that begins with the name of the word) and
+of the region `example` of its test. The comment is
 
     /// name: a sentence.
     ///
@@ -44,7 +45,9 @@ class PageError(Exception):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
-    arguments.add_argument("--check", action="store_true", help="write nothing, and fail where a page is not up to date")
+    arguments.add_argument(
+        "--check", action="store_true", help="write nothing, and fail where a page is not up to date"
+    )
     arguments.add_argument("--at-least", type=int, default=1, help="fail where there are fewer pages")
     options = arguments.parse_args()
     problems = []
@@ -135,7 +138,7 @@ def table_of(words, root):
         "",
         "# Reference",
         "",
-        "An attention is written in the order of these parts. Each word has a header, a test and a page of its own name.",
+        "An attention is written in the order of these parts. Each word has a header, a test and a page of its name.",
     ]
     written = {}
     for page in sorted((root / "docs/reference").glob("*/*.md")):
@@ -165,6 +168,7 @@ def start_of(page):
 
 # The comment of a word.
 
+
 def comment_of(text, name):
     found = re.findall(rf"^/// {name}: .*\n(?:///.*\n)*", text, re.MULTILINE)
     if len(found) != 1:
@@ -180,7 +184,9 @@ def parse_comment(lines, name):
     try:
         first, second = [at for at, line in enumerate(lines) if not line]
     except ValueError:
-        raise PageError(f"the comment of {name} is a sentence, an indented block and text, with empty lines between") from None
+        raise PageError(
+            f"the comment of {name} is a sentence, an indented block and text, with empty lines between"
+        ) from None
     sentence = " ".join(lines[:first])[len(name) + 2 :]
     if not sentence.endswith("."):
         raise PageError(f"the first sentence of {name} has no end")
@@ -215,22 +221,23 @@ def calls_of(line):
     return calls
 
 
+NAME = r"[A-Za-z]\w*(?:::\w+)*(?:<[\w, ]+>)?"
+GROUP = r"[(\[](?:[^()\[\]]|[(\[][^()\[\]]*[)\]])*[)\]]"  # with groups in it
 CODE = re.compile(
     r"`[^`]*`"  # marked by the author
-    r"|https?://\S+"
-    r"|\.?(?:std::)?[A-Za-z]\w*(?:::\w+)*(?:<[\w, ]+>)?(?:[(\[][^\s()\[\]]*(?:[(\[][^()\[\]]*[)\]]|[^()\[\]])*[)\]])+"  # a call
-    r"|(?:std::)?\w+_\w+(?:::\w+)*(?:<[\w, ]+>)?"  # a name
+    rf"|\.?{NAME}(?:{GROUP})+"  # a call, or an element
+    rf"|std::{NAME}|\w+_\w+(?:<[\w, ]+>)?"  # a name
     r"|(?<![\w)])-(?:inf|\d[\w.]*\b)"  # a negative number
 )
 
 
 def in_markdown(text, words, here):
-    """Names and calls as code, and the names of other words as links to their pages."""
+    """Names and calls as code; those of other words are links to their pages."""
     by_name = {word.name: word for word in words.values()}
 
     def mark(match):
         code = match[0].strip("`")
-        word = by_name.get(code)
+        word = by_name.get(re.fullmatch(r"(\w*).*?\)|.*", code)[1] or code)
         if word is None or word is here:
             return f"`{code}`"
         if here is None:
@@ -247,6 +254,7 @@ def capital(text, words, here):
 
 
 # The declarations of a header.
+
 
 def signature_of(text, name):
     """The functions and objects of a header that a user names, and the enumerations they take."""
@@ -273,7 +281,9 @@ def signature_of(text, name):
 def items_of(text):
     """What stands in namespace fovea, without what stands in namespaces in it; comments belong to what follows."""
     items, item, depth, parentheses, at = [], "", 0, 0, 0
-    for inside in re.findall(r"^namespace fovea::FOVEA_SET {\n(.*?)^}  // namespace fovea::FOVEA_SET$", text, re.M | re.S):
+    for inside in re.findall(
+        r"^namespace fovea::FOVEA_SET {\n(.*?)^}  // namespace fovea::FOVEA_SET$", text, re.M | re.S
+    ):
         inside = re.sub(r"^namespace (\w+) {\n.*?^}  // namespace \1$", "", inside, flags=re.M | re.S)
         for token in re.finditer(r'//[^\n]*\n|"(?:[^"\\]|\\.)*"|.', inside, re.DOTALL):
             token = token[0]
@@ -341,6 +351,7 @@ def declaration_of(code):
 
 
 # The example of a test.
+
 
 def region_of(path, region):
     """The lines between two marks //! [region] of a program."""

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prepares the site: puts all pages of the repository into one folder, in their places, and what they show beside them.
 
-Source files that pages link to become pages too; docs/errors.md gets a heading for each sentence, so that a search finds
-it; the tour and the chart of the benchmarks are added where they have been made.
+Source files that pages link to become pages too; docs/errors.md gets a heading for each sentence, so that a search
+finds it; the tour and the chart of the benchmarks are added where they have been made.
 
     site.py DIR [--tour DIR] [--chart SVG] [--into SITE]
 
@@ -73,13 +74,16 @@ ORDER = [
     ("Project", ["docs/support.md", "CHANGELOG.md", "CONTRIBUTING.md"]),
     ("More", ["*.md", "**/*.md"]),
 ]
+WITHOUT_CONTENTS = "---\nhide:\n  - toc\n---\n\n"  # begins a page that is short, or has no headings
 LANGUAGES = {".hpp": "cpp", ".cpp": "cpp", ".h": "c", ".c": "c", ".py": "python", ".cmake": "cmake", ".sh": "sh"}
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     arguments.add_argument("site", type=pathlib.Path)
-    arguments.add_argument("--tour", type=pathlib.Path, help="folder with tour.txt and pictures, as ./run demo leaves it")
+    arguments.add_argument(
+        "--tour", type=pathlib.Path, help="folder with tour.txt and pictures, as ./run demo leaves it"
+    )
     arguments.add_argument("--chart", type=pathlib.Path, help="the chart of a run of the benchmarks")
     arguments.add_argument("--into", type=pathlib.Path, help="where the site is built")
     options = arguments.parse_args()
@@ -120,7 +124,7 @@ class Site:
             text = re.sub(r"^\*\*(.*)\*\*$", r"### \1\n", text, flags=re.MULTILINE)
             text += "\n<style>.md-nav--secondary .md-nav { display: none }</style>\n"  # a list of all is no overview
         elif re.match(r"docs/reference/\w+/", page):
-            text = f"---\nhide:\n  - toc\n---\n\n{text}"
+            text = WITHOUT_CONTENTS + text
         text = links.outside_fences(text, lambda line: table_row(self.with_links(page, line)))
         self.write(page, text)
         self.pages.append(page)
@@ -150,7 +154,7 @@ class Site:
     def add_linked_sources(self):
         for path in sorted(self.sources):
             place = ROOT / path
-            start = f"# {place.name}\n\n"
+            start = f"{WITHOUT_CONTENTS}# {place.name}\n\n"
             if place.is_dir():
                 rows = "".join(f"- {self.entry(path, entry)}\n" for entry in sorted(place.iterdir()))
                 self.write(f"{path}/README.md", f"{start}Files of `{path}`:\n\n{rows}")
@@ -191,7 +195,9 @@ class Site:
             return
         shutil.copy(chart, page.parent / "performance.svg")
         caption = "Drawn by `./run bench` on the machine that built this site."
-        page.write_text(text.replace("\n\n", f"\n\n![Speed, as a share of the peak](performance.svg)\n\n{caption}\n\n", 1))
+        page.write_text(
+            text.replace("\n\n", f"\n\n![Speed, as a share of the peak](performance.svg)\n\n{caption}\n\n", 1)
+        )
 
     def add_assets(self):
         if not MATHJAX.exists():

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What formulas of header comments become in TeX."""
 
 import unittest
@@ -23,7 +24,9 @@ class Formulas(unittest.TestCase):
     def test_functions_take_what_follows_without_parentheses(self):
         self.assertEqual(to_tex("y = x cos a - y sin a"), r"y = x \cos a - y \sin a")
         self.assertEqual(to_tex("H = -w log w"), r"H = -w \log w")
-        self.assertEqual(to_tex("y = cap tanh(s / cap)"), r"y = \mathrm{cap} \tanh\left( \frac{s}{\mathrm{cap}} \right)")
+        self.assertEqual(
+            to_tex("y = cap tanh(s / cap)"), r"y = \mathrm{cap} \tanh\left( \frac{s}{\mathrm{cap}} \right)"
+        )
 
     def test_side_by_side_is_a_product_and_adjacent_a_call(self):
         self.assertEqual(to_tex("y = g (a - b)"), "y = g (a - b)")
@@ -31,7 +34,9 @@ class Formulas(unittest.TestCase):
         self.assertEqual(to_tex("y = b[..., q_idx]"), r"y = b[\ldots, \mathtt{q\_idx}]")
 
     def test_text_and_formulas_beside_each_other(self):
-        self.assertEqual(to_tex("w_j = 1 for the first j, else 0"), r"w_{j} = 1 \text{ for the first } j, \text{ else } 0")
+        self.assertEqual(
+            to_tex("w_j = 1 for the first j, else 0"), r"w_{j} = 1 \text{ for the first } j, \text{ else } 0"
+        )
         self.assertEqual(to_tex("a = b,   S += c"), r"a = b, \quad S \mathrel{+}= c")
         self.assertEqual(to_tex("(x, y) -> (y, x)"), r"(x, y) \to (y, x)")
 

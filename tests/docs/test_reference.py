@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a reference page takes from a header."""
 
 import types
@@ -5,7 +6,7 @@ import unittest
 
 import reference
 
-HEADER = '''
+HEADER = """
 #include <other.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -50,7 +51,7 @@ constexpr auto word(Temporary&&) {
 inline constexpr word_t<int> other{};
 
 }  // namespace fovea::FOVEA_SET
-'''
+"""
 
 
 class Headers(unittest.TestCase):
@@ -58,9 +59,7 @@ class Headers(unittest.TestCase):
         sentence, lines, sections = reference.parse_comment(reference.comment_of(HEADER, "word"), "word")
         self.assertEqual(sentence, "a sentence on two lines.")
         self.assertEqual(lines, ["kv_idx <= q_idx", "word(1)    word(2)    in words"])
-        self.assertEqual(
-            sections, [(None, "Some text."), ("Shapes", "of something, on two lines."), ("Cost", "none.")]
-        )
+        self.assertEqual(sections, [(None, "Some text."), ("Shapes", "of something, on two lines."), ("Cost", "none.")])
 
     def test_comments_that_make_no_page(self):
         for comment, sentence in {
@@ -95,6 +94,7 @@ class Headers(unittest.TestCase):
             "as word_a and word_b": "as `word_a` and [`word_b`](../b/word_b.md)",
             "a plain text, a `plain` word": "a plain text, a [`plain`](plain.md) word",
             "f(a[i], b) of (head, feature)": "`f(a[i], b)` of (head, feature)",
+            "word_b(f(x)) and word_a(1)": "[`word_b(f(x))`](../b/word_b.md) and `word_a(1)`",
             "2 d_k d_v, heads<8>(x)": "2 `d_k d_v`, `heads<8>(x)`",
             "not -inf, 3 - 1, log-sum-exp": "not `-inf`, 3 - 1, log-sum-exp",
             "std::invalid_argument": "`std::invalid_argument`",

@@ -115,7 +115,8 @@ function(check_block page source text)
     endif()
 endfunction()
 
-# check_page(<count> <page>): adds the blocks of the page that quote a program to the count. A fence opens a block and closes it.
+# check_page(<count> <page>): adds the blocks of the page that quote a program to the count. A fence opens a block and
+# closes it.
 function(check_page count page)
     set(blocks ${${count}})
     set(language)
