@@ -91,10 +91,18 @@ def pages_of(root, problems):
             words[page] = Word(root, page, f"include/fovea/{header}.hpp")
         except (PageError, formulas.FormulaError) as error:
             problems.append(f"include/fovea/{header}.hpp: {error}")
-    pages = {f"docs/reference/{page}.md": word.page(words) for page, word in words.items()}
+    names = {page.stem: f"{page.parent.name}/{page.stem}" for page in written_pages(root)}
+    names |= {word.name: page for page, word in words.items()}
+    pages = {f"docs/reference/{page}.md": word.page(names) for page, word in words.items()}
     if words:
-        pages["docs/reference/README.md"] = table_of(words, root)
+        pages["docs/reference/README.md"] = table_of(words, names, root)
     return pages
+
+
+def written_pages(root):
+    """The pages in docs/reference that are written by hand: those in other folders than the parts."""
+    pages = sorted((root / "docs/reference").glob("*/*.md"))
+    return [page for page in pages if page.parent.name not in PARTS]
 
 
 class Word:
@@ -110,17 +118,17 @@ class Word:
         self.code = [call for line in self.lines if not formulas.is_formula(line) for call in calls_of(line)]
         self.example = region_of(root / self.test, "example")
 
-    def page(self, words):
+    def page(self, names):
         blocks = [
             f"<!-- Made by docs/tools/reference.py from {self.header} and {self.test}. -->",
             f"# {self.name}",
-            capital(self.sentence, words, self),
+            capital(self.sentence, names, self.path),
         ]
         blocks += [f"```math\n{tex}\n```" for tex in self.math]
         if self.code:
             blocks.append("```text\n" + "\n".join(self.code) + "\n```")
         for label, text in self.sections:
-            text = in_markdown(text, words, self)
+            text = in_markdown(text, names, self.path)
             blocks.append(f"**{label}:** {text}" if label else text)
         blocks.append("## Example")
         blocks.append(f"<!-- {self.test}:example -->\n```cpp\n{self.example}\n```")
@@ -131,7 +139,7 @@ class Word:
         return "\n\n".join(blocks) + "\n"
 
 
-def table_of(words, root):
+def table_of(words, names, root):
     """The words by part, and before them the pages that are written by hand: the first sentence of each."""
     lines = [
         "<!-- Made by docs/tools/reference.py from the headers of all words. -->",
@@ -141,9 +149,8 @@ def table_of(words, root):
         "An attention is written in the order of these parts. Each word has a header, a test and a page of its name.",
     ]
     written = {}
-    for page in sorted((root / "docs/reference").glob("*/*.md")):
-        if page.parent.name not in PARTS:
-            written.setdefault(page.parent.name, []).append(page)
+    for page in written_pages(root):
+        written.setdefault(page.parent.name, []).append(page)
     for folder, pages in written.items():
         lines += ["", f"## {WRITTEN.get(folder, folder.capitalize())}", "", "| page | contents |", "|---|---|"]
         for page in pages:
@@ -154,7 +161,7 @@ def table_of(words, root):
         if of_part:
             lines += ["", f"## {title}", "", "| word | meaning |", "|---|---|"]
             for word in of_part:
-                sentence = capital(word.sentence, words, None).replace("|", "\\|")
+                sentence = capital(word.sentence, names, None).replace("|", "\\|")
                 lines.append(f"| [{word.name}]({word.path}.md) | {sentence} |")
     return "\n".join(lines) + "\n"
 
@@ -231,25 +238,23 @@ CODE = re.compile(
 )
 
 
-def in_markdown(text, words, here):
-    """Names and calls as code; those of other words are links to their pages."""
-    by_name = {word.name: word for word in words.values()}
+def in_markdown(text, names, here):
+    """Names and calls as code; those that have a page, by `names`, are links to it from the page `here`."""
 
     def mark(match):
         code = match[0].strip("`")
-        word = by_name.get(re.fullmatch(r"(\w*).*?\)|.*", code)[1] or code)
-        if word is None or word is here:
+        page = names.get(re.fullmatch(r"(\w*).*?\)|.*", code)[1] or code)
+        if page is None or page == here:
             return f"`{code}`"
-        if here is None:
-            return f"[`{code}`]({word.path}.md)"
-        same = word.path.split("/")[0] == here.path.split("/")[0]
-        return f"[`{code}`]({word.name if same else '../' + word.path}.md)"
+        if here is not None:
+            page = page.split("/")[1] if page.split("/")[0] == here.split("/")[0] else f"../{page}"
+        return f"[`{code}`]({page}.md)"
 
     return CODE.sub(mark, text).replace("` `", " ")
 
 
-def capital(text, words, here):
-    text = in_markdown(text, words, here)
+def capital(text, names, here):
+    text = in_markdown(text, names, here)
     return text[0].upper() + text[1:]
 
 

@@ -43,6 +43,7 @@ ORDER = [
             "docs/getting_started.md",
             "docs/tutorial.md",
             "docs/language.md",
+            "docs/writing_a_word.md",
             "docs/tour.md",
             "docs/containers.md",
             "docs/executors.md",

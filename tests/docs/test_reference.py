@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a reference page takes from a header."""
 
-import types
 import unittest
 
 import reference
@@ -88,8 +87,7 @@ class Headers(unittest.TestCase):
         )
 
     def test_names_and_calls_are_code_and_words_are_links(self):
-        words = {path: types.SimpleNamespace(name=path[2:], path=path) for path in ("a/word_a", "a/plain", "b/word_b")}
-        here = words["a/word_a"]
+        names = {path[2:]: path for path in ("a/word_a", "a/plain", "b/word_b")}
         for text, expected in {
             "as word_a and word_b": "as `word_a` and [`word_b`](../b/word_b.md)",
             "a plain text, a `plain` word": "a plain text, a [`plain`](plain.md) word",
@@ -100,7 +98,7 @@ class Headers(unittest.TestCase):
             "std::invalid_argument": "`std::invalid_argument`",
         }.items():
             with self.subTest(text):
-                self.assertEqual(reference.in_markdown(text, words, here), expected)
+                self.assertEqual(reference.in_markdown(text, names, "a/word_a"), expected)
 
 
 if __name__ == "__main__":
