@@ -103,7 +103,8 @@ def main():
     print(f"{len(site.pages)} pages, {len(site.sources)} of source files")
     if options.into:
         command = ["mkdocs", "build", "--quiet", "--strict", "--config-file", options.site / "mkdocs.yml"]
-        subprocess.run([*command, "--site-dir", options.into.resolve()], check=True)
+        if subprocess.run([*command, "--site-dir", options.into.resolve()]).returncode:
+            sys.exit("site.py: MkDocs has found problems")
         site.clear_index(options.into / "search/search_index.json")
 
 
