@@ -128,8 +128,8 @@ class Word:
         if self.code:
             blocks.append("```text\n" + "\n".join(self.code) + "\n```")
         for label, text in self.sections:
-            text = in_markdown(text, names, self.path)
-            blocks.append(f"**{label}:** {text}" if label else text)
+            text = capital(text, names, self.path)
+            blocks.append(f"**{label}.** {text}" if label else text)
         blocks.append("## Example")
         blocks.append(f"<!-- {self.test}:example -->\n```cpp\n{self.example}\n```")
         blocks.append("## Declaration")

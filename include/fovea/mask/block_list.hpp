@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     seen[q_idx / query_block, kv_idx / key_block] != 0
 ///
-/// Shapes: seen is (query block, key block) or (head, query block, key block); it is kept as a view.
+/// Shapes: `seen` is (query block, key block) or (head, query block, key block); it is kept as a view.
 /// Cost: empty blocks are never visited, full ones are not masked.
 /// Edge cases: block sizes below 1 count as 1.
 /// Errors: shape_error where the table has fewer blocks than the call.

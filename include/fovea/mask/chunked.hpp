@@ -9,7 +9,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     q_idx / size == kv_idx / size
 ///
-/// Shapes: size is a number of positions.
+/// Shapes: `size` is a number of positions.
 /// Cost: linear in the number of queries: tiles across two chunks are never visited, tiles within one are not masked.
 /// Edge cases: the last chunk may be shorter. A size below 1 counts as 1.
 /// Source: Child et al. 2019, section 4.2, the local part.

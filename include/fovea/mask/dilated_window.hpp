@@ -9,7 +9,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     |q_idx - kv_idx| <= reach  &&  (q_idx - kv_idx) % step == 0
 ///
-/// Shapes: reach and step are numbers of positions.
+/// Shapes: `reach` and `step` are numbers of positions.
 /// Cost: the tiles of the band; within it every tile is mixed unless step is 1.
 /// Edge cases: a step below 1 counts as 1.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.

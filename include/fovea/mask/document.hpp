@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET {
 ///     ids[q_idx] == ids[kv_idx]
 ///     document(ids) | causal    document(query_ids, key_ids)
 ///
-/// Shapes: ids is (position), integers; queries and keys may have separate tables. They are kept as views.
+/// Shapes: `ids` is (position), integers; queries and keys may have separate tables. They are kept as views.
 /// Cost: tiles across two documents are never visited, tiles within one are not masked: the smallest and the largest id
 /// of a tile decide.
 /// Edge cases: documents need not be contiguous. Piped with `causal`, each document is causal by itself.

@@ -10,7 +10,7 @@ namespace fovea::FOVEA_SET {
 ///     q_idx < count  ||  kv_idx < count
 ///     sliding_window(256, 256) || global_tokens(4)
 ///
-/// Shapes: count is a number of positions.
+/// Shapes: `count` is a number of positions.
 /// Cost: the first rows and the first columns of tiles.
 /// Edge cases: 0 excludes every pair: the mask is meant to be joined to another.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.

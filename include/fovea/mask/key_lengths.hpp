@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET {
 ///     kv_idx < length
 ///     key_lengths(lengths)    key_lengths(param(lengths)[batch])
 ///
-/// Shapes: lengths is (batch), integers, kept as a view; or an expression of batch and head.
+/// Shapes: `lengths` is (batch), integers, kept as a view; or an expression of batch and head.
 /// Cost: tiles beyond the end of a sequence are never visited.
 /// Edge cases: padding may hold anything, NaN included. A length of 0 gives zeros; a length beyond the number of keys
 /// includes all of them.

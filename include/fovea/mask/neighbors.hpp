@@ -13,8 +13,8 @@ namespace fovea::FOVEA_SET {
 ///
 ///     graph.keys[graph.offsets[q_idx] ... graph.offsets[q_idx + 1] - 1]
 ///
-/// Shapes: offsets (queries + 1), keys (edges) and numbers (edges) or none, as compressed sparse rows; `graph` makes
-/// them from pairs. Queries and keys may be different sets of nodes. The graph is kept as a view.
+/// Shapes: `offsets` (queries + 1), `keys` (edges) and `numbers` (edges) or none, as compressed sparse rows; `graph`
+/// makes them from pairs. Queries and keys may be different sets of nodes. The graph is kept as a view.
 /// Cost: proportional to the edges, not to the pairs.
 /// Edge cases: an edge listed twice counts twice; a node without edges gets zeros. `edge`, for tables over edges, is
 /// the place in the list given to graph(n, edges); for compressed sparse rows the place in keys, or the entry in

@@ -9,7 +9,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     q_idx - kv_idx <= left  &&  kv_idx - q_idx <= right
 ///
-/// Shapes: left and right are numbers of positions.
+/// Shapes: `left` and `right` are numbers of positions.
 /// Cost: the tiles of the band only: linear in the number of queries.
 /// Edge cases: negative sizes shrink the window. With causal_from or other offsets, write the condition with `where`.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.

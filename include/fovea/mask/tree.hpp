@@ -15,8 +15,8 @@ namespace fovea::FOVEA_SET {
 ///
 ///     kv_idx < prefix  ||  ancestors(q_idx, kv_idx - prefix)
 ///
-/// Shapes: ancestors is (node, node), kept as a view; keys are the prefix and then the nodes. The prefix is a number or
-/// an expression of batch.
+/// Shapes: `ancestors` is (node, node), kept as a view; keys are the prefix and then the nodes. The prefix is a number
+/// or an expression of batch.
 /// Cost: tiles of the prefix are not masked; tiles of the nodes are.
 /// Edge cases: several roots make several trees. Keys after the last node are excluded.
 /// Errors: shape_error where there are more queries than nodes.

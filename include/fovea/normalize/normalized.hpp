@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET {
 ///     w_j = f(s_j) / (sum_k f(s_k) + eps)
 ///     normalized(square(relu(score)), 1e-6)    normalized(exp(score))
 ///
-/// Shapes: eps is a number, 0 unless given.
+/// Shapes: `eps` is a number, 0 unless given.
 /// Cost: streaming: the sum is carried from tile to tile, and f(s) multiplies the values unchanged.
 /// Edge cases: a row whose divisor is 0, or that sees no key, gets zeros. f should not be negative.
 /// Errors: at compile time, where f uses anything but `score`, and for `lse`.

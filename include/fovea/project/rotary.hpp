@@ -19,7 +19,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     (x, y) -> (x cos a - y sin a, y cos a + x sin a),   a = p / base^(2 i / r),   i = 0 ... r / 2 - 1
 ///
-/// Shapes: r is the number of features of a head, or .features(r); pairs are (i, i + r / 2), or (2 i, 2 i + 1) with
+/// Shapes: `r` is the number of features of a head, or .features(r); pairs are (i, i + r / 2), or (2 i, 2 i + 1) with
 /// .interleaved(). p counts from 0, or .from(n), a number or a table (batch), and is n plus the element of
 /// .positions(table), (position) or (batch, position). .base(b) replaces 10000, .interpolated(s) divides p by s,
 /// .ntk_scaled(s) multiplies the base by s^(r / (r - 2)), .frequencies(table), (r / 2), gives the angles at p = 1.

@@ -33,7 +33,7 @@ inline std::vector<float> alibi_slopes(index_t heads, alibi_slopes_of convention
 ///
 ///     s' = s + slope_h (kv_idx - q_idx)
 ///
-/// Shapes: slopes is (head), kept as a view; alibi_slopes(heads) makes them.
+/// Shapes: `slopes` is (head), kept as a view; alibi_slopes(heads) makes them.
 /// Cost: one multiply-add for each pair.
 /// Edge cases: keys after the query gain, so use it with a causal mask. With `softmax` the position of the first query
 /// does not matter, since a constant added to a row changes nothing.

@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET {
 ///     s_ij = sum_c v_c activation((W [q_i; k_j] + b)_c),   W = [W_q, W_k]
 ///     project(Wq, linear(Wk, b), as_is) | concat(v)    concat(v, [](auto h) { return relu(h); })
 ///
-/// Shapes: v is (hidden), kept as a view; query and key are projected to the hidden size.
+/// Shapes: `v` is (hidden), kept as a view; query and key are projected to the hidden size.
 /// Cost: one activation for each hidden feature and pair, never stored; for tanh, a division instead.
 /// Edge cases: the activation is any function of expressions; the default is tanh, which makes the score `additive`.
 /// Errors: shape_error where v has another number of features.

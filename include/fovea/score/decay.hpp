@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET {
 ///     s' = s gamma^(q_idx - kv_idx)
 ///     dot | decay(param(gamma)[head]) | causal | unnormalized | weighted_sum
 ///
-/// Shapes: gamma is a number or an expression of head; it must be above 0, or scores are NaN.
+/// Shapes: `gamma` is a number or an expression of head; it must be above 0, or scores are NaN.
 /// Cost: an exponential for each pair.
 /// Edge cases: scores of keys after the query grow, so use it with a causal mask.
 /// Errors: shape_error where a table has fewer elements than the call reads.

@@ -9,7 +9,8 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s_ij = leaky_relu(sum_c target_hc q_ic + sum_c source_hc k_jc, slope)
 ///
-/// Shapes: target and source are (head, feature), kept as views; q is the node that looks, k the neighbour looked at.
+/// Shapes: `target` and `source` are (head, feature), kept as views; q is the node that looks, k the neighbour looked
+/// at.
 /// Cost: the two sums are computed once for each node and head; one addition for each edge.
 /// Edge cases: without a graph every node looks at every node.
 /// Errors: shape_error where a table has fewer heads, or another number of features.

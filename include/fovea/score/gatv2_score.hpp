@@ -9,7 +9,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s_ij = sum_c a_hc leaky_relu(q_ic + k_jc, slope)
 ///
-/// Shapes: a is (head, feature), kept as a view.
+/// Shapes: `a` is (head, feature), kept as a view.
 /// Cost: one activation for each feature, head and edge.
 /// Edge cases: unlike with gat_score, the best key may depend on the query.
 /// Errors: shape_error where the table has fewer heads, or another number of features.

@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET {
 ///     scaled_dot | gumbel(seed) | temperature(0.5) | softmax | weighted_sum    gumbel-softmax
 ///
 /// Cost: 20 rounds of integer arithmetic and two logarithms for each pair.
-/// Edge cases: u is a function of seed, batch, head, query and key, so a call gives the same bits for any tiling and
+/// Edge cases: `u` is a function of seed, batch, head, query and key, so a call gives the same bits for any tiling and
 /// any number of threads. random(seed) is u itself, for any expression: `reweight` has dropout.
 /// Source: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 (Threefry-2x32 with 20 rounds) for u.
 constexpr auto gumbel(index_t seed) { return rescore(placeholders::score - log(-log(random(seed)))); }

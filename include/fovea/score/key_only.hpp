@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s_j = sum_c v_c k_jc
 ///
-/// Shapes: v is (feature), kept as a view.
+/// Shapes: `v` is (feature), kept as a view.
 /// Cost: one number for each key; for each pair, only the normalizer.
 /// Edge cases: queries determine only the number of results.
 /// Errors: shape_error where v and the key have different numbers of features.

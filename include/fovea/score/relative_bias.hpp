@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s' = s + table[head, clamp(kv_idx - q_idx, -reach, reach) + reach]
 ///
-/// Shapes: table is (head, 2 reach + 1), kept as a view.
+/// Shapes: `table` is (head, 2 reach + 1), kept as a view.
 /// Cost: one number read for each pair.
 /// Edge cases: distances beyond the reach use the ends of the table.
 /// Errors: shape_error where the table has fewer heads than the call.

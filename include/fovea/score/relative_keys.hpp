@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s_ij = sum_c q_ic (k_jc + r_c) / sqrt(d),   r = table[clamp(kv_idx - q_idx, -reach, reach) + reach]
 ///
-/// Shapes: table is (2 reach + 1, feature), kept as a view.
+/// Shapes: `table` is (2 reach + 1, feature), kept as a view.
 /// Cost: one matrix product, and one lookup and one multiply-add for each feature and pair; no product of query and
 /// table is stored.
 /// Edge cases: distances beyond the reach use the ends of the table.

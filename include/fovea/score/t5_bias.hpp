@@ -30,7 +30,7 @@ inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_
 ///
 ///     s' = s + table[bucket(kv_idx - q_idx), head]
 ///
-/// Shapes: table is (bucket, head); of_distance is (distance), integers: t5_buckets of one direction, for as many
+/// Shapes: `table` is (bucket, head); of_distance is (distance), integers: t5_buckets of one direction, for as many
 /// positions as the call has. Both are kept as views.
 /// Cost: two numbers read for each pair.
 /// Edge cases: in both directions, keys after the query use the second half of the buckets. Otherwise keys before the

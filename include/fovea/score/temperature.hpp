@@ -10,7 +10,7 @@ namespace fovea::FOVEA_SET {
 ///     s' = s / t
 ///     temperature(0.5)    temperature(param(t)[head])    temperature(param(t)[q_idx])
 ///
-/// Shapes: t is a number or an expression of head, batch and q_idx.
+/// Shapes: `t` is a number or an expression of head, batch and q_idx.
 /// Cost: none if t does not depend on the key: it is folded into the query.
 /// Edge cases: above 1 the weights become more even, below 1 the best key gets more.
 /// Errors: shape_error where a table has fewer elements than the call reads.
