@@ -6,15 +6,18 @@
 
 namespace fovea::FOVEA_SET {
 
-/// delta: a running state that corrects itself: of a value only what the state does not give yet is added.
+/// delta: a running state that corrects itself: it adds only the part of each value that it does not give already.
 ///
 ///     S += rate_j k_j (v_j - S^T k_j)^T
 ///
-/// The rate, also called beta, is a number, (head), or (batch, head, position); axes of extent one stand for all.
-/// With rate 1 and keys of length one the state gives v_j for k_j afterwards; with rate 0 it stays.
-/// Written behind running_state, with causal and unnormalized; with gated, the state decays first.
-/// Cost: one product more of state and key. Errors: shape_error when the view does not fit the keys.
-/// Source: Schlag et al. 2021, section 4.2; with gated, Yang et al. 2025 (Gated DeltaNet).
+/// Shapes: the rate, often called beta, is a number, (head) or (batch, head, position); heads are those of the keys,
+/// and an axis of extent one is broadcast.
+/// Cost: one additional product of the state with each key.
+/// Edge cases: rate 0 leaves the state as it is; after rate 1 and a key of length one, the state gives exactly v_j for
+/// k_j. Stable for rates up to 2 over the squared length of a key. With `gated`, the state decays first.
+/// Errors: shape_error where the view does not fit the keys. At compile time, without running_state before it, without
+/// `causal`, after `proportional`, and for a temporary, since a view is kept.
+/// Source: Schlag et al. 2021, section 4.2; with a gate, Yang et al. 2025 (Gated DeltaNet).
 template <class T>
 struct delta_t {
     using state_update_tag = void;

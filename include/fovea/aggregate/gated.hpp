@@ -10,11 +10,14 @@ namespace fovea::FOVEA_SET {
 ///
 ///     S = diag(exp(decay_j)) S + k_j v_j^T
 ///
-/// The decay is a logarithm, 0 keeps and -inf forgets all. It is a number, (head), (batch, head, position), or
-/// (batch, head, position, feature of k) for a rate per row of S; axes of extent one stand for all.
-/// Written behind running_state, with causal. Cost: one multiplication more for each number of the state.
-/// Errors: shape_error when the view does not fit the keys.
-/// Source: Sun et al. 2023 (retention, one number per head); Yang et al. 2024 (gated linear attention).
+/// Shapes: the decay is a number, (head), (batch, head, position), or (batch, head, position, feature of the key) for a
+/// decay per row of the state; axes of extent one are broadcast, heads are those of the keys.
+/// Cost: one multiplication for each number of the state, and the exponentials once per position.
+/// Edge cases: 0 keeps everything, -inf only the key that is added. With `proportional`, the sum of keys decays too.
+/// Errors: shape_error where the view does not fit the keys. At compile time, without running_state or `causal` before
+/// it.
+/// Source: Sun et al. 2023 (retention, one number per head); Yang et al. 2024 (gated linear attention, one per
+/// feature).
 template <class T>
 struct gated_t {
     using state_update_tag = void;

@@ -7,11 +7,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// map: each feature of the result through an expression of `out`.
+/// map: applies an expression of `out` to each feature of the result.
 ///
+///     out'_c = f(out_c)
 ///     map(elu(out))    map(elu(out + param(bias)))
 ///
-/// A parameter with one axis is a vector over the features of the result, heads side by side.
+/// Shapes: the extents do not change; a parameter with one axis is a vector over the features of the result, heads side
+/// by side.
+/// Cost: one evaluation for each feature of the result.
+/// Edge cases: several maps apply in the order in which they are piped.
+/// Errors: shape_error where a vector has another number of features. At compile time, where the expression does not
+/// use `out`, or uses scores, features or the key.
 template <class E>
 struct map_t : stage<role::finish> {
     [[no_unique_address]] E body{};

@@ -7,13 +7,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// max_pool: feature by feature the greatest weighted value of the keys that take part.
+/// max_pool: the largest weighted value of the visible keys, feature by feature.
 ///
 ///     out_ic = max_j w_ij v_jc
 ///
-/// Behind `unnormalized` with scores of one it is the plain maximum. Streams: one number for each
-/// feature is carried. A query that sees no key gets zeros.
-/// Cost: a multiplication and a comparison for each feature and pair. Source: Qi et al. 2017 (PointNet), section 4.2.
+/// Shapes: the result has the features of the value.
+/// Cost: a multiplication and a comparison for each feature and pair; one running maximum per feature.
+/// Edge cases: a query that sees no key gets zeros; a weighted value that is NaN makes the result NaN. After
+/// `unnormalized` with scores of one it is the plain maximum; after `hardmax` the keys that lose take part with weight
+/// 0.
+/// Source: Qi et al. 2017 (PointNet), section 4.2.
 struct max_pool_t : stage<role::aggregator> {
     static constexpr std::string_view name = "max_pool";
     static constexpr double start = -ieee::infinity<double>;

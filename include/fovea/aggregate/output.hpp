@@ -7,12 +7,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// output: the heads side by side, times a matrix, plus a bias where one is given.
+/// output: the heads side by side, times a matrix, plus an optional bias.
 ///
-///     y_c = sum_i concat(out^1 ... out^H)_i W_ic + b_c
+///     y_c = sum_i out_i W_ic + b_c,   out = [out^1 ... out^H]
+///     output(W)    output(transposed(W), b)
 ///
-/// W is (heads * d_v, out) or transposed(W). The result is (batch, position, out).
-/// Cost: one matrix product. Source: Vaswani et al. 2017, section 3.2.2.
+/// Shapes: W is (heads * d_v, out) or transposed(W); b is (out); the result is (batch, position, out).
+/// Cost: one matrix product.
+/// Edge cases: several apply in the order in which they are piped.
+/// Errors: shape_error where W does not fit the result, or b does not fit W. At compile time, for a temporary, since
+/// views are kept.
+/// Source: Vaswani et al. 2017, section 3.2.2.
 template <class Linear>
 struct output_t : stage<role::finish> {
     Linear linear_map{};

@@ -5,11 +5,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// residual: the result is added to the source of the queries.
+/// residual: adds the source of the queries to the result.
 ///
 ///     E' = E + attention(E)
 ///
-/// The result must have as many features as that source. Errors: shape_error otherwise.
+/// Shapes: the result has the extents of the source of the queries; with a projection, that is its input.
+/// Cost: one addition for each feature.
+/// Errors: shape_error where the result has other extents than that source.
+/// Source: He et al. 2016, equation 1.
 struct residual_t : stage<role::finish> {
     static constexpr std::string_view name = "residual";
     static constexpr bool adds_source = true;

@@ -5,15 +5,18 @@
 
 namespace fovea::FOVEA_SET {
 
-/// running_state: the weighted sum of the values by way of a state that keys and values are added to.
+/// running_state: the weighted sum of the values, computed from a state that accumulates keys and values.
 ///
-///     S += k_j v_j^T,   out_i = S^T q_i        the same as weighted_sum, (d_k + 1) d_v numbers instead of all keys
+///     S += g(k_j) v_j^T,   out_i = S^T f(q_i)
 ///
-/// Behind a score that is a product, such as feature_map(elu(q) + 1) or scaled_dot, with causal or without a mask, and
-/// unnormalized or proportional. gated(decay) and delta(rate) behind it change how the state runs; past_state(view) and
-/// present_state(view) bring it in and out of a call. S is (batch, key head, feature of k, feature of v); with
-/// proportional a last column holds the sum of the keys.
-/// Cost: 4 d_k d_v operations per key and query, whatever the length. Source: Katharopoulos et al. 2020, section 3.
+/// The score is a sum of products (feature_map, `dot`), the mask `causal` or none, the normalizer `unnormalized` or
+/// `proportional`. gated(decay) and delta(rate) after it change the update.
+/// Shapes: the state is (batch, key head, feature of the key, feature of the value), with `proportional` one more
+/// column, the sum of the keys; past_state and present_state pass it into and out of a call.
+/// Cost: 2 d_k d_v operations to add a key and as many to read, whatever the length; heads run in parallel.
+/// Edge cases: chunks that pass on their state give the same bits as the whole sequence, for any number of threads.
+/// Errors: shape_error where, with `causal`, queries and keys differ in number; `lse` and `weights` do not compile.
+/// Source: Katharopoulos et al. 2020, section 3.
 inline constexpr recurrence<> running_state{};
 
 }  // namespace fovea::FOVEA_SET

@@ -5,15 +5,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// weighted_sum: the values of the keys, added with their weights.
+/// weighted_sum: the sum of the values, each times the weight of its key.
 ///
 ///     out_ic = sum_j w_ij v_jc
 ///
-/// Linear in the weights, so a factor that changes from tile to tile is applied to the sum so far.
-/// Cost: one multiply-add per feature of the value and pair; a copy where the weights are one-hot.
+/// Shapes: values are (batch, head, key, feature); the result has their features.
+/// Cost: one multiply-add for each feature of the value and each pair; a copy of one row if the weights are one-hot.
+/// Edge cases: an excluded pair adds nothing, even if its value is NaN. A query that sees no key gets zeros.
+/// Errors: shape_error where the result does not fit queries and values.
 struct weighted_sum_t : stage<role::aggregator> {
     static constexpr std::string_view name = "weighted_sum";
-    static constexpr bool linear = true;
+    static constexpr bool linear = true;  // a factor that changes from tile to tile is applied to the sum so far
 
     /// The sum so far with one more key: sum + weight * value.
     template <class V, class W>

@@ -153,16 +153,18 @@ constexpr bool are_views() {
 }
 }  // namespace detail
 
-/// merge: joins results over disjoint keys into the result over all of them.
-///
-///     merge(out_1, lse_1, out_2, lse_2, ..., out, lse)        merge(threads(4), out_1, lse_1, ..., out, lse)
+/// merge: merges results over disjoint sets of keys into the result over all of them.
 ///
 ///     out = sum_p out_p exp(lse_p) / sum_p exp(lse_p),   lse = log sum_p exp(lse_p)
+///     merge(out_1, lse_1, out_2, lse_2, ..., out, lse)    merge(threads(4), out_1, lse_1, ..., out)
 ///
-/// Results are (batch, head, query, feature), log-sum-exps (batch, head, query), with leading axes left out as for
-/// attend; the last lse may be left out. The result may be one of the parts. Cost: each part is read once.
-/// A part that saw no key (lse -inf) is not read; where none did, out is 0 and lse -inf.
-/// Errors: shape_error when a part does not fit the result, or overlaps it without being it.
+/// Shapes: results are (batch, head, query, feature), log-sum-exps (batch, head, query), leading axes omitted as for
+/// attend.
+/// Cost: each part is read once; nothing is allocated.
+/// Edge cases: a part whose lse is -inf saw no key and is not read; where none did, the result is 0 and the lse -inf. A
+/// NaN in an lse makes the row NaN. The result may be one of the parts.
+/// Errors: shape_error where a part does not fit the result, or overlaps it without being it; nothing is written then.
+/// Source: Milakov and Gimelshein 2018, section 3; Dao et al. 2022, algorithm 1.
 template <executor Executor, viewable... Views>
 void merge(Executor const& executor, Views&&... views) {
     static_assert(sizeof...(Views) >= 3,

@@ -7,13 +7,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// block_list: whole blocks of pairs are seen or not, as a table says that was learned or chosen at run time.
+/// block_list: whole blocks of pairs are visible or not, according to a table that was learned or chosen at run time.
 ///
 ///     seen[q_idx / query_block, kv_idx / key_block] != 0
 ///
-/// seen is (query block, key block) or (head, query block, key block). Cost: empty blocks are never visited, full ones
-/// are not masked. Keeps a view: the table must outlive the mask.
-/// Errors: shape_error where the table has fewer blocks than the call; block sizes below 1 are 1.
+/// Shapes: `seen` is (query block, key block) or (head, query block, key block); it is kept as a view.
+/// Cost: empty blocks are never visited, full ones are not masked.
+/// Edge cases: block sizes below 1 count as 1.
+/// Errors: shape_error where the table has fewer blocks than the call.
 template <class Table>
 constexpr auto block_list(Table&& seen, index_t query_block, index_t key_block) {
     using namespace placeholders;

@@ -6,12 +6,13 @@
 
 namespace fovea::FOVEA_SET {
 
-/// causal_at_end: causal with the last query aligned to the last key (the bottom-right convention).
+/// causal_at_end: causal with the last query aligned to the last key (bottom-right), as decoding with a cache needs it.
 ///
 ///     kv_idx <= q_idx + (kv_len - q_len)
 ///
-/// What decoding with a cache needs: the queries are the newest positions. With more queries than keys
-/// the first queries see nothing and get zeros.
+/// Cost: tiles above the diagonal are never visited, tiles below it are not masked.
+/// Edge cases: with more queries than keys, the first queries see no key and get zeros; with equally many it is
+/// `causal`.
 struct causal_at_end_t : stage<role::mask> {
     static constexpr std::string_view name = "causal_at_end";
     constexpr auto predicate() const {

@@ -5,13 +5,18 @@
 
 namespace fovea::FOVEA_SET {
 
-/// causal_from: causal with the first query at a position of its own, as when queries continue what a cache holds.
+/// causal_from: causal with the first query at a given position, for queries that continue a cache.
 ///
 ///     kv_idx <= q_idx + offset
-///     causal_from(param(cached)[batch])    causal_from(128)
+///     causal_from(128)    causal_from(param(cached)[batch])
 ///
-/// The offset is a number or an expression of batch and head: how many keys lie before the first query.
-/// 0 is causal; kv_len - q_len is causal_at_end. With a negative offset the first queries see nothing and get zeros.
+/// Shapes: the offset is a number or an expression of batch and head, usually a table with one number for each
+/// sequence.
+/// Cost: empty tiles are never visited, full tiles are not masked.
+/// Edge cases: 0 is `causal`, kv_len - q_len is causal_at_end. With a negative offset the first queries see no key and
+/// get zeros.
+/// Errors: shape_error where a table of offsets has fewer elements than the batch.
+/// Source: the operator Attention of ONNX, whose offset is the number of past keys.
 template <operand Offset>
 constexpr auto causal_from(Offset const& offset) {
     using namespace placeholders;

@@ -8,10 +8,11 @@ namespace fovea::FOVEA_SET {
 /// chunked: positions are cut into chunks of equal size; a query sees the keys of its own chunk.
 ///
 ///     q_idx / size == kv_idx / size
-///     chunked(256) | causal
 ///
-/// Cost: tiles within a chunk are not masked, tiles of two chunks are never visited: linear in the number of queries.
-/// Errors: a size below 1 is 1. Source: Child et al. 2019, section 4.2, the local part.
+/// Shapes: `size` is a number of positions.
+/// Cost: linear in the number of queries: tiles across two chunks are never visited, tiles within one are not masked.
+/// Edge cases: the last chunk may be shorter. A size below 1 counts as 1.
+/// Source: Child et al. 2019, section 4.2, the local part.
 constexpr auto chunked(index_t size) {
     using namespace placeholders;
     index_t const positions = size < 1 ? 1 : size;

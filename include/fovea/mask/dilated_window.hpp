@@ -9,7 +9,9 @@ namespace fovea::FOVEA_SET {
 ///
 ///     |q_idx - kv_idx| <= reach  &&  (q_idx - kv_idx) % step == 0
 ///
-/// Cost: the tiles of the band; within it every tile is mixed unless step is 1. Errors: none; a step below 1 is 1.
+/// Shapes: `reach` and `step` are numbers of positions.
+/// Cost: the tiles of the band; within it every tile is mixed unless step is 1.
+/// Edge cases: a step below 1 counts as 1.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto dilated_window(index_t reach, index_t step) {
     using namespace placeholders;

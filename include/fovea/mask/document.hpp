@@ -7,13 +7,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// document: sequences packed one behind the other; a query sees the keys of its own document.
+/// document: sequences packed one after another: a query sees the keys of its own document.
 ///
 ///     ids[q_idx] == ids[kv_idx]
 ///     document(ids) | causal    document(query_ids, key_ids)
 ///
-/// ids holds an integer for each position. Cost: tiles of two documents are never visited, tiles within one are not
-/// masked: the table is read by its least and greatest element over the tile. Keeps views: the tables must outlive it.
+/// Shapes: `ids` is (position), integers; queries and keys may have separate tables. They are kept as views.
+/// Cost: tiles across two documents are never visited, tiles within one are not masked: the smallest and the largest id
+/// of a tile decide.
+/// Edge cases: documents need not be contiguous. Piped with `causal`, each document is causal by itself.
 /// Errors: shape_error where a table has fewer elements than there are positions.
 template <class QueryIds, class KeyIds>
 constexpr auto document(QueryIds&& query_ids, KeyIds&& key_ids) {

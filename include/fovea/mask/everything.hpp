@@ -5,11 +5,12 @@
 
 namespace fovea::FOVEA_SET {
 
-/// everything: a query sees all keys, as it does without a mask: for code that takes one as an argument.
+/// everything: a query sees all keys, as without a mask: for code that takes a mask as an argument.
 ///
 ///     true
 ///
-/// A mask beside it stays what it is. Cost: none; code for masks is not compiled.
+/// Cost: none, no mask code is compiled.
+/// Edge cases: combined with another mask, it changes nothing.
 inline constexpr everything_t everything{};
 
 }  // namespace fovea::FOVEA_SET

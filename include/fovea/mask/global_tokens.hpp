@@ -5,12 +5,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// global_tokens: the first tokens see all and are seen by all; to be joined to a window by ||.
+/// global_tokens: the first tokens see all keys and are visible to all queries; join it to a window by `||`.
 ///
 ///     q_idx < count  ||  kv_idx < count
 ///     sliding_window(256, 256) || global_tokens(4)
 ///
-/// Cost: the first rows and the first columns of tiles. Source: Beltagy, Peters and Cohan 2020, section 3.1.
+/// Shapes: `count` is a number of positions.
+/// Cost: the first rows and the first columns of tiles.
+/// Edge cases: 0 excludes every pair: the mask is meant to be joined to another.
+/// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto global_tokens(index_t count) {
     using namespace placeholders;
     return where(q_idx < count || kv_idx < count);

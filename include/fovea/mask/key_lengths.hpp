@@ -7,13 +7,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// key_lengths: each sequence of a batch has its own number of keys; what lies behind them is padding.
+/// key_lengths: each sequence of a batch has its own number of keys; the rest is padding.
 ///
 ///     kv_idx < length
-///     key_lengths(param(lengths)[batch])    key_lengths(lengths)
+///     key_lengths(lengths)    key_lengths(param(lengths)[batch])
 ///
-/// Padding is never looked at: it may hold anything. Cost: tiles behind the end are never visited.
-/// A length of 0 gives zeros; one beyond the number of keys is all of them.
+/// Shapes: `lengths` is (batch), integers, kept as a view; or an expression of batch and head.
+/// Cost: tiles beyond the end of a sequence are never visited.
+/// Edge cases: padding may hold anything, NaN included. A length of 0 gives zeros; a length beyond the number of keys
+/// includes all of them.
+/// Errors: shape_error where there are fewer lengths than sequences.
 template <operand Length>
 constexpr auto key_lengths(Length const& length) {
     using namespace placeholders;

@@ -5,12 +5,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// Masks combine like conditions: both, either, not.
+/// logic: masks combine like conditions: and, or, not.
 ///
-///     causal && sliding_window(256, 0)      causal || where(kv_idx < prefix)      !causal
+///     causal && sliding_window(256, 0)    causal || where(kv_idx < prefix)    !causal
 ///
-/// The result is a mask whose predicate is the combined expression, so tiles are still read from it.
-/// A mask that lists keys, such as neighbors, can be narrowed by `&&` and nothing else.
+/// Cost: the combined expression is analysed like any other: empty tiles are never visited.
+/// Edge cases: `|` binds tighter than `&&`: put parentheses around a combination, or pipe masks one after the other. A
+/// mask that lists keys, such as `neighbors`, can only be narrowed, by `&&`.
+/// Errors: at compile time, for a mask that lists keys under `||` or `!`.
 template <mask A, mask B>
 constexpr auto operator&&(A const& a, B const& b) {
     if constexpr (enumerating_mask<A> || enumerating_mask<B>) return intersection<A, B>(a, b);

@@ -8,13 +8,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// mask_tensor: a condition for each pair, as a tensor of bool or of integers, of which 0 hides.
+/// mask_tensor: a condition for each pair, as a tensor of bool or of integers; 0 excludes the pair.
 ///
 ///     visible[..., q_idx, kv_idx] != 0
 ///
-/// Axes are the last ones of (batch, head, query, key); an axis of extent 1 stands for all positions along it.
-/// Prefer an expression where there is one: a tensor is as large as the score matrix and read pair by pair.
-/// Cost: tiles that the tensor empties are never visited. Keeps a view: the tensor must outlive the mask.
+/// Shapes: the last axes of (batch, head, query, key); an axis of extent 1 is broadcast. The tensor is kept as a view.
+/// Cost: empty tiles are never visited; the rest is read pair by pair. Prefer an expression if there is one: a tensor
+/// is as large as the score matrix.
+/// Edge cases: a query whose row is all 0 gets zeros.
 /// Errors: shape_error where the tensor is smaller than the call.
 template <class Tensor>
 constexpr auto mask_tensor(Tensor&& visible) {

@@ -17,13 +17,16 @@ constexpr auto is_near(Query const& of_query, Key const& of_key, index_t size, i
 }
 }  // namespace detail
 
-/// neighborhood: positions lie on a line, a plane or in a volume; a query sees a window of places around its own.
+/// neighborhood: positions form a line, a plane or a volume; a query sees a window of places around its own.
 ///
 ///     neighborhood({size}, {length})    neighborhood({rows, columns}, {height, width})    three of each
 ///
-/// Windows keep their size at the borders by moving inwards; along an axis, size / 2 places lie before the query's own.
-/// Positions run row by row, the last axis fastest. Cost: the tiles that hold neighbours; along the slowest axis they
-/// are a band. Sizes beyond an extent see all of it. Source: Hassani et al. 2023, section 3.1.
+/// Shapes: sizes and extents along each axis; positions run row by row, the last axis fastest.
+/// Cost: the tiles that contain neighbours; along the slowest axis they form a band.
+/// Edge cases: at the borders, windows move inwards and keep their size, so all queries have equally many neighbours;
+/// along each axis size / 2 places come before the query's own. A size beyond an extent covers all of it.
+/// Errors: at compile time, for more than three axes.
+/// Source: Hassani et al. 2023, section 3.1.
 template <std::size_t Axes>
 constexpr auto neighborhood(index_t const (&size)[Axes], index_t const (&extent)[Axes]) {
     static_assert(Axes >= 1 && Axes <= 3, "fovea: a neighborhood lies on a line, a plane or in a volume");

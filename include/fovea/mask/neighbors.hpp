@@ -11,11 +11,16 @@ namespace fovea::FOVEA_SET {
 
 /// neighbors: the keys of a query are the neighbours of a node, so only edges are visited.
 ///
-/// The graph lists for each query the keys it sees (compressed sparse rows): graph.offsets (queries + 1),
-/// graph.keys (edges). An edge that is listed twice counts twice. A node without edges gets zeros. `edge` is the place
-/// of an edge in the list that a graph was made of; of rows given directly the place in keys, or graph.numbers there.
-/// Cost: proportional to the edges. Keeps a view: the graph must outlive the attention.
-/// Errors: graph_error for offsets that do not ascend, keys or numbers out of range, before anything is written.
+///     graph.keys[graph.offsets[q_idx] ... graph.offsets[q_idx + 1] - 1]
+///
+/// Shapes: `offsets` (queries + 1), `keys` (edges) and `numbers` (edges) or none, as compressed sparse rows; `graph`
+/// makes them from pairs. Queries and keys may be different sets of nodes. The graph is kept as a view.
+/// Cost: proportional to the edges, not to the pairs.
+/// Edge cases: an edge listed twice counts twice; a node without edges gets zeros. `edge`, for tables over edges, is
+/// the place in the list given to graph(n, edges); for compressed sparse rows the place in keys, or the entry in
+/// numbers.
+/// Errors: graph_error for offsets that do not ascend, or keys or numbers out of range; nothing is written then.
+/// Source: Velickovic et al. 2018, section 2.1.
 struct neighbors_t : stage<role::mask> {
     graph_view graph{};
 

@@ -5,13 +5,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// prefix_lm: everybody sees a prefix, and what follows it is causal.
+/// prefix_lm: every query sees a prefix; what follows it is causal.
 ///
 ///     kv_idx < prefix  ||  kv_idx <= q_idx
 ///     prefix_lm(128)    prefix_lm(param(prefixes)[batch])
 ///
-/// The prefix is a number or an expression of batch and head. 0 is causal; kv_len is no mask.
-/// Cost: tiles above the diagonal and behind the prefix are never visited. Source: Raffel et al. 2020, section 3.2.1.
+/// Shapes: the prefix is a number or an expression of batch and head.
+/// Cost: tiles above the diagonal and after the prefix are never visited.
+/// Edge cases: 0 is `causal`; with the number of keys, all pairs are visible.
+/// Errors: shape_error where a table of prefixes has fewer elements than the call reads.
+/// Source: Raffel et al. 2020, section 3.2.1.
 template <operand Prefix>
 constexpr auto prefix_lm(Prefix const& prefix) {
     using namespace placeholders;

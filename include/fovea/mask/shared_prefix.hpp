@@ -7,13 +7,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// shared_prefix: sequences that begin with the same tokens, which are stored once in front of them.
+/// shared_prefix: sequences that begin with the same tokens, which are stored once, in front of all sequences.
 ///
 ///     kv_idx < prefix  ||  (ids[q_idx] == ids[kv_idx - prefix]  &&  kv_idx - prefix <= q_idx)
 ///
-/// Keys are the prefix and then the sequences, one behind the other; queries are the sequences. ids is (position):
-/// which sequence each query belongs to. Cost: tiles of the prefix are not masked and read once for all sequences.
-/// Source: Juravsky et al. 2024, section 3.
+/// Shapes: keys are the prefix and then the sequences, one after another; queries are the sequences. ids is (position),
+/// the sequence that each query belongs to, kept as a view.
+/// Cost: tiles of the prefix are not masked, and are read once for all sequences; tiles across two sequences are never
+/// visited.
+/// Edge cases: a prefix of 0 is `document` with `causal`.
+/// Errors: shape_error where ids has fewer elements than there are queries.
+/// Source: Juravsky et al. 2024 (Hydragen), section 3.
 template <operand Prefix, class Ids>
 constexpr auto shared_prefix(Prefix const& prefix, Ids&& ids) {
     using namespace placeholders;

@@ -5,13 +5,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// sliding_tiles: a neighborhood of whole tiles, so that blocks of pairs are either seen or not.
+/// sliding_tiles: a neighborhood of whole tiles, so that blocks of pairs are either full or empty.
 ///
 ///     sliding_tiles({rows, columns}, {tile height, tile width}, {height, width})    three of each in a volume
 ///
-/// The window is counted in tiles around the tile of the query and moves inwards at the borders. Positions run tile by
-/// tile, row by row within one, and so do the tiles. Extents are multiples of the tiles.
-/// Cost: with tiles of as many places as a block of pairs, no pair is masked. Source: Zhang et al. 2025, section 3.2.
+/// Shapes: windows are in tiles, tiles and extents in places, and extents are multiples of the tiles; positions run
+/// tile by tile, row by row within a tile, and tiles run row by row.
+/// Cost: if a tile has as many places as a block of pairs, no pair needs masking.
+/// Edge cases: windows move inwards at the borders.
+/// Errors: at compile time, unless there are two or three axes.
+/// Source: Zhang et al. 2025 (sliding tile attention), section 3.2.
 template <std::size_t Axes>
 constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile)[Axes],
                              index_t const (&extent)[Axes]) {

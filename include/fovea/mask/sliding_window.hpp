@@ -9,7 +9,9 @@ namespace fovea::FOVEA_SET {
 ///
 ///     q_idx - kv_idx <= left  &&  kv_idx - q_idx <= right
 ///
-/// Cost: the tiles of the band only, linear in the number of queries. Errors: none; negative sizes see less.
+/// Shapes: `left` and `right` are numbers of positions.
+/// Cost: the tiles of the band only: linear in the number of queries.
+/// Edge cases: negative sizes shrink the window. With causal_from or other offsets, write the condition with `where`.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto sliding_window(index_t left, index_t right) {
     using namespace placeholders;

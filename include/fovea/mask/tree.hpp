@@ -15,9 +15,12 @@ namespace fovea::FOVEA_SET {
 ///
 ///     kv_idx < prefix  ||  ancestors(q_idx, kv_idx - prefix)
 ///
-/// `prefix` is a number or an expression of batch; `ancestors` is (node, node), not 0 where the second is the first
-/// or one of its ancestors; tree_ancestors(parents) makes it. Keys are the prefix and then the nodes.
-/// Cost: tiles of the prefix are not masked, those of the nodes are. Source: Miao et al. 2024, section 4.2.
+/// Shapes: `ancestors` is (node, node), kept as a view; keys are the prefix and then the nodes. The prefix is a number
+/// or an expression of batch.
+/// Cost: tiles of the prefix are not masked; tiles of the nodes are.
+/// Edge cases: several roots make several trees. Keys after the last node are excluded.
+/// Errors: shape_error where there are more queries than nodes.
+/// Source: Miao et al. 2024 (SpecInfer), section 4.2.
 template <operand Prefix, class Ancestors>
 constexpr auto tree(Prefix const& prefix, Ancestors&& ancestors) {
     using namespace placeholders;

@@ -10,12 +10,15 @@ namespace fovea::FOVEA_SET {
 
 /// where: a query sees the keys for which a condition over the indices holds.
 ///
-///     where(q_idx - kv_idx < 4096)       where(param(document)[q_idx] == param(document)[kv_idx])
-///     where([](auto at) { return at.kv_idx <= at.q_idx; })       called once, with placeholders
-///     where([](auto b, auto h, auto q_idx, auto kv_idx) { return q_idx >= kv_idx; })       a mask_mod of FlexAttention
+///     where(q_idx - kv_idx < 4096)    where(param(document)[q_idx] == param(document)[kv_idx])
+///     where([](auto at) { return at.kv_idx <= at.q_idx; })
+///     where([](auto b, auto h, auto q_idx, auto kv_idx) { return q_idx >= kv_idx; })
 ///
-/// Piped masks intersect. Cost: tiles that the condition empties are never visited, tiles that it fills are
-/// not masked; both are read from the expression by intervals. A query that sees no key gets zeros.
+/// A function is called once, with placeholders; the last form is a mask_mod of FlexAttention. Piped masks intersect.
+/// Shapes: conditions use q_idx, kv_idx, head, batch, the lengths, numbers and tables.
+/// Cost: interval arithmetic finds empty tiles, which are never visited, and full tiles, which are not masked.
+/// Edge cases: a query that sees no key gets zeros.
+/// Errors: at compile time, for scores, features, numbers, and functions with parameters that are not `auto`.
 template <class E>
 struct where_t : stage<role::mask> {
     [[no_unique_address]] E condition{};

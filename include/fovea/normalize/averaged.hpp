@@ -7,12 +7,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// averaged: expressions of the scores, divided by the number of keys that the query sees.
+/// averaged: an expression of each score, divided by the number of keys that the query sees.
 ///
-///     w_j = f(s_j) / n,   n the number of keys that the query sees
+///     w_j = f(s_j) / n
 ///     averaged(relu(score))
 ///
-/// Streaming: the number of keys is carried. f uses `score` alone. A query that sees no key gets zeros.
+/// Cost: streaming: the number of visible keys, n, is carried from tile to tile.
+/// Edge cases: a query that sees no key gets zeros; excluded keys are not counted.
+/// Errors: at compile time, where f uses anything but `score`, and for `lse`.
 /// Source: Wortsman et al. 2023, section 3, with n in place of the length.
 template <class E>
 struct averaged_t : stage<role::normalizer> {

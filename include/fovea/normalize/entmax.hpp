@@ -13,14 +13,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// entmax: softmax for alpha near 1, entmax15 for 1.5, sparsemax for 2; the greater alpha, the fewer keys have weight.
+/// entmax: softmax for alpha near 1, entmax15 for 1.5, sparsemax for 2; the larger alpha, the fewer keys have a weight.
 ///
-///     w_j = max((alpha - 1) s_j - tau, 0)^(1 / (alpha - 1))   with tau such that sum_j w_j = 1
+///     w_j = max((alpha - 1) s_j - tau, 0)^(1 / (alpha - 1))   with   sum_j w_j = 1
 ///
-/// Needs all scores of a row. tau is found by Newton's iteration between bounds, by halving where it would leave them,
-/// and the weights are divided by what they sum to. What lies above the lower bound is set aside as soon as it is few.
-/// Ties share. A query that sees no key gets zeros.
-/// Errors: std::invalid_argument unless alpha is above 1.
+/// Cost: the scores of a few queries over all keys are kept; tau takes a few passes with an exponential and a logarithm
+/// for each score, all but the first over the scores above tau once 256 or fewer are left. `entmax15` and `sparsemax`
+/// are faster.
+/// Edge cases: tied scores share the weight. A visible score that is NaN makes all weights NaN; a query that sees no
+/// key gets zeros. For alpha above 2, small weights are sensitive to rounding, since their slope is unbounded; near 1,
+/// all are, in proportion to 1 / (alpha - 1).
+/// Errors: std::invalid_argument unless alpha is above 1. At compile time, for `lse`.
 /// Source: Blondel, Martins and Niculae 2019; Peters, Niculae and Martins 2019, algorithm 1.
 struct entmax_t : stage<role::normalizer> {
     double alpha = 1.5;
@@ -31,6 +34,8 @@ struct entmax_t : stage<role::normalizer> {
     }
     std::string text() const { return "entmax(" + std::to_string(alpha) + ")"; }
 
+    // Newton's iteration between bounds, by halving where it would leave them; then the weights are divided by their
+    // sum. What lies above the lower bound is set aside as soon as it is few.
     template <class Row>
     void normalize(Row const& row) const {
         using T = typename Row::value_type;

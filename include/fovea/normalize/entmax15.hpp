@@ -11,19 +11,24 @@
 
 namespace fovea::FOVEA_SET {
 
-/// entmax15: between softmax and sparsemax; weights far below the greatest are exactly 0.
+/// entmax15: between softmax and sparsemax: smooth where weights are above 0, and exactly 0 far below the largest
+/// score.
 ///
-///     w_j = max(s_j / 2 - tau, 0)^2   with tau such that sum_j w_j = 1
+///     w_j = max(s_j / 2 - tau, 0)^2   with   sum_j w_j = 1
 ///
-/// Needs all scores of a row. tau is found by Newton's iteration from below on the root of the sum: that is convex in
-/// tau, so every step stays below the solution, and nearly straight, so steps are few. What lies above tau is set aside
-/// as soon as it is few. Ties share. A query that sees no key gets zeros.
+/// Cost: the scores of a few queries over all keys are kept; tau takes a few passes, the first over the row, the others
+/// over the scores above tau once 256 or fewer are left.
+/// Edge cases: a key whose score is 2 or more below the best has weight 0. Tied scores share the weight; scores may be
+/// as large as their type allows. A visible score that is NaN has weight NaN; a query that sees no key gets zeros.
+/// Errors: at compile time, for `lse`.
 /// Source: Peters, Niculae and Martins 2019, section 3 and appendix B.2.
 struct entmax15_t : stage<role::normalizer> {
     static constexpr std::string_view name = "entmax15";
     static constexpr bool sums_to_one = true;
     static constexpr bool shift_invariant = true;
 
+    // Newton's iteration from below on the root of the sum: that is convex in tau, so every step stays below the
+    // solution, and nearly straight, so steps are few. What lies above tau is set aside as soon as it is few.
     template <class Row>
     static void normalize(Row const& row) {
         using T = typename Row::value_type;

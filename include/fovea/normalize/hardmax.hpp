@@ -7,12 +7,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// hardmax: weight one on the best key of each query, zero on the others (hard attention).
+/// hardmax: weight one for the best key of each query, zero for the others (hard attention).
 ///
 ///     w_j = 1 for the first j with s_j = max_k s_k, else 0
 ///
-/// Streaming: the best score and its position are carried; values are read only for the keys that win.
-/// Ties go to the lowest position; a NaN never wins. A query that sees no key gets zeros.
+/// Cost: streaming: the best score and its position are carried; only the values of the winning keys are read.
+/// Edge cases: ties go to the lowest position. A query that sees no key gets zeros. A score that is NaN never wins.
+/// After `gumbel` it draws a key with its `softmax` weight.
+/// Errors: at compile time, for `lse`.
+/// Source: Xu et al. 2015, section 4.1.
 struct hardmax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "hardmax";
 

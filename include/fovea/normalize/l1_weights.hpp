@@ -9,13 +9,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// l1_weights: the scores divided by the sum of their sizes.
+/// l1_weights: the scores divided by the sum of their absolute values.
 ///
 ///     w_j = s_j / sum_k |s_k|
 ///
-/// Weights keep the sign of their scores and their sizes sum to one. Streaming: the sum is carried, in a unit that keeps
-/// it in range.
-/// A row whose scores are all 0, one that sees no key among them, gets zeros.
+/// Cost: streaming: the sum is carried from tile to tile.
+/// Edge cases: weights keep the sign of their scores. A row whose scores are all 0, or that sees no key, gets zeros.
+/// Scores may be as small or as large as their type allows, even if their sum would overflow or underflow.
+/// Errors: at compile time, for `lse`.
 struct l1_weights_t : stage<role::normalizer> {
     static constexpr std::string_view name = "l1_weights";
 

@@ -8,13 +8,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// normalized: expressions of the scores, divided by their sum.
+/// normalized: an expression of each score, divided by the sum of these expressions.
 ///
 ///     w_j = f(s_j) / (sum_k f(s_k) + eps)
 ///     normalized(square(relu(score)), 1e-6)    normalized(exp(score))
 ///
-/// Streaming: the sum is carried, f(s) is met with the values as it is. f uses `score` alone and should not be
-/// negative. A row whose divisor is 0, one that sees no key among them, gets zeros.
+/// Shapes: `eps` is a number, 0 unless given.
+/// Cost: streaming: the sum is carried from tile to tile, and f(s) multiplies the values unchanged.
+/// Edge cases: a row whose divisor is 0, or that sees no key, gets zeros. f should not be negative.
+/// Errors: at compile time, where f uses anything but `score`, and for `lse`.
 template <class E>
 struct normalized_t : stage<role::normalizer> {
     weigh_t<E> f{};

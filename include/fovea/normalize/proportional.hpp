@@ -12,8 +12,10 @@ namespace fovea::FOVEA_SET {
 ///
 ///     w_j = s_j / sum_k s_k
 ///
-/// For scores that are positive by themselves, such as feature_map(elu(q) + 1). Streaming: the sum is carried.
-/// A row whose scores add up to 0, one that sees no key among them, gets zeros.
+/// Cost: streaming: the sum is carried; with running_state it comes from the sum of the keys, one column of the state.
+/// Edge cases: meant for scores that are always positive, such as feature_map(elu(q) + 1); scores of both signs may
+/// cancel in the sum. A row whose scores add up to 0, or that sees no key, gets zeros.
+/// Errors: at compile time, for `lse`.
 /// Source: Katharopoulos et al. 2020, equation 3.
 struct proportional_t : stage<role::normalizer> {
     static constexpr std::string_view name = "proportional";

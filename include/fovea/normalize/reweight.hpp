@@ -7,15 +7,18 @@
 
 namespace fovea::FOVEA_SET {
 
-/// reweight: a new weight from the one that the normalizer gave and the indices.
+/// reweight: a new weight, computed from the normalizer's weight and the indices.
 ///
+///     w'_ij = f(w_ij, q_idx, kv_idx, head, batch, edge)
 ///     softmax | reweight(weight * param(gate)[head])
-///     softmax | reweight(select(random(seed) < p, 0, weight / (1 - p)))       dropout
+///     softmax | reweight(select(random(seed) < p, 0, weight / (1 - p)))    dropout
 ///
-/// Pairs that take no part keep weight 0; the log-sum-exp is that of the normalizer. Several pipe one into the other.
-/// Cost: a factor of the weight is applied on the tile; for anything else the scores of a few queries over all keys
-/// are kept, since final weights are known at the end of a row only.
-/// Errors: none. Source: operator FlexAttention of ONNX, its prob_mod.
+/// Cost: for a factor (weight * f(indices)), one multiplication on the tile. Otherwise the scores of a few queries over
+/// all keys are kept, since final weights are known only at the end of a row.
+/// Edge cases: an excluded pair keeps weight 0; the log-sum-exp is that of the normalizer. Several apply as piped.
+/// Errors: shape_error where a table has fewer elements than the call reads. At compile time, before a normalizer,
+/// without `weight`, and with scores or features.
+/// Source: the operator FlexAttention of ONNX, its prob_mod.
 template <class E>
 struct reweight_t : stage<role::reweighting> {
     [[no_unique_address]] E body{};

@@ -14,16 +14,18 @@ namespace fovea::FOVEA_SET {
 
 /// softmax: weights proportional to exp(score), summing to one over the keys a query sees.
 ///
-///     w_j = 2^(s_j log2 e - c) / sum_k 2^(s_k log2 e - c),   c = m log2 e with m close to max_k s_k
+///     w_j = exp(s_j) / sum_k exp(s_k)
 ///
-/// Streaming: two numbers per query (m, sum) are carried from tile to tile; scores are never stored.
-/// m follows the maximum only when that has grown by more than `slack`, so most tiles rescale nothing.
-/// A query that sees no key gets zero weights, not NaN; its log-sum-exp is -inf.
+/// Cost: one exponential for each pair; a running maximum and a sum are carried, scores are never stored.
+/// Edge cases: no score is too large; rows of -1e30, as additive masks produce them, are uniform. A query that sees no
+/// key gets zero weights, not NaN; its log-sum-exp is -inf. A NaN in a visible score shows in the result.
 /// Source: Milakov and Gimelshein 2018, algorithm 3.
 struct softmax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "softmax";
     static constexpr bool excluded_vanish = true;  // exp(-inf) is 0
     static constexpr bool takes_lanes = true;
+    // Weights are 2^(s log2 e - m log2 e); m follows the maximum only when that has grown by more than slack, so most
+    // tiles rescale nothing.
     static constexpr double slack = 8;  // exp(8) leaves room in float32 sums of 2^100 keys
 
     template <class T>

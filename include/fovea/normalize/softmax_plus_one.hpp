@@ -5,11 +5,12 @@
 
 namespace fovea::FOVEA_SET {
 
-/// softmax_plus_one: softmax that may attend to nothing.
+/// softmax_plus_one: softmax that can attend to nothing: softmax_with_sink(0).
 ///
 ///     w_j = exp(s_j) / (1 + sum_k exp(s_k))
 ///
-/// softmax_with_sink(0): where all scores are far below 0, all weights are near 0.
+/// Cost: as `softmax`.
+/// Edge cases: where all scores are far below 0, all weights are near 0.
 /// Source: Miller 2023, "Attention is off by one".
 inline constexpr auto softmax_plus_one = softmax_with_sink(0);
 

@@ -42,14 +42,18 @@ private:
 };
 }  // namespace detail
 
-/// softmax_with_sink: softmax beside one more key that takes weight and gives nothing.
+/// softmax_with_sink: softmax with one additional key that takes weight but contributes no value.
 ///
 ///     w_j = exp(s_j) / (exp(sink) + sum_k exp(s_k))
-///     softmax_with_sink(param(sinks)[head])    softmax_with_sink(0)
+///     softmax_with_sink(param(sinks)[head])
 ///
-/// The sink is an expression of head, batch, q_idx and lengths, a learned number for each head as a rule. Weights sum
-/// to less than one. Streaming, as softmax is; the sink is added at the end of a row. The log-sum-exp includes it. A
-/// query that sees no key gets zeros. Source: Xiao et al. 2024, section 3.3; Miller 2023 (sink 0).
+/// Shapes: the sink is an expression of head, batch, q_idx and the lengths, usually a table with one number for each
+/// head.
+/// Cost: streaming, as `softmax`; the sink is added once, at the end of a row.
+/// Edge cases: weights sum to less than one. The log-sum-exp includes the sink, but is -inf for a query that sees no
+/// key. A sink far above all scores does not overflow.
+/// Errors: shape_error where a table is too small for the call. At compile time, where the sink depends on the key.
+/// Source: Xiao et al. 2024, section 3.3.
 template <class E>
 struct softmax_with_sink_t : stage<role::normalizer> {
     [[no_unique_address]] E sink{};

@@ -10,19 +10,23 @@
 
 namespace fovea::FOVEA_SET {
 
-/// sparsemax: the weights nearest to the scores among all that are not negative and sum to one; many are exactly 0.
+/// sparsemax: the nonnegative weights with sum one that are nearest to the scores; many of them are exactly 0.
 ///
-///     w_j = max(s_j - tau, 0)   with tau such that sum_j w_j = 1
+///     w_j = max(s_j - tau, 0)   with   sum_j w_j = 1
 ///
-/// Needs all scores of a row. tau starts 1 below the greatest and is raised to the mean of what lies above it, less its
-/// share of one, until nothing leaves the support: exact, in a few passes. What lies above tau is set aside as soon as
-/// it is few. Ties share. A query that sees no key gets zeros.
+/// Cost: the scores of a few queries over all keys are kept; tau takes a few passes, the first over the row, the others
+/// over the scores above tau once 256 or fewer are left.
+/// Edge cases: exact: the support is determined before tau. Tied scores share the weight; scores may be as large as
+/// their type allows. A visible score that is NaN has weight NaN; a query that sees no key gets zeros.
+/// Errors: at compile time, for `lse`.
 /// Source: Martins and Astudillo 2016, algorithm 1; the iteration is that of Michelot 1986.
 struct sparsemax_t : stage<role::normalizer> {
     static constexpr std::string_view name = "sparsemax";
     static constexpr bool sums_to_one = true;
     static constexpr bool shift_invariant = true;
 
+    // tau starts 1 below the largest score and is raised to the mean of what lies above it, less its share of one,
+    // until nothing leaves the support. What lies above tau is set aside as soon as it is few.
     template <class Row>
     static constexpr void normalize(Row const& row) {
         using T = typename Row::value_type;

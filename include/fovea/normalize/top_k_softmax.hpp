@@ -10,13 +10,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// top_k_softmax: softmax over the k greatest scores of each query; all other keys have weight 0.
+/// top_k_softmax: softmax over the k largest scores of each query; all other keys have weight 0.
 ///
-///     w_j = exp(s_j) / sum_{k in top} exp(s_k) for the k keys with the greatest scores, else 0
+///     w_j = exp(s_j) / sum_(m in top) exp(s_m) for the k keys with the largest scores, else 0
 ///
-/// Needs all scores of a row: those that the kth greatest of a few maxima shows to be needless are set aside, and among
-/// the others the kth greatest is searched by halves. Ties go to the lowest positions. With fewer keys than k it is
-/// softmax; a query that sees no key gets zeros.
+/// Cost: the scores of a few queries over all keys are kept; the maxima of parts of the row rule out most scores, and
+/// bisection finds the kth largest of the others. Only the values of the k keys are read.
+/// Edge cases: ties go to the lowest positions; scores may be as large as their type allows. With fewer keys than k it
+/// is `softmax`; with k below 1, or where a query sees no key, weights are 0.
+/// Errors: at compile time, for `lse`.
 /// Source: Gupta et al. 2021, section 2.
 struct top_k_softmax_t : stage<role::normalizer> {
     index_t k = 1;
@@ -24,6 +26,7 @@ struct top_k_softmax_t : stage<role::normalizer> {
     constexpr explicit top_k_softmax_t(index_t count) : k(count) {}
     std::string text() const { return "top_k_softmax(" + std::to_string(k) + ")"; }
 
+    // Scores below the kth largest of a few maxima are set aside; among the others the kth largest is bisected.
     template <class Row>
     void normalize(Row const& row) const {
         using T = typename Row::value_type;

@@ -10,10 +10,12 @@ namespace fovea::FOVEA_SET {
 
 /// uniform: all keys that a query sees have the same weight; with weighted_sum, the mean of their values.
 ///
-///     w_j = 1 / n,   n the number of keys that the query sees
+///     w_j = 1 / n
 ///
-/// Streaming: the number of keys is carried. Scores decide only which pairs take part: one of -inf does not.
-/// A query that sees no key gets zeros.
+/// Cost: streaming: the number of visible keys, n, is carried from tile to tile.
+/// Edge cases: scores decide only which pairs take part: a score of -inf excludes its pair. A query that sees no key
+/// gets zeros.
+/// Errors: at compile time, for `lse`.
 struct uniform_t : stage<role::normalizer> {
     static constexpr std::string_view name = "uniform";
     static constexpr bool sums_to_one = true;

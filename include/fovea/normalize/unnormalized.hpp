@@ -9,7 +9,9 @@ namespace fovea::FOVEA_SET {
 ///
 ///     w_j = s_j
 ///
-/// Elementwise: nothing is carried from key to key.
+/// Cost: elementwise: nothing is carried from key to key.
+/// Edge cases: an excluded pair has weight 0.
+/// Errors: at compile time, for `lse`.
 struct unnormalized_t : stage<role::normalizer> {
     static constexpr std::string_view name = "unnormalized";
     static constexpr bool weights_are_scores = true;

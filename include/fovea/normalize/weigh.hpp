@@ -23,14 +23,16 @@ inline constexpr bool is_of_score =
     && !uses<E, q_idx_t, kv_idx_t, head_t, batch_t, edge_t, q_len_t, kv_len_t, dim_t, q_t, k_t, weight_t, out_t>;
 }  // namespace detail
 
-/// weigh: each weight is an expression of its score.
+/// weigh: each weight is an expression of its score: sigmoid, relu, squared relu, gelu, silu, or any other function.
 ///
 ///     w_j = f(s_j)
-///     weigh(sigmoid(score - 6))    weigh(relu(score))    weigh(square(relu(score)))    weigh(silu(score))
+///     weigh(sigmoid(score - 6))    weigh(square(relu(score)))    weigh(silu(score))
 ///
-/// Elementwise: nothing is carried from key to key, and weights need not sum to one. A pair that takes no part has 0,
-/// whatever f is. f uses `score` alone: what depends on indices goes before it, rescore(score + param(bias)[head]).
-/// Sources: Ramapuram et al. 2024 (sigmoid); Wortsman et al. 2023 (relu); So et al. 2021 (squared relu).
+/// Cost: elementwise: nothing is carried from key to key.
+/// Edge cases: an excluded pair has weight 0, whatever f is; weights need not sum to one.
+/// Errors: at compile time, for `lse`, and where f uses anything but `score`: write what depends on indices before it,
+/// as in rescore(score + param(bias)[head]).
+/// Source: Ramapuram et al. 2024 (sigmoid); Wortsman et al. 2023 (relu); So et al. 2021 (squared relu).
 template <class E>
 struct weigh_t : stage<role::normalizer> {
     [[no_unique_address]] E body{};

@@ -7,7 +7,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// as_is: the input itself, cut into heads along its features. Cost: none, nothing is copied.
+/// as_is: the input itself, cut into heads along its features.
+///
+///     y = x
+///
+/// Shapes: (batch, position, heads * d) is viewed as (batch, head, position, d).
+/// Cost: none, nothing is copied.
+/// Edge cases: a source that already has heads, (batch, head, position, d), is used unchanged.
+/// Errors: shape_error where the features are not a multiple of the heads.
 struct as_is_t {
     using row_map_tag = void;
     constexpr index_t features(index_t in) const { return in; }

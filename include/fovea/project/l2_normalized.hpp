@@ -8,12 +8,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// l2_normalized: each head's features at each position, divided by their length.
+/// l2_normalized: the features of each head at each position, divided by their Euclidean norm.
 ///
-///     y_c = x_c / max(sqrt(sum_c x_c^2), eps)        eps = 1e-12, or l2_normalized(eps)
+///     y_c = x_c / max(sqrt(sum_c x_c^2), eps)
+///     project(Wq | l2_normalized, Wk | l2_normalized, Wv, heads<8>)    l2_normalized(eps)
 ///
-/// For queries and keys, behind a row map: project(Wq | l2_normalized, Wk | l2_normalized, Wv, heads<8>).
-/// A row of zeros stays one. Cost: two passes over a row that is in the cache.
+/// Shapes: after a row map of `project`, for queries, keys or values; it acts on each head separately. eps is 1e-12
+/// unless given.
+/// Cost: two passes over a row that is in the cache.
+/// Edge cases: a row of zeros stays zero; a row with a norm below eps is divided by eps.
 /// Source: Henry et al. 2020 (query-key normalization).
 struct l2_normalized_t {
     using head_map_tag = void;

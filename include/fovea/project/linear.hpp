@@ -44,14 +44,16 @@ constexpr auto transposed(Matrix&& stored) {
     return transposed_t<typename std::remove_const_t<decltype(v)>::value_type>{v};
 }
 
-/// linear: a row times a matrix, plus a bias where one is given.
+/// linear: a row times a matrix, plus an optional bias.
 ///
 ///     y_c = sum_i x_i W_ic + b_c
 ///
-/// W is (in, out), or transposed(W) for a matrix stored as (out, in); b is (out), and a default-constructed view of one
-/// stands for none.
-/// Keeps views of what gives one: the matrix must outlive the attention. Cost: one matrix product over all rows.
-/// Errors: shape_error when x has another number of features than W has rows, or b than W has columns.
+/// Shapes: W is (in, out), or transposed(W) for a matrix stored as (out, in); b is (out), and a default-constructed
+/// view stands for none. The matrix and the bias are kept as views.
+/// Cost: one matrix product over all rows.
+/// Edge cases: for a fused matrix of queries, keys and values, pass three views of its columns.
+/// Errors: shape_error where the features of x do not match the rows of W, or the elements of b the columns of W. At
+/// compile time, for a temporary, and for elements of different types.
 template <class T, bool Transposed = false>
 struct linear_t {
     using row_map_tag = void;

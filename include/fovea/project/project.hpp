@@ -11,13 +11,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// project: how queries, keys and values arise from their sources, and into how many heads they are cut.
+/// project: how queries, keys and values are computed from their sources, and into how many heads they are split.
 ///
-///     project(Wq, Wk, Wv)    project(Wq, Wk, as_is, heads<32, 8>)    project(linear(Wq, bq), as_is, as_is)
+///     project(Wq, Wk, Wv)    project(Wq, Wk, as_is, heads<32, 8>)    project(linear(Wq, bq) | rotary, Wk | rotary, Wv)
 ///
-/// A bare matrix stands for linear(matrix). Head h takes the features h * d ... of a projected row. Behind a row map
-/// stand maps of each head: Wq | rms_normalized | rotary, as_is | rotary. Sources with heads of their own keep them.
-/// Cost: one matrix product per role; roles that read the same source through the same matrix share it.
+/// Shapes: sources are (batch, position, feature); head h takes the features h * d ... of a projected row. A matrix
+/// alone stands for linear(matrix); maps of each head, such as rms_normalized and `rotary`, follow it after `|`.
+/// Cost: one matrix product for each role; roles that read the same source through the same matrix share it.
+/// Edge cases: if there are fewer key/value heads, the query heads share them evenly (grouped-query, multi-query).
+/// Sources that already have heads keep them.
+/// Errors: shape_error where a matrix does not fit its source. At compile time, for heads that cannot be shared evenly.
+/// Source: Vaswani et al. 2017, section 3.2.2; Ainslie et al. 2023.
 template <row_map Query, row_map Key, row_map Value, class Heads>
 struct project_t : stage<role::projection> {
     using heads_type = Heads;

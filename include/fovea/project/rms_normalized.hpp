@@ -11,14 +11,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// rms_normalized: each head's features at each position, divided by their root mean square, times a gain.
+/// rms_normalized: the features of each head at each position, divided by their root mean square, times a gain.
 ///
-///     y_c = g_c x_c / sqrt(sum_c x_c^2 / d + eps)        eps = 1e-6
+///     y_c = g_c x_c / sqrt(sum_c x_c^2 / d + eps)
+///     rms_normalized    rms_normalized(eps)    rms_normalized(gain)    rms_normalized(gain, eps)
 ///
-/// rms_normalized, rms_normalized(gain), rms_normalized(gain, eps), rms_normalized(eps); the gain is (feature), the
-/// same for all heads, or (head, feature). For queries and keys, behind a row map and before rotary.
-/// A row of zeros stays one. Cost: two passes over a row that is in the cache.
-/// Errors: shape_error when the gain does not fit the heads.
+/// Shapes: the gain is (feature), the same for all heads, or (head, feature), kept as a view; eps is 1e-6 unless given.
+/// After a row map of `project`, before `rotary` if both are used.
+/// Cost: two passes over a row that is in the cache.
+/// Edge cases: a row of zeros stays zero.
+/// Errors: shape_error where the gain does not fit the heads.
 /// Source: Zhang and Sennrich 2019, equation 4; on queries and keys, Dehghani et al. 2023, section 2.
 template <class T = float>
 struct rms_normalized_t {

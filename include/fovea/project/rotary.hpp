@@ -15,15 +15,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// rotary: turns pairs of features by an angle that grows with the position, so that dot sees distances only.
+/// rotary: rotates pairs of features by an angle that grows with the position p: products depend on distances only.
 ///
-///     (x, y) -> (x cos a - y sin a, y cos a + x sin a),   a = p / base^(2 i / r),   i = 0 ... r/2 - 1
+///     (x, y) -> (x cos a - y sin a, y cos a + x sin a),   a = p / base^(2 i / r),   i = 0 ... r / 2 - 1
 ///
-/// Pairs are (i, i + r/2), or (2 i, 2 i + 1) with .interleaved(); r is the number of features of a head, or
-/// .features(r), and the others stay. p counts from 0, from .from(n), or is .positions(table); .base(500000),
-/// .interpolated(s): p / s; .ntk_scaled(s): base s^(r/(r-2)); .frequencies(table): the angles of p = 1.
-/// Cost: angles, in double, once per position for all heads; four multiplications per pair.
-/// Errors: shape_error when r is odd or above the features of a head, or a table does not fit.
+/// Shapes: `r` is the number of features of a head, or .features(r); pairs are (i, i + r / 2), or (2 i, 2 i + 1) with
+/// .interleaved(). p counts from 0, or .from(n), a number or a table (batch), and is n plus the element of
+/// .positions(table), (position) or (batch, position). .base(b) replaces 10000, .interpolated(s) divides p by s,
+/// .ntk_scaled(s) multiplies the base by s^(r / (r - 2)), .frequencies(table), (r / 2), gives the angles at p = 1.
+/// Cost: angles, in double, once per position for all heads; four multiplications for each pair.
+/// Edge cases: position 0 changes nothing. Tables are kept as views. Queries and keys need the same pairing.
+/// Errors: shape_error where r is odd or larger than a head, or a table does not fit.
 /// Source: Su et al. 2021, equation 34; Chen et al. 2023 for interpolated.
 template <class Frequency = float, class Index = index_t>
 struct rotary_t {
@@ -43,14 +45,12 @@ struct rotary_t {
     constexpr rotary_t ntk_scaled(double s) const { return {turned, theta, stretch, s, neighbors, given, place}; }
     constexpr rotary_t from(index_t n) const { return at(row_positions<Index>{n, place.first_of, place.table}); }
 
-    /// A position to begin with for each element of the batch: (batch).
     template <viewable Table>
     constexpr auto from(Table&& table) const {
         auto changed = place.template in<element_of<Table>>();
         changed.first_of = detail::kept_view_of(std::forward<Table>(table));
         return at(changed);
     }
-    /// A position for each row, to which is added what from() says: (position) or (batch, position).
     template <viewable Table>
     constexpr auto positions(Table&& table) const {
         auto changed = place.template in<element_of<Table>>();

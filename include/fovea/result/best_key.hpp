@@ -25,13 +25,15 @@ struct best_key_output {
     bound_best_key<T> bind(operand_shapes const& shapes) const { return {rows_of_call("best_key is", target, shapes)}; }
 };
 
-/// best_key: asks for the position of the key with the greatest score of each query.
+/// best_key: asks for the position of the key with the largest score for each query.
 ///
-///     b_i = the first j with s_ij = max_k s_ik;  -1 for a query that sees no key
+///     b_i = the first j with s_ij = max_k s_ik
 ///
-/// Targets hold integers and are (batch, head, query); batch and head may be left out where they are one.
-/// Ties go to the lowest position. Cost: one more look at each score, and those of a few queries over all keys are
-/// kept.
+/// Shapes: the target holds integers and is (batch, head, query); batch and head may be omitted if they are one.
+/// Cost: one more read of each score; the scores of a few queries over all keys are kept.
+/// Edge cases: ties go to the lowest position; -1 for a query that sees no key.
+/// Errors: shape_error where the target does not fit the call; nothing is written then. At compile time, unless it
+/// holds integers.
 template <class Target>
 constexpr auto best_key(Target&& target) {
     auto const v = detail::target_of<true>(std::forward<Target>(target));

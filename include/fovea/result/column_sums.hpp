@@ -46,9 +46,12 @@ struct column_sums_output {
 ///
 ///     c_j = sum_i w_ij
 ///
-/// What eviction of a cache goes by. Targets are (batch, head, key); batch and head may be left out where they are one.
-/// Cost: one more addition for each pair; queries of a head are worked on one after the other, so that the sums are the
-/// same for any number of threads. Source: Zhang et al. 2023 (H2O).
+/// Shapes: the target is (batch, head, key); batch and head may be omitted if they are one.
+/// Cost: one more addition for each pair; the queries of a head are processed one after another, so that the sums have
+/// the same bits for any number of threads.
+/// Edge cases: a key that no query sees gets 0.
+/// Errors: shape_error where the target does not fit the call; nothing is written then.
+/// Source: Zhang et al. 2023 (H2O), which evicts the keys that receive the least.
 template <class Target>
 constexpr auto column_sums(Target&& target) {
     return detail::output_to<column_sums_output>(std::forward<Target>(target));

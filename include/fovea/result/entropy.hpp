@@ -32,9 +32,11 @@ struct entropy_output {
 ///
 ///     H_i = -sum_j w_ij log w_ij
 ///
-/// From 0, one key has all the weight, to log(keys), all have the same. Targets are (batch, head, query); batch and
-/// head may be left out where they are one. A query that sees no key has 0; weights that are not positive add nothing.
-/// Cost: a logarithm for each pair, and the scores of a few queries over all keys are kept.
+/// Shapes: the target is (batch, head, query); batch and head may be omitted if they are one.
+/// Cost: a logarithm for each pair; the scores of a few queries over all keys are kept.
+/// Edge cases: 0 for a query that sees no key, and if one key has all the weight; log(keys) if all weights are equal.
+/// Weights that are not positive add nothing; a NaN weight makes the entropy NaN.
+/// Errors: shape_error where the target does not fit the call; nothing is written then.
 /// Source: Shannon 1948, section 6.
 template <class Target>
 constexpr auto entropy(Target&& target) {

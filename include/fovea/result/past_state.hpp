@@ -30,11 +30,14 @@ struct past_state_input {
 
 /// past_state: the running state that a call begins with; without it, zeros.
 ///
-///     attend(spec, q, k, v, result, past_state(s), present_state(s))        in place, chunk after chunk
+///     attend(spec, q, k, v, result, past_state(s), present_state(s))    in place, chunk after chunk
 ///
-/// (batch, key head, feature of k, feature of v), with batch and head left out where they are one; with proportional a
-/// last column holds the sum of the keys. Errors: shape_error when it does not fit, or overlaps what is written
-/// without being present_state itself.
+/// Shapes: (batch, key head, feature of the key, feature of the value), batch and head omitted if they are one; with
+/// `proportional` a last column holds the sum of the keys. Its elements may have a different type from the operands.
+/// Cost: it is read once.
+/// Edge cases: it may be the present_state of the same call, which is then updated in place.
+/// Errors: shape_error where it does not fit the call, or overlaps what is written without being the present_state. At
+/// compile time, without running_state.
 template <class State>
 constexpr auto past_state(State&& state) {
     auto const v = detail::view_of(state);

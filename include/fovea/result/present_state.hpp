@@ -28,11 +28,16 @@ struct present_state_output {
     }
 };
 
-/// present_state: asks for the running state behind the last key, for the call that goes on from there.
+/// present_state: asks for the running state after the last key, for the call that continues from there.
 ///
-/// (batch, key head, feature of k, feature of v), with batch and head left out where they are one; with proportional a
-/// last column holds the sum of the keys. It may be the past_state of the same call.
-/// Errors: shape_error when it does not fit, or overlaps an operand or the result.
+///     attend(spec, q, k, v, result, present_state(s))
+///
+/// Shapes: (batch, key head, feature of the key, feature of the value), batch and head omitted if they are one; with
+/// `proportional` a last column holds the sum of the keys.
+/// Cost: it is written once.
+/// Edge cases: a call without positions passes on the past state. It may be the past_state of the same call.
+/// Errors: shape_error where it does not fit the call, or overlaps an operand, the result, or a past state that is a
+/// different view. At compile time, without running_state.
 template <class Target>
 constexpr auto present_state(Target&& target) {
     return detail::output_to<present_state_output>(std::forward<Target>(target));

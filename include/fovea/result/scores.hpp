@@ -74,12 +74,15 @@ struct scores_output {
 
 /// scores: asks for the scores of each query over all keys after a stage: raw, rescored or masked.
 ///
-///     attend(spec, q, k, v, out, scores(view))                            as the normalizer reads them
-///     attend(spec, q, k, v, out, scores<score_stage::raw>(view))          as they were compared
+///     attend(spec, q, k, v, out, scores(view))    as the normalizer reads them
+///     attend(spec, q, k, v, out, scores<score_stage::raw>(view))    before rescorings and mask
 ///
-/// Targets are (batch, head, query, key); batch and head may be left out where they are one. Masked, a pair that takes
-/// no part is -inf. Cost: masked, the scores of a few queries over all keys are kept; raw and rescored, also those of
-/// masked pairs, so a second pass over queries and keys.
+/// Shapes: the target is (batch, head, query, key); batch and head may be omitted if they are one.
+/// Cost: masked, the scores of a few queries over all keys are kept; raw and rescored, a second pass over queries and
+/// keys, because masked pairs have such scores too.
+/// Edge cases: masked, an excluded pair has score -inf, including pairs that a graph does not list.
+/// Errors: shape_error where the target does not fit the call; nothing is written then.
+/// Source: the operator Attention of ONNX, output qk_matmul_output.
 template <score_stage Stage = score_stage::masked, class Target>
 constexpr auto scores(Target&& target) {
     auto const v = detail::target_of(std::forward<Target>(target));

@@ -29,14 +29,16 @@ inline std::vector<float> alibi_slopes(index_t heads, alibi_slopes_of convention
     return slopes;
 }
 
-/// alibi: the farther a key lies before its query, the less it counts, each head with a slope of its own.
+/// alibi: a penalty that grows with the distance of a key before its query, with a slope for each head.
 ///
 ///     s' = s + slope_h (kv_idx - q_idx)
-///     alibi(slopes)    with slopes = alibi_slopes(heads)
 ///
-/// slopes is (head). Cost: one multiply-add for each pair. Keys behind the query gain, so a causal mask belongs to it.
-/// Softmax does not change where all scores of a row do, so it makes no difference where queries begin.
-/// Errors: shape_error where there are fewer slopes than heads. Source: Press, Smith and Lewis 2022, section 3.
+/// Shapes: `slopes` is (head), kept as a view; alibi_slopes(heads) makes them.
+/// Cost: one multiply-add for each pair.
+/// Edge cases: keys after the query gain, so use it with a causal mask. With `softmax` the position of the first query
+/// does not matter, since a constant added to a row changes nothing.
+/// Errors: shape_error where there are fewer slopes than heads.
+/// Source: Press, Smith and Lewis 2022, section 3.
 template <class Slopes>
 constexpr auto alibi(Slopes&& slopes) {
     using namespace placeholders;

@@ -12,10 +12,10 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s' = s + b[..., q_idx, kv_idx]
 ///
-/// Axes are the last ones of (batch, head, query, key); an axis of extent 1 stands for all positions along it.
-/// -inf hides a pair, as an additive mask does. Cost: one number read for each pair; prefer an expression where there
-/// is one, and a mask for what is hidden. Keeps a view: the tensor must outlive the score. Errors: shape_error where
-/// the tensor is smaller than the call.
+/// Shapes: the last axes of (batch, head, query, key); an axis of extent 1 is broadcast. The tensor is kept as a view.
+/// Cost: one number read for each pair; prefer an expression if there is one, and a mask to exclude pairs.
+/// Edge cases: -inf excludes a pair, as in an additive mask.
+/// Errors: shape_error where the tensor is smaller than the call.
 template <class Tensor>
 constexpr auto bias(Tensor&& table) {
     static_cast<void>(detail::has_features_of_numbers<typename decltype(detail::view_of(table))::value_type>());

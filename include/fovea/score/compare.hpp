@@ -9,12 +9,15 @@ namespace fovea::FOVEA_SET {
 
 /// compare: a score function from any expression of query and key features.
 ///
-///     compare(sum(q * k) / 8)    compare(sum(param(v) * tanh(q + k)))
+///     compare(sum(q * k) / 8)    compare(sum(param(v) * tanh(q + k)))    compare(-sum(square(q - k)))
 ///
-/// What stands inside sum() is added over the features; outside stand indices, parameters and other sums.
-/// Cost: products of q and k run as a matrix product, and so do squared differences, weighted or not, that the score is
-/// a multiple of (plan/squares.hpp); terms of one side once per row, the rest once per feature and pair; `explain`
-/// says which.
+/// Shapes: what is inside sum() is added over the features; indices, parameters and other sums may be outside.
+/// Cost: products of q and k run as a matrix product, terms of one side once for each row, the rest once for each
+/// feature and pair; `explain` says which.
+/// Edge cases: a sum of squared differences, times a factor or with something added, is decomposed into a product and a
+/// number for each query and key; features far from 0 then lose precision. Inside another function, or written as
+/// sum((q - k) * (q - k)), differences are computed as written.
+/// Errors: shape_error where features do not fit. At compile time, for `score`, and for a feature outside sum().
 template <class E>
 struct compare_t : stage<role::score> {
     [[no_unique_address]] E body{};

@@ -7,14 +7,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// concat: a small network on query and key side by side, of which the projections are one half each.
+/// concat: a small network on query and key side by side; each projection is one half of its matrix.
 ///
-///     s_ij = sum_c v_c activation((W [q_i ; k_j] + b)_c) = sum_c v_c activation(u_ic + w_jc)
-///     project(Wq, linear(Wk, b), as_is) | concat(v)             with tanh
-///     project(Wq, Wk, as_is) | concat(v, [](auto h) { return relu(h); })
+///     s_ij = sum_c v_c activation((W [q_i; k_j] + b)_c),   W = [W_q, W_k]
+///     project(Wq, linear(Wk, b), as_is) | concat(v)    concat(v, [](auto h) { return relu(h); })
 ///
-/// W = [Wq Wk] acts on query and key apart, so it goes into their projections; what is left is a sum over the hidden
-/// features. Cost: one activation for each hidden feature and pair; of tanh, a division.
+/// Shapes: `v` is (hidden), kept as a view; query and key are projected to the hidden size.
+/// Cost: one activation for each hidden feature and pair, never stored; for tanh, a division instead.
+/// Edge cases: the activation is any function of expressions; the default is tanh, which makes the score `additive`.
+/// Errors: shape_error where v has another number of features.
 /// Source: Luong, Pham and Manning 2015, equation 8, concat.
 template <class Vector, class Activation>
 constexpr auto concat(Vector&& v, Activation const& activation) {

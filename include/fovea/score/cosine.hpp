@@ -10,8 +10,12 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s_ij = sum_c q_ic k_jc / (max(|q_i|, 1e-8) max(|k_j|, 1e-8))
 ///
-/// Bounded by one. A vector of zeros scores 0 with everything.
-/// Cost: one matrix product; the norms are computed once per query and once per key.
+/// Shapes: query and key have the same number of features.
+/// Cost: one matrix product and one number for each query and key.
+/// Edge cases: scores are between -1 and 1: a temperature below 1 sharpens the weights. A vector of zeros has no
+/// direction; it scores 0 with everything.
+/// Errors: shape_error where query and key have different numbers of features.
+/// Source: Graves, Wayne and Danihelka 2014, equation 6.
 struct cosine_t : stage<role::score> {
     static constexpr std::string_view name = "cosine";
     constexpr auto expression() const {

@@ -8,13 +8,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// decay: scores times a power of the distance, as retention has it.
+/// decay: scores times gamma to the power of the distance, as in retention.
 ///
 ///     s' = s gamma^(q_idx - kv_idx)
 ///     dot | decay(param(gamma)[head]) | causal | unnormalized | weighted_sum
 ///
-/// gamma is a number or an expression of head, above 0. Keys behind the query grow, so a causal mask belongs to it.
-/// Cost: an exponential for each pair. Source: Sun et al. 2023, equation 5.
+/// Shapes: `gamma` is a number or an expression of head; it must be above 0, or scores are NaN.
+/// Cost: an exponential for each pair.
+/// Edge cases: scores of keys after the query grow, so use it with a causal mask.
+/// Errors: shape_error where a table has fewer elements than the call reads.
+/// Source: Sun et al. 2023 (RetNet), equation 5.
 template <operand Gamma>
 auto decay(Gamma const& gamma) {
     using namespace placeholders;

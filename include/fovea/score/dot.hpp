@@ -6,12 +6,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// dot: the plain inner product of query and key.
+/// dot: the inner product of query and key.
 ///
 ///     s_ij = sum_c q_ic k_jc
 ///
-/// Query (d) and key (d) have the same number of features.
-/// Cost: one multiply-add per feature and pair, on a register-tiled matrix product.
+/// Shapes: query and key have the same number of features.
+/// Cost: one matrix product, tile by tile.
+/// Edge cases: with no features the score is 0.
+/// Errors: shape_error where query and key have different numbers of features.
+/// Source: Luong, Pham and Manning 2015, equation 8, dot.
 struct dot_t : stage<role::score> {
     static constexpr std::string_view name = "dot";
     constexpr auto expression() const {

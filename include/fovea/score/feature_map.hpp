@@ -7,13 +7,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// feature_map: the inner product of query and key after a function of each feature.
+/// feature_map: the inner product of query and key after a function is applied to each feature.
 ///
-///     s_ij = sum_c f(q_ic) g(k_jc)        feature_map(elu(q) + 1): f and g the same; feature_map(of q, of k)
+///     s_ij = sum_c f(q_ic) g(k_jc)
+///     feature_map(elu(q) + 1)    feature_map(q * rsqrt(dim), relu(k))
 ///
-/// Being a product, it can run over a state in place of all keys: feature_map(...) | proportional | running_state.
-/// Query and key have the same number of features.
-/// Cost: the function once per row; then that of dot. Source: Katharopoulos et al. 2020, equations 5 and 7.
+/// Shapes: query and key have the same number of features; one map is applied to both, two to one each.
+/// Cost: the functions run once per row; then one matrix product, as for `dot`. Since the score is a product, a
+/// running_state can replace the keys.
+/// Edge cases: the map itself normalizes nothing, so `unnormalized` or `proportional` usually follows.
+/// Errors: at compile time, for a first map that uses k or a second map that uses q.
+/// Source: Katharopoulos et al. 2020, equations 5 and 7.
 template <fovea::expression OfQuery, fovea::expression OfKey>
 constexpr auto feature_map(OfQuery const& of_query, OfKey const& of_key) {
     constexpr bool maps_query = uses<OfQuery, q_t> && !uses<OfQuery, k_t>;

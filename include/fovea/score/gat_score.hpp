@@ -5,12 +5,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// gat_score: the score of graph attention, from one number per node and role.
+/// gat_score: the score of graph attention, from one number for each node and role.
 ///
 ///     s_ij = leaky_relu(sum_c target_hc q_ic + sum_c source_hc k_jc, slope)
 ///
-/// `target` and `source` are (head, feature); q is the node that looks, k the neighbour looked at.
-/// Cost: the two sums once per node and head, one addition per edge.
+/// Shapes: `target` and `source` are (head, feature), kept as views; q is the node that looks, k the neighbour looked
+/// at.
+/// Cost: the two sums are computed once for each node and head; one addition for each edge.
+/// Edge cases: without a graph every node looks at every node.
+/// Errors: shape_error where a table has fewer heads, or another number of features.
 /// Source: Velickovic et al. 2018, equation 3, with a = [target || source].
 template <class Target, class Source, class Slope = float>
 constexpr auto gat_score(Target&& target, Source&& source, Slope slope = 0.2f) {

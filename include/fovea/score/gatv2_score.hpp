@@ -5,11 +5,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// gatv2_score: the score of dynamic graph attention, the non-linearity inside the sum.
+/// gatv2_score: the score of graph attention with the activation applied to the sum of query and key.
 ///
 ///     s_ij = sum_c a_hc leaky_relu(q_ic + k_jc, slope)
 ///
-/// `a` is (head, feature). Cost: one leaky_relu per feature and edge.
+/// Shapes: `a` is (head, feature), kept as a view.
+/// Cost: one activation for each feature, head and edge.
+/// Edge cases: unlike with gat_score, the best key may depend on the query.
+/// Errors: shape_error where the table has fewer heads, or another number of features.
 /// Source: Brody, Alon and Yahav 2022, equation 7.
 template <class Weights, class Slope = float>
 constexpr auto gatv2_score(Weights&& a, Slope slope = 0.2f) {

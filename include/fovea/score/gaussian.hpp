@@ -5,13 +5,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// gaussian: how near key and query are: minus half their squared distance in units of a width.
+/// gaussian: minus half the squared distance of query and key, in units of a width.
 ///
 ///     s_ij = -sum_c (q_ic - k_jc)^2 / (2 width^2)
 ///
-/// With softmax, weights are those of a Gaussian kernel (Nadaraya-Watson regression). Cost: one matrix product and one
-/// number for each query and key, since the square is taken apart. The width is a number or an expression of head.
-/// Source: Nadaraya 1964; Zhang et al. 2023, section 11.2.
+/// Shapes: query and key have the same number of features; the width is a number or an expression of head.
+/// Cost: one matrix product and one number for each query and key: the square is decomposed.
+/// Edge cases: with `softmax`, weights are those of a Gaussian kernel (Nadaraya-Watson regression). Features far from 0
+/// lose precision in the difference of their products.
+/// Errors: shape_error where query and key have different numbers of features, or a table of widths has too few
+/// elements.
+/// Source: Nadaraya 1964; Zhang et al. 2023 (Dive into Deep Learning), section 11.2.
 template <operand Width>
 constexpr auto gaussian(Width const& width) {
     using namespace placeholders;

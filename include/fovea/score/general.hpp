@@ -11,11 +11,12 @@ namespace fovea::FOVEA_SET {
 /// general: query and key compared through a matrix (bilinear attention).
 ///
 ///     s_ij = q_i^T W k_j
-///     general(W) | softmax | weighted_sum
 ///
-/// W is (features of the query, features of the key). It is folded into the query once: q' = W^T q.
-/// Cost: one matrix product over the queries, then as dot. Keys and values are taken as they are.
-/// Errors: shape_error where W does not fit query and key. Source: Luong, Pham and Manning 2015, equation 8, general.
+/// Shapes: W is (features of the query, features of the key), kept as a view.
+/// Cost: one matrix product over the queries, which folds W into them once, then as `dot`.
+/// Edge cases: keys and values are used unchanged; with other projections write `project(W, Wk, Wv) | dot`.
+/// Errors: shape_error where W does not fit query and key.
+/// Source: Luong, Pham and Manning 2015, equation 8, general.
 template <class Matrix>
 constexpr auto general(Matrix&& matrix) {
     return project(std::forward<Matrix>(matrix), as_is, as_is) | dot;

@@ -5,15 +5,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// gumbel: noise on the scores, so that the best key is one drawn with its softmax weight.
+/// gumbel: adds noise to the scores, so that the best key is drawn with the probability of its softmax weight.
 ///
-///     s'_ij = s_ij + g_ij,   g_ij = -log(-log(u_ij)),   u_ij uniform between 0 and 1
-///     scaled_dot | gumbel(seed) | hardmax | weighted_sum                    sampled hard attention
-///     scaled_dot | gumbel(seed) | temperature(0.5) | softmax | weighted_sum  gumbel-softmax
+///     s'_ij = s_ij - log(-log(u_ij)),   u_ij uniform between 0 and 1
+///     scaled_dot | gumbel(seed) | hardmax | weighted_sum    sampled hard attention
+///     scaled_dot | gumbel(seed) | temperature(0.5) | softmax | weighted_sum    gumbel-softmax
 ///
-/// u is a function of seed, batch, head, query and key: the same for any tiling and any number of threads, and for the
-/// backward pass. Cost: 20 rounds of integer arithmetic and two logarithms for each pair.
-/// Sources: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 for u.
+/// Cost: 20 rounds of integer arithmetic and two logarithms for each pair.
+/// Edge cases: `u` is a function of seed, batch, head, query and key, so a call gives the same bits for any tiling and
+/// any number of threads. random(seed) is u itself, for any expression: `reweight` has dropout.
+/// Source: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 (Threefry-2x32 with 20 rounds) for u.
 constexpr auto gumbel(index_t seed) { return rescore(placeholders::score - log(-log(random(seed)))); }
 
 }  // namespace fovea::FOVEA_SET

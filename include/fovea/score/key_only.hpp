@@ -7,12 +7,14 @@
 
 namespace fovea::FOVEA_SET {
 
-/// key_only: a score that each key has by itself, the same for all queries.
+/// key_only: a score that depends on the key alone, the same for all queries: pooling with learned attention.
 ///
 ///     s_j = sum_c v_c k_jc
-///     key_only(v) | softmax | weighted_sum        pooling with learned attention
 ///
-/// v is (feature). Cost: one number for each key, none for a pair beside softmax.
+/// Shapes: `v` is (feature), kept as a view.
+/// Cost: one number for each key; for each pair, only the normalizer.
+/// Edge cases: queries determine only the number of results.
+/// Errors: shape_error where v and the key have different numbers of features.
 /// Source: Yang et al. 2016, equation 6, without the hidden layer.
 template <class Vector>
 constexpr auto key_only(Vector&& v) {

@@ -5,12 +5,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// l1_distance: minus the sum of the distances of query and key, feature by feature (Laplace kernel).
+/// l1_distance: minus the sum of the absolute differences of query and key, over the features (Laplace kernel).
 ///
 ///     s_ij = -sum_c |q_ic - k_jc| / width
 ///
-/// Cost: a subtraction, a size and an addition for each feature and pair. Source: Kim et al. 2019 (Attentive neural
-/// processes), section 3.2, Laplace attention.
+/// Shapes: query and key have the same number of features; the width is a number or an expression of head.
+/// Cost: a subtraction, an absolute value and an addition for each feature and pair; no distance is stored.
+/// Errors: shape_error where query and key have different numbers of features, or a table of widths has too few
+/// elements.
+/// Source: Kim et al. 2019 (attentive neural processes), section 3.2.
 template <operand Width>
 constexpr auto l1_distance(Width const& width) {
     using namespace placeholders;

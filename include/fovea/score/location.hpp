@@ -7,13 +7,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// location: a score of the query for each position; what the key says does not count.
+/// location: a score of the query for each position; the contents of the key do not matter.
 ///
 ///     s_ij = sum_c q_ic w_jc
 ///
-/// w is (position, feature), with a row for each key. Cost: one multiply-add with a number that is looked up for each
-/// feature and pair; where the rows of w can be passed as the keys, `dot` does the same as a matrix product.
-/// Errors: shape_error where w has another number of features than the query, or fewer rows than there are keys.
+/// Shapes: `w` is (position, feature), with a row for each key, kept as a view.
+/// Cost: one lookup and one multiply-add for each feature and pair. If the rows of w can be passed as the keys, `dot`
+/// computes the same as a matrix product.
+/// Errors: shape_error where w and the query have different numbers of features, or w has fewer rows than there are
+/// keys.
 /// Source: Luong, Pham and Manning 2015, equation 8.
 template <class Table>
 constexpr auto location(Table&& w) {

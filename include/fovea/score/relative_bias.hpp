@@ -7,11 +7,13 @@
 
 namespace fovea::FOVEA_SET {
 
-/// relative_bias: a learned number for each distance of key and query, for each head.
+/// relative_bias: a learned number for each head and each distance between key and query.
 ///
 ///     s' = s + table[head, clamp(kv_idx - q_idx, -reach, reach) + reach]
 ///
-/// table is (head, 2 reach + 1); distances beyond the reach share its ends. Cost: one number read for each pair.
+/// Shapes: `table` is (head, 2 reach + 1), kept as a view.
+/// Cost: one number read for each pair.
+/// Edge cases: distances beyond the reach use the ends of the table.
 /// Errors: shape_error where the table has fewer heads than the call.
 /// Source: Shaw, Uszkoreit and Vaswani 2018, equation 5, with a number in place of a vector.
 template <class Table>

@@ -7,13 +7,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// relative_keys: scaled dot product with keys that also know how far away they are.
+/// relative_keys: scaled dot product with a learned vector added to each key according to its distance.
 ///
 ///     s_ij = sum_c q_ic (k_jc + r_c) / sqrt(d),   r = table[clamp(kv_idx - q_idx, -reach, reach) + reach]
 ///
-/// table is (2 reach + 1, feature); distances beyond the reach share its ends. Cost: one matrix product, and one
-/// multiply-add with a number that is looked up for each feature and pair: no table of query times distance is stored.
-/// Errors: shape_error where the table has another number of features than the query.
+/// Shapes: `table` is (2 reach + 1, feature), kept as a view.
+/// Cost: one matrix product, and one lookup and one multiply-add for each feature and pair; no product of query and
+/// table is stored.
+/// Edge cases: distances beyond the reach use the ends of the table.
+/// Errors: shape_error where the table and the query have different numbers of features.
 /// Source: Shaw, Uszkoreit and Vaswani 2018, equation 5.
 template <class Table>
 constexpr auto relative_keys(Table&& table) {

@@ -8,15 +8,18 @@
 
 namespace fovea::FOVEA_SET {
 
-/// rescore: a new score as an expression of the old one, of indices and of parameters.
+/// rescore: a new score, as an expression of the old score, indices and parameters.
 ///
-///     rescore(50 * tanh(score / 50))
-///     rescore(score + param(slopes)[head] * (kv_idx - q_idx))
-///     rescore([](auto s, auto at) { return s + at.kv_idx; })      called once, with placeholders
-///     rescore([](auto s, auto b, auto h, auto q_idx, auto kv_idx) { return s + kv_idx; })     as score_mod is
+///     s' = f(s, q_idx, kv_idx, head, batch)
+///     rescore(50 * tanh(score / 50))    rescore(score + param(slopes)[head] * (kv_idx - q_idx))
+///     rescore([](auto score, auto at) { return score + at.kv_idx; })
+///     rescore([](auto score, auto b, auto h, auto q_idx, auto kv_idx) { return score + kv_idx; })
 ///
-/// Rescorings compose in the order in which they are piped.
-/// Cost: factors that are the same for all keys are folded into the query; the rest runs on the tile.
+/// A function is called once, with placeholders; the last form is a score_mod of FlexAttention, unchanged.
+/// Cost: factors that are the same for all keys are folded into the query; the rest runs on the tile, once for each
+/// pair.
+/// Edge cases: rescorings apply in the order in which they are piped. A score that becomes -inf excludes its pair.
+/// Errors: shape_error where a table has fewer elements than the call reads. At compile time, without `score`.
 template <class E>
 struct rescore_t : stage<role::rescoring> {
     [[no_unique_address]] E body{};

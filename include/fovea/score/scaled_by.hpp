@@ -5,13 +5,17 @@
 
 namespace fovea::FOVEA_SET {
 
-/// scaled_by: the inner product of query and key times a factor of one's own.
+/// scaled_by: the inner product of query and key times a custom factor.
 ///
 ///     s_ij = factor sum_c q_ic k_jc
 ///     scaled_by(0.125)    scaled_by(param(scales)[head])
 ///
-/// The factor is a number or an expression of head, batch, q_idx and lengths; it is folded into the query.
-/// Cost: one matrix product, as scaled_dot, which is scaled_by(rsqrt(dim)).
+/// Shapes: query and key have the same number of features; the factor is a number or an expression of head, batch,
+/// q_idx and the lengths.
+/// Cost: one matrix product; the factor is folded into the query.
+/// Edge cases: scaled_dot is scaled_by(rsqrt(dim)).
+/// Errors: shape_error where query and key have different numbers of features, or a table of factors has too few
+/// elements.
 template <operand Factor>
 constexpr auto scaled_by(Factor const& factor) {
     using namespace placeholders;

@@ -5,12 +5,15 @@
 
 namespace fovea::FOVEA_SET {
 
-/// softcap: scores kept between -cap and cap, smoothly.
+/// softcap: limits scores smoothly to the range from -cap to cap.
 ///
 ///     s' = cap tanh(s / cap)
 ///
-/// Near 0 nothing changes. Cost: one tanh for each pair. The cap is a number or an expression of head; above 0.
-/// Source: Gemma team 2024, section 2.
+/// Shapes: the cap is a number or an expression of head; it must be above 0.
+/// Cost: one tanh for each pair.
+/// Edge cases: scores near 0 hardly change.
+/// Errors: shape_error where a table has fewer elements than the call reads.
+/// Source: Gemma team 2024 (Gemma 2), section 2.
 template <operand Cap>
 constexpr auto softcap(Cap const& cap) {
     auto const c = as_expression(cap);

@@ -26,14 +26,17 @@ inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_
     return bucket;
 }
 
-/// t5_bias: a learned number for each bucket of distances and each head; buckets widen with distance.
+/// t5_bias: a learned number for each bucket of distances and each head; buckets widen with the distance.
 ///
 ///     s' = s + table[bucket(kv_idx - q_idx), head]
 ///
-/// table is (bucket, head). Both directions: keys behind the query use the second half of the buckets. Causal: keys
-/// before it use all, and those behind it the first. `of_distance` is t5_buckets for one direction, as long as the
-/// call. Cost: two numbers read for each pair. Errors: shape_error where a table is smaller than the call. Source:
-/// Raffel et al. 2020, section 2.1.
+/// Shapes: `table` is (bucket, head); of_distance is (distance), integers: t5_buckets of one direction, for as many
+/// positions as the call has. Both are kept as views.
+/// Cost: two numbers read for each pair.
+/// Edge cases: in both directions, keys after the query use the second half of the buckets. Otherwise keys before the
+/// query use all buckets, those after it the first.
+/// Errors: shape_error where a table is smaller than the call.
+/// Source: Raffel et al. 2020, section 2.1.
 template <class Table, class Buckets>
 constexpr auto t5_bias(Table&& table, Buckets&& of_distance, bool both_directions = true) {
     using namespace placeholders;

@@ -5,13 +5,16 @@
 
 namespace fovea::FOVEA_SET {
 
-/// temperature: scores divided by a number, of the whole call, of each head or of each query.
+/// temperature: scores divided by a number for the whole call, for each head or for each query.
 ///
 ///     s' = s / t
 ///     temperature(0.5)    temperature(param(t)[head])    temperature(param(t)[q_idx])
 ///
-/// Above 1 weights become more alike, below 1 the best key takes more. Cost: none where t does not depend on the key:
-/// it is folded into the query. Source: Hinton, Vinyals and Dean 2015, equation 1.
+/// Shapes: `t` is a number or an expression of head, batch and q_idx.
+/// Cost: none if t does not depend on the key: it is folded into the query.
+/// Edge cases: above 1 the weights become more even, below 1 the best key gets more.
+/// Errors: shape_error where a table has fewer elements than the call reads.
+/// Source: Hinton, Vinyals and Dean 2015, equation 1.
 template <operand Temperature>
 constexpr auto temperature(Temperature const& t) {
     return rescore(placeholders::score / as_expression(t));

@@ -78,16 +78,18 @@ constexpr auto offsets_of(Lvalue& offsets) {
 }
 }  // namespace detail
 
-/// ragged: the operands of a call hold sequences of different lengths, one behind the other.
+/// ragged: one call for sequences of different lengths, packed one after another in one array.
 ///
-///     attend(ragged(offsets), spec, x, result)        attend(ragged(query_offsets, key_offsets), spec, q, k, v,
-///     result)
+///     attend(ragged(offsets), spec, x, result)
+///     attend(ragged(query_offsets, key_offsets), spec, query, key, value, result)
 ///
-/// Sequence i has the positions offsets[i] ... offsets[i + 1] - 1; queries see keys of their own sequence only.
-/// Positions count from 0 in each sequence, lengths are its own, and `batch` is its number. Views are (position,
-/// feature) or have a batch of one. Keeps views of the offsets. Cost: that of one call for each sequence; sequences run
-/// in parallel where there are as many as threads. Errors: shape_error when offsets do not go from 0 to the number of
-/// positions, before anything is written.
+/// Positions offsets[i] ... offsets[i + 1] - 1 are a call of their own: they start at 0, and `batch` is i.
+/// Shapes: views are (position, feature) or have a batch of one; states are (sequence, head, feature, feature); `lse`,
+/// gates and rates are packed.
+/// Cost: that of one call for each sequence; sequences run in parallel if there are as many as threads.
+/// Edge cases: a sequence may have no queries, or no keys. The offsets are kept as views.
+/// Errors: shape_error where offsets do not ascend from 0 to the number of positions; nothing is written then. At
+/// compile time, for masks that list keys, and outputs other than `lse`, past_state and present_state.
 template <class Queries, class Keys>
 constexpr auto ragged(Queries&& query_offsets, Keys&& key_offsets) {
     auto const queries = detail::offsets_of<Queries>(query_offsets);

@@ -1,9 +1,18 @@
-"""A C++ block in the documentation is a piece of a program that is built:
+"""A block of code in the documentation is a piece of a program that is built:
 
-  <!-- examples/overview.cpp:spec -->      names the lines between two marks //! [spec] in that file
-  ```cpp                                   and what stands here must be those lines
+  <!-- examples/overview.cpp:spec -->      names the lines between two marks //! [spec] in that file, or #! [spec], and
+  ```cpp                                   what stands here must be those lines
 
-Blocks of other languages may name lines too, between marks #! [spec] where that begins a comment.
+  <!-- declarations: include/fovea/mask/where.hpp -->
+  ```cpp                                   each line must stand in that header
+
+  <!-- output of examples/docs/masks.cpp -->
+  ```text                                  a test compares what the program prints (examples/docs/output.cmake)
+
+  <!-- another library -->                 what no test here could run; never C++
+  ```python
+
+A fence says what it contains; what is not in the list of programs is nothing that could be built.
 """
 
 import re
@@ -11,12 +20,15 @@ import textwrap
 
 from .tree import Report, Tree
 
-CHECKED = "C++ blocks"
+CHECKED = "blocks of code"
 AT_LEAST = 15
 
-CPP = ("cpp", "c++", "C++", "cc")
+PROGRAMS = ("cpp", "c", "cmake", "python")
+OTHERS = ("text", "math", "sh", "console", "json")
 FENCE = re.compile(r"^ *```(.*)$")
 SOURCE = re.compile(r"^ *<!-- ([^ :]+):([^ ]+) -->$")
+DECLARATIONS = re.compile(r"^ *<!-- declarations: ([^ ]+) -->$")
+ANOTHER_LIBRARY = re.compile(r"^ *<!-- another library -->$")
 MARK = re.compile(r"^ *(?://|#)! \[(.*)\]")
 
 
@@ -47,11 +59,18 @@ def blocks_of(text: str):
         before = line
 
 
-def check_block(tree: Tree, report: Report, page: str, source: str, text: str) -> None:
-    named = SOURCE.match(source)
-    if not named:
-        report.problem(f"{page}: a C++ block without a line '<!-- file:region -->' before it")
+def check_declarations(tree: Tree, report: Report, page: str, header: str, text: str) -> None:
+    """Declarations in the order of the header, without the bodies of functions."""
+    if not tree.exists(header):
+        report.problem(f"{page}: declarations of {header}, which is no file")
         return
+    declared = tree.text(header)
+    for line in text.splitlines():
+        if line.removesuffix(";") not in declared:
+            report.problem(f"{page}: {header} has no '{line.removesuffix(';')}'")
+
+
+def check_region(tree: Tree, report: Report, page: str, named: re.Match, text: str) -> None:
     file, region = named.groups()
     if not tree.exists(file):
         report.problem(f"{page}: {file}:{region} names no file")
@@ -63,11 +82,26 @@ def check_block(tree: Tree, report: Report, page: str, source: str, text: str) -
         report.problem(f"{page}: the block differs from {file}:{region}, which is now:\n{expected}")
 
 
+def check_block(tree: Tree, report: Report, page: str, block: tuple[str, str, str]) -> None:
+    language, source, text = block
+    if language not in PROGRAMS + OTHERS:
+        report.problem(f"{page}: a fence '{language}': write one of {', '.join(PROGRAMS + OTHERS)}")
+    named, declarations = SOURCE.match(source), DECLARATIONS.match(source)
+    if ANOTHER_LIBRARY.match(source) and language != "cpp":
+        report.note(f"{page}: a block of {language} for another library is not checked")
+    elif language in PROGRAMS or named:
+        report.checked += 1
+        if declarations:
+            check_declarations(tree, report, page, declarations[1], text)
+        elif named:
+            check_region(tree, report, page, named, text)
+        else:
+            report.problem(f"{page}: a block of {language} without a line '<!-- file:region -->' before it")
+
+
 def check(tree: Tree, report: Report) -> None:
-    pages = tree.files("README.md") + tree.files("docs/**/*.md")
+    pages = tree.files("*.md") + tree.files("docs/**/*.md")
     for page in pages:
-        for language, source, text in blocks_of(tree.text(page)):
-            if language in CPP or SOURCE.match(source):
-                check_block(tree, report, page, source, text)
-                report.checked += 1
+        for block in blocks_of(tree.text(page)):
+            check_block(tree, report, page, block)
     report.note(f"read {len(pages)} pages")

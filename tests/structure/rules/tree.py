@@ -1,6 +1,8 @@
 """What the rules share: the tree that they read, and what they report."""
 
+import importlib
 import pathlib
+import sys
 from dataclasses import dataclass, field
 
 WORDS = ("project", "score", "mask", "normalize", "aggregate", "result")
@@ -55,3 +57,11 @@ class Tree:
 def folder_of(header: str) -> str:
     """The folder directly below include/fovea, or nothing for a header that stands there itself."""
     return header.split("/")[0] if "/" in header else ""
+
+
+def tool(name: str):
+    """A program of docs/tools as a module."""
+    tools = str(pathlib.Path(__file__).resolve().parents[3] / "docs/tools")
+    if tools not in sys.path:
+        sys.path.append(tools)
+    return importlib.import_module(name)
