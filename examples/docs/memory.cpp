@@ -33,7 +33,7 @@ void views() {
     try {
         view<float, 2>(numbers.data(), {4, 6}, {1, 4});
     } catch (shape_error const& error) {
-        refused = error.what() == std::string("view: the last axis must be contiguous, its stride is 4 and must be 1");
+        refused = error.what() == std::string("view: the last axis must be contiguous, its stride is 4 and must be 1: copy the elements");
     }
     require(refused, "the last axis is contiguous");
 }

@@ -65,5 +65,5 @@ TEST_CASE("a target of other extents is refused", "[result]") {
     tensor<float, 2> const x({3, 2}, 1);
     tensor<float, 2> result({3, 2}), small({3, 2});
     CHECK_THROWS_WITH(attend(dot | softmax | weighted_sum, x, result, scores(small)),
-                      "scores are (3, 2), (batch, head, query, key) of the call is (1, 1, 3, 3)");
+                      "scores are (3, 2) and must be (1, 1, 3, 3), (batch, head, query, key)");
 }

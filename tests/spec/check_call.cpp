@@ -85,7 +85,7 @@ TEST_CASE("operands that do not fit are named", "[spec]") {
     SECTION("result") {
         c.out = tensor<float, 4>({2, 6, 5, 8});
         CHECK_THROWS_WITH(c.check(plain),
-                          "result is (2, 6, 5, 8), (batch, head, position, feature) of the call is (2, 6, 5, 4)");
+                          "result is (2, 6, 5, 8) and must be (2, 6, 5, 4), (batch, head, position, feature)");
     }
 }
 
@@ -144,9 +144,9 @@ TEST_CASE("further results have to fit", "[spec]") {
     tensor<double, 4> pairs({2, 6, 5, 7});
     tensor<double, 3> without_batch({6, 5, 7});
     CHECK_NOTHROW(c.check(plain, lse(rows), weights(pairs)));
-    CHECK_THROWS_WITH(c.check(plain, lse(few)), "lse is (2, 6, 4), (batch, head, query) of the call is (2, 6, 5)");
+    CHECK_THROWS_WITH(c.check(plain, lse(few)), "lse is (2, 6, 4) and must be (2, 6, 5), (batch, head, query)");
     CHECK_THROWS_WITH(c.check(plain, weights(without_batch)),
-                      "weights are (6, 5, 7), (batch, head, query, key) of the call is (2, 6, 5, 7)");
+                      "weights are (6, 5, 7) and must be (2, 6, 5, 7), (batch, head, query, key)");
 }
 
 TEST_CASE("batch or head may be left out of further results where they are one", "[spec]") {

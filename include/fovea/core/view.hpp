@@ -75,7 +75,7 @@ struct view {
         : data(first), extents(sizes), strides(steps) {
         if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1)
             throw shape_error("view: the last axis must be contiguous, its stride is ", steps[Rank - 1],
-                              " and must be 1");
+                              " and must be 1: copy the elements");
         strides[Rank - 1] = 1;
     }
 

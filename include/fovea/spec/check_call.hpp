@@ -100,8 +100,8 @@ FOVEA_INLINE call_shapes check_extents(A const& a, view<Q, 4> const& query, KeyR
     call_shapes shapes{check_operands_of(a, query, key, value), {}};
     shapes.result = result_shape(a, shapes.operands, query.extents);
     if (result.extents != shapes.result)
-        throw shape_error("result is ", result.extents, ", (batch, head, position, feature) of the call is ",
-                          shapes.result);
+        throw shape_error("result is ", result.extents, " and must be ", shapes.result,
+                          ", (batch, head, position, feature)");
     [[maybe_unused]] auto const check = [&](auto const& asked) {
         auto const bound = asked.bind(shapes.operands);
         if constexpr (concerns_state<decltype(bound)>) check_state(a, shapes.operands, bound);

@@ -71,7 +71,7 @@ FOVEA_INLINE view<T, 3> rows_of_call(char const* subject, view<T, Rank> const& t
             rows = {target.data, {target.extent(0), 1, target.extent(1)}, {target.stride(0), 0, 1}};
     extents_t<3> const needed{operands.batches(), operands.heads(), operands.queries()};
     if (rows.extents != needed)
-        throw shape_error(subject, " ", target.extents, ", (batch, head, query) of the call is ", needed);
+        throw shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query)");
     return rows;
 }
 
@@ -90,7 +90,7 @@ FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& 
         if (operands.heads() == 1) pairs = as_heads(target);
     extents_t<4> const needed{operands.batches(), operands.heads(), operands.queries(), operands.keys()};
     if (pairs.extents != needed)
-        throw shape_error(subject, " ", target.extents, ", (batch, head, query, key) of the call is ", needed);
+        throw shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query, key)");
     return pairs;
 }
 
