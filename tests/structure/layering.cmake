@@ -5,6 +5,7 @@
 #                          +--> reference -> testing
 #   core -> simd ---------------> engine      vectors, which know nothing of attention
 #   base and the doors of driver/ ----------> bindings
+#   core -----------------------------------> interop    headers for other libraries, which include theirs
 include(${CMAKE_CURRENT_LIST_DIR}/report.cmake)
 
 set(base core expr spec)
@@ -21,6 +22,7 @@ set(driver_includes ${base} simd plan kernel driver)
 set(reference_includes ${base} reference)
 set(testing_includes ${base} reference testing)
 set(bindings_includes ${base} driver bindings)
+set(interop_includes core)
 
 # The path of an included header from include/fovea, or nothing if it is none of ours.
 function(own_header result header file)
@@ -62,6 +64,8 @@ endfunction()
 function(check_foreign_include header folder file)
     if(file MATCHES "^[<\"]xsimd" AND NOT header STREQUAL "simd/registers.hpp")
         problem("${header}: includes ${file}, but only simd/registers.hpp may include xsimd")
+    elseif(file MATCHES "/" AND NOT file MATCHES "^[<\"](xsimd|boost|fovea|sys)/" AND NOT folder STREQUAL "interop")
+        problem("${header}: includes ${file}, but only interop/ may include other libraries")
     elseif(file MATCHES "^[<\"]boost" AND NOT folder MATCHES "^(expr|plan)$")
         problem("${header}: includes ${file}, but only expr/ and plan/ may include Boost.Hana")
     elseif(file MATCHES "^[<\"]boost" AND NOT file MATCHES "^<boost/hana")
