@@ -4,6 +4,8 @@
 # Conan's and a plain prefix alike, and takes nothing along that a package's own target may name (Debian's xsimd asks
 # for a library that it does not need).
 
+include(CheckCXXSourceCompiles)
+
 # A cross compiler has a C library of its own and must not search the host's /usr/include; headers that are the same
 # for every machine are therefore linked, one folder each, into a place without any others.
 function(fovea_borrow result root header)
@@ -55,6 +57,30 @@ if(FOVEA_BUILD_TESTS)
     )
 endif()
 
+# Tests and examples with containers and threads of other libraries: those that are here, none is fetched for it. What
+# the host has is not for another processor.
+if((FOVEA_BUILD_TESTS OR FOVEA_BUILD_EXAMPLES) AND NOT CMAKE_CROSSCOMPILING)
+    foreach(header IN ITEMS xtensor/xtensor.hpp dlpack/dlpack.h mdspan/mdspan.hpp)
+        string(REGEX MATCH "^[^/]+" lower ${header})
+        string(TOUPPER ${lower} name)
+        find_path(FOVEA_${name}_INCLUDE_DIR ${header})
+        if(FOVEA_${name}_INCLUDE_DIR AND NOT TARGET fovea_${lower})
+            add_library(fovea_${lower} INTERFACE IMPORTED GLOBAL)
+            target_include_directories(fovea_${lower} SYSTEM INTERFACE ${FOVEA_${name}_INCLUDE_DIR})
+        endif()
+    endforeach()
+    # xtensor 0.24 is not for Clang 19, which reads template parameters otherwise.
+    if(TARGET fovea_xtensor)
+        set(CMAKE_REQUIRED_INCLUDES ${FOVEA_XTENSOR_INCLUDE_DIR})
+        set(CMAKE_REQUIRED_FLAGS -std=c++20)
+        check_cxx_source_compiles("#include <xtensor/xarray.hpp>\nint main() { xt::xarray<float> x; }" FOVEA_XTENSOR_COMPILES)
+        unset(CMAKE_REQUIRED_INCLUDES)
+        unset(CMAKE_REQUIRED_FLAGS)
+    endif()
+    find_package(OpenMP QUIET COMPONENTS CXX)
+    find_package(TBB CONFIG QUIET)
+endif()
+
 # The conformance runner reads cases as JSON.
 if(FOVEA_BUILD_TESTS OR FOVEA_BUILD_BENCHMARKS)
     fovea_find_header_target(
@@ -63,8 +89,8 @@ if(FOVEA_BUILD_TESTS OR FOVEA_BUILD_BENCHMARKS)
     fovea_find_header_target(CLI11::CLI11 CLI11 CLI/CLI.hpp https://github.com/CLIUtils/CLI11.git v2.4.2 include)
 endif()
 
-# Benchmarks compare with the unfused formula written with Eigen; an example shows its maps.
-if(FOVEA_BUILD_BENCHMARKS OR FOVEA_BUILD_EXAMPLES)
+# Benchmarks compare with the unfused formula written with Eigen; examples and tests pass its matrices.
+if(FOVEA_BUILD_BENCHMARKS OR FOVEA_BUILD_EXAMPLES OR FOVEA_BUILD_TESTS)
     fovea_find_header_target(Eigen3::Eigen EIGEN Eigen/Core https://gitlab.com/libeigen/eigen.git 3.4.0 .)
 endif()
 if(FOVEA_BUILD_BENCHMARKS)

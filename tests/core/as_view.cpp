@@ -12,7 +12,7 @@ namespace {
 struct span_of_rows {
     float* first;
     static constexpr std::size_t rank() { return 2; }
-    float* data_handle() const { return first; }
+    float* const& data_handle() const { return first; }  // a reference, as in some libraries
     int extent(std::size_t axis) const { return axis == 0 ? 2 : 3; }
     int stride(std::size_t axis) const { return axis == 0 ? 3 : 1; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this expression of matrices is not computed yet, so there are no elements to view: store its value
-// in a row-major matrix first
+// sentence: fovea: this expression of matrices or arrays is not computed yet, so there are no elements to view: store
+// its value by rows first
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

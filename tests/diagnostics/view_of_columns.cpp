@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a view of a matrix needs row-major storage
+// sentence: fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the transpose of a
+// matrix is meant
 #include <fovea/core/as_view.hpp>
 
 using namespace fovea;

@@ -112,7 +112,9 @@ struct view {
     template <class Matrix>
         requires(Rank == 2 && requires(Matrix& m) { m.data(); m.rows(); m.cols(); m.outerStride(); m.IsRowMajor; })
     FOVEA_TAGGED constexpr view(Matrix&& m) : view(m.data(), {m.rows(), m.cols()}, {m.outerStride(), m.innerStride()}) {
-        static_assert(std::remove_cvref_t<Matrix>::IsRowMajor, "fovea: a view of a matrix needs row-major storage");
+        static_assert(std::remove_cvref_t<Matrix>::IsRowMajor,
+                      "fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the "
+                      "transpose of a matrix is meant");
     }
 
     FOVEA_TAGGED constexpr operator view<T const, Rank>() const
@@ -176,6 +178,8 @@ private:
     template <class Span>
     FOVEA_TAGGED static constexpr extents_t<Rank> collect(Span const& s, int what) {
         extents_t<Rank> result{};
+        if constexpr (requires { s.is_strided(); })
+            if (!s.is_strided()) throw shape_error("view: the layout of this mdspan has no strides");
         for (std::size_t i = 0; i < Rank; ++i) result[i] = static_cast<index_t>(what == 0 ? s.extent(i) : s.stride(i));
         return result;
     }

@@ -28,26 +28,28 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Query c
         using v_element = element_of_rows<decltype(v)>;
         using out_element = std::remove_pointer_t<decltype(out.data)>;
         using T = compute_type<q_element, k_element, v_element, out_element>;
-        scratch.prepare(executor.workers());
+        decltype(auto) runner = runner_of(executor);
+        using runner_type = std::remove_cvref_t<decltype(runner)>;
+        scratch.prepare(runner.workers());
         auto const run = [&](auto const& x, auto const& y, auto const& z) {
-            attend_and_finish<T, Arch>(attention_run<Executor, A>{executor, scratch, a, shapes.operands}, x, y, z, q,
+            attend_and_finish<T, Arch>(attention_run<runner_type, A>{runner, scratch, a, shapes.operands}, x, y, z, q,
                                        out, extra...);
         };
         if constexpr (projection<decltype(a.project)>) {
             using heads = typename std::remove_cvref_t<decltype(a.project)>::heads_type;
             auto const& p = a.project;
-            auto const x = project<T, Arch>(executor, scratch, p.query, q, heads::query);
+            auto const x = project<T, Arch>(runner, scratch, p.query, q, heads::query);
             auto const y = [&] {
                 if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.query)>,
                                              std::remove_cvref_t<decltype(p.key)>>)
                     if (heads::group == 1 && same_projection(p.query, p.key, q, k)) return x;
-                return project<T, Arch>(executor, scratch, p.key, k, heads::key_value);
+                return project<T, Arch>(runner, scratch, p.key, k, heads::key_value);
             }();
             auto const z = [&] {
                 if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.key)>,
                                              std::remove_cvref_t<decltype(p.value)>>)
                     if (same_projection(p.key, p.value, k, v)) return y;
-                return project<T, Arch>(executor, scratch, p.value, v, heads::key_value);
+                return project<T, Arch>(runner, scratch, p.value, v, heads::key_value);
             }();
             run(x, y, z);
         } else {

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/executor.hpp>
 #include <fovea/core/index.hpp>
 #include <fovea/driver/thread_pool.hpp>
 
 #include <algorithm>
-#include <concepts>
+#include <atomic>
+#include <utility>
 
 namespace fovea {
-
-/// An executor runs task(index, worker) for all indices below a count; workers are numbered from 0.
-template <class E>
-concept executor = requires(E const& e) {
-    typename E::executor_tag;
-    { e.workers() } -> std::convertible_to<index_t>;
-};
 
 /// serial: everything in the calling thread.
 struct serial_t {
@@ -23,6 +18,9 @@ struct serial_t {
     template <class Task>
     FOVEA_TAGGED void run(index_t count, Task const& task) const {
         for (index_t i = 0; i < count; ++i) task(i, index_t{0});
+    }
+    FOVEA_TAGGED void bulk(index_t n, auto const& f) const {
+        for (index_t i = 0; i < n; ++i) f(i);
     }
 };
 inline constexpr serial_t serial{};
@@ -44,9 +42,71 @@ public:
         if (count_ == 1 || count <= 1) return serial.run(count, task);
         driver::thread_pool::run(count_, count, task);
     }
+    FOVEA_TAGGED void bulk(index_t n, auto const& f) const {
+        run(n, [&](index_t i, index_t) { f(i); });
+    }
 
 private:
     index_t count_;
 };
 
+/// bulk_executor(workers, bulk): an executor from a function bulk(n, f), such as the parallel loop of another library.
+///
+///     bulk_executor(8, [](index_t n, auto const& f) { tbb::parallel_for(index_t{0}, n, f); })
+template <class Bulk>
+class bulk_executor {
+public:
+    FOVEA_TAGGED bulk_executor(index_t workers, Bulk bulk) : workers_(workers), bulk_(std::move(bulk)) {}
+    FOVEA_TAGGED index_t workers() const { return workers_; }
+    FOVEA_TAGGED void bulk(index_t n, auto const& f) const { bulk_(n, f); }
+
+private:
+    index_t workers_;
+    Bulk bulk_;
+};
+
 }  // namespace fovea
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Numbers the workers of an executor that has bulk(n, f), whose calls take tasks until none is left.
+///
+/// A worker is a call that has begun: no two have one number, whatever threads they share and however they are nested.
+/// What the executor has left undone when it returns is done then; so a call that returns is complete.
+template <class Executor>
+class bulk_runner {
+public:
+    using executor_tag = void;
+    explicit bulk_runner(Executor const& executor)
+        : executor_(executor),
+          workers_(std::clamp<index_t>(static_cast<index_t>(executor.workers()), 1, thread_pool::most())) {}
+    index_t workers() const { return workers_; }
+
+    /// Errors: what a task throws, when no task runs any more; what the executor throws.
+    template <class Task>
+    void run(index_t count, Task const& task) const {
+        index_t const wanted = std::min(workers_, count);
+        if (wanted <= 1) return serial.run(count, task);
+        region tasks(count, task);
+        std::atomic<index_t> begun{0};
+        executor_.bulk(wanted, [&](auto const&) noexcept {
+            if (index_t const worker = begun.fetch_add(1, std::memory_order_relaxed); worker < wanted)
+                tasks.join(worker);
+        });
+        tasks.work(0);
+        tasks.rethrow();
+    }
+
+private:
+    Executor const& executor_;
+    index_t workers_;
+};
+
+/// What numbers the workers of an executor: itself, or what does it for those of other libraries.
+template <executor Executor>
+constexpr decltype(auto) runner_of(Executor const& executor) {
+    if constexpr (detail::numbers_workers<Executor>) return (executor);
+    else return bulk_runner<Executor>(executor);
+}
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -151,6 +152,18 @@ constexpr bool are_views() {
     if constexpr (sound && sizeof...(Rest) > 0) return are_views<Rest...>();
     else return sound;
 }
+/// The sentence for a result or an lse that is written and ends with the statement.
+template <class... Views>
+constexpr bool writes_what_stays() {
+    constexpr bool temporary = [] {
+        constexpr bool owners[] = {is_temporary_owner<Views>...};
+        bool any = false;
+        for (std::size_t i = (sizeof...(Views) - 1) / 2 * 2; i < sizeof...(Views); ++i) any = any || owners[i];
+        return any;
+    }();
+    static_assert(!temporary, "fovea: the result is a temporary that ends with the statement: give it a name");
+    return !temporary;
+}
 }  // namespace detail
 
 /// merge: merges results over disjoint sets of keys into the result over all of them.
@@ -169,12 +182,13 @@ template <executor Executor, viewable... Views>
 void merge(Executor const& executor, Views&&... views) {
     static_assert(sizeof...(Views) >= 3,
                   "fovea: merge takes parts, each a result and its lse, and then what is written");
-    driver::merge<arch::best>(executor, std::tuple(as_view(views)...),
-                              std::make_index_sequence<(sizeof...(Views) - 1) / 2>{});
+    if constexpr (detail::writes_what_stays<Views...>())
+        driver::merge<arch::best>(driver::runner_of(executor), std::tuple(as_view(views)...),
+                                  std::make_index_sequence<(sizeof...(Views) - 1) / 2>{});
 }
 template <viewable First, viewable... Views>
 void merge(First&& first, Views&&... views) {
-    merge(serial, first, views...);
+    merge(serial, std::forward<First>(first), std::forward<Views>(views)...);
 }
 
 /// What is no view: a sentence, and nothing merged.

@@ -28,11 +28,12 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
                 detail::rows_of_sequence(k, at.first_key, at.keys), detail::rows_of_sequence(v, at.first_key, at.keys),
                 detail::rows_of_sequence(out, at.first_query, at.queries), detail::output_of_sequence(extra, at)...);
         };
-        if (executor.workers() > 1 && all.sequences() >= executor.workers()) {
-            scratch.prepare_parts(executor.workers());
-            executor.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.part(worker), i); });
+        decltype(auto) runner = driver::runner_of(executor);
+        if (runner.workers() > 1 && all.sequences() >= runner.workers()) {
+            scratch.prepare_parts(runner.workers());
+            runner.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.part(worker), i); });
         } else {
-            for (index_t i = 0; i < all.sequences(); ++i) run(executor, scratch, i);
+            for (index_t i = 0; i < all.sequences(); ++i) run(runner, scratch, i);
         }
     }
 }

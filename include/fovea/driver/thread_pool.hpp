@@ -39,6 +39,13 @@ public:
         std::fesetenv(&environment_);
         work(worker);
     }
+    /// For a thread of somebody else's, which gets back the environment that it had.
+    void join(index_t worker) noexcept {
+        std::fenv_t own;
+        std::fegetenv(&own);
+        help(worker);
+        std::fesetenv(&own);
+    }
     /// To be asked when all have left.
     void rethrow() const {
         if (failure_) std::rethrow_exception(failure_);

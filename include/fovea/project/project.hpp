@@ -47,10 +47,11 @@ constexpr auto as_row_map(M&& m) {
 }
 }  // namespace detail
 
-/// matrix | map of heads
-template <class Matrix, head_map Map>
-    requires(viewable<Matrix> || is_transposed<std::remove_cvref_t<Matrix>>)
-constexpr auto operator|(Matrix&& matrix, Map const& map) {
+/// matrix | map of heads. Preferred to the operator of xtensor, which takes anything, by being the same with
+/// constraints.
+template <class Matrix, class Map>
+    requires(head_map<std::remove_cvref_t<Map>> && (viewable<Matrix> || is_transposed<std::remove_cvref_t<Matrix>>))
+constexpr auto operator|(Matrix&& matrix, Map&& map) {
     return linear(std::forward<Matrix>(matrix)) | map;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/diagnose.hpp>
+#include <fovea/core/executor.hpp>
 #include <fovea/spec/attention.hpp>
 #include <fovea/spec/inputs.hpp>
 #include <fovea/spec/operand.hpp>
@@ -23,7 +24,7 @@ enum class place_in_call { before, specification, queries, memory, operand, outp
 template <class T>
 inline constexpr int turn_of = -1;
 template <class T>
-    requires requires { typename T::executor_tag; }
+    requires(numbers_workers<T> || has_bulk<T>)
 inline constexpr int turn_of<T> = 0;
 template <class T>
     requires requires { T::turn_before_specification; }
@@ -136,7 +137,8 @@ constexpr bool begins_well(int turn = -1) {
     constexpr int its_turn = turn_of<argument>;
     constexpr bool writable = std::is_lvalue_reference_v<First> && !std::is_const_v<std::remove_reference_t<First>>;
     if constexpr (attention_spec<argument>) return true;
-    else if constexpr (its_turn < 0 || sizeof...(Rest) == 0 || (argument_is_written<argument> && !writable))
+    else if constexpr (its_turn < 0 || (has_bulk<argument> && !executor<argument>) || sizeof...(Rest) == 0
+                       || (argument_is_written<argument> && !writable))
         return false;
     else return its_turn > turn && begins_well<Rest...>(its_turn);
 }
@@ -154,9 +156,14 @@ template <class... Arguments>
 constexpr void refuse_order() {
     using order = order_of_call<Arguments...>;
     using enum place_in_call;
-    constexpr bool none = order::count(specification) == 0;
-    constexpr bool part = !none && !(attention_spec<std::remove_cvref_t<Arguments>> || ...);
-    constexpr bool late = !part && order::stands_before(operand, specification);
+    constexpr bool unusable =
+        ((has_bulk<std::remove_cvref_t<Arguments>> && !executor<std::remove_cvref_t<Arguments>>) || ...);
+    constexpr bool none = !unusable && order::count(specification) == 0;
+    constexpr bool part = !unusable && !none && !(attention_spec<std::remove_cvref_t<Arguments>> || ...);
+    constexpr bool late = !unusable && !part && order::stands_before(operand, specification);
+    static_assert(
+        !unusable,
+        "fovea: an executor has bulk(n, f) const and workers() const: write bulk_executor(workers, function)");
     static_assert(!none, "fovea: this call has no specification: attend(specification, query, key, value, result)");
     static_assert(!part,
                   "fovea: this is one part of an attention: join it with others by `|`, at least a score, a normalizer "
@@ -164,7 +171,7 @@ constexpr void refuse_order() {
     static_assert(!late,
                   "fovea: the specification comes first: attend(specification, query, key, value, result), with its "
                   "parts joined by `|`");
-    static_assert(none || part || late,
+    static_assert(unusable || none || part || late,
                   "fovea: before the specification stand threads(n), a workspace that has a name and ragged(...), in "
                   "this order");
 }

@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::detail {
 
 /// Numbers one behind the other that do not say how long a row is.
 template <class V>
-concept without_rows = like_array<V> && !is_view<V> && !has_view<V> && !like_mdspan<V> && !like_matrix<V>;
+concept without_rows = kind_of<V> == container::array && decltype(as_view(std::declval<V&>()))::rank == 1;
 
 /// The sentences for an argument that cannot be an operand; true where it can.
 template <class V>
@@ -39,7 +39,7 @@ FOVEA_INLINE constexpr auto operand_of(V&& v) {
         return view<float, 2>();
     } else if constexpr (is_paged<std::remove_cvref_t<V>>) {
         return v;
-    } else if constexpr (like_vector<owner>) {
+    } else if constexpr (kind_of<owner> == container::matrix && like_vector<owner>) {
         if constexpr (owner::RowsAtCompileTime == 1) return view<std::remove_pointer_t<decltype(v.data())>, 2>(v);
         else return as_view(v);
     } else {

@@ -5,6 +5,7 @@
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention
   base and the doors of driver/ ----------> bindings
+  core -----------------------------------> interop    headers for other libraries, which include theirs
 """
 
 import posixpath
@@ -28,7 +29,10 @@ MAY_INCLUDE = {
     "reference": (*BASE, "reference"),
     "testing": (*BASE, "reference", "testing"),
     "bindings": (*BASE, "driver", "bindings"),
+    "interop": ("core",),
 }
+# What headers outside interop/ may include of folders of headers.
+KNOWN_LIBRARIES = ("xsimd/", "boost/", "fovea/", "sys/")
 KNOWS_ALL_TRAVERSALS = "driver/run_call.hpp"
 
 
@@ -63,6 +67,8 @@ def check_foreign(header: str, included: str, report: Report) -> None:
     file = included.strip('<>"')
     if file.startswith("xsimd") and header != "simd/registers.hpp":
         report.problem(f"{header}: includes {included}, but only simd/registers.hpp may include xsimd")
+    elif "/" in file and not file.startswith(KNOWN_LIBRARIES) and folder_of(header) != "interop":
+        report.problem(f"{header}: includes {included}, but only interop/ may include other libraries")
     elif file.startswith("boost") and folder_of(header) not in ("expr", "plan"):
         report.problem(f"{header}: includes {included}, but only expr/ and plan/ may include Boost.Hana")
     elif file.startswith("boost") and not file.startswith("boost/hana"):
