@@ -45,6 +45,13 @@ struct context {
     how_to::pool threads{2};
     fovea::workspace scratch;
     std::array<char, 200> message{};
+
+    //! [executor]
+    auto executor() {
+        auto const run = [this](fovea::index_t n, auto const& f) { threads.bulk(static_cast<int>(n), f); };
+        return fovea::bulk_executor(threads.size(), run);
+    }
+    //! [executor]
 };
 
 struct node {
@@ -73,7 +80,7 @@ template <class Spec>
 status run_attention(context& c, node const& n, Spec const& spec) {
     try {
         auto const& [query, key, value] = n.inputs;
-        attend(how_to::on_pool(c.threads), c.scratch, spec, view_of<float const>(query), view_of<float const>(key),
+        attend(c.executor(), c.scratch, spec, view_of<float const>(query), view_of<float const>(key),
                view_of<float const>(value), view_of<float>(n.output));
         return status::ok;
     } catch (fovea::shape_error const& error) {  // nothing has been written

@@ -3,10 +3,22 @@
 #include "check.hpp"
 #include "pool.hpp"
 
-#include <new>
+#include <stdexcept>
 
 using namespace fovea;
 using namespace how_to;
+
+namespace {
+
+/// A normalizer whose tasks fail.
+struct failing_t : stage<role::normalizer> {
+    template <class Row>
+    static void normalize(Row const&) {
+        throw std::runtime_error("failed");
+    }
+};
+
+}  // namespace
 
 int main() {
     auto const query = random_tensor<4>({2, 4, 200, 32}), key = random_tensor<4>({2, 4, 200, 32}),
@@ -15,22 +27,22 @@ int main() {
     constexpr auto sdpa = scaled_dot | causal | softmax | weighted_sum;
     attend(sdpa, query, key, value, expected);
 
-    //! [call]
-    pool engine_threads(3);
+    //! [executor]
+    pool program_threads(3);
+    auto const run = [&](index_t n, auto const& f) { program_threads.bulk(static_cast<int>(n), f); };
+    auto const executor = bulk_executor(program_threads.size(), run);
     workspace scratch;  // has a part for each worker
-    attend(on_pool(engine_threads), scratch, sdpa, query, key, value, result);
-    //! [call]
+    attend(executor, scratch, sdpa, query, key, value, result);
+    //! [executor]
     require(result.elements == expected.elements, "the threads of a pool give the bits of one thread");
 
     bool caught = false;
     try {
-        on_pool(engine_threads).run(100, [](index_t i, index_t) {
-            if (i == 10) throw std::bad_alloc();
-        });
-    } catch (std::bad_alloc const&) {
+        attend(executor, scratch, dot | failing_t{} | weighted_sum, query, key, value, result);
+    } catch (std::runtime_error const&) {
         caught = true;
     }
     require(caught, "an exception of a task reaches the caller");
-    attend(on_pool(engine_threads), scratch, sdpa, query, key, value, result);
+    attend(executor, scratch, sdpa, query, key, value, result);
     require(result.elements == expected.elements, "and the pool can be used again");
 }
