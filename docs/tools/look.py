@@ -24,7 +24,7 @@ PAGES = {
     "home": "index.html",
     "word": "docs/reference/normalize/softmax.html",
     "reference": "docs/reference/index.html",
-    "start": "docs/getting_started.html",
+    "start": "docs/tutorial.html",
     "errors": "docs/errors.html",
     "performance": "docs/inside/performance.html",
     "map": "docs/map.html",

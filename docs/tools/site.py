@@ -40,7 +40,6 @@ ORDER = [
     (
         "Use",
         [
-            "docs/getting_started.md",
             "docs/tutorial.md",
             "docs/language.md",
             "docs/writing_a_word.md",
@@ -173,7 +172,7 @@ class Site:
         if made is None or not (made / "tour.txt").exists():
             print("the tour is left out: ./run demo makes it")
             return
-        text = "# Tour\n\nMade by `./run demo` when this site was built; the program is `examples/tour.cpp`.\n"
+        text = "# Tour\n\nMade by `./run demo` when this site was built; the program is `examples/tour/main.cpp`.\n"
         for station in re.split(r"\n+--- (?=\d+\. )", (made / "tour.txt").read_text()):
             title, _, rest = station.partition(" ---\n")
             if rest:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tour/stations.hpp"
+#include "stations/stations.hpp"
 
 #include "bench/yardstick/operands.hpp"
 #include "bench/yardstick/unfused.hpp"
-#include "tour/report.hpp"
+#include "stations/report.hpp"
 
 namespace tour {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tour/stations.hpp"
+#include "stations/stations.hpp"
 
 #include "bench/yardstick/power_law_graph.hpp"
 #include "bench/yardstick/random.hpp"
@@ -7,7 +7,7 @@
 #include "data/club_members.hpp"
 #include "data/karate_club.hpp"
 #include "picture/graph_drawing.hpp"
-#include "tour/report.hpp"
+#include "stations/report.hpp"
 
 #include <cstdio>
 

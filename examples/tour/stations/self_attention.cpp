@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tour/stations.hpp"
+#include "stations/stations.hpp"
 
 #include "bench/yardstick/operands.hpp"
 #include "bench/yardstick/unfused.hpp"
 #include "data/sentence.hpp"
 #include "picture/heat_map.hpp"
-#include "tour/report.hpp"
+#include "stations/report.hpp"
 
 #include <cstdio>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tour/stations.hpp"
+#include "stations/stations.hpp"
 
 #include "bench/yardstick/machine.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tour/report.hpp"
+#include "stations/report.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "tour/stations.hpp"
+#include "stations/stations.hpp"
 
 #include "bench/yardstick/random.hpp"
 #include "bench/yardstick/unfused.hpp"
 #include "data/people.hpp"
-#include "tour/report.hpp"
+#include "stations/report.hpp"
 
 #include <cstdio>
 

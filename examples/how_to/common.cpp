@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Precompiles what the programs share.
+#include "check.hpp"

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decoding with a cache: a prompt, then token by token, held to one causal call over everything.
+#include "check.hpp"
+
+using namespace fovea;
+using namespace fovea::placeholders;
+using namespace how_to;
+
+namespace {
+
+//! [positions]
+/// Positions first to first + count of an array: the strides stay those of the whole array.
+template <class T>
+view<T, 4> positions(view<T, 4> all, index_t first, index_t count) {
+    all.data += first * all.stride(2);
+    all.extents[2] = count;
+    return all;
+}
+//! [positions]
+
+void copy(view<float const, 4> from, view<float, 4> to) {
+    for (index_t b = 0; b < to.extent(0); ++b)
+        for (index_t h = 0; h < to.extent(1); ++h)
+            for (index_t i = 0; i < to.extent(2); ++i)
+                for (index_t c = 0; c < to.extent(3); ++c) to(b, h, i, c) = from(b, h, i, c);
+}
+
+index_t constexpr tokens = 24, prompt = 10;
+
+void one_length() {
+    auto const query = random_tensor<4>({1, 8, tokens, 32}), key = random_tensor<4>({1, 2, tokens, 32}),
+               value = random_tensor<4>({1, 2, tokens, 32});  // 8 query heads share 2 of keys
+    tensor<float, 4> result(query.extents), whole(query.extents);
+
+    //! [decode]
+    tensor<float, 4> keys({1, 2, 64, 32}), values({1, 2, 64, 32});  // room for 64 positions
+    workspace scratch;                                              // kept: repeated calls allocate nothing
+    constexpr auto decoding = scaled_dot | causal_at_end | softmax | weighted_sum;
+    index_t count = prompt;
+    for (index_t first = 0; first < tokens; first += count, count = 1) {  // the prompt at once, then token by token
+        copy(positions(key.view(), first, count), positions(keys.view(), first, count));
+        copy(positions(value.view(), first, count), positions(values.view(), first, count));
+        index_t const there = first + count;
+        attend(scratch, decoding, positions(query.view(), first, count), positions(keys.view(), 0, there),
+               positions(values.view(), 0, there), positions(result.view(), first, count));
+    }
+    //! [decode]
+    attend(scaled_dot | causal | softmax | weighted_sum, query, key, value, whole);
+    require(difference(result, whole) < 1e-6f, "step by step gives what one causal call gives");
+}
+
+void window() {
+    auto const query = random_tensor<4>({1, 2, 3, 32}), key = random_tensor<4>({1, 2, tokens, 32}),
+               value = random_tensor<4>({1, 2, tokens, 32});
+    tensor<float, 4> result(query.extents);
+    //! [window]
+    auto const distance = q_idx + (kv_len - q_len) - kv_idx;  // 0 for the newest key of the last query
+    auto const recent = scaled_dot | causal_at_end | where(distance < 8) | softmax | weighted_sum;
+    attend(recent, query, key, value, result);
+    //! [window]
+    auto const score = [&](index_t b, index_t h, index_t i, index_t j) {
+        index_t const back = i + tokens - 3 - j;
+        return back >= 0 && back < 8 ? product(query, key, b, h, i, j) / std::sqrt(32.0) : minus_infinity;
+    };
+    require(difference(result, plain_attention(score, 2, 3, value)) < 1e-6f, "a window of 8 keys ends at each query");
+}
+
+void many_lengths() {
+    auto const query = random_tensor<4>({2, 8, 1, 32});
+    auto keys = random_tensor<4>({2, 2, 64, 32}), values = random_tensor<4>({2, 2, 64, 32});
+    for (index_t i = 6; i < 64; ++i) keys(1, 0, i, 0) = values(1, 0, i, 0) = std::numeric_limits<float>::quiet_NaN();
+    tensor<float, 4> result(query.extents);
+    //! [batch]
+    std::vector<index_t> const past{17, 5};  // tokens that each sequence had before this one
+    auto const batched = scaled_dot | causal_from(param(past)[batch]) | softmax | weighted_sum;
+    attend(batched, query, keys, values, result);  // over the whole capacity
+    //! [batch]
+    auto const score = [&](index_t b, index_t h, index_t i, index_t j) {
+        bool const there = j <= i + past[static_cast<std::size_t>(b)];
+        return there ? product(query, keys, b, h, i, j) / std::sqrt(32.0) : minus_infinity;
+    };
+    require(difference(result, plain_attention(score, 8, 1, values)) < 1e-6f,
+            "each sequence sees its own tokens, and nothing of what comes after them");
+}
+
+}  // namespace
+
+int main() {
+    one_length();
+    window();
+    many_lengths();
+}
