@@ -21,7 +21,7 @@ void views() {
     std::vector<float> numbers(2 * 3 * 4);
     view const rows(numbers, {6, 4});                                      // (position, feature) over a container
     view const heads(numbers.data(), {2, 3, 4});                           // a pointer and extents
-    view<float, 3> const steps(numbers.data(), {3, 2, 4}, {4, 3 * 4, 1});  // the same with the first axes swapped
+    view const steps(numbers.data(), {3, 2, 4}, {4, 3 * 4, 1});            // the same with the first axes swapped
     view<float const, 2> const same_row(numbers.data(), {6, 4}, {0, 1});   // one row for all positions: stride 0
 
     heads(1, 2, 3) = 5;

@@ -28,6 +28,16 @@ TEST_CASE("strides make other orders and broadcasts of the same elements", "[cor
     for (index_t i = 0; i < 4; ++i) CHECK(repeated(i, 1) == 1);
 }
 
+TEST_CASE("type and rank are deduced, with strides or without", "[core]") {
+    float elements[24] = {};
+    float const* const first = elements;
+    std::array<index_t, 2> const extents{4, 3}, strides{6, 1};
+    static_assert(std::is_same_v<decltype(view(elements, {4, 6})), view<float, 2>>);
+    static_assert(std::is_same_v<decltype(view(first, {2, 4, 3}, {12, 3, 1})), view<float const, 3>>);
+    static_assert(std::is_same_v<decltype(view(elements, extents, strides)), view<float, 2>>);
+    CHECK(view(elements, {4, 3}, {6, 1}).place(2, 1) == elements + 13);
+}
+
 TEST_CASE("a view refuses what it cannot be", "[core]") {
     std::vector<float> elements(6);
     CHECK_THROWS_AS((view<float, 2>(elements.data(), {2, 3}, {1, 2})), shape_error);

@@ -189,6 +189,10 @@ template <class T, std::size_t Rank>
 view(T*, std::array<index_t, Rank>) -> view<T, static_cast<int>(Rank)>;
 template <class T, std::size_t Rank>
 view(T*, index_t const (&)[Rank]) -> view<T, static_cast<int>(Rank)>;
+template <class T, std::size_t Rank>
+view(T*, std::array<index_t, Rank>, std::array<index_t, Rank>) -> view<T, static_cast<int>(Rank)>;
+template <class T, std::size_t Rank>
+view(T*, index_t const (&)[Rank], index_t const (&)[Rank]) -> view<T, static_cast<int>(Rank)>;
 template <std::ranges::contiguous_range Range, std::size_t Rank>
 view(Range&&, detail::any_extent const (&)[Rank])
     -> view<std::remove_reference_t<std::ranges::range_reference_t<Range&>>, static_cast<int>(Rank)>;

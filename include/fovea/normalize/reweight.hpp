@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 ///     w'_ij = f(w_ij, q_idx, kv_idx, head, batch, edge)
 ///     softmax | reweight(weight * param(gate)[head])
-///     softmax | reweight(select(random(seed) < p, 0, weight / (1 - p)))    dropout
+///     softmax | reweight(weight * select(random(seed) < p, 0, 1 / (1 - p)))    dropout
 ///
 /// Cost: for a factor (weight * f(indices)), one multiplication on the tile. Otherwise the scores of a few queries over
 /// all keys are kept, since final weights are known only at the end of a row.
