@@ -72,7 +72,8 @@ public:
     bool has(std::string_view tensor_name) const;
     tensor const& operator[](std::string_view tensor_name) const;
 
-    /// The inputs and parameters that nobody has asked for: a result that does not depend on one of them cannot be right.
+    /// The inputs and parameters that nobody has asked for: a result that does not depend on one of them cannot be
+    /// right.
     std::vector<std::string> unread() const;
     /// An attribute says that this one, where it is there, has no part in the result.
     void leave_out(std::string_view tensor_name) const { read_.emplace(tensor_name); }

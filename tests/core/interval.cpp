@@ -111,7 +111,8 @@ TEST_CASE("truths follow logic", "[core]") {
 
 TEST_CASE("what may be anything stays within its ends", "[core]") {
     auto const any = interval<index_t>::everything();
-    for (auto const grown : {any + index_t{1}, any - index_t{1}, -any, abs(any), any / index_t{-1}, any + any, any - any, any * any, square(any), any * index_t{1000}, -any + any}) {
+    for (auto const grown : {any + index_t{1}, any - index_t{1}, -any, abs(any), any / index_t{-1}, any + any,
+                             any - any, any * any, square(any), any * index_t{1000}, -any + any}) {
         CHECK(grown.lo <= any.hi);
         CHECK((grown.lo <= 5 && 5 <= grown.hi));
     }

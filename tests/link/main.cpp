@@ -81,6 +81,6 @@ int main() {
     attend_wide(scratch, query.view(), key.view(), value.view(), wide.view());
     whole_unit unit;
     return differ("attend", narrow.elements, wide.elements)
-         + differ("whole unit", unit.run(compute_all_narrow), unit.run(compute_all_wide)) + throws(attend_narrow, scratch)
-         + throws(attend_wide, scratch);
+         + differ("whole unit", unit.run(compute_all_narrow), unit.run(compute_all_wide))
+         + throws(attend_narrow, scratch) + throws(attend_wide, scratch);
 }

@@ -31,7 +31,8 @@ TEST_CASE("every axis of a bias may stand for all positions", "[score]") {
         for (std::size_t i = 0; i < got.elements.size(); ++i)
             CHECK(got.elements[i] == Approx(expected.elements[i]).margin(1e-6));
         auto const at = [&](int axis, index_t x) { return extents[static_cast<std::size_t>(axis)] == 1 ? 0 : x; };
-        CHECK(rescored_to(bias(std::as_const(table)), 2, 1, 2, 5, 6) == Approx(2 + table(at(0, 1), at(1, 2), at(2, 5), at(3, 6))));
+        CHECK(rescored_to(bias(std::as_const(table)), 2, 1, 2, 5, 6)
+              == Approx(2 + table(at(0, 1), at(1, 2), at(2, 5), at(3, 6))));
     }
 }
 
