@@ -95,7 +95,8 @@ TEST_CASE("a sound normalizer keeps the laws, a flawed one is found", "[testing]
 }
 
 TEST_CASE("an aggregator that is not linear is found", "[testing]") {
-    CHECK_THROWS_WITH(testing::check_aggregator_laws(wrong_sum_t{}), ContainsSubstring("a linear step is sum + weight * value"));
+    CHECK_THROWS_WITH(testing::check_aggregator_laws(wrong_sum_t{}),
+                      ContainsSubstring("a linear step is sum + weight * value"));
 }
 
 TEST_CASE("a score that is not a number, or not its formula, is found", "[testing]") {
