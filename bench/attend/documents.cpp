@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Eight documents of unequal length packed one behind the other: a token sees its own document. Which tiles are empty
+// Eight documents of unequal length packed one after another: a token sees its own document. Which tiles are empty
 // is read from the predicate alone.
 #include "bench/pair_rows.hpp"
 

@@ -9,13 +9,13 @@ namespace bench::hand {
 
 using fovea::index_t;
 
-/// Plain attention of one head with 16 queries, 16 keys and 16 features, rows one behind the other.
+/// Plain attention of one head with 16 queries, 16 keys and 16 features, rows one after another.
 void small(float const* query, float const* key, float const* value, float* result);
 
 /// The same with 10 queries, 20 keys and 5 features.
 void tiny(float const* query, float const* key, float const* value, float* result);
 
-/// own: what the user's expression in attend/own.cpp says, for one head of 64 features, rows one behind the other.
+/// own: what the user's expression in attend/own.cpp says, for one head of 64 features, rows one after another.
 ///
 ///     x = q . k / 8 - slope (i - j),   score = x / (1 + |x| / 20),   j <= i and (i - j < 1024 or j < 64)
 class own {

@@ -120,7 +120,7 @@ void drawn_numbers() {
     //! [random]
     float const rate = 0.25f;
     auto const dropped = scaled_dot | softmax
-                       | reweight(select(random(seed) < rate, 0, weight / (1 - rate)))  // dropout
+                       | reweight(weight * select(random(seed) < rate, 0, 1 / (1 - rate)))  // dropout
                        | weighted_sum;
     attend(dropped, x, first, weights(w));
     attend(threads(3), dropped, x, second);

@@ -153,7 +153,7 @@ int main() {
     constexpr std::int64_t d = 16, heads = 8, key_heads = 2, tokens = 21, capacity = 64;
     memory weights(1 << 16);
     context c;
-    // Tokens one behind the other, each with all of its heads: the axes are stored as (feature, head, position, batch).
+    // Tokens one after another, each with all of its heads: the axes are stored as (feature, head, position, batch).
     auto const take = [&](std::int64_t heads_of, std::int64_t count) {
         tensor t = weights.take({d, heads_of, count, 1});
         std::swap(t.size[1], t.size[2]);

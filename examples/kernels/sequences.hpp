@@ -11,7 +11,7 @@ namespace example_kernels {
 
 using namespace fovea;
 
-/// Documents packed one behind the other: ids says for each position which one it belongs to.
+/// Documents packed one after another: ids says for each position which one it belongs to.
 constexpr auto documents = takes<"ids(keys)">([](view<std::int32_t const, 1> ids) {
     return scaled_dot | document(ids) | causal | softmax | weighted_sum;
 });

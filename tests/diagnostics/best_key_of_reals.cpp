@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: best_key gives positions: what it is written to holds integers
+// sentence: fovea: best_key writes positions: pass a view of integers
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a score is not known when the expression is built: use select(condition, a, b)
+// sentence: fovea: no value is known while an expression is built: use select(condition, a, b)
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this attention has no aggregator: write `| weighted_sum` at its end
+// sentence: fovea: this specification has no aggregator: write `| weighted_sum` at its end
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this attention has no normalizer: write `| softmax`, or `| unnormalized` if the scores are the
+// sentence: fovea: this specification has no normalizer: write `| softmax`, or `| unnormalized` if the scores are the
 // weights
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // needs: dlpack/dlpack.h
-// sentence: fovea: who takes an array through DLPack may write its elements, and these are const
+// sentence: fovea: the consumer of a DLPack array may write its elements, and these are const
 #include <fovea/interop/dlpack.hpp>
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: delta keeps a view, and this container is a temporary that ends with the statement
+// sentence: fovea: delta keeps a view, and this container is a temporary, destroyed at the end of the statement
 #include <fovea/aggregate/delta.hpp>
 #include <fovea/aggregate/running_state.hpp>
 #include <fovea/core/tensor.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: delta corrects what the state gives for a key: the normalizer before it is unnormalized
+// sentence: fovea: delta needs the normalizer unnormalized
 #include <fovea/aggregate/delta.hpp>
 #include <fovea/aggregate/gated.hpp>
 #include <fovea/aggregate/running_state.hpp>

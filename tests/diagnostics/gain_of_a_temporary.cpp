@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this word keeps a view, and this container is a temporary that ends with the statement
+// sentence: fovea: this word keeps a view, and this container is a temporary, destroyed at the end of the statement
 #include <fovea/project/rms_normalized.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: there is no running state to change here: write running_state right before it
+// sentence: fovea: write running_state right before this
 #include <fovea/aggregate/delta.hpp>
 #include <fovea/aggregate/gated.hpp>
 #include <fovea/aggregate/running_state.hpp>

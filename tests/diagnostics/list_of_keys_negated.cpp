@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a mask that lists keys has no opposite: list the other keys
+// sentence: fovea: a mask that lists keys cannot be negated: list the other keys
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/logic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a map, gate or list of keys that keeps something says which arrays it reads: give it memory(visit),
-// empty where it keeps numbers only
+// sentence: fovea: a map, gate or list of keys with members must report the arrays it reads: add memory(visit), empty
+// if it holds only numbers
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/project/project.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a mask may use indices only; it uses features of query or key
+// sentence: fovea: a mask may use indices and tables only; it uses features of query or key
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/mask/where.hpp>
 #include <fovea/normalize/softmax.hpp>

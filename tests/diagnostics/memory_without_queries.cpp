@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: queries(x) and memory(m) stand for query, key and value: attend(specification, queries(x),
+// sentence: fovea: queries(x) and memory(m) together replace query, key and value: attend(specification, queries(x),
 // memory(m), result)
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>

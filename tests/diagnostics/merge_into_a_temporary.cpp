@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: the result is a temporary that ends with the statement: give it a name
+// sentence: fovea: the result is a temporary, destroyed at the end of the statement: give it a name
 #include <fovea/core/tensor.hpp>
 #include <fovea/driver/merge.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: merge takes parts, each a result and its lse, and then what is written
+// sentence: fovea: merge takes pairs of a result and its lse, then the view to write
 #include <fovea/driver/merge.hpp>
 
 using namespace fovea;

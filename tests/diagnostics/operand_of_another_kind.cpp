@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this gives no view: pass a view, a tensor, a container of numbers, an mdspan, a row-major
-// matrix or what container_traits knows
+// sentence: fovea: this does not convert to a view: pass a view, a tensor, a container of numbers, an mdspan, a
+// row-major matrix or what container_traits knows
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: lse(...), weights(...) and other outputs stand behind the result
+// sentence: fovea: lse(...), weights(...) and other outputs come after the result
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

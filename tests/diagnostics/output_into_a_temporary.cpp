@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: an output that is asked for is a temporary that ends with the statement: give it a name
+// sentence: fovea: an additional output is a temporary, destroyed at the end of the statement: give it a name
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

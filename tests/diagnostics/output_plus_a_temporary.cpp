@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: output keeps a view, and this matrix or bias is a temporary that ends with the statement
+// sentence: fovea: output keeps a view, and this matrix or bias is a temporary, destroyed at the end of the statement
 #include <fovea/aggregate/output.hpp>
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>

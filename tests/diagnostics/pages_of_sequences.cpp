@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a kernel runs over pages or over sequences that lie one behind the other
+// sentence: fovea: a kernel takes paged or ragged operands, not both
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/bindings/unit.hpp>
 #include <fovea/normalize/softmax.hpp>

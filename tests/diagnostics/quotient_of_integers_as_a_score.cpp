@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: `/` rounds a quotient of integers down, and here it becomes a real number: write real(x) / y, or
-// floor_div(x, y) if it shall be rounded
+// sentence: fovea: this integer quotient, which `/` rounds down, would become a real: write real(x) / y, or
+// floor_div(x, y) if rounding is meant
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: ragged keeps a view of the offsets, and this container is a temporary that ends with the statement
+// sentence: fovea: ragged keeps a view of the offsets, and this container is a temporary, destroyed at the end of the
+// statement
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/normalize/softmax.hpp>

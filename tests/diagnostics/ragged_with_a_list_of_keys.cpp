@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a mask that lists keys knows one sequence: it cannot be ragged
+// sentence: fovea: a mask that lists keys cannot be used in a ragged call
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/neighbors.hpp>

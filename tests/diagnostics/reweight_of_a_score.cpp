@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: reweight may use weight and indices only
+// sentence: fovea: reweight may use weight, indices and tables only
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/reweight.hpp>
 #include <fovea/normalize/softmax.hpp>

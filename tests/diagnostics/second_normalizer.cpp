@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this attention already has a normalizer; another cannot be added after it
+// sentence: fovea: this specification already has a normalizer; another cannot be added after it
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/hardmax.hpp>
 #include <fovea/normalize/softmax.hpp>

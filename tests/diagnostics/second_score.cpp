@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this attention already has a score function; another cannot be added after it: to change the score,
-// use rescore(expression of score)
+// sentence: fovea: this specification already has a score function; another cannot be added after it: to change the
+// score, use rescore(expression of score)
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>

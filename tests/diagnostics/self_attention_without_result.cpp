@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: the result is missing, or an operand: attend(specification, query, key, value, result),
+// sentence: fovea: an operand or the result is missing: attend(specification, query, key, value, result),
 // attend(specification, x, result) or attend(specification, queries(x), memory(m), result)
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/normalize/softmax.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a running state knows sums of scores only: the normalizer before it is unnormalized or proportional
+// sentence: fovea: running_state needs the normalizer unnormalized or proportional
 #include <fovea/aggregate/delta.hpp>
 #include <fovea/aggregate/gated.hpp>
 #include <fovea/aggregate/running_state.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this is a table and no expression: a variable named q or k hides the placeholder (rename it, or
-// write placeholders::q), and a table enters by param(table)
+// sentence: fovea: this is a table, not an expression: write param(table), or rename the variable q or k that hides the
+// placeholder
 #include <fovea/score/compare.hpp>
 
 using namespace fovea;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: containers in a container do not lie one behind the other: copy them into one and write
-// view(elements, {rows, columns})
+// sentence: fovea: a container of containers is not contiguous: copy it into one container and write view(elements,
+// {rows, columns})
 #include <fovea/score/bias.hpp>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: threads(n), a workspace and ragged(...) stand before the specification
+// sentence: fovea: pass threads(n), a workspace and ragged(...) before the specification
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>

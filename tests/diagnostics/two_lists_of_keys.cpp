@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: both masks list the keys of each query; an attention follows one list, with conditions beside it
+// sentence: fovea: both masks list the keys of each query; a specification takes one list of keys; add conditions to it
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/neighbors.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: a score knows no weight and no out: use reweight for weights, map for the result
+// sentence: fovea: a score may not use weight or out: use reweight for weights, map for the result
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>

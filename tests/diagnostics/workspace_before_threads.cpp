@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: before the specification stand threads(n), a workspace that has a name and ragged(...), in this
-// order
+// sentence: fovea: before the specification come threads(n), a named workspace and ragged(...), in this order
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>

@@ -98,7 +98,7 @@ TEST_CASE("any axis may step past 2^31 and 2^32 elements, back as well", "[drive
     }
 }
 
-TEST_CASE("rows one behind the other, more than 2^32 elements of them", "[driver]") {
+TEST_CASE("rows one after another, more than 2^32 elements of them", "[driver]") {
     // Of 2^27 keys a condition leaves the last: all others lie in blocks that are not looked at.
     constexpr index_t keys = (index_t{1} << 27) + 5, features = 40, last = 70;
     mapping<float> const space(2 * keys * features);

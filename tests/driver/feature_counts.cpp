@@ -45,7 +45,7 @@ struct operand {
     index_t gap;  // between rows
     std::unique_ptr<guarded<Element>> memory;
     tensor<std::int32_t, 2> table;
-    view<Element const, 4> rows;   // one behind the other
+    view<Element const, 4> rows;   // one after another
     view<Element const, 4> pages;  // (page, head, slot, feature)
 
     operand(tensor<float, 4> const& from, layout where, typename guarded<Element>::wall wall)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Keys and values in pages: the same as if they lay one behind the other.
+// Keys and values in pages: the same as if they lay one after another.
 #include <fovea/core/paged.hpp>
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>
@@ -15,7 +15,7 @@ using namespace fovea::placeholders;
 
 namespace {
 
-/// Sequences of some length in pages of five positions that lie in any order, and the same rows one behind the other.
+/// Sequences of some length in pages of five positions that lie in any order, and the same rows one after another.
 struct cache {
     static constexpr index_t slots = 5, heads = 2, features = 9, batches = 2, table_pages = 7;
     testing::dice random{3};
@@ -39,7 +39,7 @@ struct cache {
 
 }  // namespace
 
-TEST_CASE("pages are read as if they lay one behind the other", "[driver]") {
+TEST_CASE("pages are read as if they lay one after another", "[driver]") {
     cache const keys(1), values(2);
     testing::dice random(4);
     auto const query = testing::random_tensor<float, 4>(random, {2, 6, 3, cache::features});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sequences that lie one behind the other give what each of them gives alone.
+// Sequences that lie one after another give what each of them gives alone.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>
 

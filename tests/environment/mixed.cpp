@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The same calls from units that were compiled for several instruction sets, one behind the other in both orders.
+// The same calls from units that were compiled for several instruction sets, one after another in both orders.
 #include "judge.hpp"
 
 void calls_sse2(surroundings const&);

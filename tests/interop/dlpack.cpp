@@ -168,8 +168,9 @@ TEST_CASE("an array that cannot be viewed is refused in a sentence", "[interop]"
                       "dlpack: the array has extent -6 along axis 1: it must be 0 or more");
     CHECK_THROWS_WITH(refused([](DLTensor& a) { a.data = nullptr; }),
                       "dlpack: the array has elements and its data is a null pointer");
-    CHECK_THROWS_WITH(refused([](DLTensor& a) { a.byte_offset = 6; }),
-                      "dlpack: the first element lies 2 bytes behind a multiple of 4, which its type needs");
+    CHECK_THROWS_WITH(
+        refused([](DLTensor& a) { a.byte_offset = 6; }),
+        "dlpack: the first element is misaligned: its address is 2 bytes past a multiple of 4, which its type needs");
 }
 
 TEST_CASE("temporary arrays of DLPack are known", "[interop]") {

@@ -70,7 +70,7 @@ TEST_CASE("views and spans with extents are taken everywhere", "[interop]") {
                              [&](int size) { return some(size); });
 }
 
-TEST_CASE("numbers one behind the other have one axis", "[interop]") {
+TEST_CASE("numbers one after another have one axis", "[interop]") {
     std::vector<double> const vector(5);
     std::array<int, 5> array{};
     std::span<int, 5> const span(array);

@@ -159,8 +159,8 @@ TEST_CASE("rotations that do not fit are named", "[project]") {
     auto const call = [&](auto const& map) {
         attend(project(as_is | map, as_is, as_is) | scaled_dot | softmax | weighted_sum, x, y);
     };
-    CHECK_THROWS_WITH(call(rotary.features(5)), "rotary on query: 5 features cannot be turned in pairs, a head has 6");
-    CHECK_THROWS_WITH(call(rotary.features(8)), "rotary on query: 8 features cannot be turned in pairs, a head has 6");
+    CHECK_THROWS_WITH(call(rotary.features(5)), "rotary on query: 5 features cannot be rotated in pairs, a head has 6");
+    CHECK_THROWS_WITH(call(rotary.features(8)), "rotary on query: 8 features cannot be rotated in pairs, a head has 6");
     tensor<float, 1> const two({2});
     CHECK_THROWS_WITH(call(rotary.frequencies(two)), "rotary on query: there are 2 frequencies for 3 pairs");
     tensor<index_t, 1> const three({3});

@@ -22,7 +22,7 @@ struct drawn_sizes {
     fovea::index_t work() const { return batches * heads() * queries * keys * (features + value_features + 16); }
 };
 
-/// One sequence of a call: a batch element, or one of those that lie one behind the other.
+/// One sequence of a call: a batch element, or one of those that lie one after another.
 struct drawn_sequence {
     fovea::index_t batch, first_query, queries, first_key, keys;
 };

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// Operands as plain numbers, one behind the other: (batch, head, position, feature).
+/// Operands as plain numbers, one after another: (batch, head, position, feature).
 struct numbers {
     fovea::extents_t<4> query_extents, key_extents, value_extents;
     std::vector<double> query, key, value;

@@ -31,8 +31,9 @@ struct delta_t {
 
 template <class Rate>
 constexpr auto delta(Rate&& rate) {
-    static_assert(!is_temporary_owner<Rate>,
-                  "fovea: delta keeps a view, and this container is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<Rate>,
+        "fovea: delta keeps a view, and this container is a temporary, destroyed at the end of the statement");
     auto const table = detail::as_step_table(rate);
     return delta_t<std::remove_cvref_t<decltype(table.number)>>{table};
 }

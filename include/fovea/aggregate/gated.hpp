@@ -31,8 +31,9 @@ struct gated_t {
 
 template <class Decay>
 constexpr auto gated(Decay&& decay) {
-    static_assert(!is_temporary_owner<Decay>,
-                  "fovea: gated keeps a view, and this container is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<Decay>,
+        "fovea: gated keeps a view, and this container is a temporary, destroyed at the end of the statement");
     auto const table = detail::as_step_table(decay);
     return gated_t<std::remove_cvref_t<decltype(table.number)>>{table};
 }

@@ -30,8 +30,9 @@ struct output_t : stage<role::finish> {
 
 template <class Matrix>
 constexpr auto output(Matrix&& matrix) {
-    static_assert(!is_temporary_owner<Matrix>,
-                  "fovea: output keeps a view, and this matrix or bias is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<Matrix>,
+        "fovea: output keeps a view, and this matrix or bias is a temporary, destroyed at the end of the statement");
     if constexpr (requires { typename std::remove_cvref_t<Matrix>::row_map_tag; }) {
         return output_t<std::remove_cvref_t<Matrix>>(matrix);
     } else {
@@ -41,8 +42,9 @@ constexpr auto output(Matrix&& matrix) {
 }
 template <class Matrix, class Bias>
 constexpr auto output(Matrix&& matrix, Bias&& bias) {
-    static_assert(!is_temporary_owner<Matrix> && !is_temporary_owner<Bias>,
-                  "fovea: output keeps a view, and this matrix or bias is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<Matrix> && !is_temporary_owner<Bias>,
+        "fovea: output keeps a view, and this matrix or bias is a temporary, destroyed at the end of the statement");
     auto const map = linear(matrix, bias);
     return output_t<std::remove_const_t<decltype(map)>>(map);
 }

@@ -72,7 +72,7 @@ constexpr bool has_sound_arguments() {
     constexpr bool one_kind = !Kernel::paged || !Kernel::ragged;
     static_assert(written, "fovea: takes<...> lists names with their axes, each name once, as in slopes(heads)");
     static_assert(!written || counted, "fovea: takes<...> has as many names as its function has arguments");
-    static_assert(one_kind, "fovea: a kernel runs over pages or over sequences that lie one behind the other");
+    static_assert(one_kind, "fovea: a kernel takes paged or ragged operands, not both");
     if constexpr (counted && one_kind)
         return has_sound_parameters<Kernel, parameters>(std::make_index_sequence<text::size>());
     else return false;

@@ -73,7 +73,7 @@ inline void write_header(std::ostream& to, library_description const& all) {
             to << "\n/* " << k.name << ": " << commented(k.specification) << "\n";
             for (auto const& line : k.formula) to << "     " << commented(line) << "\n";
             if (k.paged) to << "   Keys and values lie in pages: (page, head, slot, feature).\n";
-            if (k.ragged) to << "   Sequences lie one behind the other, as offsets say.\n";
+            if (k.ragged) to << "   Sequences lie one after another, as offsets say.\n";
             to << "*/\n";
         }
         before = k.name;

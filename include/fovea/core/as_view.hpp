@@ -17,7 +17,7 @@
 namespace fovea::FOVEA_SET {
 
 /// What an argument may be: a view, or what gives one: tensor and other owners, an mdspan, a matrix or tensor of Eigen
-/// with elements in memory, an array of xtensor, numbers one behind the other, such as std::vector, std::span and
+/// with elements in memory, an array of xtensor, numbers one after another, such as std::vector, std::span and
 /// std::array, or what container_traits knows.
 template <class V>
 concept viewable = detail::kind_of<std::remove_reference_t<V>> != detail::container::none;
@@ -95,8 +95,9 @@ FOVEA_INLINE constexpr auto as_view(V&& v) {
 template <int Rank, class V>
     requires(detail::kind_of<std::remove_reference_t<V>> == detail::container::xtensor)
 constexpr auto as_view(V&& v) {
-    static_assert(!is_temporary_owner<V>,
-                  "fovea: this word keeps a view, and this container is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<V>,
+        "fovea: this word keeps a view, and this container is a temporary, destroyed at the end of the statement");
     if (auto const axes = v.shape().size(); axes != std::size_t{Rank})
         throw shape_error("view: the array has ", axes, " axes, the view has ", Rank);
     return detail::view_of_xtensor<Rank>(v);
@@ -173,7 +174,7 @@ constexpr bool gives_view() {
                   "std::vector<std::uint8_t> or tensor<bool, 1>");
     static_assert(!pointer, "fovea: a pointer does not say how many elements there are: write view(pointer, extents)");
     static_assert(!containers,
-                  "fovea: containers in a container do not lie one behind the other: copy them into one and write "
+                  "fovea: a container of containers is not contiguous: copy it into one container and write "
                   "view(elements, {rows, columns})");
     static_assert(!expression,
                   "fovea: this expression of matrices or arrays is not computed yet, so there are no elements to view: "
@@ -186,8 +187,8 @@ constexpr bool gives_view() {
     static_assert(!computed,
                   "fovea: the accessor of this mdspan computes its elements, so there are none to view: copy them");
     static_assert(!none,
-                  "fovea: this gives no view: pass a view, a tensor, a container of numbers, an mdspan, a row-major "
-                  "matrix or what container_traits knows");
+                  "fovea: this does not convert to a view: pass a view, a tensor, a container of numbers, an mdspan, a "
+                  "row-major matrix or what container_traits knows");
     return viewable<V> && !columns && !unknown_axes && !computed;
 }
 
@@ -212,8 +213,9 @@ FOVEA_INLINE constexpr auto view_of(V&& v) {
 /// The same for a word that keeps the view.
 template <class V>
 FOVEA_INLINE constexpr auto kept_view_of(V&& v) {
-    static_assert(!is_temporary_owner<V>,
-                  "fovea: this word keeps a view, and this container is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<V>,
+        "fovea: this word keeps a view, and this container is a temporary, destroyed at the end of the statement");
     return view_of(std::forward<V>(v));
 }
 

@@ -109,7 +109,7 @@ struct fixed_array<std::array<T, N>> : fixed_array<T[N]> {};
 template <class T, std::size_t N>
 struct fixed_array<std::array<T, N> const> : fixed_array<T const[N]> {};
 
-/// Numbers one behind the other: std::vector, std::span, std::array, an array of the language; or fixed arrays of them.
+/// Numbers one after another: std::vector, std::span, std::array, an array of the language; or fixed arrays of them.
 template <class V>
 concept like_array = std::ranges::contiguous_range<V&> && std::ranges::sized_range<V&>
                   && number<std::remove_cv_t<typename fixed_array<std::ranges::range_value_t<V&>>::element>>;

@@ -21,7 +21,7 @@ inline constexpr bool never = false;
 /// What a condition of the language is asked for by `if`, `? :` or `while`: it has no value yet.
 template <class E>
 constexpr bool value_of_unknown() {
-    static_assert(never<E>, "fovea: a score is not known when the expression is built: use select(condition, a, b)");
+    static_assert(never<E>, "fovea: no value is known while an expression is built: use select(condition, a, b)");
     return false;
 }
 

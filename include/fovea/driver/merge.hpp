@@ -161,7 +161,8 @@ constexpr bool writes_what_stays() {
         for (std::size_t i = (sizeof...(Views) - 1) / 2 * 2; i < sizeof...(Views); ++i) any = any || owners[i];
         return any;
     }();
-    static_assert(!temporary, "fovea: the result is a temporary that ends with the statement: give it a name");
+    static_assert(!temporary,
+                  "fovea: the result is a temporary, destroyed at the end of the statement: give it a name");
     return !temporary;
 }
 }  // namespace detail
@@ -180,8 +181,7 @@ constexpr bool writes_what_stays() {
 /// Source: Milakov and Gimelshein 2018, section 3; Dao et al. 2022, algorithm 1.
 template <executor Executor, viewable... Views>
 void merge(Executor const& executor, Views&&... views) {
-    static_assert(sizeof...(Views) >= 3,
-                  "fovea: merge takes parts, each a result and its lse, and then what is written");
+    static_assert(sizeof...(Views) >= 3, "fovea: merge takes pairs of a result and its lse, then the view to write");
     if constexpr (detail::writes_what_stays<Views...>())
         driver::merge<arch::best>(driver::runner_of(executor), std::tuple(as_view(views)...),
                                   std::make_index_sequence<(sizeof...(Views) - 1) / 2>{});

@@ -25,8 +25,9 @@ constexpr view<T, Rank> repeated(view<T, Rank> table) {
 /// extent 1 stands for all positions along it.
 template <class Table>
 constexpr auto of_pair(Table&& of_pairs) {
-    static_assert(!is_temporary_owner<Table>,
-                  "fovea: param keeps a view, and this container is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<Table>,
+        "fovea: param keeps a view, and this container is a temporary, destroyed at the end of the statement");
     auto const table = detail::view_of(of_pairs);
     constexpr int rank = decltype(table)::rank;
     static_assert(rank >= 1 && rank <= 4,

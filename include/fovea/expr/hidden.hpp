@@ -22,8 +22,8 @@ concept hides_placeholder =
 template <class... Operands>
 constexpr literal<double> no_placeholder() {
     static_assert(never<Operands...>,
-                  "fovea: this is a table and no expression: a variable named q or k hides the placeholder (rename it, "
-                  "or write placeholders::q), and a table enters by param(table)");
+                  "fovea: this is a table, not an expression: write param(table), or rename the variable q or k that "
+                  "hides the placeholder");
     return {};
 }
 }  // namespace detail

@@ -96,8 +96,9 @@ constexpr auto param(T value) {
 template <class Table>
     requires(!std::is_arithmetic_v<std::remove_cvref_t<Table>>)
 FOVEA_INLINE constexpr auto param(Table&& table) {
-    static_assert(!is_temporary_owner<Table>,
-                  "fovea: param keeps a view, and this container is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<Table>,
+        "fovea: param keeps a view, and this container is a temporary, destroyed at the end of the statement");
     auto const v = detail::view_of(table);
     return parameter<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
 }

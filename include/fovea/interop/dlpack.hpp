@@ -78,8 +78,8 @@ inline void check_dlpack(DLTensor const& array, DLDataType const& type, index_t 
     auto const past =
         (reinterpret_cast<std::uintptr_t>(array.data) + array.byte_offset) % static_cast<std::uintptr_t>(alignment);
     if (past != 0)
-        throw shape_error("dlpack: the first element lies ", past, " bytes behind a multiple of ", alignment,
-                          ", which its type needs");
+        throw shape_error("dlpack: the first element is misaligned: its address is ", past,
+                          " bytes past a multiple of ", alignment, ", which its type needs");
 }
 }  // namespace detail
 
@@ -140,7 +140,7 @@ private:
 template <class T, int Rank>
 DLManagedTensor* to_dlpack(view<T, Rank> const& elements, std::shared_ptr<void> owner) {
     static_assert(!std::is_const_v<T>,
-                  "fovea: who takes an array through DLPack may write its elements, and these are const");
+                  "fovea: the consumer of a DLPack array may write its elements, and these are const");
     struct managed {
         DLManagedTensor array{};
         std::shared_ptr<void> owner;

@@ -22,7 +22,7 @@ struct pair_rows {
     }
 };
 
-/// Inside the body of one pair, where the rows of several heads lie one behind the other: lane by head and feature.
+/// Inside the body of one pair, where the rows of several heads lie one after another: lane by head and feature.
 template <class T, class Arch, class Base, class Q, class K>
 struct joined_features : Base {
     Q const* query;  // the first feature of the first head
@@ -49,7 +49,7 @@ struct joined_features : Base {
 };
 
 /// True where an expression can be read lane by head and feature: where it reads a table feature by feature, and not
-/// the same for all heads, the heads of the table lie there one behind the other.
+/// the same for all heads, the heads of the table lie there one after another.
 template <class E>
 bool joins_heads(E const& e, index_t heads, index_t features) {
     if constexpr (is_node_of<at_operation, E>) {
@@ -79,7 +79,7 @@ bool joins_heads(E const& e, index_t heads, index_t features) {
     }
 }
 
-/// True where the rows of two heads fill a vector and lie one behind the other, `stride` apart, so that vectors are
+/// True where the rows of two heads fill a vector and lie one after another, `stride` apart, so that vectors are
 /// loaded across heads.
 template <class T, class Arch>
 constexpr bool fills_vectors(index_t features, index_t stride, head_lanes const& lanes) {

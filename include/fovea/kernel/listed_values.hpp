@@ -18,7 +18,7 @@ struct listed_weights {
     index_t keys;
 };
 
-/// Values that lie one behind the other for some heads, multiplied by the weights of these heads.
+/// Values that lie one after another for some heads, multiplied by the weights of these heads.
 ///
 ///     to[c] = factor(head of c) * sum_e weight(e, head of c) value(e)[c]
 ///

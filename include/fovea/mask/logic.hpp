@@ -26,7 +26,7 @@ constexpr auto operator||(A const& a, B const& b) {
 }
 template <mask A>
 constexpr auto operator!(A const& a) {
-    static_assert(!enumerating_mask<A>, "fovea: a mask that lists keys has no opposite: list the other keys");
+    static_assert(!enumerating_mask<A>, "fovea: a mask that lists keys cannot be negated: list the other keys");
     return where(!a.predicate());
 }
 

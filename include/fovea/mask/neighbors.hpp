@@ -36,8 +36,9 @@ struct neighbors_t : stage<role::mask> {
 constexpr neighbors_t neighbors(graph_view graph) { return neighbors_t(graph); }
 template <std::same_as<graph> Temporary>
 constexpr neighbors_t neighbors(Temporary&&) {
-    static_assert(never<Temporary>,
-                  "fovea: neighbors keeps a view, and this graph is a temporary that ends with the statement");
+    static_assert(
+        never<Temporary>,
+        "fovea: neighbors keeps a view, and this graph is a temporary, destroyed at the end of the statement");
     return {};
 }
 

@@ -34,9 +34,10 @@ constexpr auto where(E const& e) {
     constexpr bool uses_score = uses<E, score_t, weight_t, out_t>;
     constexpr bool uses_features = uses<E, q_t, k_t> || has_sum<E>;
     constexpr bool is_number = !uses_score && !uses_features && !is_condition<E>;
-    static_assert(!uses_score,
-                  "fovea: a mask may use indices only; it uses score. For a threshold on scores, use rescore");
-    static_assert(!uses_features, "fovea: a mask may use indices only; it uses features of query or key");
+    static_assert(
+        !uses_score,
+        "fovea: a mask may use indices and tables only; it uses score. For a threshold on scores, use rescore");
+    static_assert(!uses_features, "fovea: a mask may use indices and tables only; it uses features of query or key");
     static_assert(!is_number, "fovea: where needs a condition, such as kv_idx <= q_idx; this is a number");
     if constexpr (uses_score || uses_features || is_number) return ill_formed{};
     else return where_t<E>(e);

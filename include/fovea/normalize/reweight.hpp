@@ -34,7 +34,7 @@ constexpr auto reweight(E const& e) {
     constexpr bool uses_weight = uses<E, weight_t>;
     constexpr bool uses_more = uses<E, score_t, q_t, k_t, out_t>;
     static_assert(uses_weight, "fovea: reweight needs an expression of weight, such as weight * param(gate)[head]");
-    static_assert(!uses_more, "fovea: reweight may use weight and indices only");
+    static_assert(!uses_more, "fovea: reweight may use weight, indices and tables only");
     if constexpr (!uses_weight || uses_more) return ill_formed{};
     else return reweight_t<E>(e);
 }

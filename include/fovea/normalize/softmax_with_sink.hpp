@@ -75,8 +75,8 @@ constexpr auto softmax_with_sink(E const& e) {
     static_assert(of_row, "fovea: a sink is one number for each row: it may use head, batch, q_idx and lengths");
     constexpr bool whole_quotient = makes_quotient_real<expression, true>;
     static_assert(!whole_quotient,
-                  "fovea: `/` rounds a quotient of integers down, and here it becomes a real number: "
-                  "write real(x) / y, or floor_div(x, y) if it shall be rounded");
+                  "fovea: this integer quotient, which `/` rounds down, would become a real: write real(x) / y, or "
+                  "floor_div(x, y) if rounding is meant");
     if constexpr (of_row && !whole_quotient) return softmax_with_sink_t<expression>(as_expression(e));
     else return ill_formed{};
 }

@@ -26,8 +26,9 @@ namespace detail {
 /// The view of a matrix or a bias of a projection, with its sentences; `Rank` is what it must have.
 template <int Rank, class V>
 FOVEA_INLINE constexpr auto projecting(V&& v) {
-    static_assert(!is_temporary_owner<V>,
-                  "fovea: project keeps views, and one of these matrices is a temporary that ends with the statement");
+    static_assert(
+        !is_temporary_owner<V>,
+        "fovea: project keeps views, and one of these matrices is a temporary, destroyed at the end of the statement");
     auto const all = view_of(v);
     using element = typename std::remove_const_t<decltype(all)>::value_type;
     constexpr bool fits = decltype(all)::rank == Rank;

@@ -100,7 +100,7 @@ struct rotary_t {
     [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* argument) const {
         auto const n = size(rows[3]);
         if (n % 2 != 0 || n <= 0 || n > rows[3])
-            throw shape_error("rotary on ", argument, ": ", n, " features cannot be turned in pairs, a head has ",
+            throw shape_error("rotary on ", argument, ": ", n, " features cannot be rotated in pairs, a head has ",
                               rows[3]);
         if (given && given->extent(0) != n / 2)
             throw shape_error("rotary on ", argument, ": there are ", given->extent(0), " frequencies for ", n / 2,

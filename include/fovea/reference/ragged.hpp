@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sequences that lie one behind the other, by their definition: one call for each.
+// Sequences that lie one after another, by their definition: one call for each.
 #pragma once
 
 #include <fovea/reference/attend.hpp>

@@ -39,7 +39,7 @@ constexpr auto best_key(Target&& target) {
     auto const v = detail::target_of<true>(std::forward<Target>(target));
     using element = std::remove_pointer_t<decltype(v.data)>;
     constexpr bool integers = std::integral<element>;
-    static_assert(integers, "fovea: best_key gives positions: what it is written to holds integers");
+    static_assert(integers, "fovea: best_key writes positions: pass a view of integers");
     if constexpr (integers) return best_key_output<element, decltype(v)::rank>{v};
     else return best_key_output<index_t, decltype(v)::rank>{};
 }

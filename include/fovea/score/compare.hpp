@@ -34,7 +34,7 @@ constexpr auto compare(E const& e) {
     constexpr bool uses_later = uses<E, weight_t, out_t>;
     static_assert(!uses_score, "fovea: compare makes the score and cannot use it: for a change of it, use rescore");
     static_assert(!uses_later,
-                  "fovea: a score knows no weight and no out: use reweight for weights, map for the result");
+                  "fovea: a score may not use weight or out: use reweight for weights, map for the result");
     if constexpr (uses_score || uses_later) return ill_formed{};
     else return compare_t<E>(e);
 }

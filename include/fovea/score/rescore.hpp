@@ -36,7 +36,7 @@ constexpr auto rescore(E const& e) {
     constexpr bool uses_score = uses_later || uses<E, score_t>;
     static_assert(uses_score, "fovea: rescore needs an expression of score; to make a score, use compare");
     static_assert(!uses_later,
-                  "fovea: a score knows no weight and no out: use reweight for weights, map for the result");
+                  "fovea: a score may not use weight or out: use reweight for weights, map for the result");
     if constexpr (uses_score && !uses_later) return rescore_t<E>(e);
     else return ill_formed{};
 }

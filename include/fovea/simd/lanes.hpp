@@ -54,7 +54,7 @@ struct generic_lanes {
         std::copy_n(elements.begin(), std::min(n, count), to);
     }
 
-    /// The lanes that are not less than a limit, one behind the other; a whole pack is overwritten. How many they are.
+    /// The lanes that are not less than a limit, one after another; a whole pack is overwritten. How many they are.
     FOVEA_INLINE static index_t keep_from(T limit, vector const& a, T* to) {
         if (!(!(a < vector(limit))).any()) return 0;
         index_t kept = 0;

@@ -90,8 +90,9 @@ constexpr bool is_result() {
     constexpr bool pages = is_paged<std::remove_cvref_t<result>>;
     constexpr bool temporary = is_temporary_owner<
         std::conditional_t<std::is_rvalue_reference_v<result>, std::remove_reference_t<result>, result>>;
-    static_assert(!pages, "fovea: keys and values may lie in pages; queries and the result are views");
-    static_assert(!temporary, "fovea: the result is a temporary that ends with the statement: give it a name");
+    static_assert(!pages, "fovea: only keys and values may be paged: pass queries and the result as views");
+    static_assert(!temporary,
+                  "fovea: the result is a temporary, destroyed at the end of the statement: give it a name");
     return !pages && !temporary;
 }
 
@@ -111,16 +112,16 @@ constexpr bool is_call() {
     constexpr bool few =
         in_order && outputs_last && pairs && (named == 2 ? operands < 1 : operands < 2 || operands == 3);
     constexpr bool many = in_order && outputs_last && pairs && named == 0 && operands > 4;
-    static_assert(!early, "fovea: threads(n), a workspace and ragged(...) stand before the specification");
+    static_assert(!early, "fovea: pass threads(n), a workspace and ragged(...) before the specification");
     static_assert(!second,
                   "fovea: the specification comes first: attend(specification, query, key, value, result), with its "
                   "parts joined by `|`");
-    static_assert(outputs_last, "fovea: lse(...), weights(...) and other outputs stand behind the result");
+    static_assert(outputs_last, "fovea: lse(...), weights(...) and other outputs come after the result");
     static_assert(!in_order || !outputs_last || pairs,
-                  "fovea: queries(x) and memory(m) stand for query, key and value: attend(specification, queries(x), "
-                  "memory(m), result)");
+                  "fovea: queries(x) and memory(m) together replace query, key and value: attend(specification, "
+                  "queries(x), memory(m), result)");
     static_assert(!few,
-                  "fovea: the result is missing, or an operand: attend(specification, query, key, value, result), "
+                  "fovea: an operand or the result is missing: attend(specification, query, key, value, result), "
                   "attend(specification, x, result) or attend(specification, queries(x), memory(m), result)");
     static_assert(!many,
                   "fovea: a call has query, key, value and result; masks and biases are parts of the specification: "
@@ -172,8 +173,7 @@ constexpr void refuse_order() {
                   "fovea: the specification comes first: attend(specification, query, key, value, result), with its "
                   "parts joined by `|`");
     static_assert(unusable || none || part || late,
-                  "fovea: before the specification stand threads(n), a workspace that has a name and ragged(...), in "
-                  "this order");
+                  "fovea: before the specification come threads(n), a named workspace and ragged(...), in this order");
 }
 }  // namespace detail
 

@@ -90,7 +90,7 @@ template <class First, class Second>
 struct intersection : stage<role::mask> {
     static_assert(
         !(enumerating_mask<First> && enumerating_mask<Second>),
-        "fovea: both masks list the keys of each query; an attention follows one list, with conditions beside it");
+        "fovea: both masks list the keys of each query; a specification takes one list of keys; add conditions to it");
     [[no_unique_address]] First first{};
     [[no_unique_address]] Second second{};
 

@@ -28,8 +28,8 @@ namespace detail {
 template <class Part>
 inline constexpr bool told_memory = [] {
     static_assert(tells_memory<Part>,
-                  "fovea: a map, gate or list of keys that keeps something says which arrays it reads: give it "
-                  "memory(visit), empty where it keeps numbers only");
+                  "fovea: a map, gate or list of keys with members must report the arrays it reads: add memory(visit), "
+                  "empty if it holds only numbers");
     return tells_memory<Part> && !std::is_empty_v<Part>;
 }();
 

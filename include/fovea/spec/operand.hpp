@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::detail {
 
-/// Numbers one behind the other that do not say how long a row is.
+/// Numbers one after another that do not say how long a row is.
 template <class V>
 concept without_rows = kind_of<V> == container::array && decltype(as_view(std::declval<V&>()))::rank == 1;
 

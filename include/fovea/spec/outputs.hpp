@@ -122,7 +122,7 @@ namespace detail {
 template <bool Integers = false, class Target>
 FOVEA_INLINE constexpr auto target_of(Target&& target) {
     static_assert(!is_temporary_owner<Target>,
-                  "fovea: an output that is asked for is a temporary that ends with the statement: give it a name");
+                  "fovea: an additional output is a temporary, destroyed at the end of the statement: give it a name");
     auto const v = view_of(target);
     if constexpr (!Integers)
         static_cast<void>(has_features_of_numbers<typename std::remove_const_t<decltype(v)>::value_type>());

@@ -65,14 +65,14 @@ constexpr bool check_order() {
     constexpr bool second_aggregator = added == role::aggregator && last == static_cast<int>(role::aggregator);
     constexpr bool repeated = score_after_score || second_projection || second_normalizer || second_aggregator;
     static_assert(!second_projection,
-                  "fovea: this attention already has a projection; another cannot be added after it");
+                  "fovea: this specification already has a projection; another cannot be added after it");
     static_assert(!score_after_score,
-                  "fovea: this attention already has a score function; another cannot be added after it: to change the "
-                  "score, use rescore(expression of score)");
+                  "fovea: this specification already has a score function; another cannot be added after it: to change "
+                  "the score, use rescore(expression of score)");
     static_assert(!second_normalizer,
-                  "fovea: this attention already has a normalizer; another cannot be added after it");
+                  "fovea: this specification already has a normalizer; another cannot be added after it");
     static_assert(!second_aggregator,
-                  "fovea: this attention already has an aggregator; another cannot be added after it");
+                  "fovea: this specification already has an aggregator; another cannot be added after it");
     constexpr int rank = added == role::rescoring   ? static_cast<int>(role::score)
                        : added == role::reweighting ? static_cast<int>(role::normalizer)
                                                     : static_cast<int>(added);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sequences of different lengths, one behind the other in one array.
+// Sequences of different lengths, one after another in one array.
 #pragma once
 
 #include <fovea/core/as_view.hpp>
@@ -67,9 +67,9 @@ private:
 namespace detail {
 template <class Range, class Lvalue>
 constexpr auto offsets_of(Lvalue& offsets) {
-    static_assert(
-        !is_temporary_owner<Range>,
-        "fovea: ragged keeps a view of the offsets, and this container is a temporary that ends with the statement");
+    static_assert(!is_temporary_owner<Range>,
+                  "fovea: ragged keeps a view of the offsets, and this container is a temporary, destroyed at the end "
+                  "of the statement");
     auto const v = view_of(offsets);
     constexpr bool one_axis = decltype(v)::rank == 1;
     static_assert(one_axis, "fovea: the offsets of ragged are one list of integers");
@@ -128,8 +128,7 @@ auto output_of_sequence(Asked const& asked, sequence_place const& at) {
 template <class Index, attention_spec A, class Q, class K, class V, class Out, class... Extra>
 FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4> const& q, view<K, 4> const& k,
                                view<V, 4> const& v, view<Out, 4> const& out, Extra const&... extra) {
-    static_assert(!enumerating_mask<decltype(a.mask)>,
-                  "fovea: a mask that lists keys knows one sequence: it cannot be ragged");
+    static_assert(!enumerating_mask<decltype(a.mask)>, "fovea: a mask that lists keys cannot be used in a ragged call");
     if constexpr (!is_well_formed_call<A, Out, Extra...>()) {
         return false;
     } else {
@@ -140,8 +139,9 @@ FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4
         for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
                                            std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
             if (extent != 1)
-                throw shape_error(name, " has ", extent,
-                                  " batch elements; sequences of a ragged call lie one behind the other, in one");
+                throw shape_error(
+                    name, " has ", extent,
+                    " batch elements; a ragged call takes one, with its sequences packed one after another");
         if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "positions", "key");
         if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "positions", "query");
         if (all.sequences() == 0) return true;

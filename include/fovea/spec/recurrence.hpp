@@ -72,7 +72,7 @@ constexpr auto operator|(A const& a, Update const& update) {
                                                                                aggregate};
     };
     if constexpr (!recurrent_aggregator<before>) {
-        static_assert(never<A>, "fovea: there is no running state to change here: write running_state right before it");
+        static_assert(never<A>, "fovea: write running_state right before this");
         return ill_formed{};
     } else if constexpr ((gate_update<Update> && before::gated) || (correction_update<Update> && before::corrected)) {
         static_assert(never<A>, "fovea: this running state already has such a rule; another cannot be added after it");
@@ -140,12 +140,9 @@ constexpr bool is_sound_recurrence() {
             known_mask,
             "fovea: with a running state a query sees all keys or, with causal, those up to its own position: "
             "for other masks write weighted_sum");
-        static_assert(known_weights,
-                      "fovea: a running state knows sums of scores only: the normalizer before it is unnormalized or "
-                      "proportional");
+        static_assert(known_weights, "fovea: running_state needs the normalizer unnormalized or proportional");
         static_assert(in_order, "fovea: gated and delta run from position to position: write causal after the score");
-        static_assert(correctable,
-                      "fovea: delta corrects what the state gives for a key: the normalizer before it is unnormalized");
+        static_assert(correctable, "fovea: delta needs the normalizer unnormalized");
         return product && known_mask && known_weights && in_order && correctable;
     }
 }

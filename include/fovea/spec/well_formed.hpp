@@ -27,12 +27,11 @@ constexpr bool is_complete(attention<Project, Score, Mask, Normalize, Aggregate>
     constexpr bool has_score = !is_empty_slot<Score>;
     constexpr bool has_normalizer = !is_empty_slot<Normalize>;
     constexpr bool has_aggregator = !is_empty_slot<Aggregate>;
-    static_assert(has_score, "fovea: this attention has no score function: begin it with one, such as scaled_dot");
-    static_assert(
-        has_normalizer,
-        "fovea: this attention has no normalizer: write `| softmax`, or `| unnormalized` if the scores are the "
-        "weights");
-    static_assert(has_aggregator, "fovea: this attention has no aggregator: write `| weighted_sum` at its end");
+    static_assert(has_score, "fovea: this specification has no score function: begin it with one, such as scaled_dot");
+    static_assert(has_normalizer,
+                  "fovea: this specification has no normalizer: write `| softmax`, or `| unnormalized` if the scores "
+                  "are the weights");
+    static_assert(has_aggregator, "fovea: this specification has no aggregator: write `| weighted_sum` at its end");
     return has_score && has_normalizer && has_aggregator;
 }
 
@@ -114,8 +113,8 @@ template <class E, bool Real>
 constexpr bool keeps_quotients_whole() {
     constexpr bool lost = makes_quotient_real<E, Real>;
     static_assert(!lost,
-                  "fovea: `/` rounds a quotient of integers down, and here it becomes a real number: write "
-                  "real(x) / y, or floor_div(x, y) if it shall be rounded");
+                  "fovea: this integer quotient, which `/` rounds down, would become a real: write real(x) / y, or "
+                  "floor_div(x, y) if rounding is meant");
     return !lost;
 }
 
@@ -178,7 +177,7 @@ constexpr bool is_sound_output() {
     constexpr bool writable =
         gives_past_state<bound> || !std::is_const_v<std::remove_pointer_t<decltype(bound::target.data)>>;
     static_assert(has_log_sum, "fovea: lse was asked for, but this normalizer has no log_sum(state)");
-    static_assert(writable, "fovea: an output that is asked for is a view of const elements and cannot be written");
+    static_assert(writable, "fovea: an additional output is a view of const elements and cannot be written");
     return has_log_sum && writable && is_sound_beside_state<A, bound>();
 }
 

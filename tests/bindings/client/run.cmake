@@ -60,7 +60,7 @@ execute_process(COMMAND ${WORK}/call COMMAND_ERROR_IS_FATAL ANY)
 
 configure_client(-DBROKEN=ON)
 build_client(said)
-set(sentence "fovea: this attention already has a score function; another cannot be added after it")
+set(sentence "fovea: this specification already has a score function; another cannot be added after it")
 if(NOT failed OR NOT said MATCHES "kernel twice of client" OR NOT said MATCHES "${sentence}")
     message(FATAL_ERROR "a wrong kernel is not named, or not told what is wrong with it:\n${said}")
 endif()

@@ -25,7 +25,7 @@ using fovea::view;
 
 /// memory: places views as the bytes of an input say, calls, and judges what the call did.
 ///
-/// A view has the extents that the call needs, one behind the other in memory, unless the input spoils it: an extent,
+/// A view has the extents that the call needs, one after another in memory, unless the input spoils it: an extent,
 /// a stride or the pointer becomes something else. What is left is a view whose elements all lie in the block, a view
 /// without elements, or one that no call may accept; the last is noted as a reason to refuse. So are written views that
 /// have an element twice or share one with any other view, by the addresses of all elements.
