@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The macros of the library; none appears in an interface.
+// The macros of the library; but for the version, none appears in an interface.
 #pragma once
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "fovea: this processor is not supported: compile for x86-64 or AArch64"
+#endif
 
 #define FOVEA_INLINE [[gnu::always_inline]] inline
 #define FOVEA_LAMBDA __attribute__((always_inline))
