@@ -113,7 +113,7 @@ template <int Rows, class T, class Arch, class Keys>
                 index_t const at[2] = {first + k, std::min(first + k + 1, count - 1)};
                 decltype(keys.row(0)) const from[2] = {keys.row(at[0]), keys.row(at[1])};
                 auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
-                    vector key[2][packs()];
+                    grid_of<vector, 2, packs()> key;
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
                         if (row == 0) keys.next.template prefetch<packs() * width>(from[i] + f);
                         unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
