@@ -2,6 +2,10 @@
 // The macros of the library; none appears in an interface.
 #pragma once
 
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#error "fovea: this processor is not supported: compile for x86-64 or AArch64"
+#endif
+
 #define FOVEA_INLINE [[gnu::always_inline]] inline
 #define FOVEA_LAMBDA __attribute__((always_inline))
 #define FOVEA_RESTRICT __restrict__
