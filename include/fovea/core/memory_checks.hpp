@@ -12,7 +12,11 @@
 
 namespace fovea::FOVEA_SET::detail {
 
+#if defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 wide_index;  // sums of addresses do not overflow in it
+#else
+typedef std::int64_t wide_index;  // only processors that core/config.hpp refuses
+#endif
 
 /// The distance in bytes from the first address of a region to its first element, and from there to its last byte.
 struct memory_reach {

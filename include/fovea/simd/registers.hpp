@@ -15,7 +15,10 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+// On other processors, which core/config.hpp refuses, nothing more is to be said.
+#if defined(__x86_64__) || defined(__aarch64__)
 #include <xsimd/xsimd.hpp>
+#endif
 #pragma GCC diagnostic pop
 
 #include <bit>
@@ -29,6 +32,10 @@ namespace fovea::FOVEA_SET::kernel {
 template <class T>
 using integer_like = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
+template <class T, class Arch>
+struct registers;
+
+#if defined(__x86_64__) || defined(__aarch64__)
 template <class Arch>
 struct xsimd_arch;
 template <std::derived_from<arch::avx512> Arch>
@@ -132,6 +139,7 @@ struct registers {
         return a >> Bits;
     }
 };
+#endif
 
 /// The same operations on arrays.
 template <class T, int Bytes, int Registers>

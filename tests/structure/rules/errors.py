@@ -1,5 +1,5 @@
 """Every sentence that the library answers a mistake with stands in docs/errors.md, and every one of the compiler's has a
-program in tests/diagnostics/ that makes the mistake.
+program in tests/diagnostics/ that makes the mistake; those of the preprocessor are about what compiles it.
 
   **fovea: this is a mask: ...**           a line of the page for each static_assert, word for word
   **... has ... heads, ...**               for each exception, with dots for what differs from call to call
@@ -32,6 +32,11 @@ def sentences_of_the_compiler(tree: Tree, report: Report) -> list[str]:
             elif sentence and folder_of(header) not in INSIDE:
                 report.problem(f"{header}: a static_assert says '{sentence}', which does not begin with 'fovea: '")
     return list(sentences)
+
+
+def sentences_of_the_preprocessor(tree: Tree) -> list[str]:
+    headers = "\n".join(tree.header(header) for header in tree.headers())
+    return re.findall(r'^ *#error "(.*)"$', headers, re.MULTILINE)
 
 
 def check_exceptions(tree: Tree, page: str, report: Report) -> int:
@@ -67,8 +72,12 @@ def check(tree: Tree, report: Report) -> None:
     thrown = check_exceptions(tree, page, report)
     tried = mistakes_tried(tree, sentences, report)
     listed = re.findall(r"^\*\*(fovea: .*)\*\*$", page, re.MULTILINE)
+    preprocessed = sentences_of_the_preprocessor(tree)
+    for sentence in preprocessed:
+        if sentence not in listed:
+            report.problem(f"docs/errors.md lacks '{sentence}'")
     for sentence in listed:
-        if sentence not in sentences:
+        if sentence not in sentences + preprocessed:
             report.problem(f"docs/errors.md: the library no longer says '{sentence}'")
     for sentence in sentences:
         if sentence not in listed:
@@ -76,4 +85,4 @@ def check(tree: Tree, report: Report) -> None:
         if sentence not in tried:
             report.problem(f"tests/diagnostics/ has no program with '// sentence: {sentence}'")
     report.note(f"{thrown} exceptions are thrown")
-    report.checked = len(sentences) + thrown
+    report.checked = len(sentences) + len(preprocessed) + thrown
