@@ -40,6 +40,14 @@ void check_condition(E const& e, bool has_nan = false) {
     CHECK_NOTHROW(testing::detail::check_condition_bounds(e, sizes, 3, has_nan));
 }
 
+/// The sharpest conditions on a number: those that its own bounds fulfil.
+template <class E>
+void check_at_its_bounds(E const& e) {
+    interval<double> const said = bound(e, testing::detail::whole(sizes));
+    check_condition(e <= said.hi, true);
+    check_condition(!(e >= said.lo), true);
+}
+
 }  // namespace
 
 TEST_CASE("bounds hold the value of a number everywhere in a box", "[expr]") {
@@ -102,4 +110,32 @@ TEST_CASE("tables are bounded by their least and greatest element in range", "[e
     std::vector<float> const plane{1, 2, 3, 4, 5, 6};
     where.head = {0, 1};
     CHECK(bound(param(view<float const, 2>(plane.data(), {2, 3}))(head, q_idx), where) == interval<double>{2, 6});
+}
+
+TEST_CASE("what may be a NaN fulfils no comparison for certain", "[expr]") {
+    constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<float> numbers(31);
+    for (int i = 0; i < 31; ++i)
+        numbers[static_cast<std::size_t>(i)] = i % 7 == 3 ? std::numeric_limits<float>::quiet_NaN() : 0.5f * (i - 10);
+    auto const holes = param(numbers)[kv_idx];
+    auto const check = [](auto const&... e) { (check_at_its_bounds(e), ...); };
+    check(holes, -holes, holes + 1, q_idx - holes, holes * 0.0, holes / 2, 2 / holes, abs(holes), square(holes));
+    check(min(holes, 0), min(0, holes), max(holes, 0), max(0, holes), relu(holes), select(q_idx < 4, holes, 1));
+    check(exp(holes), log(abs(holes)), tanh(holes), erf(holes), sqrt(abs(holes)), sigmoid(holes), silu(holes));
+    check(gelu(holes), leaky_relu(holes, 0.1), elu(holes), sin(holes), cos(holes), tan(holes), atan(holes));
+    check(asin(holes), acos(holes), sinh(holes), cosh(holes), asinh(holes), acosh(holes), atanh(holes), exp2(holes));
+    check(expm1(holes), log2(holes), log10(holes), log1p(abs(holes)), cbrt(holes), erfc(holes), hypot(holes, 1));
+    check(atan2(holes, 1), atan2(1, holes), pow(abs(holes), 2), pow(2, holes));
+    check(abs(sqrt(real(kv_idx) - 5)), relu(log(real(kv_idx) - 5)), exp(real(kv_idx) / real(q_idx)));
+    check(abs(real(kv_idx) * infinity), exp(real(q_idx - kv_idx) / real(q_idx - kv_idx)));
+    check(real(kv_idx) * nan, min(nan, kv_idx), max(nan, kv_idx), max(kv_idx, nan), select(kv_idx < 5, nan, kv_idx));
+    check_condition(select(kv_idx < 5, nan, 7.0) == 7.0, true);
+}
+
+TEST_CASE("powers of -0 are of either sign", "[expr]") {
+    std::vector<float> zeros(31);
+    for (std::size_t i = 0; i < zeros.size(); ++i) zeros[i] = i % 3 == 0 ? -0.f : 0.f;
+    check_condition(pow(param(zeros)[kv_idx], -1) > 0, true);
+    check_condition(pow(-param(zeros)[kv_idx], -1) < 0, true);
+    check_condition(1 / param(zeros)[kv_idx] < 0, true);
 }

@@ -32,7 +32,8 @@ constexpr truth operator!(truth a) { return {a.may_fail, a.may_hold}; }
 
 /// Every value an expression can take over a box: lo <= value <= hi. T is index_t or double.
 ///
-/// Where a value may not be a number, or an integer may wrap around, the interval is everything().
+/// Where a value may be a NaN, or an integer may wrap around, the interval is everything(): so what is computed of
+/// everything() in reals may be a NaN again.
 template <class T>
 struct interval {
     using value_type = T;
@@ -40,7 +41,9 @@ struct interval {
     T hi{};
 
     constexpr interval() = default;
-    constexpr interval(T value) : lo(value), hi(value) {}
+    constexpr interval(T value) : lo(value), hi(value) {
+        if (value != value) *this = everything();
+    }
     constexpr interval(T low, T high) : lo(low), hi(high) {}
     constexpr operator interval<double>() const
         requires std::is_same_v<T, index_t>
@@ -71,6 +74,11 @@ constexpr auto as_interval(T const& x) {
     if constexpr (interval_kind<T>::is) return x;
     else if constexpr (std::is_integral_v<T>) return interval<index_t>(static_cast<index_t>(x));
     else return interval<double>(static_cast<double>(x));
+}
+
+template <class T>
+constexpr bool may_be_nan(interval<T> x) {
+    return std::is_same_v<T, double> && x == interval<T>::everything();
 }
 
 template <class A, class B>
@@ -190,7 +198,10 @@ constexpr truth operator<(A const& a, B const& b) {
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr truth operator<=(A const& a, B const& b) {
-    return detail::in_common_kind(a, b, [](auto x, auto y) { return truth{x.lo <= y.hi, !(x.hi <= y.lo)}; });
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        bool const numbers = !detail::may_be_nan(x) && !detail::may_be_nan(y);
+        return truth{x.lo <= y.hi, !(numbers && x.hi <= y.lo)};
+    });
 }
 template <class A, class B>
     requires detail::interval_operands<A, B>
@@ -216,14 +227,18 @@ constexpr truth may_equal(A const& a, B const& b) {
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto min(A const& a, B const& b) {
-    return detail::in_common_kind(
-        a, b, [](auto x, auto y) { return decltype(x){std::min(x.lo, y.lo), std::min(x.hi, y.hi)}; });
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        if (detail::may_be_nan(x) || detail::may_be_nan(y)) return decltype(x)::everything();
+        return decltype(x){std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
+    });
 }
 template <class A, class B>
     requires detail::interval_operands<A, B>
 constexpr auto max(A const& a, B const& b) {
-    return detail::in_common_kind(
-        a, b, [](auto x, auto y) { return decltype(x){std::max(x.lo, y.lo), std::max(x.hi, y.hi)}; });
+    return detail::in_common_kind(a, b, [](auto x, auto y) {
+        if (detail::may_be_nan(x) || detail::may_be_nan(y)) return decltype(x)::everything();
+        return decltype(x){std::max(x.lo, y.lo), std::max(x.hi, y.hi)};
+    });
 }
 
 /// Either of two values, or the one that a settled condition picks.
@@ -238,7 +253,7 @@ constexpr auto select(truth condition, A const& a, B const& b) {
 
 template <class T>
 constexpr interval<T> abs(interval<T> a) {
-    if (a.lo >= 0) return a;
+    if (a.lo >= 0 || detail::may_be_nan(a)) return a;
     if constexpr (std::is_integral_v<T>)  // the least integer has no absolute value
         if (a.lo == interval<T>::everything().lo) return interval<T>::everything();
     if (a.hi <= 0) return -a;
@@ -248,8 +263,8 @@ constexpr interval<T> abs(interval<T> a) {
 template <class T>
 constexpr interval<T> square(interval<T> a) {
     auto const positive = abs(a);
-    if constexpr (std::is_integral_v<T>) return detail::times(positive, positive);
-    else return {positive.lo * positive.lo, positive.hi * positive.hi};
+    if (detail::may_be_nan(a)) return a;
+    return detail::times(positive, positive);
 }
 
 /// The same numbers, as reals.
@@ -261,6 +276,7 @@ constexpr interval<double> to_real(interval<T> a) {
 /// The image under a function that never decreases.
 template <class T, class F>
 constexpr interval<double> increasing(interval<T> a, F f) {
+    if (detail::may_be_nan(a)) return a;
     return {f(static_cast<double>(a.lo)), f(static_cast<double>(a.hi))};
 }
 

@@ -132,12 +132,13 @@ struct hypot {
         return {std::hypot(a.lo, b.lo), std::hypot(a.hi, b.hi)};
     }
 };
-/// x to the power of y. Below 0 it is a number for whole y only.
+/// x to the power of y. Below 0 it is a number for whole y only; of -0 negative powers have a sign.
 struct pow {
     static constexpr std::string_view name = "pow";
     static auto of(auto x, auto y) { return std::pow(x, y); }
     static reals range(reals x, reals y) {
-        if (x.lo < 0) return reals::everything();  // from 0 on it is greatest, and least, in a corner
+        if (x.lo < 0 || (x.lo == 0 && y.lo < 0)) return reals::everything();
+        // from 0 on it is greatest, and least, in a corner
         auto const [lo, hi] =
             std::minmax({std::pow(x.lo, y.lo), std::pow(x.lo, y.hi), std::pow(x.hi, y.lo), std::pow(x.hi, y.hi)});
         return {lo, hi};
@@ -156,6 +157,7 @@ auto value_of(F, A... a) {
 template <class F, class... A>
     requires(detail::interval_kind<A>::is || ...)
 interval<double> value_of(F, A const&... a) {
+    if ((detail::may_be_nan(interval<double>(detail::as_interval(a))) || ...)) return interval<double>::everything();
     return F::range(interval<double>(detail::as_interval(a))...);
 }
 
