@@ -87,7 +87,8 @@ void refused() {
     auto const query = random_tensor<4>({B, H, N, D});
     //! [refused]
     std::string const apart = sentence([&] { view<float, 4>(x.data(), {B, H, N, D}, {H * D * N, D * N, 1, N}); });
-    require(apart == "view: the last axis must be contiguous, its stride is 9 and must be 1", "features lie together");
+    require(apart == "view: the last axis must be contiguous, its stride is 9 and must be 1: copy the elements",
+            "features lie together");
     //! [refused]
     view<float, 4> const repeated(x.data(), {B, H, N, D}, {0, N * D, D, 1});
     require(sentence([&] { attend(sdpa, query, query, query, repeated); }).starts_with("result"), "written once");

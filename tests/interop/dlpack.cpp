@@ -117,7 +117,7 @@ TEST_CASE("offsets in bytes and strides in elements", "[interop]") {
     CHECK(strided(half, repeated, 24)(1, 3) == 9);
     std::int64_t const columns[] = {1, 4}, none[] = {0, 6};
     CHECK_THROWS_WITH(strided(x.shape.data(), columns),
-                      "view: the last axis must be contiguous, its stride is 4 and must be 1");
+                      "view: the last axis must be contiguous, its stride is 4 and must be 1: copy the elements");
     CHECK(viewed<float const>(x, [&](DLTensor& a) {
               a.shape = const_cast<std::int64_t*>(none);
               a.data = nullptr;

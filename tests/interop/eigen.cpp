@@ -82,8 +82,10 @@ TEST_CASE("a matrix in columns is passed as its transpose", "[interop]") {
 TEST_CASE("strides that a view cannot have are refused", "[interop]") {
     matrix m = matrix::Random(6, 8);
     Eigen::Map<matrix, 0, strides> const inner(m.data(), 6, 4, strides(8, 2));
-    CHECK_THROWS_WITH(as_view(inner), "view: the last axis must be contiguous, its stride is 2 and must be 1");
-    CHECK_THROWS_WITH(as_view(m.col(1)), "view: the last axis must be contiguous, its stride is 8 and must be 1");
+    CHECK_THROWS_WITH(as_view(inner),
+                      "view: the last axis must be contiguous, its stride is 2 and must be 1: copy the elements");
+    CHECK_THROWS_WITH(as_view(m.col(1)),
+                      "view: the last axis must be contiguous, its stride is 8 and must be 1: copy the elements");
     Eigen::Map<matrix, 0, strides> const backwards(m.data() + 40, 6, 8, strides(-8, 1));
     CHECK(&as_view(backwards)(5, 0) == &m(0, 0));
 }
