@@ -38,6 +38,13 @@ TEST_CASE("conditions are compared, and chosen", "[driver]") {
     check(score, select(head == 0, kv_idx <= q_idx, kv_idx % 2 == 0));
 }
 
+TEST_CASE("a truth value of C++ is a condition like others", "[driver]") {
+    for (bool const flag : {false, true}) {
+        check(score + select(flag, 0.5 * (kv_idx % 2), score), select(!flag, kv_idx <= q_idx, kv_idx % 2 == 0));
+        check(select(flag, kv_idx, q_idx) - score, (kv_idx < 4) == flag || select(kv_idx % 3 == 0, flag, !flag));
+    }
+}
+
 TEST_CASE("conditions that are compared leave blocks out", "[driver]") {
     auto const same_half = (q_idx < 32) == (kv_idx < 32);
     CHECK(bound(same_half, box{0, 0, {0, 31}, {32, 63}, 64, 64}).never());

@@ -40,6 +40,7 @@ class Toolchain:
     standard: int
     in_root: bool = False
     flags: str = ""
+    by_name_only: bool = False  # not supported yet
 
 
 # Not all combinations: each value at least once, the oldest together and the newest together.
@@ -50,7 +51,7 @@ TOOLCHAINS = [
     Toolchain("clang-19-libc++", "clang++-19", 20, flags="-stdlib=libc++"),
     Toolchain("new-gcc-14", "g++-14", 23, in_root=True),
     Toolchain("new-clang-19", "clang++-19", 20, in_root=True),
-    Toolchain("new-clang-22", "clang++-22", 23, in_root=True),
+    Toolchain("new-clang-22", "clang++-22", 23, in_root=True, by_name_only=True),
 ]
 
 # Processors that must be refused with one sentence, and the prefixes of the compilers for them.
@@ -297,7 +298,11 @@ def main(words: list[str]) -> int:
     def is_chosen(name: str) -> bool:
         return not words or any(word == name or (word not in names and word in name) for word in words)
 
-    chosen = [toolchain for toolchain in TOOLCHAINS if is_chosen(toolchain.name)]
+    chosen = [
+        toolchain
+        for toolchain in TOOLCHAINS
+        if is_chosen(toolchain.name) and (words or not toolchain.by_name_only)
+    ]
     refused = [prefix for prefix in REFUSED if is_chosen(prefix)]
     if not chosen and not refused:
         print(f"toolchains: nothing is called {' or '.join(words)}; there are {', '.join(names)}", file=sys.stderr)

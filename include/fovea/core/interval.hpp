@@ -251,6 +251,12 @@ constexpr auto select(truth condition, A const& a, B const& b) {
     });
 }
 
+template <class A, class B>
+    requires detail::interval_operands<A, B>
+constexpr auto select(bool condition, A const& a, B const& b) {
+    return select(truth(condition), a, b);
+}
+
 template <class T>
 constexpr interval<T> abs(interval<T> a) {
     if (a.lo >= 0 || detail::may_be_nan(a)) return a;

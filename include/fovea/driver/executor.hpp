@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 #include <utility>
 
 namespace fovea {
@@ -55,10 +56,18 @@ private:
 ///     bulk_executor(8, [](index_t n, auto const& f) { tbb::parallel_for(index_t{0}, n, f); })
 template <class Bulk>
 class bulk_executor {
+    static constexpr bool callable = std::is_invocable_v<Bulk const&, index_t, detail::some_call const&>;
+    static_assert(
+        callable,
+        "fovea: bulk_executor(workers, function) calls function(n, f), which is not mutable, with an f of any "
+        "type: write auto const& f");
+
 public:
     FOVEA_TAGGED bulk_executor(index_t workers, Bulk bulk) : workers_(workers), bulk_(std::move(bulk)) {}
     FOVEA_TAGGED index_t workers() const { return workers_; }
-    FOVEA_TAGGED void bulk(index_t n, auto const& f) const { bulk_(n, f); }
+    FOVEA_TAGGED void bulk(index_t n, auto const& f) const {
+        if constexpr (callable) bulk_(n, f);
+    }
 
 private:
     index_t workers_;

@@ -161,6 +161,14 @@ template <class Arch = arch::best, class Before, class... Arguments>
 std::string explain(Before const&, Arguments&&... arguments) {
     return explain<Arch>(std::forward<Arguments>(arguments)...);
 }
+/// A ragged batch has sizes of each sequence: a sentence, and nothing explained.
+template <class Arch = arch::best, class Ragged, class... Arguments>
+    requires(detail::turn_of<Ragged> > 1)
+std::string explain(Ragged const&, Arguments const&...) {
+    static_assert(never<Ragged>,
+                  "fovea: ragged(...) runs one call for each sequence: explain that of one sequence, without ragged");
+    return {};
+}
 template <class... Arguments>
 std::string explain(ill_formed, Arguments const&...) {
     return {};

@@ -24,7 +24,8 @@ constexpr auto max(A const& a, B const& b) {
 ///
 /// Both are numbers, an integer if both are, otherwise real; or both are conditions. The one that is not taken does not
 /// show, be it a NaN, and tables in it are not read.
-template <expression Condition, operand A, operand B>
+template <operand Condition, operand A, operand B>
+    requires(expression<Condition> || expression_operands<A, B>)
 constexpr auto select(Condition const& condition, A const& a, B const& b) {
     if constexpr (detail::are_conditions<Condition, A, B>) return (condition && a) || (!condition && b);
     else return detail::build<operations::select>(condition, a, b);
