@@ -116,7 +116,8 @@ TEST_CASE("what may be a NaN fulfils no comparison for certain", "[expr]") {
     constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
     std::vector<float> numbers(31);
     for (int i = 0; i < 31; ++i)
-        numbers[static_cast<std::size_t>(i)] = i % 7 == 3 ? std::numeric_limits<float>::quiet_NaN() : 0.5f * (i - 10);
+        numbers[static_cast<std::size_t>(i)] =
+            i % 7 == 3 ? std::numeric_limits<float>::quiet_NaN() : 0.5f * static_cast<float>(i - 10);
     auto const holes = param(numbers)[kv_idx];
     auto const check = [](auto const&... e) { (check_at_its_bounds(e), ...); };
     check(holes, -holes, holes + 1, q_idx - holes, holes * 0.0, holes / 2, 2 / holes, abs(holes), square(holes));
