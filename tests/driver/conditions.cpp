@@ -60,6 +60,13 @@ TEST_CASE("conditions on features choose integers, in indices as well", "[driver
                                      | softmax | weighted_sum);
 }
 
+TEST_CASE("conditions on weights and results choose elements of a table", "[driver]") {
+    std::vector<float> const five{0.5f, -0.25f, 1, 0, -1};
+    auto const table = param(five);
+    check_fused<float>(dot | softmax | reweight(weight + table[select(weight > 0.0531, 3, kv_idx % 5)]) | weighted_sum);
+    check_fused<float>(dot | softmax | weighted_sum | map(out + table[select(out > 0.0131, 1, q_idx % 5)]));
+}
+
 TEST_CASE("conditions that are compared leave blocks out", "[driver]") {
     auto const same_half = (q_idx < 32) == (kv_idx < 32);
     CHECK(bound(same_half, box{0, 0, {0, 31}, {32, 63}, 64, 64}).never());
