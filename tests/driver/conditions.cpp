@@ -45,6 +45,28 @@ TEST_CASE("a truth value of C++ is a condition like others", "[driver]") {
     }
 }
 
+TEST_CASE("conditions on features choose integers, in indices as well", "[driver]") {
+    std::vector<float> const five{0.5f, -0.25f, 1, 0, -1};
+    std::vector<int> const wholes{3, 1, 4, 1, 5};
+    auto const real = param(five);
+    auto const whole = param(wholes);
+    check(score + 0.25 * select(score > 0.37, kv_idx % 5, 2) - 0.125 * (select(score < 0.21, q_idx, 0) % 3),
+          kv_idx % 4 != 1);
+    check(score + real[select(score > 0.37, 4, kv_idx % 5)] - 0.25 * whole[select(score < 0.21, q_idx % 5, 0)], always);
+    auto const of_query = select(sum(q) > 0.37, 4, q_idx % 5);
+    auto const of_key = select(sum(k) > 0.21, 3, kv_idx % 5);
+    check_fused_at_all_widths<float>(compare(sum(q * k) + real[of_query] + 0.25 * whole[of_key]
+                                             + select((of_query + kv_idx) % 3 == of_key % 2, 0.5, 0))
+                                     | softmax | weighted_sum);
+}
+
+TEST_CASE("conditions on weights and results choose elements of a table", "[driver]") {
+    std::vector<float> const five{0.5f, -0.25f, 1, 0, -1};
+    auto const table = param(five);
+    check_fused<float>(dot | softmax | reweight(weight + table[select(weight > 0.0531, 3, kv_idx % 5)]) | weighted_sum);
+    check_fused<float>(dot | softmax | weighted_sum | map(out + table[select(out > 0.0131, 1, q_idx % 5)]));
+}
+
 TEST_CASE("conditions that are compared leave blocks out", "[driver]") {
     auto const same_half = (q_idx < 32) == (kv_idx < 32);
     CHECK(bound(same_half, box{0, 0, {0, 31}, {32, 63}, 64, 64}).never());

@@ -111,6 +111,8 @@ struct bound_environment {
     constexpr auto operator()(dim_t) const { return interval<index_t>(where.dim); }
     constexpr auto operator()(edge_t) const { return interval<index_t>::everything(); }
     constexpr auto operator()(score_t) const { return interval<double>::everything(); }
+    constexpr auto operator()(weight_t) const { return interval<double>::everything(); }
+    constexpr auto operator()(out_t) const { return interval<double>::everything(); }
     constexpr auto sum(auto const&) const { return interval<double>::everything(); }
 
     template <class T, int Rank, class... Index>

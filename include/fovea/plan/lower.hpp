@@ -75,14 +75,18 @@ inline constexpr bool worth_hoisting = false;
 template <class Operation, class... Children>
 inline constexpr bool worth_hoisting<node<Operation, Children...>> = (worth_hoisting<Children> || ...);
 template <class T, int Rank, class... Indices>
-inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> = !std::is_integral_v<T>;
+inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> =
+    !std::is_integral_v<T> || (has_sum<Indices> || ...);
 template <class Body>
 inline constexpr bool worth_hoisting<node<operations::sum, Body>> = true;
 
+/// A part is a real number: integers and conditions stay in the rest, and what they are made of is taken out of them.
 template <class E>
-inline constexpr bool is_row_term = of_query_side<E> && worth_hoisting<E> && !is_condition<E>;
+inline constexpr bool is_real = !is_condition<E> && !is_whole_number<E>;
 template <class E>
-inline constexpr bool is_key_term = has_sum<E> && !uses<E, q_t, q_idx_t, edge_t, score_t> && !is_condition<E>;
+inline constexpr bool is_row_term = of_query_side<E> && worth_hoisting<E> && is_real<E>;
+template <class E>
+inline constexpr bool is_key_term = has_sum<E> && !uses<E, q_t, q_idx_t, edge_t, score_t> && is_real<E>;
 
 template <class E>
 inline constexpr bool is_sum_of_tanh = false;
@@ -138,9 +142,25 @@ constexpr auto collect(Parts const& p, Part const& added) {
 }
 }  // namespace detail
 
-/// lower: the pointwise rest of a score, and its parts appended to those already found.
 template <class E, class Parts = no_parts>
-constexpr auto lower(E const& e, Parts const& found = {}) {
+constexpr auto lower(E const& e, Parts const& found = {});
+
+namespace detail {
+/// A table with its indices from number I on, behind a table with those before.
+template <std::size_t I, class E, class At, class Parts>
+constexpr auto lower_indices(E const& e, At const& table, Parts const& found) {
+    if constexpr (I == E::arity) {
+        return lowered<At, Parts>{table, found};
+    } else {
+        auto const a = lower(get<I>(e), found);
+        return lower_indices<I + 1>(e, table[a.pointwise], a.parts);
+    }
+}
+}  // namespace detail
+
+/// lower: the pointwise rest of a score, and its parts appended to those already found.
+template <class E, class Parts>
+constexpr auto lower(E const& e, Parts const& found) {
     if constexpr (detail::is_scaled_product<E>()) {
         return detail::collect<part::product>(found, detail::scaled_product(e, unit{}));
     } else if constexpr (detail::is_row_term<E>) {
@@ -163,6 +183,8 @@ constexpr auto lower(E const& e, Parts const& found = {}) {
         auto const factors = factor(get<0>(e));
         using factored = std::remove_const_t<decltype(factors)>;
         return detail::collect<part::pairwise>(found, pairwise_term<body, factored>{get<0>(e), factors});
+    } else if constexpr (is_node_of<at_operation, E> && has_sum<E>) {
+        return detail::lower_indices<1>(e, get<0>(e), found);
     } else if constexpr (!detail::worth_hoisting<E> || is_node_of<at_operation, E>) {  // nothing in it to take out
         return lowered<E, Parts>{e, found};
     } else if constexpr (E::arity == 1) {
