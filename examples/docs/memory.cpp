@@ -33,7 +33,8 @@ void views() {
     try {
         view<float, 2>(numbers.data(), {4, 6}, {1, 4});
     } catch (shape_error const& error) {
-        refused = error.what() == std::string("view: the last axis must be contiguous, its stride is 4 and must be 1: copy the elements");
+        refused = error.what()
+               == std::string("view: the last axis must be contiguous, its stride is 4 and must be 1: copy the elements");
     }
     require(refused, "the last axis is contiguous");
 }
@@ -122,10 +123,11 @@ void drawn_numbers() {
     auto const dropped = scaled_dot | softmax
                        | reweight(weight * select(random(seed) < rate, 0, 1 / (1 - rate)))  // dropout
                        | weighted_sum;
-    attend(dropped, x, first, weights(w));
+    attend(dropped, x, first);
     attend(threads(3), dropped, x, second);
     require(first.elements == second.elements, "the same numbers, however the work is divided");
     //! [random]
+    attend(dropped, x, first, weights(w));
     index_t zeros = 0;
     for (float const weight : w) zeros += weight == 0;
     require(std::abs(static_cast<double>(zeros) / 5000 - 0.25) < 0.03, "a quarter is dropped");
