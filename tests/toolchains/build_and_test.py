@@ -24,12 +24,11 @@ import xml.etree.ElementTree
 TREE = pathlib.Path(__file__).resolve().parents[2]
 PLACE = "build/toolchains"
 SUITE = "trixie"
-MIRROR = "http://deb.debian.org/debian"
 ROOT = TREE / PLACE / "root"
 TREE_IN_ROOT = "/checkout"
 PACKAGES_IN_ROOT = (
     "g++-14 clang-19 clang-22 libc++-19-dev libc++abi-19-dev cmake ninja-build libxsimd-dev libboost-dev catch2 "
-    "nlohmann-json3-dev libcli11-dev pkgconf python3"
+    "nlohmann-json3-dev libcli11-dev libeigen3-dev pkgconf python3"
 ).split()
 
 
@@ -135,7 +134,7 @@ def prepare_root(log_name: pathlib.Path) -> None:
                 raise Unusable(f"an earlier debootstrap was cut off: unmount {ROOT}/proc, then remove {ROOT}")
             say(f"a scratch root of Debian's {SUITE}")
             shutil.rmtree(ROOT, ignore_errors=True)
-            command = ["debootstrap", "--variant=minbase", SUITE, str(ROOT), MIRROR]
+            command = ["debootstrap", "--variant=minbase", SUITE, str(ROOT)]
             if subprocess.run(command, stdout=log, stderr=log, check=False).returncode != 0:
                 raise Unusable(f"debootstrap fails: {log_name}")
         (ROOT / TREE_IN_ROOT[1:]).mkdir(exist_ok=True)
