@@ -12,7 +12,7 @@ using namespace fovea::placeholders;
 int main() {
     //! [operands]
     tensor<float, 4> x({1, 2, 512, 32});  // (batch, head, position, feature)
-    for (index_t i = 0; i < x.size(); ++i) x.elements[i] = std::sin(0.37f * static_cast<float>(i % 1009));
+    for (std::size_t i = 0; i < x.elements.size(); ++i) x.elements[i] = std::sin(0.37f * static_cast<float>(i % 1009));
     auto const local = scaled_dot | causal | where(q_idx - kv_idx < 128) | softmax | weighted_sum;
     //! [operands]
 
@@ -26,7 +26,7 @@ int main() {
     reference::attend(local, x, x, x, expected);
 
     float difference = 0;
-    for (index_t i = 0; i < result.size(); ++i)
+    for (std::size_t i = 0; i < result.elements.size(); ++i)
         difference = std::max(difference, std::abs(result.elements[i] - expected.elements[i]));
     std::printf("as the definition says: %s\n", difference < 1e-5f ? "yes" : "no");
     //! [reference]
