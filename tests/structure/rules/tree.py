@@ -59,9 +59,11 @@ def folder_of(header: str) -> str:
     return header.split("/")[0] if "/" in header else ""
 
 
-def tool(name: str):
-    """A program of docs/tools as a module."""
+def check_by_tool(name: str, tree: Tree, report: Report) -> None:
+    """What a program of docs/tools finds wrong with the pages of the tree."""
     tools = str(pathlib.Path(__file__).resolve().parents[3] / "docs/tools")
     if tools not in sys.path:
         sys.path.append(tools)
-    return importlib.import_module(name)
+    problems, report.checked = importlib.import_module(name).check_pages(tree.root)
+    for problem in problems:
+        report.problem(problem)
