@@ -42,7 +42,7 @@ void for_rows(view<T, 4> const& x, F const& f) {
             for (index_t h = 0; h < x.extent(1); ++h) f(x.place(b, h, n, index_t{0}), b, n, h);
 }
 
-/// finish: the result behind one finish, in place where it can be, otherwise in scratch memory.
+/// finish: the result after one finish, in place where it can be, otherwise in scratch memory.
 ///
 /// `x` is stored position by position, so that joining its heads moves nothing.
 template <class T, class Arch, class Finish, class Source, class Executor>

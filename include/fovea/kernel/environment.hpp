@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the names of an expression stand for in the fused loop.
+// Environments: what the names of an expression stand for in the fused loop.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -146,7 +146,7 @@ struct feature_environment : Base {
     }
 };
 
-/// Calls f(offset, value) with the value of a body at each run of features, zeros behind the last feature.
+/// Calls f(offset, value) with the value of a body at each run of features, zeros after the last feature.
 template <class T, class Arch, class Body, class Base, class Q, class K, class F>
 FOVEA_INLINE void for_features(Body const& body, Base const& base, Q const* query, K const* key, index_t features,
                                F f) {

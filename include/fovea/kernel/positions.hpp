@@ -251,7 +251,7 @@ auto value_of(F, A const&... a) {
             alignas(64) typename lanes::array values;
             for (std::size_t i = 0; i < values.size(); ++i) values[i] = each(i, stored...);
             return vector::load(values.data());
-        }(lanes::stored(vector(real(a)))...);
+        }(lanes::to_array(vector(real(a)))...);
     }
 }
 

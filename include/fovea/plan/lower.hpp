@@ -146,7 +146,7 @@ template <class E, class Parts = no_parts>
 constexpr auto lower(E const& e, Parts const& found = {});
 
 namespace detail {
-/// A table with its indices from number I on, behind a table with those before.
+/// Lowers the indices of a table from number I on; `table` has those before.
 template <std::size_t I, class E, class At, class Parts>
 constexpr auto lower_indices(E const& e, At const& table, Parts const& found) {
     if constexpr (I == E::arity) {

@@ -53,7 +53,7 @@ struct emulated {
 };
 
 /// True where an architecture multiplies pairs of bfloat16, summed in float, faster than it converts and multiplies
-/// floats (simd/words.hpp). The emulation of its width stands in for it in tests.
+/// floats (simd/bf16_pairs.hpp). The emulation of its width stands in for it in tests.
 template <class Arch>
 inline constexpr bool multiplies_bfloat16 = false;
 template <>

@@ -48,7 +48,7 @@ public:
                             [&](auto const& p) { joined_ = joined_ && joins(p.of_query) && joins(p.of_key); });
         plan::for_each_part(recipe.score.parts.pairs, [&](auto const& p) { joined_ = joined_ && joins(p.body); });
         joined_ = joined_ && !operands.exact;
-        index_t const of_key = key_terms * lanes_.room * index_t{sizeof(T)} + position_bytes(operands.value)
+        index_t const of_key = key_terms * lanes_.padded_heads * index_t{sizeof(T)} + position_bytes(operands.value)
                              + (planes > 0 ? position_bytes(operands.key) : 0);
         prefetches_ = of_key < long_rows && operands.keys() * of_key > cached_bytes;
     }
@@ -191,8 +191,9 @@ private:
         index_t const round = lanes_.round(width);
         for (index_t t = 0; t < row_terms; ++t)
             for (index_t l = 0; l < round; l += width)
-                kernel::groups_of<T, Arch>::repeated(
-                    here.of_queries + t * term_stride(operands_.queries()) + lanes_.pairs(row.q_idx) + l, lanes_.room)
+                kernel::lane_groups_of<T, Arch>::repeated(
+                    here.of_queries + t * term_stride(operands_.queries()) + lanes_.pairs(row.q_idx) + l,
+                    lanes_.padded_heads)
                     .store(here.row + t * round + l);
         T* scale = here.row + row_terms * round;
         plan::for_each_part(recipe_.score.parts.products, [&](auto const& p) {
@@ -222,11 +223,11 @@ private:
         if constexpr (planes > 0) compare(found, here, row, listed, pair);
         for (index_t t = 0; t < key_terms; ++t) {
             T const* const values = here.of_keys + t * term_stride(operands_.keys()) + lanes_.head(pair);
-            found[planes + t] = kernel::groups_of<T, Arch>::gathered(
+            found[planes + t] = kernel::lane_groups_of<T, Arch>::gathered(
                 [&](index_t i) FOVEA_LAMBDA {
                     return values + lanes_.pairs(listed.data()[std::min(lanes_.key(pair) + i, n - 1)]);
                 },
-                lanes_.room);
+                lanes_.padded_heads);
         }
         kernel::pair_environment<T, Arch, parts_of_pair> const names{
             {row}, listed.data(), n, lanes_, pair, found, products, planes - products, here.row + (pair & (round - 1)),

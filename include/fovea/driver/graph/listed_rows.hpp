@@ -93,14 +93,14 @@ private:
         using many = plan::normalizing<normalizer_type, vector>;
         using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         index_t const round = lanes_.round(width),
-                      packs = lanes_.room < width ? (lanes_.pairs(n) + width - 1) / width : n;
+                      packs = lanes_.padded_heads < width ? (lanes_.pairs(n) + width - 1) / width : n;
         for (index_t l = 0; l < round; l += width) {
             typename many::state s;
-            static_cast<void>(many::fold(recipe_.normalize, s, rows{scores_ + l, packs, round, lanes_.room}));
+            static_cast<void>(many::fold(recipe_.normalize, s, rows{scores_ + l, packs, round, lanes_.padded_heads}));
             vector(many::finish(recipe_.normalize, s)).store(factors_ + l);
             if constexpr (requires { recipe_.normalize.log_sum(s); }
                           && std::tuple_size_v<decltype(operands_.outputs)> > 0) {
-                auto const sums = kernel::lanes_of<T, Arch>::stored(many::log_sum(recipe_.normalize, s));
+                auto const sums = kernel::lanes_of<T, Arch>::to_array(many::log_sum(recipe_.normalize, s));
                 for (index_t h = l; h < std::min(l + width, lanes_.heads); ++h)
                     show_log_sum(operands_.outputs, of_head(row, h), sums[static_cast<std::size_t>(h - l)]);
             }
@@ -156,8 +156,9 @@ private:
                 return operands_.value.place(row.batch, key_head_(h), listed[static_cast<std::size_t>(e)], 0);
             };
             kernel::accumulate_listed<Excluding, T, Arch>(
-                recipe_.aggregate, {scores_ + h, before_ + h, factors_ + h, lanes_.room, std::ssize(listed)}, head_of_,
-                columns % width == 0, value, together_ * columns, operands_.result.place(row.batch, h, row.q_idx, 0));
+                recipe_.aggregate, {scores_ + h, before_ + h, factors_ + h, lanes_.padded_heads, std::ssize(listed)},
+                head_of_, columns % width == 0, value, together_ * columns,
+                operands_.result.place(row.batch, h, row.q_idx, 0));
         }
     }
 

@@ -4,7 +4,7 @@
 
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/prepare.hpp>
+#include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/recurrence.hpp>
 #include <fovea/simd/math.hpp>
 #include <fovea/spec/recurrence.hpp>
@@ -168,7 +168,7 @@ private:
         index_t const features = x_.key_features();
         auto const* const decay = rules_.gate.decay.row(r.batch, r.head, position);
         if (rules_.gate.decay.features() == 1) {
-            T const same = kernel::lanes_of<T, Arch>::stored(kernel::exp(vector(static_cast<T>(*decay))))[0];
+            T const same = kernel::lanes_of<T, Arch>::to_array(kernel::exp(vector(static_cast<T>(*decay))))[0];
             std::fill_n(gate, features, same);
         } else {
             for (index_t f = 0; f < features; f += vector::lanes)
