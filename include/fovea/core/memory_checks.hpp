@@ -12,10 +12,10 @@
 
 namespace fovea::FOVEA_SET::detail {
 
-#if defined(__SIZEOF_INT128__)
+#if FOVEA_PROCESSOR
 __extension__ typedef __int128 wide_index;  // sums of addresses do not overflow in it
 #else
-typedef std::int64_t wide_index;  // only processors that core/config.hpp refuses
+typedef std::int64_t wide_index;
 #endif
 
 /// The distance in bytes from the first address of a region to its first element, and from there to its last byte.

@@ -15,8 +15,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-// On other processors, which core/config.hpp refuses, nothing more is to be said.
-#if defined(__x86_64__) || defined(__aarch64__)
+#if FOVEA_PROCESSOR
 #include <xsimd/xsimd.hpp>
 #endif
 #pragma GCC diagnostic pop
@@ -35,7 +34,7 @@ using integer_like = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64
 template <class T, class Arch>
 struct registers;
 
-#if defined(__x86_64__) || defined(__aarch64__)
+#if FOVEA_PROCESSOR
 template <class Arch>
 struct xsimd_arch;
 template <std::derived_from<arch::avx512> Arch>
