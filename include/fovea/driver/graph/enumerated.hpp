@@ -3,6 +3,7 @@
 
 #include <fovea/core/graph.hpp>
 #include <fovea/driver/graph/listed_rows.hpp>
+#include <fovea/driver/graph/side_terms.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/head_sums.hpp>
 
@@ -27,7 +28,6 @@ class enumerated_loop {
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
-    static constexpr index_t usual_share = 1024;      // queries, or keys, of one task; a multiple of any width
     static constexpr index_t ahead = 24;              // edges between prefetching the rows of a key and using them
     static constexpr index_t cached_bytes = 1 << 22;  // of keys and values: up to here the caches keep most of them
     static constexpr index_t long_rows = 2048;        // bytes of one key: longer rows the hardware prefetches by itself
@@ -59,9 +59,11 @@ public:
         T* const key_values = shared.template take<T>(operands_.batches() * key_terms * term_stride(operands_.keys()));
         T* const row_values =
             shared.template take<T>(operands_.batches() * row_terms * term_stride(operands_.queries()));
-        prepare_terms<kernel::side::key>(executor, recipe_.score.parts.keys, key_values);
-        prepare_terms<kernel::side::query>(executor, recipe_.score.parts.rows, row_values);
-        index_t const share = Operands::adds_up ? std::max<index_t>(operands_.queries(), 1) : usual_share;
+        compute_side_terms<kernel::side::key, T, Arch>(executor, operands_, lanes_, recipe_.score.parts.keys,
+                                                       key_values);
+        compute_side_terms<kernel::side::query, T, Arch>(executor, operands_, lanes_, recipe_.score.parts.rows,
+                                                         row_values);
+        index_t const share = Operands::adds_up ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
         index_t const row_chunks = (operands_.queries() + share - 1) / share;
         executor.run(operands_.batches() * row_chunks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
@@ -71,20 +73,20 @@ public:
             index_t longest = 1;
             for (index_t q = first; q < last; ++q) longest = std::max(longest, std::ssize(graph_.of(q)));
             rows_type rows(recipe_, operands_, lanes_, memory, longest);
-            task_room const here{key_values + batch * key_terms * term_stride(operands_.keys()),
-                                 row_values + batch * row_terms * term_stride(operands_.queries()),
-                                 memory.template take<T>((row_terms + products) * lanes_.round(width)),
-                                 memory.template take<index_t>(longest + width),
-                                 {operands_.value, batch, operands_.value_features()},
-                                 {operands_.key, batch, operands_.key_features()},
-                                 {operands_.key, batch}};
+            task_scratch const here{key_values + batch * key_terms * term_stride(operands_.keys()),
+                                    row_values + batch * row_terms * term_stride(operands_.queries()),
+                                    memory.template take<T>((row_terms + products) * lanes_.round(width)),
+                                    memory.template take<index_t>(longest + width),
+                                    {operands_.value, batch, operands_.value_features()},
+                                    {operands_.key, batch, operands_.key_features()},
+                                    {operands_.key, batch}};
             for (index_t q = first; q < last; ++q) query(rows, here, batch, q);
         });
     }
 
 private:
     /// The memory of a task: the terms of one side, and those of one query repeated for all lanes.
-    struct task_room {
+    struct task_scratch {
         T const* of_keys;     // (terms, keys, head lanes)
         T const* of_queries;  // (terms, queries, head lanes)
         T* row;               // (terms, then scales of products; round)
@@ -94,61 +96,11 @@ private:
         batch_rows<decltype(Operands::key)> key_rows;
     };
 
-    /// From the values of one term to those of the next; whole vectors, so that tasks do not write into each other's.
-    index_t term_stride(index_t positions) const { return round_up(lanes_.pairs(positions), width); }
-
-    kernel::row_facts facts(index_t batch, index_t head, index_t q) const {
-        return {batch, head, q, operands_.queries(), operands_.keys(), operands_.features(), operands_.exact};
-    }
-
-    /// The terms of one side for all positions and heads.
-    template <kernel::side Side, class Executor, class Terms>
-    void prepare_terms(Executor const& executor, Terms const& terms, T* to) const {
-        if constexpr (plan::count_of<Terms> > 0) {
-            constexpr bool of_key = Side == kernel::side::key;
-            auto const& operand = [&]() -> auto const& {
-                if constexpr (of_key) return operands_.key;
-                else return operands_.query;
-            }();
-            index_t const n = operand.extent(2), features = operand.extent(3), group = of_key ? operands_.group() : 1;
-            head_groups const key_head(group);
-            bool joined = group == 1 && !operands_.exact
-                       && kernel::fills_vectors<T, Arch>(features, head_stride(operand), lanes_);
-            plan::for_each_part(terms, [&](auto const& t) {
-                joined = joined && kernel::joins_heads(t.expression, lanes_.heads, features);
-            });
-            index_t const tasks = (n + usual_share - 1) / usual_share;
-            executor.run(operands_.batches() * tasks, [&](index_t task, index_t) {
-                index_t const batch = task / tasks, first = task % tasks * usual_share,
-                              last = std::min(first + usual_share, n);
-                batch_rows<std::remove_cvref_t<decltype(operand)>> const features_of(operand, batch);
-                for (index_t pair = lanes_.pairs(first); pair < lanes_.pairs(last); pair += width) {
-                    auto const row = facts(batch, 0, 0);
-                    auto const pairs = [row, key_head, features_of](index_t position, index_t head) FOVEA_LAMBDA {
-                        auto const* place = features_of(key_head(head), position);
-                        auto here = row;
-                        here.head = head;
-                        if constexpr (!of_key) here.q_idx = position;
-                        using element = std::remove_cvref_t<decltype(*place)>;
-                        return kernel::pair_rows<element, element>{here, position, 0, place, place};
-                    };
-                    auto const sums = [&](auto const& body) FOVEA_LAMBDA {
-                        return kernel::head_sums<T, Arch>(body, lanes_, pair, n, pairs, features, joined);
-                    };
-                    kernel::side_environment<Side, T, Arch, decltype(sums)> const here{{row}, lanes_, pair, sums};
-                    T* place = to + batch * plan::count_of<Terms> * term_stride(n) + pair;
-                    plan::for_each_part(terms, [&](auto const& t) {
-                        kernel::value_in_lanes<T, Arch>(t.expression, here).store(place);
-                        place += term_stride(n);
-                    });
-                }
-            });
-        }
-    }
+    index_t term_stride(index_t positions) const { return driver::term_stride<T, Arch>(lanes_, positions); }
 
     /// Prefetches the memory that some edges will need, those from `first` up to `end` in the list of all: terms and
     /// values of their keys, features where they are compared.
-    FOVEA_INLINE void prefetch(task_room const& here, index_t first, index_t end) const {
+    FOVEA_INLINE void prefetch(task_scratch const& here, index_t first, index_t end) const {
         auto const values = here.values;  // copies stay in registers
         auto const keys = here.keys;
         std::int32_t const* const listed = graph_.keys.data();
@@ -163,8 +115,8 @@ private:
 
     /// One query: scores of all its pairs, a vector at a time; then its rows are finished. Meanwhile what edges further
     /// on will need is prefetched.
-    void query(rows_type& rows, task_room const& here, index_t batch, index_t q) const {
-        auto row = facts(batch, 0, q);
+    void query(rows_type& rows, task_scratch const& here, index_t batch, index_t q) const {
+        auto row = facts_of(operands_, batch, 0, q);
         auto const listed = graph_.of(q);
         index_t const first_edge = graph_.offsets[static_cast<std::size_t>(q)];
         index_t const n = std::ssize(listed);
@@ -187,7 +139,7 @@ private:
     }
 
     /// The row terms of one query and the scales of its products, side by side for all lanes of a round.
-    void take_row(task_room const& here, kernel::row_facts const& row) const {
+    void take_row(task_scratch const& here, kernel::row_facts const& row) const {
         index_t const round = lanes_.round(width);
         for (index_t t = 0; t < row_terms; ++t)
             for (index_t l = 0; l < round; l += width)
@@ -215,7 +167,7 @@ private:
     }
 
     /// One vector of scores; true where a pair takes no part.
-    FOVEA_INLINE bool score(T* to, task_room const& here, kernel::row_facts const& row,
+    FOVEA_INLINE bool score(T* to, task_scratch const& here, kernel::row_facts const& row,
                             std::span<std::int32_t const> listed, index_t pair) const {
         constexpr index_t parts_of_pair = std::max<index_t>(planes + key_terms, 1);
         index_t const n = std::ssize(listed), round = lanes_.round(width);
@@ -247,7 +199,7 @@ private:
     }
 
     /// Products and pairwise terms of one vector of pairs.
-    FOVEA_INLINE void compare(vector* sums, task_room const& here, kernel::row_facts const& row,
+    FOVEA_INLINE void compare(vector* sums, task_scratch const& here, kernel::row_facts const& row,
                               std::span<std::int32_t const> listed, index_t pair) const {
         auto const pairs = [row, keys = listed.data(), query = operands_.query.place(row.batch, 0, row.q_idx, 0),
                             stride = operands_.query.stride(1), key_head = key_head_,
