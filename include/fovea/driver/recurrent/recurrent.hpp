@@ -3,11 +3,9 @@
 #pragma once
 
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/recurrent/chunk_operands.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/recurrence.hpp>
-#include <fovea/simd/math.hpp>
-#include <fovea/spec/recurrence.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -19,20 +17,15 @@ namespace fovea::FOVEA_SET::driver {
 /// state in one pass where no step needs what the one before it has read.
 template <class T, class Arch, class Spec, class Operands>
 class recurrent_loop {
-    using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<Spec const&>().aggregate))>;
-    static constexpr bool gated = aggregate::gated, corrected = aggregate::corrected;
-    static constexpr bool causal = is_causal_attention<Spec>, divided = divides_by_sum<Spec>;
-    static constexpr int vectors = Arch::registers >= 32 ? 2 : 1;
-    static constexpr index_t width = vectors * kernel::pack<T, Arch>::lanes;
-    static constexpr index_t chunk = 16;     // steps whose operands are mapped and converted together
+    using types = recurrence<T, Arch, Spec>;
+    using head_task = driver::head_task<T>;
+    static constexpr bool gated = types::gated, corrected = types::corrected, divided = types::divided;
+    static constexpr int vectors = types::vectors;
+    static constexpr index_t width = types::width, chunk = types::chunk;
     static constexpr int most_per_pass = 4;  // steps, or queries, in one pass over the state
-    using term = decltype(detail::scaled_product(std::declval<Spec const&>().score.expression(), unit{}));
 
 public:
-    recurrent_loop(Spec const& spec, Operands const& operands)
-        : term_(detail::scaled_product(spec.score.expression(), unit{})),
-          aggregate_(core_of(spec.aggregate)),
-          operands_(operands) {}
+    recurrent_loop(Spec const& spec, Operands const& operands) : chunk_(spec, operands), operands_(operands) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
@@ -55,24 +48,8 @@ public:
     }
 
 private:
-    term term_;
-    aggregate aggregate_;
+    chunk_operands<T, Arch, Spec, Operands> chunk_;
     Operands const& operands_;
-
-    /// One head, or some columns of its state, and scratch memory.
-    struct head_task {
-        index_t batch, head;  // of the keys
-        index_t first, last;  // columns
-        T* state;             // (panels, features, width)
-        T* keys;              // (chunk, features)
-        T* gates;             // (chunk, features)
-        T* values;            // (chunk, width)
-        T* queries;           // (chunk, group, features)
-        T* results;           // (chunk, group, width)
-        T* inverse_sums;      // (chunk, group): 1 over the sum of the weights of a query
-        T* retrieved;         // (width): state^T key
-        T* sum;               // (features): the sum of the keys so far
-    };
 
     template <class F>
     void with_past_state(F const& f) const {
@@ -114,7 +91,7 @@ private:
                        memory.take<T>(features)};
         if constexpr (divided) std::copy_n(sum, features, task.sum);
         load_state(task);
-        if constexpr (causal) {
+        if constexpr (types::causal) {
             for (index_t n = 0; n < operands_.keys(); n += chunk)
                 advance_chunk(task, n, std::min(chunk, operands_.keys() - n), group);
         } else {
@@ -154,78 +131,12 @@ private:
                 f(row, c, task.state[((c - task.first) / width * features + row) * width + (c - task.first) % width]);
     }
 
-    /// The keys and gates of a run of positions, the running sum of the keys, and, if `reads` > 0, the queries.
-    void prepare_chunk(head_task const& task, index_t begin, index_t steps, index_t reads) const {
-        index_t const features = operands_.key_features();
-        for (index_t t = 0; t < steps; ++t) {
-            T* const key = task.keys + t * features;
-            kernel::row_facts const row{task.batch,          task.head,        begin + t,
-                                        operands_.queries(), operands_.keys(), features};
-            auto const* const from = operands_.key.place(task.batch, task.head, begin + t, index_t{0});
-            kernel::scatter_features<T, Arch>(term_.of_key, kernel::index_environment<T, Arch, index_t>{row, begin + t},
-                                              from, features, T{1}, key, 1);
-            if constexpr (gated) prepare_gate(task, begin + t, task.gates + t * features);
-            if constexpr (divided)
-                for (index_t f = 0; f < features; ++f)
-                    task.sum[f] = (gated ? task.sum[f] * task.gates[t * features + f] : task.sum[f]) + key[f];
-            if (reads > 0) prepare_queries(task, begin + t, t);
-        }
-    }
-
-    void prepare_gate(head_task const& task, index_t position, T* gate) const {
-        using vector = kernel::pack<T, Arch>;
-        index_t const features = operands_.key_features();
-        auto const* const decay = aggregate_.gate.decay.row(task.batch, task.head, position);
-        if (aggregate_.gate.decay.features() == 1) {
-            T const same = kernel::lanes_of<T, Arch>::to_array(kernel::exp(vector(static_cast<T>(*decay))))[0];
-            std::fill_n(gate, features, same);
-        } else {
-            for (index_t f = 0; f < features; f += vector::lanes)
-                kernel::lanes_of<T, Arch>::store(kernel::exp(kernel::load_as<T, Arch>(decay + f, features - f)),
-                                                 gate + f, features - f);
-        }
-    }
-
-    /// The queries of one position, of all heads that share the state, and the inverse sums of their weights.
-    void prepare_queries(head_task const& task, index_t position, index_t t) const {
-        index_t const features = operands_.key_features(), group = operands_.group();
-        for (index_t h = 0; h < group; ++h) {
-            kernel::row_facts const row{task.batch,          task.head * group + h, position,
-                                        operands_.queries(), operands_.keys(),      features};
-            auto const* const from = operands_.query.place(task.batch, row.head, position, index_t{0});
-            using element = std::remove_cvref_t<decltype(*from)>;
-            kernel::single_environment<T, Arch, element, element> const here{
-                {row, index_t{0}}, from, from, features, features};
-            kernel::index_environment<T, Arch, index_t> const& base = here;
-            T* const to = task.queries + (t * group + h) * features;
-            kernel::scatter_features<T, Arch>(term_.of_query, base, from, features,
-                                              static_cast<T>(evaluate(term_.scale, here)), to, 1);
-            if constexpr (divided) {
-                T const weights = kernel::dot_product<T, Arch>(to, task.sum, features);
-                task.inverse_sums[t * group + h] = weights == 0 ? T{0} : 1 / weights;
-            }
-        }
-    }
-
-    /// The columns of one panel of the values of a run of positions.
-    void prepare_values(head_task const& task, index_t begin, index_t steps, index_t column) const {
-        using vector = kernel::pack<T, Arch>;
-        for (index_t t = 0; t < steps; ++t) {
-            auto const* const from = operands_.value.place(task.batch, task.head, begin + t, column);
-            for (index_t c = 0; c < width; c += vector::lanes) {
-                index_t const left = std::max<index_t>(task.last - column - c, 0);
-                auto const some = left > 0 ? kernel::load_as<T, Arch>(from + c, left) : vector(T{0});
-                some.store(task.values + t * width + c);
-            }
-        }
-    }
-
     /// Updates the state with a run of positions; at each, `reads` queries, a whole group or none, read it.
     void advance_chunk(head_task const& task, index_t begin, index_t steps, index_t reads) const {
         index_t const features = operands_.key_features();
-        prepare_chunk(task, begin, steps, reads);
+        chunk_.prepare(task, begin, steps, reads);
         for_panels(task, [&](T* state, index_t column) {
-            prepare_values(task, begin, steps, column);
+            chunk_.prepare_values(task, begin, steps, column);
             kernel::state_steps<T> at{task.keys, task.gates, task.values, task.queries, task.results, features, reads};
             auto const step_over = [&](index_t n) {
                 at.keys += n * features;
@@ -255,8 +166,7 @@ private:
         bool const same_pass = at.heads <= most_per_pass;
         if (t == 0 || !same_pass)
             kernel::read_state<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, task.retrieved);
-        auto const rate = static_cast<T>(*aggregate_.correction.rate.row(task.batch, task.head, begin + t));
-        kernel::correct<vectors, T, Arch>(task.retrieved, rate, task.values + t * width);
+        kernel::correct<vectors, T, Arch>(task.retrieved, chunk_.rate(task, begin + t), task.values + t * width);
         if (!same_pass || !has_next) return step(state, at);
         with_count(at.heads, [&](auto reads) {
             kernel::advance_and_read<decltype(reads)::value, gated, vectors, T, Arch>(state, at, task.retrieved);
@@ -291,7 +201,7 @@ private:
     /// The results of a run of queries that all read the state after the last key.
     void read_chunk(head_task const& task, index_t begin, index_t steps) const {
         index_t const features = operands_.key_features(), rows = steps * operands_.group();
-        for (index_t t = 0; t < steps; ++t) prepare_queries(task, begin + t, t);
+        for (index_t t = 0; t < steps; ++t) chunk_.prepare_queries(task, begin + t, t);
         for_panels(task, [&](T const* state, index_t column) {
             for (index_t i = 0; i < rows; i += most_per_pass)
                 read_some(state, task.queries + i * features, features, std::min<index_t>(rows - i, most_per_pass),
