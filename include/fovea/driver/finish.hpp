@@ -6,7 +6,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Inside map(), lane by feature: a run of features of the result.
+/// The environment inside map() with features in lanes: a run of features of the result.
 template <class T, class Arch, class Base>
 struct result_environment : Base {
     kernel::pack<T, Arch> value;

@@ -157,7 +157,7 @@ private:
         if (tasks.active_ > 0) {
             lock.release();
             for (int i = 0; i < spins && tasks.active_ > 0; ++i) thread::yield();
-            lock.acquire();  // who left last has let go of the region when it lets go of the guard
+            lock.acquire();  // the last to leave has released the region when it releases the guard
             ++finishing_;
             left_.wait(lock, [&] { return tasks.active_ == 0; });
             --finishing_;

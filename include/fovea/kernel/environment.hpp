@@ -119,7 +119,7 @@ FOVEA_INLINE lane_mask<T, Arch> mask_in_lanes(E const& e, Names const& names) {
     return lane_mask<T, Arch>::all() && evaluate(e, names);
 }
 
-/// Inside sum(), lane by feature: features offset ... of one query and one key.
+/// The environment inside sum() with features in lanes: features offset, offset + 1, ... of one query and one key.
 template <class T, class Arch, class Q, class K, class Base>
 struct feature_environment : Base {
     Q const* query;

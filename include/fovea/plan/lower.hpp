@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Takes a score apart: what is computed once per query, once per key, as a matrix product, feature by feature
-// for each pair; and the pointwise rest that is fused on the tile.
+// Decomposes a score: terms that are computed once per query or once per key, matrix products, sums over features for
+// each pair, and the pointwise rest that is fused on the tile.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -205,12 +205,12 @@ constexpr auto lower(E const& e, Parts const& found) {
     }
 }
 
-/// The same for a call whose mask says whether it lists keys: for each listed key features are read once whatever is
-/// done with them, and nothing is gained by taking squares apart.
+/// The same for a call whose mask lists keys or does not. The features of listed keys are read once in any case, so
+/// that expanding squares would gain nothing.
 template <bool ListsKeys, class E>
 constexpr auto lower_for(E const& e) {
     if constexpr (ListsKeys) return lower(e);
-    else return lower(take_squares_apart(e));
+    else return lower(expand_squares(e));
 }
 
 /// The number of parts of one kind.
@@ -242,7 +242,7 @@ constexpr void for_each_part(Tuple const& all, F&& f) {
     hana::for_each(all, f);
 }
 
-/// True where the tile product is the score as it stands: nothing is left to do on the tile.
+/// True where the matrix product is the score: nothing is left to do on the tile.
 template <class Pointwise>
 inline constexpr bool is_bare_product = std::is_same_v<Pointwise, reference<part::product, 0>>;
 

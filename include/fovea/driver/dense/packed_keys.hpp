@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::driver {
 /// The keys and values of one head, block by block in the layout of the register tiles, or in place.
 ///
 /// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
-/// once and all share the room of one; otherwise every block is kept for the rows that follow. Where all rows fit one
+/// once and all share the memory of one; otherwise every block is kept for the rows that follow. Where all rows fit one
 /// tile, or tiles with a query in each lane take what they do not fit, keys and values are read in place.
 template <class T, class Arch>
 class packed_keys {
@@ -22,7 +22,7 @@ class packed_keys {
 public:
     static constexpr bool packs = true;  // what another block of rows finds again
 
-    /// Room for `slots` blocks at a time; keys are read in place unless the plan packs them.
+    /// Memory for `slots` blocks at a time; keys are read in place unless the plan packs them.
     packed_keys(row_call<T, Arch> const& call, arena& memory, index_t slots)
         : call_(call),
           in_place_(!call.how.packs_keys),

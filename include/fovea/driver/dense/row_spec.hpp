@@ -155,7 +155,7 @@ private:
             }
     }
 
-    /// Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
+    /// The weight of an excluded pair is 0 whatever a normalizer or a reweighting makes of the row, NaN included.
     static constexpr bool shows_weights = operands::looks_at_rows || recipe::reweights_rows;
 
     static constexpr row_functions<T, Arch> functions{

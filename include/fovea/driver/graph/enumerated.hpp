@@ -12,11 +12,10 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The enumerated traversal: for each query the keys that a graph lists, all of a row at once; scores are an SDDMM,
-/// sums of values an SpMM.
+/// The traversal of listed keys, a row of all heads at a time: scores are an SDDMM, sums of values an SpMM.
 ///
-/// Lanes run over the heads of a key and then over keys, so that short rows fill vectors and what a key has for all
-/// heads is read at once. Terms of one side are computed once per key and head before; the rows of later keys
+/// Lanes hold the heads of one key, then those of the next, so that short rows fill vectors and what a key has for all
+/// heads is loaded at once. Terms of one side are computed before, once for each key and head; the rows of later keys
 /// are prefetched.
 template <class T, class Arch, class Recipe, class Operands>
 class enumerated_loop {
@@ -28,9 +27,10 @@ class enumerated_loop {
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
-    static constexpr index_t ahead = 24;              // edges between prefetching the rows of a key and using them
-    static constexpr index_t cached_bytes = 1 << 22;  // of keys and values: up to here the caches keep most of them
-    static constexpr index_t long_rows = 2048;        // bytes of one key: longer rows the hardware prefetches by itself
+    static constexpr index_t ahead = 24;  // edges between prefetching the rows of a key and using them
+    static constexpr index_t cached_bytes = 1
+                                         << 22;  // of keys and values: up to this many the caches keep most of them
+    static constexpr index_t long_rows = 2048;   // bytes of one key: longer rows the hardware prefetches by itself
     static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Recipe::score.pointwise)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
@@ -98,8 +98,8 @@ private:
 
     index_t term_stride(index_t positions) const { return driver::term_stride<T, Arch>(lanes_, positions); }
 
-    /// Prefetches the memory that some edges will need, those from `first` up to `end` in the list of all: terms and
-    /// values of their keys, features where they are compared.
+    /// Prefetches the terms and values of the keys of edges [first, end) of the list, and the features that are
+    /// compared.
     FOVEA_INLINE void prefetch(task_scratch const& here, index_t first, index_t end) const {
         auto const values = here.values;  // copies stay in registers
         auto const keys = here.keys;
@@ -113,8 +113,8 @@ private:
         }
     }
 
-    /// One query: scores of all its pairs, a vector at a time; then its rows are finished. Meanwhile what edges further
-    /// on will need is prefetched.
+    /// One query: scores of all its pairs, a vector at a time; then its rows are finished. The memory of edges further
+    /// on is prefetched meanwhile.
     void query(rows_type& rows, task_scratch const& here, index_t batch, index_t q) const {
         auto row = facts_of(operands_, batch, 0, q);
         auto const listed = graph_.of(q);
@@ -138,7 +138,7 @@ private:
         rows.finish(row, listed, excluding);
     }
 
-    /// The row terms of one query and the scales of its products, side by side for all lanes of a round.
+    /// The row terms of one query and the scales of its products, repeated for all lanes of a round.
     void take_row(task_scratch const& here, kernel::row_facts const& row) const {
         index_t const round = lanes_.round(width);
         for (index_t t = 0; t < row_terms; ++t)
@@ -166,7 +166,7 @@ private:
         });
     }
 
-    /// One vector of scores; true where a pair takes no part.
+    /// One vector of scores; true where a pair is excluded.
     FOVEA_INLINE bool score(T* to, task_scratch const& here, kernel::row_facts const& row,
                             std::span<std::int32_t const> listed, index_t pair) const {
         constexpr index_t parts_of_pair = std::max<index_t>(planes + key_terms, 1);
@@ -188,14 +188,14 @@ private:
         if constexpr (!always_visible) {
             score = select(kernel::mask_in_lanes<T, Arch>(recipe_.predicate, names), score, vector(excluded<T>));
         }
-        auto absent = score == vector(excluded<T>);
+        auto excluding = score == vector(excluded<T>);
         if (index_t const left = lanes_.pairs(n) - pair; left < width) {
             auto const present = vector::iota() < vector(left);
-            absent = absent && present;
+            excluding = excluding && present;
             score = select(present, score, vector(excluded<T>));
         }
         score.store(to);
-        return absent.any();
+        return excluding.any();
     }
 
     /// Products and pairwise terms of one vector of pairs.
@@ -230,7 +230,7 @@ private:
     graph_view graph_;
     kernel::head_lanes lanes_;
     head_groups key_head_{operands_.group()};
-    bool joined_;      // heads of an edge are compared together
+    bool joined_;      // vectors of features span the heads of an edge
     bool prefetches_;  // keys are short, and too many for the caches
 };
 
