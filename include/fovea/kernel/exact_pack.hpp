@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/kernel/positions.hpp>
+#include <fovea/kernel/index_arithmetic.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
