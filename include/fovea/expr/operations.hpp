@@ -2,7 +2,7 @@
 // What the nodes of an expression do, written once for every kind of value: number, batch, interval.
 #pragma once
 
-#include <fovea/core/interval.hpp>
+#include <fovea/core/interval_functions.hpp>
 #include <fovea/expr/scalar.hpp>
 
 #include <string_view>
