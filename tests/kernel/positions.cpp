@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Indices, one for each lane, against the same arithmetic on numbers.
-#include <fovea/expr/operations.hpp>
+#include <fovea/expr/function_operations.hpp>
 #include <fovea/kernel/exact_pack.hpp>
 #include <fovea/testing/random.hpp>
 
