@@ -80,8 +80,8 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
     });
 }
 
-/// The same for few rows: as many columns at a time as registers hold, and values of 8 KiB, so that the next rows find
-/// them in the L1 cache.
+/// The same for few rows: as many columns at a time as registers hold, of about 8 KiB of values, which the next rows
+/// then find in the L1 cache.
 template <class Arch, class T, class Value, class Aggregate>
 void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
     using tile = plan::tile<T, Arch>;
@@ -113,7 +113,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w
     }
 }
 
-/// Stores results whose columns are sums, a row in each lane.
+/// Transposes sums with a row in each lane into rows of results, times their factors.
 template <class Arch, class T, class Element>
 void store_transposed(result_rows<T, Element> const& rows) {
     using vector = kernel::pack<T, Arch>;

@@ -9,6 +9,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
+/// The portable versions.
 template <class T, class Arch>
 struct generic_lane_groups {
     using vector = pack<T, Arch>;
@@ -73,6 +74,7 @@ struct generic_lane_groups {
     }
 };
 
+/// lane_groups_of: the operations on lane groups, as an architecture does them best.
 template <class T, class Arch>
 struct lane_groups_of : generic_lane_groups<T, Arch> {};
 

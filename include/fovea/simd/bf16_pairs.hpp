@@ -14,7 +14,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// Packs of pairs: each 32-bit lane holds two neighbouring bfloat16, the first in its lower half. The type is a pack of
 /// float, since pairs are loaded, stored and broadcast as floats are; add_products alone computes with them.
 ///
-///     load(from)                 2 lanes elements as pairs
+///     load(from)                 2 * lanes elements as pairs
 ///     load(from, n)              the first n elements, zeros after them
 ///     rounded(low, high)         two packs of floats, rounded to bfloat16, as pairs
 ///     interleaved(a, b, pairs)   a in the lower halves of pairs[0] and then pairs[1], b in the upper ones
@@ -55,7 +55,7 @@ struct bf16_pair_products {
 /// The number of pairs that hold so many features; an odd last one is beside a zero.
 constexpr index_t bf16_pair_count(index_t features) { return (features + 1) / 2; }
 
-/// Up to 2 lanes elements as pairs, of which n exist; zeros after them.
+/// The first n of 2 * lanes elements as pairs, zeros after them; all where n is larger, none where it is negative.
 template <class Arch>
 FOVEA_INLINE pack<float, Arch> load_bf16_pairs(bfloat16 const* from, index_t n) {
     if (n >= 2 * pack<float, Arch>::lanes) return bf16_pairs<Arch>::load(from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations across and within lanes: the portable versions. simd/arch/ overrides them where an architecture has
-// faster ones, as partial specializations on the architecture.
+// Operations across and within lanes. simd/arch/ overrides the portable versions where an architecture has faster ones,
+// by partial specializations on the architecture.
 #pragma once
 
 #include <fovea/simd/pack.hpp>
@@ -9,9 +9,11 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
+/// lanes_of: the operations on the lanes of a pack, as an architecture does them best.
 template <class T, class Arch>
 struct lanes_of;
 
+/// The portable versions.
 template <class T, class Arch>
 struct generic_lanes {
     using vector = pack<T, Arch>;

@@ -12,8 +12,8 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; of ten or more terms the even and odd powers as two
-/// chains, for latency.
+/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; of ten or more terms the even and odd powers as two chains,
+/// for latency.
 template <class T, class Arch, std::size_t N>
 FOVEA_INLINE pack<T, Arch> polynomial(pack<T, Arch> const& x, std::array<T, N> const& c) {
     using vector = pack<T, Arch>;
@@ -107,8 +107,8 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
         return select(x < vector(lowest), vector(T{0}), select(vector(highest) < x, vector(ieee::infinity<T>), result));
 }
 
-/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0
-/// may be 1 - 2^-24.
+/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be
+/// 1 - 2^-24.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
