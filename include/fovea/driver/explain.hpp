@@ -155,7 +155,7 @@ std::string explain(A const& a, queries_input<Q, QueryRank> const& x, memory_inp
                     Result&& result, Extra const&... extra) {
     return explain<Arch>(a, x.source, m.source, m.source, result, extra...);
 }
-/// Executors and workspaces before the specification change nothing of the explanation.
+/// What may stand before the specification changes nothing of what is said.
 template <class Arch = arch::best, class Before, class... Arguments>
     requires(executor<Before> || std::same_as<Before, workspace>)
 std::string explain(Before const&, Arguments&&... arguments) {
