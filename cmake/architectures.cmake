@@ -1,4 +1,5 @@
-# The instruction sets the tests are built for: a name, its compiler flags, and whether this machine can run it.
+# The instruction sets that tests, benchmarks and examples are built for: a name, its compiler flags, and whether this
+# machine can run it.
 include(CheckCXXCompilerFlag)
 include(CheckCXXSourceRuns)
 
@@ -9,6 +10,7 @@ else()
 endif()
 set(FOVEA_TEST_ARCHITECTURES "${fovea_default_architectures}" CACHE STRING
     "Instruction sets to build the tests for: native, avx512, avx2, sse2")
+set(FOVEA_BENCH_ARCHITECTURE native CACHE STRING "The instruction set to build benchmarks and examples for, as above")
 
 # What -march=native would mean to a cross compiler is the host: there, native is the target's baseline.
 if(CMAKE_CROSSCOMPILING)

@@ -12,27 +12,30 @@
 
 namespace fovea::FOVEA_SET::detail {
 
-#if FOVEA_PROCESSOR
-__extension__ typedef __int128 wide_index;  // sums of addresses do not overflow in it
-#else
-typedef std::int64_t wide_index;
-#endif
-
-/// The distance in bytes from the first address of a region to its first element, and from there to its last byte.
+/// The distance in bytes from the first address of a region to its first element, and from there to its last byte; not
+/// known where either is more than can be counted.
 struct memory_reach {
-    wide_index before = 0, after = 0;
+    index_t before = 0, after = 0;
+    bool known = true;
+
+    std::uint64_t bytes() const { return static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(after); }
 };
 inline memory_reach reach_of(memory_region const& r) {
     memory_reach reach{0, r.element - 1};
+    bool uncountable = false;
     for (std::size_t axis = 0; axis < r.rank; ++axis) {
-        auto const side = static_cast<wide_index>(r.extents[axis] - 1) * r.strides[axis] * r.element;
-        (side < 0 ? reach.before : reach.after) += side < 0 ? -side : side;
+        index_t side = 0;
+        uncountable |= __builtin_mul_overflow(r.extents[axis] - 1, r.strides[axis], &side);
+        uncountable |= __builtin_mul_overflow(side, r.element, &side);
+        uncountable |= side < 0 ? __builtin_sub_overflow(reach.before, side, &reach.before)
+                                : __builtin_add_overflow(reach.after, side, &reach.after);
     }
+    reach.known = !uncountable;
     return reach;
 }
 
 FOVEA_ONCE void require_sound(memory_region const& r) {
-    constexpr wide_index address_space = wide_index{1} << 57;  // bytes; no processor has more virtual memory
+    constexpr auto address_space = std::uint64_t{1} << 57;  // bytes; no processor has more virtual memory
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
             throw shape_error(r.name, r.owner, " has extent ", r.extents[axis], " along axis ", axis,
@@ -45,8 +48,8 @@ FOVEA_ONCE void require_sound(memory_region const& r) {
     if (uncountable)
         throw shape_error(r.name, r.owner, " is ", r.list(r.extents), ": it has more elements than can be counted");
     auto const reach = reach_of(r);
-    bool const too_far =
-        reach.before + reach.after >= address_space || (r.data != 0 && static_cast<wide_index>(r.data) < reach.before);
+    bool const too_far = !reach.known || reach.bytes() >= address_space
+                      || (r.data != 0 && r.data < static_cast<std::uint64_t>(reach.before));
     if (too_far)
         throw shape_error(r.name, r.owner, " is ", r.list(r.extents), " with strides ", r.list(r.strides),
                           ": no memory reaches so far");
@@ -59,7 +62,7 @@ FOVEA_ONCE void require_sound(memory_region const& r) {
 /// 65536 tries counts as met.
 class stride_sum {
 public:
-    [[gnu::cold]] void add(wide_index step, wide_index most) {
+    [[gnu::cold]] void add(index_t step, index_t most) {
         if (step == 0 || most == 0) return;
         auto const at = std::find(steps_.begin(), steps_.begin() + count_, step);
         auto const i = static_cast<std::size_t>(at - steps_.begin());
@@ -67,9 +70,9 @@ public:
         most_[i] += most;
     }
 
-    [[gnu::cold]] bool reaches(wide_index target) {
+    [[gnu::cold]] bool reaches(index_t target) {
         sort_and_join();
-        wide_index sum = 0;
+        index_t sum = 0;
         for (std::size_t i = 0; i < count_; ++i) {
             sum += steps_[i] * most_[i];
             sums_[i] = sum;
@@ -80,11 +83,11 @@ public:
 
 private:
     static constexpr std::size_t most_terms = 2 * memory_region::most_axes + 1;
-    std::array<wide_index, most_terms> steps_{}, most_{}, sums_{}, divisors_{};
+    std::array<index_t, most_terms> steps_{}, most_{}, sums_{}, divisors_{};
     std::size_t count_ = 0;
     int budget_ = 1 << 16;  // of tries
 
-    static wide_index divisor(wide_index a, wide_index b) {
+    static index_t divisor(index_t a, index_t b) {
         while (b != 0) a = std::exchange(b, a % b);
         return a;
     }
@@ -109,14 +112,14 @@ private:
         count_ = std::min(count_, kept + 1);
     }
 
-    [[gnu::cold]] bool search(std::size_t terms, wide_index target) {
+    [[gnu::cold]] bool search(std::size_t terms, index_t target) {
         if (target == 0) return true;
         if (target < 0 || terms == 0 || target > sums_[terms - 1] || target % divisors_[terms - 1] != 0) return false;
         if (--budget_ < 0) return true;
         auto const step = steps_[terms - 1];
         auto const below = terms > 1 ? sums_[terms - 2] : 0;
         auto const last = std::min(target / step, most_[terms - 1]);
-        auto const first = target > below ? (target - below + step - 1) / step : wide_index{0};
+        auto const first = target > below ? (target - below + step - 1) / step : index_t{0};
         for (auto x = last; x >= first; --x) {
             if (search(terms - 1, target - x * step)) return true;
             if (budget_ < 0) return true;
@@ -125,27 +128,27 @@ private:
     }
 };
 
-inline wide_index magnitude(wide_index x) { return x < 0 ? -x : x; }
+inline index_t magnitude(index_t x) { return x < 0 ? -x : x; }
 
 FOVEA_ONCE bool shares_elements(memory_region const& a, memory_region const& b) {
     if (a.empty() || b.empty()) return false;
     auto const reach_a = reach_of(a), reach_b = reach_of(b);
-    // From the first byte of a up, and from the last byte of b down, one address is met.
-    auto const target =
-        static_cast<wide_index>(b.data) + reach_b.after - (static_cast<wide_index>(a.data) - reach_a.before);
-    if (target < 0 || target > reach_a.before + reach_a.after + reach_b.before + reach_b.after) return false;
+    // From the first byte of a up, and from the last byte of b down, one address is met. A distance below zero is a
+    // number beyond all sums.
+    std::uint64_t const target = b.data - a.data + static_cast<std::uint64_t>(reach_b.after + reach_a.before);
+    if (target > reach_a.bytes() + reach_b.bytes()) return false;
     stride_sum sum;
     sum.add(1, a.element - 1 + (b.element - 1));
     for (auto const* r : {&a, &b})
         for (std::size_t axis = 0; axis < r->rank; ++axis)
-            sum.add(magnitude(static_cast<wide_index>(r->strides[axis]) * r->element), r->extents[axis] - 1);
-    return sum.reaches(target);
+            if (r->extents[axis] > 1) sum.add(magnitude(r->strides[axis] * r->element), r->extents[axis] - 1);
+    return sum.reaches(static_cast<index_t>(target));
 }
 
 FOVEA_ONCE bool repeats_elements(memory_region const& r) {
     if (r.empty()) return false;
     struct steps {
-        wide_index stride = 0, most = 0;  // the greatest index
+        index_t stride = 0, most = 0;  // the greatest index
     };
     std::array<steps, memory_region::most_axes> axes{};  // ascending strides
     std::size_t count = 0;
@@ -157,7 +160,7 @@ FOVEA_ONCE bool repeats_elements(memory_region const& r) {
         axes[at] = added;
     }
     // Of two indices that meet, the longest stride in which they differ is made up by shorter ones.
-    wide_index shorter = 0;
+    index_t shorter = 0;
     for (std::size_t k = 0; k < count; ++k) {
         auto const [stride, most] = axes[k];
         if (stride <= shorter) {

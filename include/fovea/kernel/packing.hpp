@@ -43,10 +43,12 @@ struct row_prefetch {
     }
 };
 
-/// Transposes as many rows as a pack has lanes: to[c * stride + i] = column c of row i. `load(i, c, left)` gives
-/// columns c, c + 1, ... of row i as a pack, of which `left` exist; `prefetch()` is called between loads and shuffles.
-template <class T, class Arch, class Load, class Prefetch>
-FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, index_t columns, T* to, index_t stride) {
+/// Transposes as many rows as a pack has lanes: to[c * stride + i] = scaled(column c of row i). `load(i, c, left)`
+/// gives columns c, c + 1, ... of row i as a pack, of which `left` exist; `prefetch()` is called between loads and
+/// shuffles.
+template <class T, class Arch, class Load, class Prefetch, class Scaled>
+FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, Scaled const& scaled, index_t columns,
+                                 T* to, index_t stride) {
     using vector = pack<T, Arch>;
     constexpr int lanes = static_cast<int>(vector::lanes);
     for (index_t c = 0; c < columns; c += lanes, to += lanes * stride) {
@@ -58,9 +60,11 @@ FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, ind
             for (index_t i = 0; i < lanes; ++i) block[i] = load(i, c, left);
         prefetch();
         lanes_of<T, Arch>::transpose(block);
-        unrolled<lanes>([&](index_t i) FOVEA_LAMBDA {
-            if (i < left) block[i].store(to + i * stride);
-        });
+        if (left >= lanes) unrolled<lanes>([&](index_t i) FOVEA_LAMBDA { scaled(block[i]).store(to + i * stride); });
+        else
+            unrolled<lanes>([&](index_t i) FOVEA_LAMBDA {
+                if (i < left) scaled(block[i]).store(to + i * stride);
+            });
     }
 }
 
@@ -101,27 +105,28 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
     for_packs_of_rows<vector::lanes>(padded_rows, stride, [&](index_t first) FOVEA_LAMBDA {
         auto const source = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
         element const* from[vector::lanes];
-        vector factor[scales ? vector::lanes : 1];
+        alignas(64) T factors[scales ? vector::lanes : 1];
         row_prefetch<element, vector::lanes> ahead{{}, features * bytes};
         if (first + 2 * vector::lanes >= available) ahead.row = vector::lanes;
         for (index_t i = 0; i < vector::lanes; ++i) {
             from[i] = row(source(i));
-            if constexpr (scales) factor[i] = vector(scale(source(i)));
+            if constexpr (scales) factors[i] = scale(source(i));
             if (ahead.row == 0) ahead.rows[i] = row(std::min(first + i + 2 * vector::lanes, available - 1));
         }
         auto const load = [&](index_t i, index_t f, index_t left) FOVEA_LAMBDA {
-            auto const value = [&]() FOVEA_LAMBDA {
-                if constexpr (plain) return load_as<T, Arch>(from[i] + f, left);
-                else {
-                    feature_environment<T, Arch, element, element, std::remove_cvref_t<decltype(base(0))>> const here{
-                        base(source(i)), from[i], from[i], f, left};
-                    return as_pack<T, Arch>(evaluate(body, here));
-                }
-            }();
-            if constexpr (scales) return value * factor[i];
-            else return value;
+            if constexpr (plain) return load_as<T, Arch>(from[i] + f, left);
+            else {
+                feature_environment<T, Arch, element, element, std::remove_cvref_t<decltype(base(0))>> const here{
+                    base(source(i)), from[i], from[i], f, left};
+                return as_pack<T, Arch>(evaluate(body, here));
+            }
         };
-        transpose_rows<T, Arch>(load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); }, features, to + first, stride);
+        auto const scaled = [&](vector const& column) FOVEA_LAMBDA {
+            if constexpr (scales) return column * vector::load(factors);
+            else return column;
+        };
+        transpose_rows<T, Arch>(
+            load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); }, scaled, features, to + first, stride);
     });
 }
 
@@ -143,7 +148,8 @@ FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transposed<float> const&
         auto const load = [&](index_t i, index_t p, index_t)
                               FOVEA_LAMBDA { return load_bf16_pairs<Arch>(from[i] + 2 * p, features - 2 * p); };
         transpose_rows<float, Arch>(
-            load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); }, bf16_pair_count(features), to + first, stride);
+            load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); },
+            [](vector const& column) FOVEA_LAMBDA { return column; }, bf16_pair_count(features), to + first, stride);
     });
 }
 

@@ -38,10 +38,11 @@ struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
 };
 
 /// The cache lines of a table that some rows read at a run of keys: none unless the rows of the table are one stride
-/// apart, of at least a line. Rows that are closer share lines, which the first of them brings into the L1 cache.
+/// apart, of at least a line. Rows that are closer share lines, which the first of them brings into the L1 cache. They
+/// are prefetched while microkernels take so many `steps`.
 template <class T, class Arch, class Expression>
 prefetch_queue table_lines(Expression const& expression, row_facts const* rows, index_t count, index_t first_key,
-                           index_t keys) {
+                           index_t keys, index_t steps) {
     auto const place = [&](index_t r) {
         table_place found;
         static_cast<void>(evaluate(expression, table_finder<T, Arch>{{rows[r], {first_key}}, found}));
@@ -51,7 +52,8 @@ prefetch_queue table_lines(Expression const& expression, row_facts const* rows, 
     if (count < 2 || first.first == nullptr) return {};
     index_t const stride = place(1).first - first.first, distance = stride < 0 ? -stride : stride;
     if (distance < cache_line || place(count - 1).first != first.first + (count - 1) * stride) return {};
-    return {first.first, count, keys * first.bytes, stride};
+    index_t const lines = count * ((keys * first.bytes + cache_line - 1) / cache_line);
+    return {first.first, count, keys * first.bytes, stride, std::max<index_t>(steps / lines, 1)};
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

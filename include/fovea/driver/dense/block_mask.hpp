@@ -13,6 +13,9 @@ class visible_runs {
 public:
     bool mixed[Shape::panels] = {};
 
+    visible_runs() = default;
+    explicit visible_runs(pack_run<Shape> all) : runs_{all}, count_(1) {}
+
     pack_run<Shape> const* begin() const { return runs_; }
     pack_run<Shape> const* end() const { return runs_ + count_; }
     void add(pack_run<Shape> run) { runs_[count_++] = run; }
@@ -34,8 +37,9 @@ public:
     index_t key_blocks() const { return (call_.keys + Shape::block_keys - 1) / Shape::block_keys; }
 
     /// What the mask says of some rows and the keys [first, last).
-    truth coverage(box where, index_t first_key, index_t last_key) const {
+    truth coverage(box const& rows, index_t first_key, index_t last_key) const {
         if (call_.coverage == nullptr) return truth(true);
+        auto where = rows;
         where.kv_idx = {first_key, last_key - 1};
         return call_.coverage(call_, where);
     }
@@ -67,9 +71,7 @@ public:
     visible_runs<Shape> runs(Rows const& rows, index_t first, index_t last, truth seen) const {
         if (Shape::pads_keys || !seen.always())
             return find_runs(rows.span(call_), first, last, seen, rows.whole_panels());
-        visible_runs<Shape> all;
-        all.add({0, (last - first + Shape::pack - 1) / Shape::pack});
-        return all;
+        return visible_runs<Shape>({0, (last - first + Shape::pack - 1) / Shape::pack});
     }
 
     /// Some rows and the keys [first, last) of a block.

@@ -97,12 +97,14 @@ private:
         auto const& predicate = call.recipe.predicate;
         if (keys.in_place() || !keys.prefetches().empty()) return;
         index_t const first = keys.first(part.block) + part.run.first * tile::lanes,
-                      count = (part.run.last - part.run.first) * tile::lanes;
+                      count = (part.run.last - part.run.first) * tile::lanes,
+                      steps = count / tile::panel * call.features * stored::products;
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(pointwise)>>)
-            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, rows.facts, rows.count, first, count);
+            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, rows.facts, rows.count, first, count, steps);
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(predicate)>>)
             if (keys.prefetches().empty())
-                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, rows.facts, rows.count, first, count);
+                keys.prefetches() =
+                    kernel::table_lines<T, Arch>(predicate, rows.facts, rows.count, first, count, steps);
     }
 
     static void prepare_row(context const& call, rows_type& rows, index_t r, query_element const* features) {
