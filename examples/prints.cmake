@@ -1,6 +1,9 @@
 # An example is short, needs nothing but the headers, and prints the lines of comments at its end, after `// prints`.
 #
 #   cmake -DSOURCE=example.cpp -DPROGRAM=example [-DEMULATOR=qemu] -P prints.cmake
+
+include(${CMAKE_CURRENT_LIST_DIR}/printed.cmake)
+
 file(READ ${SOURCE} text)
 string(REGEX REPLACE "[^\n]" "" newlines "${text}")
 string(LENGTH "${newlines}" lines)
@@ -21,9 +24,5 @@ endif()
 string(SUBSTRING "${text}" ${place} -1 expected)
 string(REGEX REPLACE "^\n// prints\n" "" expected "${expected}")
 string(REGEX REPLACE "// ?([^\n]*\n)" "\\1" expected "${expected}")
-execute_process(COMMAND ${EMULATOR} ${PROGRAM} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
-if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${PROGRAM} ended with ${status}")
-elseif(expected STREQUAL "" OR NOT printed STREQUAL expected)
-    message(FATAL_ERROR "${PROGRAM} printed\n${printed}and ${SOURCE} says\n${expected}")
-endif()
+printed_by_program(printed)
+require_printed("${printed}" ${SOURCE} "${expected}")

@@ -18,9 +18,9 @@ import argparse
 import pathlib
 import re
 import sys
-import textwrap
 
 import formulas
+import regions
 
 PARTS = {
     "project": "Projections, and maps of queries, keys and values",
@@ -116,7 +116,7 @@ class Word:
         self.signature = signature_of(text, self.name)
         self.math = [formulas.to_tex(line) for line in self.lines if formulas.is_formula(line)]
         self.code = [call for line in self.lines if not formulas.is_formula(line) for call in calls_of(line)]
-        self.example = region_of(root / self.test, "example")
+        self.example = example_of(root / self.test)
 
     def page(self, names):
         blocks = [
@@ -358,20 +358,14 @@ def declaration_of(code):
 # The example of a test.
 
 
-def region_of(path, region):
-    """The lines between two marks //! [region] of a program."""
+def example_of(path):
+    """The region `example` of a test."""
     if not path.exists():
         raise PageError(f"{path.name} is missing in tests/")
-    lines, inside = [], False
-    for line in path.read_text().splitlines():
-        mark = re.match(r"\s*//! \[(.*)\]", line)
-        if not mark and inside:
-            lines.append(line)
-        elif mark and mark[1] == region:
-            inside = not inside
-    if not lines:
-        raise PageError(f"tests/ has no region {region} in {path.name}")
-    return textwrap.dedent("\n".join(lines))
+    example = regions.region_of(path.read_text(), "example")
+    if not example:
+        raise PageError(f"tests/ has no region example in {path.name}")
+    return example
 
 
 if __name__ == "__main__":

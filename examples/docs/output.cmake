@@ -2,14 +2,13 @@
 #
 #   <!-- output of examples/docs/program.cpp -->      a line before a block of text
 #
-# PROGRAM, built of SOURCE, is run; it must succeed, and print what each such block of the pages in ROOT/docs holds, of
-# which there is one or more. KNOWN are the sources of all programs that are run so: a page names no other.
+# PROGRAM, built of SOURCE, is run, by EMULATOR where there is one; it must succeed, and print what each such block of
+# the pages in ROOT/docs holds, of which there is one or more. KNOWN are the sources of all programs that are run so: a
+# page names no other.
 cmake_policy(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../printed.cmake)
 
-execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE printed RESULT_VARIABLE status)
-if(NOT status EQUAL 0)
-    message(FATAL_ERROR "${SOURCE} ends with ${status}")
-endif()
+printed_by_program(printed)
 string(REGEX REPLACE "\n+$" "\n" printed "${printed}")
 
 set(blocks 0)
@@ -32,9 +31,7 @@ foreach(page IN LISTS pages)
         string(SUBSTRING "${text}" ${place} -1 text)
         string(FIND "${text}" "```" end)
         string(SUBSTRING "${text}" 0 ${end} block)
-        if(NOT block STREQUAL printed)
-            message(FATAL_ERROR "${page} says that ${SOURCE} prints\n${block}\nand it prints\n${printed}")
-        endif()
+        require_printed("${printed}" ${page} "${block}")
         string(FIND "${text}" "${mark}" place)
     endwhile()
 endforeach()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/core/interval.hpp>
+#include <fovea/core/interval_functions.hpp>
 
 #include "catch.hpp"
 

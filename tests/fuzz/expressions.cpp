@@ -98,10 +98,10 @@ auto lanes_of_value(X const& x) {
         same.fill(x);
         return same;
     } else if constexpr (std::is_same_v<X, kernel::pack<T, Arch>>) {
-        return kernel::lanes_of<T, Arch>::stored(x);
+        return kernel::lanes_of<T, Arch>::to_array(x);
     } else if constexpr (std::is_same_v<X, kernel::lane_mask<T, Arch>>) {
         using pack = kernel::pack<T, Arch>;
-        auto const ones = kernel::lanes_of<T, Arch>::stored(select(x, pack(T{1}), pack(T{0})));
+        auto const ones = kernel::lanes_of<T, Arch>::to_array(select(x, pack(T{1}), pack(T{0})));
         std::array<bool, count> set;
         for (std::size_t i = 0; i < count; ++i) set[i] = ones[i] == T{1};
         return set;

@@ -18,9 +18,9 @@ void check_pairs() {
         index_t const seed = random.between(-5, 1 << 20), batch = random.between(0, 9), head = random.between(0, 70);
         index_t const query = random.between(0, 1 << 20), key = random.between(0, 1 << 20);
         auto const over_keys =
-            kernel::lanes_of<T, Arch>::stored(kernel::uniform_of_pair(seed, batch, head, query, positions{key}));
+            kernel::lanes_of<T, Arch>::to_array(kernel::uniform_of_pair(seed, batch, head, query, positions{key}));
         auto const over_queries =
-            kernel::lanes_of<T, Arch>::stored(kernel::uniform_of_pair(seed, batch, head, positions{query} + 1, key));
+            kernel::lanes_of<T, Arch>::to_array(kernel::uniform_of_pair(seed, batch, head, positions{query} + 1, key));
         for (std::size_t i = 0; i < over_keys.size(); ++i) {
             auto const lane = static_cast<index_t>(i);
             REQUIRE(over_keys[i] == static_cast<T>(uniform_of_pair(seed, batch, head, query, key + lane)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Indices, one for each lane, against the same arithmetic on numbers.
-#include <fovea/expr/operations.hpp>
+#include <fovea/expr/function_operations.hpp>
 #include <fovea/kernel/exact_pack.hpp>
 #include <fovea/testing/random.hpp>
 
@@ -19,11 +19,11 @@ namespace {
 template <class T, class Arch>
 double lane(kernel::lane_mask<T, Arch> const& m, std::size_t i) {
     using pack = kernel::pack<T, Arch>;
-    return static_cast<double>(kernel::lanes_of<T, Arch>::stored(select(m, pack(T{1}), pack(T{0})))[i]);
+    return static_cast<double>(kernel::lanes_of<T, Arch>::to_array(select(m, pack(T{1}), pack(T{0})))[i]);
 }
 template <class T, class Arch>
 double lane(kernel::pack<T, Arch> const& a, std::size_t i) {
-    return static_cast<double>(kernel::lanes_of<T, Arch>::stored(a)[i]);
+    return static_cast<double>(kernel::lanes_of<T, Arch>::to_array(a)[i]);
 }
 template <kernel::lane_indices I>
 double lane(I const& a, std::size_t i) {

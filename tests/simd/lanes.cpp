@@ -45,7 +45,7 @@ void check_partial() {
         for (auto wall : {guarded<T>::wall::behind, guarded<T>::wall::before}) {
             guarded<T> from(n, T{7}, wall), to(n, T{0}, wall);
             auto const loaded = lanes::load(from.data(), n);
-            auto const all = lanes::stored(loaded);
+            auto const all = lanes::to_array(loaded);
             for (index_t i = 0; i < pack::lanes; ++i) CHECK(all[static_cast<std::size_t>(i)] == (i < n ? T{7} : T{0}));
             lanes::store(loaded, to.data(), n);
             CHECK(std::equal(from.begin(), from.end(), to.begin()));
@@ -63,7 +63,7 @@ void check_powers_of_two() {
     using lanes = kernel::lanes_of<T, Arch>;
     constexpr int range = std::numeric_limits<T>::max_exponent - 2;
     for (int n = -range; n <= range; n += 7)
-        CHECK(lanes::stored(lanes::scale(pack(T{1.5}), pack(n))).back() == std::ldexp(T{1.5}, n));
+        CHECK(lanes::to_array(lanes::scale(pack(T{1.5}), pack(n))).back() == std::ldexp(T{1.5}, n));
 }
 
 template <class T, class Arch>
@@ -75,12 +75,12 @@ void check_transpose() {
     lanes::transpose(rows);
     for (index_t i = 0; i < pack::lanes; ++i)
         for (index_t j = 0; j < pack::lanes; ++j)
-            CHECK(lanes::stored(rows[i])[static_cast<std::size_t>(j)] == static_cast<T>(100 * j + i));
-    auto const backwards = lanes::stored(lanes::reversed(pack::iota()));
+            CHECK(lanes::to_array(rows[i])[static_cast<std::size_t>(j)] == static_cast<T>(100 * j + i));
+    auto const backwards = lanes::to_array(lanes::reversed(pack::iota()));
     for (index_t i = 0; i < pack::lanes; ++i)
         CHECK(backwards[static_cast<std::size_t>(i)] == static_cast<T>(pack::lanes - 1 - i));
     for (index_t i = 0; i < pack::lanes; ++i) rows[i] = select(pack::iota() == pack(i), pack(0), pack(i + 1));
-    auto const sums = lanes::stored(lanes::sum_each(rows));
+    auto const sums = lanes::to_array(lanes::row_sums(rows));
     for (index_t i = 0; i < pack::lanes; ++i)
         CHECK(sums[static_cast<std::size_t>(i)] == static_cast<T>((i + 1) * (pack::lanes - 1)));
 }
@@ -100,7 +100,7 @@ void check_table() {
             if constexpr (std::is_same_v<Element, bool>) return select(found, pack(T{1}), pack(T{0}));
             else return kernel::as_pack<T, Arch>(found);
         }();
-        auto const lane = kernel::lanes_of<T, Arch>::stored(real);
+        auto const lane = kernel::lanes_of<T, Arch>::to_array(real);
         for (index_t i = 0; i < pack::lanes; ++i)
             if (index_t const at = first + step * i; at >= 0 && at < n)
                 CHECK(lane[static_cast<std::size_t>(i)] == static_cast<T>(table(1, at)));

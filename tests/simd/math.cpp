@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Elementary functions against the standard library in a wider type.
-#include <fovea/kernel/positions.hpp>
+#include <fovea/kernel/index_arithmetic.hpp>
 #include <fovea/simd/math.hpp>
 #include <fovea/testing/random.hpp>
 

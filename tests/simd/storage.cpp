@@ -33,7 +33,8 @@ void check_loads() {
     std::vector<Element> from(static_cast<std::size_t>(pack::lanes));
     for (std::uint32_t bits = 0; bits <= 0xffffU; bits += static_cast<std::uint32_t>(pack::lanes)) {
         for (std::uint32_t i = 0; i < from.size(); ++i) from[i] = element_of<Element>(bits + i);
-        auto const all = kernel::lanes_of<float, Arch>::stored(kernel::load_as<float, Arch>(from.data(), pack::lanes));
+        auto const all =
+            kernel::lanes_of<float, Arch>::to_array(kernel::load_as<float, Arch>(from.data(), pack::lanes));
         for (std::size_t i = 0; i < from.size(); ++i) {
             float const one = from[i];
             if (one != one) REQUIRE(all[i] != all[i]);
@@ -72,7 +73,7 @@ void check_ends() {
         for (auto wall : {guarded<Element>::wall::behind, guarded<Element>::wall::before}) {
             guarded<Element> from(n, static_cast<Element>(7), wall), to(n, static_cast<Element>(0), wall);
             auto const loaded = kernel::load_as<T, Arch>(from.data(), n);
-            auto const all = kernel::lanes_of<T, Arch>::stored(loaded);
+            auto const all = kernel::lanes_of<T, Arch>::to_array(loaded);
             for (index_t i = 0; i < pack::lanes; ++i) CHECK(all[static_cast<std::size_t>(i)] == (i < n ? T{7} : T{0}));
             kernel::store_as<T, Arch>(loaded, to.data(), n);
             for (index_t i = 0; i < std::min(n, pack::lanes); ++i) CHECK(static_cast<T>(to[i]) == T{7});

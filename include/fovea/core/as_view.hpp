@@ -165,7 +165,7 @@ constexpr bool gives_view() {
     constexpr bool pointer = std::is_pointer_v<owner>;
     constexpr bool containers = holds_containers<owner>;
     constexpr bool expression = like_expression<owner>;
-    constexpr bool columns = stored_by_columns<owner>();
+    constexpr bool rows = is_row_major<!stored_by_columns<owner>()>();
     constexpr bool unknown_axes = kind_of<owner> == container::xtensor && rank_of_shape<owner> < 0;
     constexpr bool computed = kind_of<owner> == container::mdspan && computes_elements<owner>;
     constexpr bool none = !viewable<V> && !bits && !pointer && !containers && !expression;
@@ -179,9 +179,6 @@ constexpr bool gives_view() {
     static_assert(!expression,
                   "fovea: this expression of matrices or arrays is not computed yet, so there are no elements to view: "
                   "store its value by rows first");
-    static_assert(!columns,
-                  "fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the transpose "
-                  "of a matrix is meant");
     static_assert(!unknown_axes,
                   "fovea: the type of this array does not say how many axes it has: write as_view<Rank>(array)");
     static_assert(!computed,
@@ -189,7 +186,7 @@ constexpr bool gives_view() {
     static_assert(!none,
                   "fovea: this does not convert to a view: pass a view, a tensor, a container of numbers, an mdspan, a "
                   "row-major matrix or what container_traits knows");
-    return viewable<V> && !columns && !unknown_axes && !computed;
+    return viewable<V> && rows && !unknown_axes && !computed;
 }
 
 /// The view of an argument, or one of no elements where it gives none: the sentence about it is then the only one.

@@ -2,7 +2,12 @@
 // The macros of the library; but for the version, none appears in an interface.
 #pragma once
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
+// 1 on the processors that are supported. On others, what their compilers lack is left out, so that the sentence is all
+// that they say.
+#if defined(__x86_64__) || defined(__aarch64__)
+#define FOVEA_PROCESSOR 1
+#else
+#define FOVEA_PROCESSOR 0
 #error "fovea: this processor is not supported: compile for x86-64 or AArch64"
 #endif
 

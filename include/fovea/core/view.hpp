@@ -41,6 +41,15 @@ concept elements_of = std::is_same_v<V, Element*> || requires(V const& v) {
     { v.data } -> std::same_as<Element* const&>;
 };
 
+/// The sentence for a matrix that is not stored by rows; true where it is.
+template <bool Row_major>
+constexpr bool is_row_major() {
+    static_assert(Row_major,
+                  "fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the transpose "
+                  "of a matrix is meant");
+    return Row_major;
+}
+
 /// An extent from an integer of any type, as sizes of containers are.
 struct any_extent {
     index_t value;
@@ -112,9 +121,7 @@ struct view {
     template <class Matrix>
         requires(Rank == 2 && requires(Matrix& m) { m.data(); m.rows(); m.cols(); m.outerStride(); m.IsRowMajor; })
     FOVEA_TAGGED constexpr view(Matrix&& m) : view(m.data(), {m.rows(), m.cols()}, {m.outerStride(), m.innerStride()}) {
-        static_assert(std::remove_cvref_t<Matrix>::IsRowMajor,
-                      "fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the "
-                      "transpose of a matrix is meant");
+        static_cast<void>(detail::is_row_major<static_cast<bool>(std::remove_cvref_t<Matrix>::IsRowMajor)>());
     }
 
     FOVEA_TAGGED constexpr operator view<T const, Rank>() const

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/driver/prefetch.hpp>
-#include <fovea/kernel/prepare.hpp>
+#include <fovea/kernel/packing.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 

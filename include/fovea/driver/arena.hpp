@@ -55,7 +55,7 @@ public:
         std::swap(overflow_, other.overflow_);
     }
 
-    /// Uninitialised room for n elements, aligned to a cache line.
+    /// Uninitialised memory for n elements, aligned to a cache line.
     template <class T>
     FOVEA_TAGGED T* take(index_t n) {
         return std::launder(reinterpret_cast<T*>(take_bytes(n * static_cast<index_t>(sizeof(T)))));

@@ -6,7 +6,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Inside map(), lane by feature: a run of features of the result.
+/// The environment inside map() with features in lanes: a run of features of the result.
 template <class T, class Arch, class Base>
 struct result_environment : Base {
     kernel::pack<T, Arch> value;
@@ -42,7 +42,7 @@ void for_rows(view<T, 4> const& x, F const& f) {
             for (index_t h = 0; h < x.extent(1); ++h) f(x.place(b, h, n, index_t{0}), b, n, h);
 }
 
-/// finish: the result behind one finish, in place where it can be, otherwise in scratch memory.
+/// finish: the result after one finish, in place where it can be, otherwise in scratch memory.
 ///
 /// `x` is stored position by position, so that joining its heads moves nothing.
 template <class T, class Arch, class Finish, class Source, class Executor>

@@ -3,7 +3,7 @@
 
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/prepare.hpp>
+#include <fovea/kernel/packing.hpp>
 #include <fovea/plan/tile.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 
@@ -118,7 +118,7 @@ private:
             for (index_t c = 0; c < tile::panel; c += line) __builtin_prefetch(sums + n * stride + c, 1, 3);
     }
 
-    /// Rows in a place of their own, as many as the register tile has; the last one stands for those that are missing.
+    /// Copies of rows, as many as the register tile has; the last one is repeated where some are missing.
     T const* copy_rows(T* to, index_t r, index_t present, index_t i, index_t count) const {
         for (index_t n = 0; n < tile::rows; ++n) {
             auto const* const x = source(r + std::min(n, present - 1), i);
@@ -127,7 +127,7 @@ private:
         return to;
     }
 
-    /// A block of the matrix, zeros behind its last column: (inputs, panel).
+    /// A block of the matrix, zeros after its last column: (inputs, panel).
     void pack(T* to, index_t first, index_t columns, index_t i, index_t count) const {
         if constexpr (Map::is_transposed) {
             kernel::transpose_features<T, Arch>(

@@ -62,7 +62,7 @@ void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, inde
         if constexpr (std::is_same_v<Out, T>) {
             lanes::store(total, row + c, features - c);
         } else {
-            auto const elements = lanes::stored(total);
+            auto const elements = lanes::to_array(total);
             for (index_t i = 0; i < std::min(features - c, vector::lanes); ++i)
                 row[c + i] = rounded_to<Out>(elements[static_cast<std::size_t>(i)]);
         }

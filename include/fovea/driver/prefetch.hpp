@@ -23,7 +23,7 @@ struct stored_rows {
     }
 };
 
-/// Of a view; nothing is known of rows in pages.
+/// The rows of a view; of rows in pages none, since nothing is known of where the next ones are.
 template <class Rows>
 stored_rows rows_of(Rows const& rows) {
     if constexpr (is_paged<Rows>) return {};
@@ -45,8 +45,7 @@ inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const&
     return {rows.place(at.batch, at.head, at.first), at.last - at.first, rows.bytes, rows.position, steps_per_line};
 }
 
-/// Prefetches the lines of up to `count` rows from one of `all` on, to be read or to be written. Rows of
-/// `group` heads take turns.
+/// Prefetches the lines of up to `count` of `all` rows, to be read or written; rows of `group` heads are interleaved.
 template <bool Written>
 FOVEA_INLINE void prefetch_rows(stored_rows const& rows, index_t group, row_place const& at, index_t all,
                                 index_t count) {

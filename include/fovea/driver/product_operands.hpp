@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the products of driver/products.hpp work on.
+// The operands of driver/products.hpp.
 #pragma once
 
 #include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/prepare.hpp>
+#include <fovea/kernel/packing.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Packed keys, some vectors of them, and a tile of queries.
+/// A tile of queries and a run of packed keys.
 template <class T>
 struct panel_product {
     T const* queries;     // (features, step)
     T const* keys;        // (panels, features, panel)
-    index_t first, last;  // vectors of keys
-    index_t features;     // or words
+    index_t first, last;  // the run, in vectors of keys
+    index_t features;     // or bf16 pairs of them
     int step;             // rows of the register tile
-    T const* scales;      // (step), of products of words
+    T const* scales;      // (step), of products of bf16 pairs
     T* scores;            // (step, stride)
     index_t stride;
 };
 
-/// The weights of a tile of rows, values, and what they are added to.
+/// The weights of a tile of rows, values, and the sums that these are added to.
 template <class T, class Value>
 struct weighted_rows {
     kernel::weighted_values<T, Value> all;
@@ -28,7 +28,7 @@ struct weighted_rows {
     int step;  // rows of the register tile
 };
 
-/// Rows of elements: positions of one head, or of some heads that take turns.
+/// Rows of elements: the positions of one head, or of several interleaved heads.
 template <class Element>
 struct strided_rows {
     Element* first;
@@ -43,15 +43,15 @@ struct strided_rows {
     }
 };
 
-/// Rows that are transposed: rows(i)[f] * scales[i].
+/// A transposition: rows(i)[f] * scales[i] become the columns.
 template <class T>
 struct transposition {
     strided_rows<T const> rows;
     T const* scales;  // (count)
-    kernel::transposed<T> side_by_side;
+    kernel::transposed<T> destination;
 };
 
-/// Some lanes of sums that become rows: to(r)[c] = sums[c * width + r] * factors[r].
+/// Sums with a row in each lane, and the rows that they become: to(r)[c] = sums[c * width + r] * factors[r].
 template <class T, class Element>
 struct result_rows {
     T const* sums;  // (features, width)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The matrix products of the dense traversals. They know element types and the architecture, and no specification: a
-// program with many variants needs them once.
+// The matrix products of the dense traversals: templates on element types and the architecture alone, so that a program
+// with many specifications compiles them once.
 #pragma once
 
 #include <fovea/driver/product_operands.hpp>
@@ -23,7 +23,7 @@ void with_rows(index_t rows, F&& f) {
     else with_rows<Tile, I + 1>(rows, f);
 }
 
-/// Calls f(vectors, first column) until all columns are done, with the first of the numbers of vectors that fits.
+/// Divides `width` columns among calls f(vectors, first column): each takes the first of `Vectors` that fits.
 template <int... Vectors, class F>
 void for_columns(index_t width, index_t lanes, F const& f) {
     index_t c = 0;
@@ -33,7 +33,7 @@ void for_columns(index_t width, index_t lanes, F const& f) {
     (columns(std::integral_constant<int, Vectors>{}), ...);
 }
 
-/// Whole panels, and single vectors where the run begins or ends within one.
+/// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel.
 template <class Products, class Arch, class T>
 void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
@@ -56,19 +56,19 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     });
 }
 
-/// A single row, or several at a time.
+/// Scores of keys in place: of a single row, or of several at a time.
 template <class Arch, class T, class Keys>
 void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
     if (p.rows == 1) kernel::contract_rows<1, T, Arch>(keys, p);
     else kernel::contract_rows<plan::tile<T, Arch>::row_step(1), T, Arch>(keys, p);
 }
 
-/// A tile of rows with as many columns of packed values as there are registers for.
+/// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
 template <class Arch, class T, class Aggregate>
 void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
     auto part = w.all;
-    if (std::is_same_v<Aggregate, kernel::word_products>) part.keys = kernel::words_of(part.keys);
+    if (std::is_same_v<Aggregate, kernel::bf16_pair_products>) part.keys = kernel::bf16_pair_count(part.keys);
     with_rows<tile>(w.step, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::nv, 1>(
             w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
@@ -80,38 +80,40 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
     });
 }
 
-/// The same for few rows, and values that are read once: as much of each as there are registers for, and a few keys, so
-/// that the next rows find them in the L1 cache.
+/// The same for few rows: as many columns at a time as registers hold, of about 8 KiB of values, which the next rows
+/// then find in the L1 cache.
 template <class Arch, class T, class Value, class Aggregate>
 void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
     using tile = plan::tile<T, Arch>;
-    constexpr bool words = std::is_same_v<Aggregate, kernel::word_products>, pairs = words && !std::is_same_v<Value, T>;
+    constexpr bool as_pairs = std::is_same_v<Aggregate, kernel::bf16_pair_products>,
+                   as_stored = as_pairs && !std::is_same_v<Value, T>;
     auto const& all = w.all;
-    index_t const at_once =
+    index_t const block =
         round_up(std::max<index_t>(8192 / (all.sum_stride * static_cast<index_t>(sizeof(Value))), 8), 2);
-    T one[tile::rows];
-    std::fill_n(one, tile::rows, T{1});
+    T ones[tile::rows];
+    std::fill_n(ones, tile::rows, T{1});
     T const* rescale = all.rescale;
-    for (index_t k = 0; k < all.keys; k += at_once, rescale = one) {
-        index_t const count = std::min(at_once, all.keys - k), weight = words ? k / 2 : k;
+    for (index_t k = 0; k < all.keys; k += block, rescale = ones) {
+        index_t const count = std::min(block, all.keys - k), weight = as_pairs ? k / 2 : k;
         auto part = all;
-        part.keys = words && !pairs ? kernel::words_of(count) : count;
+        part.keys = as_pairs && !as_stored ? kernel::bf16_pair_count(count) : count;
         auto const add = [&](auto vectors, index_t c) {
-            constexpr int together = tile::rows_with(vectors());
-            part.values = all.values + (words && !pairs ? k / 2 : k) * all.value_stride + c;
-            for (index_t r = 0; r < w.rows; r += together) {
+            constexpr int rows = tile::rows_with(vectors());
+            part.values = all.values + (as_pairs && !as_stored ? k / 2 : k) * all.value_stride + c;
+            for (index_t r = 0; r < w.rows; r += rows) {
                 part.weights = all.weights + weight + r * all.weight_stride;
                 part.sums = all.sums + r * all.sum_stride + c;
                 part.rescale = rescale + r;
-                if constexpr (pairs) kernel::accumulate_words<together, vectors(), Arch>(part);
-                else kernel::accumulate<together, vectors(), T, Arch>(aggregate, part);
+                if constexpr (as_stored) kernel::accumulate_bf16_pairs<rows, vectors(), Arch>(part);
+                else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, part);
             }
         };
-        if constexpr (pairs) for_columns<8, 4, 2>(all.sum_stride, tile::lanes, add);
+        if constexpr (as_stored) for_columns<8, 4, 2>(all.sum_stride, tile::lanes, add);
         else for_columns<8, 4, 1>(all.sum_stride, tile::lanes, add);
     }
 }
 
+/// Transposes sums with a row in each lane into rows of results, times their factors.
 template <class Arch, class T, class Element>
 void store_transposed(result_rows<T, Element> const& rows) {
     using vector = kernel::pack<T, Arch>;
@@ -140,10 +142,10 @@ void store_transposed(result_rows<T, Element> const& rows) {
     }
 }
 
-/// products: what all specifications do alike with operands of the type that is computed in.
+/// products: the matrix products of operands of type T, the type of the arithmetic; the same for all specifications.
 template <class T, class Arch>
 struct products {
-    static constexpr bool of_words = kernel::multiplies_stored<T, Arch>;
+    static constexpr bool of_bf16_pairs = kernel::multiplies_stored<T, Arch>;
     using lane_tile = plan::lane_tile<T, Arch>;
 
     // With a query in each lane.
@@ -156,12 +158,12 @@ struct products {
 
     // With a key, or a feature of a value, in each lane.
     static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
-    static void contract_words(panel_product<T> const& p, kernel::prefetch_queue& next);
+    static void contract_bf16_pairs(panel_product<T> const& p, kernel::prefetch_queue& next);
     static void contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, kernel::row_products<T> const& p);
     static void accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
-    static void accumulate_words(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
+    static void accumulate_bf16_pairs(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
     static void accumulate_few(weighted_rows<T, T> const& w);
-    static void accumulate_few_words(weighted_rows<T, T> const& w);
+    static void accumulate_few_bf16_pairs(weighted_rows<T, T> const& w);
 
     static void transpose(transposition<T> const& t);
 };
@@ -187,8 +189,8 @@ void products<T, Arch>::contract(panel_product<T> const& p, kernel::prefetch_que
     contract_panels<kernel::number_products, Arch>(p, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::contract_words(panel_product<T> const& p, kernel::prefetch_queue& next) {
-    if constexpr (of_words) contract_panels<kernel::word_products, Arch>(p, next);
+void products<T, Arch>::contract_bf16_pairs(panel_product<T> const& p, kernel::prefetch_queue& next) {
+    if constexpr (of_bf16_pairs) contract_panels<kernel::bf16_pair_products, Arch>(p, next);
 }
 template <class T, class Arch>
 void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const& keys,
@@ -201,22 +203,22 @@ void products<T, Arch>::accumulate(weighted_rows<T, T> const& w, kernel::prefetc
     accumulate_tile<Arch>(kernel::number_products{}, w, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::accumulate_words(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
-    if constexpr (of_words) accumulate_tile<Arch>(kernel::word_products{}, w, next);
+void products<T, Arch>::accumulate_bf16_pairs(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
+    if constexpr (of_bf16_pairs) accumulate_tile<Arch>(kernel::bf16_pair_products{}, w, next);
 }
 template <class T, class Arch>
 void products<T, Arch>::accumulate_few(weighted_rows<T, T> const& w) {
     driver::accumulate_few<Arch>(kernel::number_products{}, w);
 }
 template <class T, class Arch>
-void products<T, Arch>::accumulate_few_words(weighted_rows<T, T> const& w) {
-    if constexpr (of_words) driver::accumulate_few<Arch>(kernel::word_products{}, w);
+void products<T, Arch>::accumulate_few_bf16_pairs(weighted_rows<T, T> const& w) {
+    if constexpr (of_bf16_pairs) driver::accumulate_few<Arch>(kernel::bf16_pair_products{}, w);
 }
 
 template <class T, class Arch>
 void products<T, Arch>::transpose(transposition<T> const& t) {
     auto const scale = [&](index_t i) FOVEA_LAMBDA { return t.scales[i]; };
-    kernel::transpose_features<T, Arch>(q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.side_by_side);
+    kernel::transpose_features<T, Arch>(q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.destination);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The entry points for sequences that lie one after another.
+// The entry points for ragged batches: sequences packed one after another.
 #pragma once
 
 #include <fovea/driver/attend.hpp>

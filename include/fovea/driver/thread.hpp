@@ -27,21 +27,21 @@ public:
         lock(lock const&) = delete;
         lock& operator=(lock const&) = delete;
         ~lock() {
-            if (held_) release();
+            if (locked_) release();
         }
         void acquire() {
             ::pthread_mutex_lock(&mutex_);
-            held_ = true;
+            locked_ = true;
         }
         void release() {
-            held_ = false;
+            locked_ = false;
             ::pthread_mutex_unlock(&mutex_);
         }
 
     private:
         friend class condition;
         ::pthread_mutex_t& mutex_;
-        bool held_ = false;
+        bool locked_ = false;
     };
 
 private:
@@ -56,8 +56,8 @@ public:
     condition& operator=(condition const&) = delete;
 
     template <class Predicate>
-    void wait(mutex::lock& held, Predicate const& done) {
-        while (!done()) ::pthread_cond_wait(&handle_, &held.mutex_);
+    void wait(mutex::lock& lock, Predicate const& done) {
+        while (!done()) ::pthread_cond_wait(&handle_, &lock.mutex_);
     }
     void notify_one() { ::pthread_cond_signal(&handle_); }
     void notify_all() { ::pthread_cond_broadcast(&handle_); }

@@ -12,7 +12,7 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// Tasks that are worked on together: task(index, worker) for all indices below a count, in order as threads become
-/// free. It lies where it was begun, and ends when all who joined have left.
+/// free. It is an object of the thread that began it, and ends when all who joined have left.
 ///
 /// Whoever works on it computes in the floating-point environment of who began it: rounding and flushing to zero do not
 /// depend on the thread.
@@ -97,7 +97,7 @@ public:
     thread_pool& operator=(thread_pool const&) = delete;
     ~thread_pool() {
         {
-            mutex::lock const held(guard_);
+            mutex::lock const lock(guard_);
             ending_ = true;
             begun_.fetch_add(1);
         }
@@ -114,7 +114,7 @@ private:
         driver::thread thread;
         helper* next;
     };
-    static constexpr int glances = 64;  // at the next region, or at the end of one, before a thread sleeps
+    static constexpr int spins = 64;  // checks for the next region, or the end of one, before a thread sleeps
 
     /// The pool of the program; none when the program is ending.
     static thread_pool* shared() {
@@ -139,7 +139,7 @@ private:
     void work_together(region& tasks, index_t wanted) {
         index_t asleep = 0;
         {
-            mutex::lock const held(guard_);
+            mutex::lock const lock(guard_);
             grow(wanted);
             tasks.wanted_ = wanted;
             tasks.next_open_ = open_;
@@ -152,21 +152,21 @@ private:
         else
             for (index_t i = 0; i < std::min(asleep, wanted); ++i) wake_.notify_one();
         tasks.work(0);
-        mutex::lock held(guard_);
+        mutex::lock lock(guard_);
         close(tasks);
         if (tasks.active_ > 0) {
-            held.release();
-            for (int i = 0; i < glances && tasks.active_ > 0; ++i) thread::yield();
-            held.acquire();  // who left last has let go of the region when it lets go of the guard
+            lock.release();
+            for (int i = 0; i < spins && tasks.active_ > 0; ++i) thread::yield();
+            lock.acquire();  // the last to leave has released the region when it releases the guard
             ++finishing_;
-            left_.wait(held, [&] { return tasks.active_ == 0; });
+            left_.wait(lock, [&] { return tasks.active_ == 0; });
             --finishing_;
         }
         --regions_;
     }
 
     bool in_use() {
-        mutex::lock const held(guard_);
+        mutex::lock const lock(guard_);
         return regions_ > 0;
     }
 
@@ -192,7 +192,7 @@ private:
     /// A helper's life.
     static void help(thread_pool& pool) { pool.help(); }
     void help() noexcept {
-        mutex::lock held(guard_);
+        mutex::lock lock(guard_);
         while (!ending_) {
             auto* tasks = open_;
             while (tasks && tasks->wanted_ == 0) tasks = tasks->next_open_;
@@ -200,18 +200,18 @@ private:
                 --tasks->wanted_;
                 ++tasks->active_;
                 index_t const worker = tasks->joined_++;
-                held.release();
+                lock.release();
                 tasks->help(worker);
-                held.acquire();
+                lock.acquire();
                 if (--tasks->active_ == 0 && finishing_ > 0) left_.notify_all();
                 continue;
             }
             auto const seen = begun_.load();
-            held.release();
-            for (int i = 0; i < glances && begun_ == seen; ++i) thread::yield();
-            held.acquire();
+            lock.release();
+            for (int i = 0; i < spins && begun_ == seen; ++i) thread::yield();
+            lock.acquire();
             ++asleep_;
-            wake_.wait(held, [&] { return begun_ != seen; });
+            wake_.wait(lock, [&] { return begun_ != seen; });
             --asleep_;
         }
     }

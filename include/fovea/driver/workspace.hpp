@@ -15,7 +15,7 @@ namespace fovea {
 /// empty, and may be used again.
 class workspace {
 public:
-    static constexpr int turn_before_specification = 1;  // behind an executor
+    static constexpr int turn_before_specification = 1;  // after an executor
 
     FOVEA_TAGGED workspace() {}
     FOVEA_TAGGED workspace(workspace&&) noexcept = default;

@@ -2,6 +2,7 @@
 // Compile-time questions about an expression; the answers decide which kernel runs.
 #pragma once
 
+#include <fovea/expr/function_operations.hpp>
 #include <fovea/expr/operators.hpp>
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/ieee.hpp>
-#include <fovea/core/interval.hpp>
+#include <fovea/core/interval_functions.hpp>
 #include <fovea/expr/scalar.hpp>
 
 #include <algorithm>

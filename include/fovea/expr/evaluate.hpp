@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/expr/function_operations.hpp>
 #include <fovea/expr/operators.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -8,8 +9,8 @@ namespace fovea::FOVEA_SET {
 /// evaluate: the value of an expression where `environment` gives its names a meaning.
 ///
 /// The environment answers three questions: environment(placeholder), environment.lookup(table, indices...)
-/// and environment.sum(body). The kind of its answers (number, batch, interval) is the kind of the result;
-/// what is the same for a whole batch stays a number. A settled && or || does not look at its right side, a
+/// and environment.sum(body). The kind of its answers (number, pack, interval) is the kind of the result;
+/// what is the same for a whole pack stays a number. A settled && or || does not look at its right side, a
 /// settled select not at the branch it does not take. environment.constant(value), where there is one, decides
 /// what a literal is.
 template <class E, class Environment>

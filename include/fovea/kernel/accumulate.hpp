@@ -3,7 +3,7 @@
 
 #include <fovea/kernel/outer_product.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/simd/words.hpp>
+#include <fovea/simd/bf16_pairs.hpp>
 #include <fovea/spec/concepts.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -18,13 +18,13 @@ FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const&
 
 /// True where the aggregate is a sum: then the earlier sum, rescaled, can be added last.
 template <class Aggregate>
-inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products> || std::is_same_v<Aggregate, word_products>
-                            || linear_aggregator<Aggregate>;
+inline constexpr bool is_sum = std::is_same_v<Aggregate, number_products>
+                            || std::is_same_v<Aggregate, bf16_pair_products> || linear_aggregator<Aggregate>;
 
 /// Weights of some rows, values, and the sums that these are added to. Nothing overlaps.
 template <class T, class Value>
 struct weighted_values {
-    T const* weights;  // (rows, keys), or words of two keys
+    T const* weights;  // (rows, keys), or (rows, bf16 pairs of keys)
     index_t weight_stride, keys;
     Value const* values;  // (keys, width)
     index_t value_stride;
@@ -60,42 +60,42 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
     tile.store(w.sums, w.sum_stride);
 }
 
-/// The same for values that are read as they are stored and for weights in words, two keys to a word.
+/// The same for bfloat16 values that are read as they are stored, and weights as bf16 pairs of two keys.
 template <int Rows, int Vectors, class Arch>
-[[gnu::noinline]] void accumulate_words(weighted_values<float, bfloat16> const& all) {
+[[gnu::noinline]] void accumulate_bf16_pairs(weighted_values<float, bfloat16> const& all) {
     auto const [weights, weight_stride, keys, values, value_stride, sums, sum_stride, rescale] = all;
     using vector = pack<float, Arch>;
-    using arithmetic = word_arithmetic<Arch>;
+    using arithmetic = bf16_pairs<Arch>;
     static_assert(Vectors % 2 == 0);
     prefetch_distance const distance(Vectors * vector::lanes * 2, value_stride * 2);
     grid_of<vector, Rows, Vectors> sum;  // all in registers
     unrolled<Rows>([&](auto r)
                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(0.0f); }); });
-    auto const add = [&](index_t word, auto both) FOVEA_LAMBDA {
-        bfloat16 const* const low = values + 2 * word * value_stride;
+    auto const add = [&](index_t pair, auto both) FOVEA_LAMBDA {
+        bfloat16 const* const low = values + 2 * pair * value_stride;
         bfloat16 const* const high = low + value_stride;
         distance.prefetch<Vectors * vector::lanes>(low);
         if constexpr (both) distance.prefetch<Vectors * vector::lanes>(high);
         grid_of<vector, 2, Vectors / 2> row;
         line_of<vector, Vectors> value;  // one row is read before the other, in the order of memory
         unrolled<Vectors / 2>([&](auto v)
-                                  FOVEA_LAMBDA { row[0][v] = held(arithmetic::load(low + 2 * v * vector::lanes)); });
+                                  FOVEA_LAMBDA { row[0][v] = opaque(arithmetic::load(low + 2 * v * vector::lanes)); });
         unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA {
-            row[1][v] = both ? held(arithmetic::load(high + 2 * v * vector::lanes)) : vector(0.0f);
+            row[1][v] = both ? opaque(arithmetic::load(high + 2 * v * vector::lanes)) : vector(0.0f);
         });
         unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA {
-            vector words[2];
-            arithmetic::interleaved(row[0][v], row[1][v], words);
-            value[2 * v] = held(words[0]);
-            value[2 * v + 1] = held(words[1]);
+            vector pairs[2];
+            arithmetic::interleaved(row[0][v], row[1][v], pairs);
+            value[2 * v] = opaque(pairs[0]);
+            value[2 * v + 1] = opaque(pairs[1]);
         });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-            vector const weight(weights[r * weight_stride + word]);
+            vector const weight(weights[r * weight_stride + pair]);
             unrolled<Vectors>([&](auto v)
                                   FOVEA_LAMBDA { sum[r][v] = arithmetic::add_products(weight, value[v], sum[r][v]); });
         });
     };
-    for (index_t word = 0; word < keys / 2; ++word) add(word, std::true_type{});
+    for (index_t pair = 0; pair < keys / 2; ++pair) add(pair, std::true_type{});
     if (keys % 2 != 0) add(keys / 2, std::false_type{});
     unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {

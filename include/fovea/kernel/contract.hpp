@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
-#include <fovea/simd/words.hpp>
+#include <fovea/simd/bf16_pairs.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -10,7 +10,7 @@ namespace fovea::FOVEA_SET::kernel {
 ///
 ///     scores[r][c] = sum_f queries[f][r] * keys[f][c]
 ///
-/// Products of words take words for features, and multiply what comes out by a scale for each row.
+/// With bf16_pair_products `features` counts pairs of features, and the sums of each row are multiplied by its scale.
 template <int Rows, int Vectors, class T, class Arch, class Products = number_products>
 [[gnu::noinline]] void contract(T const* FOVEA_RESTRICT queries,  // (features, Rows)
                                 T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)

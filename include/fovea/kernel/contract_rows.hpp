@@ -4,8 +4,8 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
+#include <fovea/simd/bf16_pairs.hpp>
 #include <fovea/simd/unrolled.hpp>
-#include <fovea/simd/words.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -23,30 +23,30 @@ struct strided_keys {
     }
 };
 
-/// Keys one stride after the other, as words of two bfloat16.
+/// Keys one stride after the other, as bf16 pairs.
 template <class Arch>
-struct strided_words {
-    using products = word_products;
+struct strided_bf16_pairs {
+    using products = bf16_pair_products;
     bfloat16 const* first;
     index_t stride;
     prefetch_distance next;
 
     FOVEA_INLINE bfloat16 const* row(index_t i) const { return first + i * stride; }
     FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
-        return load_words<Arch>(row + offset, count);
+        return load_bf16_pairs<Arch>(row + offset, count);
     }
 };
 
-/// Keys in pages, as words of two bfloat16; `place(i)` points to row i.
+/// Keys in pages, as bf16 pairs; `place(i)` points to row i.
 template <class Arch, class Places>
-struct placed_words {
-    using products = word_products;
+struct placed_bf16_pairs {
+    using products = bf16_pair_products;
     Places place;
     prefetch_distance next;
 
     FOVEA_INLINE bfloat16 const* row(index_t i) const { return place(i); }
     FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
-        return load_words<Arch>(row + offset, count);
+        return load_bf16_pairs<Arch>(row + offset, count);
     }
 };
 
@@ -81,17 +81,17 @@ struct row_products {
     index_t features;
     T* scores;  // (rows, count rounded up)
     index_t stride;
-    T const* scales = nullptr;  // (rows), of products of words
+    T const* scales = nullptr;  // (rows), of products of bf16 pairs
 };
 
 /// contract_rows: products of a tile of queries with keys in place, features in lanes.
 ///
 ///     scores[r][k] = sum_f queries[r][f] * keys[k][f],   k < count; unspecified from there to the next whole vector
 ///
-/// Keys in words take queries in words, and their products are multiplied by a scale for each row. `Rows` queries, a
-/// divisor of `rows`, are multiplied at a time; the queries that follow read the keys from a cache. Two keys share each
-/// load of a query: a few vectors of the one key are read, then of the other, since memory is fastest when its lines
-/// are read almost in order.
+/// With keys as bf16 pairs the queries are pairs too, and the sums of each row are multiplied by its scale. `Rows`
+/// queries, a divisor of `rows`, are multiplied at a time; the queries that follow read the keys from a cache. Two keys
+/// share each load of a query: a few vectors of the one key are read, then of the other, since memory is fastest when
+/// its lines are read almost in order.
 template <int Rows, class T, class Arch, class Keys>
 [[gnu::noinline]] void contract_rows(Keys const& keys, row_products<T> const& all) {
     T const* FOVEA_RESTRICT const queries = all.queries;
@@ -117,13 +117,13 @@ template <int Rows, class T, class Arch, class Keys>
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
                         if (row == 0) keys.next.template prefetch<packs() * width>(from[i] + f);
                         unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
-                            key[i][p] = held(keys.features(from[i], at[i], f + p * width, left - p * width));
+                            key[i][p] = opaque(keys.features(from[i], at[i], f + p * width, left - p * width));
                         });
                     });
                     unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
                         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
                             auto const query =
-                                held(vector::load(queries + (f / per_lane + p * lanes) * rows + (row + r) * lanes));
+                                opaque(vector::load(queries + (f / per_lane + p * lanes) * rows + (row + r) * lanes));
                             unrolled<2>([&](auto i)
                                             FOVEA_LAMBDA { sum[i][r] = products::add(key[i][p], query, sum[i][r]); });
                         });
@@ -138,7 +138,7 @@ template <int Rows, class T, class Arch, class Keys>
                             FOVEA_LAMBDA { unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sums[r][k + i] = sum[i][r]; }); });
         }
         for (int r = 0; r < Rows; ++r) {
-            auto total = lanes_of<T, Arch>::sum_each(sums[r]);
+            auto total = lanes_of<T, Arch>::row_sums(sums[r]);
             if constexpr (products::scales) total = total * vector(scales[row + r]);
             total.store(scores + (row + r) * row_stride + first);
         }

@@ -16,7 +16,7 @@ concept counts_in_lanes = sizeof(integer_like<T>) == 4 && requires(typename regi
     { (a ^ a) | (a & a) } -> std::convertible_to<typename registers<T, Arch>::integers>;
 };
 
-/// threefry with a counter and a key in each lane: the first of the two words.
+/// threefry with a counter and a key in each lane: the first of its two outputs.
 template <class T, class Arch>
     requires counts_in_lanes<T, Arch>
 FOVEA_INLINE auto threefry(typename registers<T, Arch>::integers x, typename registers<T, Arch>::integers y,
@@ -47,7 +47,7 @@ FOVEA_INLINE auto threefry(typename registers<T, Arch>::integers x, typename reg
 /// An index as random numbers count with it: its low half.
 template <class I>
 FOVEA_INLINE auto counted(I const& index) {
-    if constexpr (is_exact_pack<I>) return low_words(index);
+    if constexpr (is_exact_pack<I>) return low_halves(index);
     else return index;
 }
 
@@ -75,7 +75,7 @@ auto uniform_of_pair(Index const&... at) {
         auto const upper = bits::template shift_right<9>(x) & typename bits::integers(0x7fffff);
         return (any(upper).to_real() + real(T(0.5))) * real(T(0x1p-23));
     } else {
-        alignas(64) auto lane = lanes_of<T, typename real::architecture>::stored(any(0).to_real());
+        alignas(64) auto lane = lanes_of<T, typename real::architecture>::to_array(any(0).to_real());
         auto const element = [](auto const& index, std::size_t i) {
             if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>)
                 return static_cast<index_t>(spread(index).array()[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the names of an expression stand for in the fused loop.
+// Environments: what the names of an expression stand for in the fused loop.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -119,7 +119,7 @@ FOVEA_INLINE lane_mask<T, Arch> mask_in_lanes(E const& e, Names const& names) {
     return lane_mask<T, Arch>::all() && evaluate(e, names);
 }
 
-/// Inside sum(), lane by feature: features offset ... of one query and one key.
+/// The environment inside sum() with features in lanes: features offset, offset + 1, ... of one query and one key.
 template <class T, class Arch, class Q, class K, class Base>
 struct feature_environment : Base {
     Q const* query;
@@ -146,7 +146,7 @@ struct feature_environment : Base {
     }
 };
 
-/// Calls f(offset, value) with the value of a body at each run of features, zeros behind the last feature.
+/// Calls f(offset, value) with the value of a body at each run of features, zeros after the last feature.
 template <class T, class Arch, class Body, class Base, class Q, class K, class F>
 FOVEA_INLINE void for_features(Body const& body, Base const& base, Q const* query, K const* key, index_t features,
                                F f) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/kernel/positions.hpp>
+#include <fovea/kernel/index_arithmetic.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -72,7 +72,7 @@ struct exact_pack {
     friend exact_pack abs(exact_pack const& a) { return max(a, -a); }
     friend exact_pack square(exact_pack const& a) { return a * a; }
     friend exact_pack select(mask const& m, exact_pack const& a, exact_pack const& b) {
-        auto const first = lanes_of<T, Arch>::stored(select(m, real(T{1}), real(T{0})));
+        auto const first = lanes_of<T, Arch>::to_array(select(m, real(T{1}), real(T{0})));
         auto chosen = b;
         for (std::size_t i = 0; i < first.size(); ++i)
             if (first[i] != T{0}) chosen.lane[i] = a.lane[i];
@@ -96,12 +96,12 @@ private:
 template <class T, class Arch>
 inline constexpr bool is_exact_pack<exact_pack<T, Arch>> = true;
 
-/// The low half of each integer.
+/// The low half of each integer: 32 bits beside floats.
 template <class T, class Arch>
-index_pack<T, Arch> low_words(exact_pack<T, Arch> const& exact) {
-    typename index_pack<T, Arch>::array_type words;
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<integer_like<T>>(exact.lane[i]);
-    return index_pack<T, Arch>::load(words.data());
+index_pack<T, Arch> low_halves(exact_pack<T, Arch> const& exact) {
+    typename index_pack<T, Arch>::array_type low;
+    for (std::size_t i = 0; i < low.size(); ++i) low[i] = static_cast<integer_like<T>>(exact.lane[i]);
+    return index_pack<T, Arch>::load(low.data());
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums over features for the pairs of one vector: lane by feature first, then each sum to its lane.
+// Sums over features for the pairs of one vector: first with features in lanes, then reduced to one lane for each pair.
 #pragma once
 
 #include <fovea/kernel/pair_body.hpp>
@@ -7,7 +7,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// What names mean for one pair, and where the features of its query and of its key are.
+/// One pair: its indices, and pointers to the features of its query and of its key.
 template <class Q, class K>
 struct pair_rows {
     row_facts row;
@@ -22,7 +22,7 @@ struct pair_rows {
     }
 };
 
-/// Inside the body of one pair, where the rows of several heads lie one after another: lane by head and feature.
+/// The environment of the body of one pair where the rows of several heads are contiguous: heads and features in lanes.
 template <class T, class Arch, class Base, class Q, class K>
 struct joined_features : Base {
     Q const* query;  // the first feature of the first head
@@ -39,8 +39,10 @@ struct joined_features : Base {
     FOVEA_INLINE pack<T, Arch> operator()(table_row<Element, Of_head> const& table) const {
         index_t const features = index_t{1} << shift;
         if constexpr (Of_head) return storage<Element, T, Arch>::load(table.first + offset);
-        else if constexpr (std::is_same_v<Element, T>) return groups_of<T, Arch>::repeated(table.first, features);
-        else return groups_of<T, Arch>::permuted(load_as<T, Arch>(table.first, features), lanes_masked<T, Arch>(shift));
+        else if constexpr (std::is_same_v<Element, T>) return lane_groups_of<T, Arch>::repeated(table.first, features);
+        else
+            return lane_groups_of<T, Arch>::permuted(load_as<T, Arch>(table.first, features),
+                                                     lanes_masked<T, Arch>(shift));
     }
     template <class Element>
     FOVEA_INLINE Element operator()(table_element<Element> const& element) const {
@@ -48,8 +50,8 @@ struct joined_features : Base {
     }
 };
 
-/// True where an expression can be read lane by head and feature: where it reads a table feature by feature, and not
-/// the same for all heads, the heads of the table lie there one after another.
+/// True where an expression can be evaluated with heads and features in lanes: the rows of the heads are contiguous in
+/// each table that it reads by feature and head.
 template <class E>
 bool joins_heads(E const& e, index_t heads, index_t features) {
     if constexpr (is_node_of<at_operation, E>) {
@@ -79,13 +81,12 @@ bool joins_heads(E const& e, index_t heads, index_t features) {
     }
 }
 
-/// True where the rows of two heads fill a vector and lie one after another, `stride` apart, so that vectors are
-/// loaded across heads.
+/// True where the contiguous rows of two heads, `stride` apart, fill a vector, so that vectors are loaded across heads.
 template <class T, class Arch>
 constexpr bool fills_vectors(index_t features, index_t stride, head_lanes const& lanes) {
     constexpr index_t width = pack<T, Arch>::lanes;
-    return stride == features && features * 2 == width && lanes.room == lanes.heads && lanes.room >= 2
-        && lanes.room * 4 >= width;
+    return stride == features && features * 2 == width && lanes.padded_heads == lanes.heads && lanes.padded_heads >= 2
+        && lanes.padded_heads * 4 >= width;
 }
 
 namespace detail {
@@ -113,10 +114,10 @@ template <int Of_key, class T, class Arch, class Body, class Pairs>
             here.offset += width, here.head += 2;
         }
     }
-    return groups_of<T, Arch>::sums(part);
+    return lane_groups_of<T, Arch>::sums(part);
 }
 
-/// The sums of pairs one after the other.
+/// The sums of one pair after the other.
 template <bool One_head, class T, class Arch, class Body, class Pairs>
 FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
                                          Pairs const& pairs, index_t features) {
@@ -124,11 +125,11 @@ FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& lan
     constexpr index_t width = vector::lanes;
     auto const pair = pairs;  // a copy stays in registers
     index_t const first_head = One_head ? 0 : lanes.head(first), heads = One_head ? 1 : lanes.heads;
-    index_t const room = One_head ? 1 : std::min(lanes.room, width);  // lanes of each key
+    index_t const of_key = One_head ? 1 : std::min(lanes.padded_heads, width);  // lanes of each key
     vector part[static_cast<std::size_t>(width)];
     index_t key = lanes.key(first), lane = 0;
     for (; lane < width && key < keys; ++key) {
-        for (index_t end = lane + room, head = first_head; lane < end; ++lane, ++head) {
+        for (index_t end = lane + of_key, head = first_head; lane < end; ++lane, ++head) {
             vector total(T{0});
             if (One_head || head < heads) {
                 auto const at = pair(key, head);
@@ -138,13 +139,13 @@ FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& lan
         }
     }
     for (; lane < width; ++lane) part[lane] = vector(T{0});
-    return groups_of<T, Arch>::sums(part);
+    return lane_groups_of<T, Arch>::sums(part);
 }
 }  // namespace detail
 
 /// The sum of a body over the features of each pair of one vector, from `first` on. `pairs(key, head)` gives the
-/// pair_rows of one of `keys` keys and a head; what stands in lanes behind them means nothing. `joined`: the rows fill
-/// vectors, and the body joins heads.
+/// pair_rows of one of `keys` keys and a head; lanes after the last pair are unspecified. `joined`: fills_vectors and
+/// joins_heads are true.
 template <class T, class Arch, class Body, class Pairs>
 FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
                                      Pairs const& pairs, index_t features, bool joined) {
@@ -153,10 +154,10 @@ FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& lanes, 
     constexpr int group = static_cast<int>(width) / 2;
     if (joined) {
         if constexpr (group >= 2)
-            if (lanes.room * 2 == width)
+            if (lanes.padded_heads * 2 == width)
                 return detail::joined_sums<group / 2, T, Arch>(body, lanes, first, keys, pairs);
         if constexpr (group >= 4)
-            if (lanes.room * 4 == width)
+            if (lanes.padded_heads * 4 == width)
                 return detail::joined_sums<group / 4, T, Arch>(body, lanes, first, keys, pairs);
         return detail::joined_sums<group, T, Arch>(body, lanes, first, keys, pairs);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products with a query in each lane: keys and values are read element by element, where they lie.
+// Products with a query in each lane: keys and values are read in place, element by element.
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/simd/words.hpp>
+#include <fovea/simd/bf16_pairs.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -15,15 +15,15 @@ using key_operand = broadcast_operand<T, index_t, unit_stride>;
 template <class T>
 using value_operand = broadcast_operand<T, unit_stride, index_t>;
 
-/// What a broadcast operand is multiplied by, and the sums that come of it.
+/// The vectors that a broadcast operand is multiplied by, and the sums of the products.
 template <class T>
 struct lane_sums {
     index_t vectors, rows, steps;
     T const* lanes;    // (steps, width)
     T* sums;           // (rows, width)
-    index_t width;     // of a step, or a row: some of its vectors take part
-    T const* rescale;  // (vectors * lanes), of values; or none: there is nothing before
-    T* row_max;        // (vectors * lanes), of keys; or none
+    index_t width;     // of a step, or a row, in elements; the first `vectors` vectors take part
+    T const* rescale;  // (vectors * lanes), of values; null where nothing was added before
+    T* row_max;        // (vectors * lanes), of keys; or null
 };
 
 /// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers.
@@ -48,7 +48,7 @@ template <int Rows, int Vectors, class T, class Arch, class Operand>
     }
 }
 
-/// Calls f(vectors) with their number, at most `Most`, as a constant.
+/// Calls f(vectors) with the number of vectors, at most `Most`, as a constant.
 template <int Most, class F>
 void with_vectors(index_t vectors, F const& f) {
     if constexpr (Most == 1) f(std::integral_constant<int, 1>{});
@@ -60,9 +60,9 @@ void with_vectors(index_t vectors, F const& f) {
 template <class Tile, class Arch, class T, class Operand>
 void multiply_rows(Operand const& elements, lane_sums<T> const& all, prefetch_queue& next) {
     with_vectors<Tile::nv>(all.vectors, [&](auto count) {
-        constexpr bool side_by_side = std::is_same_v<Operand, value_operand<T>>;
+        constexpr bool are_values = std::is_same_v<Operand, value_operand<T>>;
         auto* const of_lanes = [&] {
-            if constexpr (side_by_side) return all.rescale;
+            if constexpr (are_values) return all.rescale;
             else return all.row_max;
         }();
         index_t r = 0;
@@ -73,7 +73,7 @@ void multiply_rows(Operand const& elements, lane_sums<T> const& all, prefetch_qu
                                                             all.sums + r * all.width, all.width, of_lanes);
             }
         };
-        constexpr int most = side_by_side ? Tile::features_with(count()) : Tile::mr;
+        constexpr int most = are_values ? Tile::features_with(count()) : Tile::mr;
         multiply(std::integral_constant<int, most>{});
         multiply(std::integral_constant<int, most / 2>{});
         if constexpr (most > 8) multiply(std::integral_constant<int, most / 4>{});

@@ -3,24 +3,24 @@
 // lanes.
 #pragma once
 
-#include <fovea/kernel/groups.hpp>
+#include <fovea/kernel/lane_groups.hpp>
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/spec/row.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Rows whose vectors are `step` elements apart; where a vector holds several elements of each row, these are `period`
-/// lanes apart. What is one number for a row, as its maximum is, is a vector here, the same in all lanes of a row.
+/// Rows whose vectors are `stride` elements apart; where a vector holds several elements of each row, these are
+/// `period` lanes apart. One number for each row, such as its maximum, is a vector here, equal in all lanes of a row.
 template <class T, class Arch, class Normalize>
 struct lane_rows {
     using vector = pack<T, Arch>;
     using value_type = vector;
-    using groups = groups_of<T, Arch>;
+    using groups = lane_groups_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
 
     T* scores;
     index_t packs;               // vectors that hold these rows
-    index_t step;                // elements from one to the next
+    index_t stride;              // elements from one to the next
     index_t period;              // lanes, a power of two
     T const* row_max = nullptr;  // the maximum of each lane over all packs, where it is known
 
@@ -31,22 +31,22 @@ struct lane_rows {
 
     template <class F>
     FOVEA_INLINE void map(F f) const {
-        for (index_t p = 0; p < packs; ++p) weight(f, scores + p * step);
+        for (index_t p = 0; p < packs; ++p) weight(f, scores + p * stride);
     }
     template <class F>
     FOVEA_INLINE vector map_and_sum(F f) const {
-        return over_row(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, step),
+        return over_row(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, stride),
                         [](vector const& a, vector const& b) FOVEA_LAMBDA { return a + b; });
     }
     FOVEA_INLINE void rescale(vector const& factor) const {
-        for (index_t p = 0; p < packs; ++p) (vector::load(scores + p * step) * factor).store(scores + p * step);
+        for (index_t p = 0; p < packs; ++p) (vector::load(scores + p * stride) * factor).store(scores + p * stride);
     }
 
 private:
     FOVEA_INLINE vector lane_max() const {
-        return row_max != nullptr ? vector::load(row_max) : max_of_packs<T, Arch>(scores, packs, step);
+        return row_max != nullptr ? vector::load(row_max) : max_of_packs<T, Arch>(scores, packs, stride);
     }
-    /// Lanes of the same row are combined, in an order that is the same for all of them.
+    /// Reduces the lanes of each row, in the same order for all rows.
     template <class F>
     FOVEA_INLINE vector over_row(vector all, F f) const {
         for (index_t distance = width / 2; distance >= period; distance /= 2)

@@ -2,35 +2,35 @@
 #pragma once
 
 #include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/groups.hpp>
+#include <fovea/kernel/lane_groups.hpp>
 #include <fovea/simd/storage.hpp>
 #include <fovea/spec/concepts.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Weights of listed keys: all heads of one key side by side, then those of the next.
+/// Weights of listed keys: all heads of one key, then those of the next.
 template <class T>
 struct listed_weights {
     T const* weights;
-    T const* scores;   // what the weights were before: an excluded pair takes no part whatever its value
-    T const* factors;  // (heads) of the sums
-    index_t step;      // elements from key to key
+    T const* scores;   // before they became weights: excluded pairs are left out whatever their weight
+    T const* factors;  // (heads), of the sums
+    index_t stride;    // elements from key to key
     index_t keys;
 };
 
-/// Values that lie one after another for some heads, multiplied by the weights of these heads.
+/// The sums of values that are contiguous for some heads, weighted for each head.
 ///
 ///     to[c] = factor(head of c) * sum_e weight(e, head of c) value(e)[c]
 ///
-/// `head_of` holds the head of each column; `value(e)` is the first column of the eth key. One_head tells that no
-/// vector of columns belongs to several heads.
+/// `head_of` holds the head of each column; `value(e)` points to the first column of the eth key. One_head: every
+/// vector of columns belongs to one head.
 template <bool Nonfinite, bool One_head, int Vectors, class T, class Arch, class Aggregate, class Value, class Out>
 [[gnu::noinline]] void accumulate_listed(Aggregate const& aggregate, listed_weights<T> const& from,
                                          integer_like<T> const* head_of, Value const& value, index_t column,
                                          index_t columns, Out* to) {
     using vector = pack<T, Arch>;
     using integers = index_pack<T, Arch>;
-    using groups = groups_of<T, Arch>;
+    using groups = lane_groups_of<T, Arch>;
     constexpr index_t width = vector::lanes;
     index_t const head = head_of[column];
     line_of<vector, Vectors> sum;
@@ -41,9 +41,9 @@ template <bool Nonfinite, bool One_head, int Vectors, class T, class Arch, class
         if constexpr (One_head) heads[v] = head_of[column + v * width];
         else lane[v] = integers::load(head_of + column + v * width) - integers(head);
     });
-    auto const spread = [&](T const* numbers, auto v) FOVEA_LAMBDA {  // a number of each head, to its columns
-        if constexpr (One_head) return vector(numbers[heads[v]]);
-        else return groups::permuted(vector::load(numbers + head), lane[v]);
+    auto const of_columns = [&](T const* of_heads, auto v) FOVEA_LAMBDA {  // a number of each head, in its columns
+        if constexpr (One_head) return vector(of_heads[heads[v]]);
+        else return groups::permuted(vector::load(of_heads + head), lane[v]);
     };
     for (index_t e = 0; e < from.keys; ++e) {
         auto const* const row = value(e);
@@ -52,14 +52,14 @@ template <bool Nonfinite, bool One_head, int Vectors, class T, class Arch, class
                 if constexpr (Vectors == 1) return load_as<T, Arch>(row + column, columns - column);
                 else return load_as<T, Arch>(row + column + v * width, width);
             }();
-            auto const next = aggregate_step(aggregate, sum[v], spread(from.weights + e * from.step, v), x);
+            auto const next = aggregate_step(aggregate, sum[v], of_columns(from.weights + e * from.stride, v), x);
             if constexpr (Nonfinite)
-                sum[v] = select(spread(from.scores + e * from.step, v) == vector(excluded<T>), sum[v], next);
+                sum[v] = select(of_columns(from.scores + e * from.stride, v) == vector(excluded<T>), sum[v], next);
             else sum[v] = next;
         });
     }
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
-        auto result = sum[v] * spread(from.factors, v);
+        auto result = sum[v] * of_columns(from.factors, v);
         if constexpr (!linear_aggregator<Aggregate>)
             result = select(sum[v] == vector(start_of<Aggregate, T>), vector(T{0}), result);
         store_as(result, to + column + v * width, columns - column - v * width);

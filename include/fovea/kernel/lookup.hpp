@@ -16,7 +16,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// Elements per lane in the kind their type calls for: reals, integers (of 64 bits where `Exact`), or a mask.
 template <class T, class Arch, class Element, bool Exact, class Pick>
 FOVEA_INLINE auto collect(Pick pick) {
-    using whole = integer_like<T>;
+    using integer = integer_like<T>;
     constexpr auto count = static_cast<std::size_t>(pack<T, Arch>::lanes);
     if constexpr (!std::is_integral_v<Element>) {
         alignas(64) std::array<T, count> lane;
@@ -27,8 +27,8 @@ FOVEA_INLINE auto collect(Pick pick) {
         for (std::size_t i = 0; i < count; ++i) integers.lane[i] = static_cast<index_t>(pick(i));
         return integers;
     } else {
-        alignas(64) std::array<whole, count> lane;
-        for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<whole>(pick(i));
+        alignas(64) std::array<integer, count> lane;
+        for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<integer>(pick(i));
         auto const integers = index_pack<T, Arch>::load(lane.data());
         if constexpr (std::is_same_v<Element, bool>) return !(integers == index_pack<T, Arch>(0));
         else return integers;

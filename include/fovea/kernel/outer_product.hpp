@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The microkernel of all dense products: a sum of outer products, a column of broadcast elements by a row of vectors,
-// in registers. What it is applied to is said in kernel/contract.hpp, kernel/accumulate.hpp, kernel/lane_products.hpp.
+// in registers. kernel/contract.hpp, kernel/accumulate.hpp and kernel/lane_products.hpp say what it is applied to.
 #pragma once
 
 #include <fovea/kernel/score_packs.hpp>
@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// A stride that is known before any shape is.
+/// A stride that is a constant.
 template <index_t Stride>
 using constant_stride = std::integral_constant<index_t, Stride>;
 using unit_stride = constant_stride<1>;
@@ -37,8 +37,8 @@ struct vector_operand {
 
 /// Sums: MR rows of NV vectors, all in registers.
 ///
-/// Loops over them are expansions of one pack each: compilers keep nothing else in registers, and a function for each
-/// vector would take them most of their time.
+/// Loops over them are expansions of one parameter pack each: compilers keep nothing else in registers, and an inlined
+/// function for each vector would take most of the compile time.
 template <int MR, int NV, class T, class Arch>
 class register_tile {
 public:
@@ -56,7 +56,7 @@ public:
             before(b.first);
             line_of<vector, NV> row;
             [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
-                ((row[V] = held(storage<Element, T, Arch>::load(b.first + V * lanes))), ...);
+                ((row[V] = opaque(storage<Element, T, Arch>::load(b.first + V * lanes))), ...);
             }(std::make_integer_sequence<int, NV>{});
             [&]<int... I>(indices<I...>)
                 FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});

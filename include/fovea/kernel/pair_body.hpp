@@ -64,7 +64,7 @@ FOVEA_INLINE auto body_of_pair(E const& e, Names const& names) {
 }
 
 /// Inside the body of one pair, lane by feature: a whole vector of features, or where `Whole` is not so the first
-/// `count`, with zeros behind them.
+/// `count`, with zeros after them.
 template <bool Whole, class T, class Arch, class Q, class K, class Base>
 struct pair_features : Base {
     Q const* query;

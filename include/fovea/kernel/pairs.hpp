@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Lanes over pairs: all heads of one key side by side, then those of the next. What names mean there.
+// Pairs in lanes: all heads of one key, then those of the next; the environments of expressions there.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
-#include <fovea/kernel/groups.hpp>
+#include <fovea/kernel/lane_groups.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// How many lanes the heads of one key take: a power of two, so that a lane's head is the same in every vector.
+/// The lanes that the heads of one key take, padded to a power of two, so that a lane has the same head in every
+/// vector.
 struct head_lanes {
     index_t heads;
-    index_t room = 1;  // lanes
-    int shift = 0;     // its logarithm
+    index_t padded_heads = 1;  // lanes
+    int shift = 0;             // log2(padded_heads)
 
     constexpr explicit head_lanes(index_t n) : heads(n) {
-        for (; room < n; room *= 2) ++shift;
+        for (; padded_heads < n; padded_heads *= 2) ++shift;
     }
     constexpr index_t key(index_t pair) const { return pair >> shift; }
-    constexpr index_t head(index_t pair) const { return pair & (room - 1); }
+    constexpr index_t head(index_t pair) const { return pair & (padded_heads - 1); }
     constexpr index_t pairs(index_t keys) const { return keys << shift; }
-    /// Lanes after which both a vector and the heads begin anew.
-    constexpr index_t round(index_t vector_lanes) const { return std::max(room, vector_lanes); }
+    /// The period, in lanes, of both vectors and heads.
+    constexpr index_t round(index_t vector_lanes) const { return std::max(padded_heads, vector_lanes); }
 };
 
-/// base + offset of each lane: exact for a base that no lane could hold, as edges have.
+/// base + offset, one per lane: exact where the base does not fit a lane, such as the number of an edge.
 template <class T, class Arch>
 struct near_positions {
     using offsets = index_pack<T, Arch>;
@@ -38,7 +39,7 @@ struct near_positions {
 
     /// Lanes that are up to a limit.
     FOVEA_INLINE mask up_to(index_t limit) const { return offset <= offsets(near(limit)); }
-    /// The distance from the base to a limit; as short as a lane can hold, which all offsets are shorter than.
+    /// The distance from the base to a limit, clamped to what a lane holds: all offsets are less than that.
     FOVEA_INLINE index_t near(index_t limit) const {
         return std::clamp<index_t>(distance_between(limit, base), -1, std::numeric_limits<std::int32_t>::max());
     }
@@ -92,7 +93,7 @@ FOVEA_INLINE near_positions<T, Arch> heads_of_pairs(head_lanes const& lanes, ind
     return {lanes.head(pair), lanes_masked<T, Arch>(lanes.shift)};
 }
 
-/// Names that stand for the same number in all lanes.
+/// The names whose value is the same number in all lanes.
 struct uniform_names {
     row_facts const& row;
 

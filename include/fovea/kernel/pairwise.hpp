@@ -6,7 +6,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Inside sum(), lane by key: the factors of one query and of a pack of keys at one feature.
+/// The environment inside sum() with keys in lanes: the factors of one query and of a pack of keys at one feature.
 template <class T, class Arch, class Base>
 struct pair_feature_environment : Base {
     T const* query;  // this row and feature of the first factor
@@ -54,8 +54,8 @@ FOVEA_INLINE pack<T, Arch> added(pack<T, Arch> const& sum, Body const& body, Env
     else return sum + value_in_lanes<T, Arch>(body, here);
 }
 
-/// True where a factor of the query keeps clear of the ends of the range of T: exponentials, so that they and their
-/// sums with those of keys have reciprocals; what multiplies these, so that the products exist.
+/// True where a factor of the query is far from overflow and underflow: exponentials, so that they and their sums with
+/// those of keys have reciprocals; coefficients of these, so that the products are finite.
 template <class T, class Factor>
 bool stays_in_range(Factor const&, T const* from, index_t n) {
     constexpr T most = sizeof(T) == 4 ? T(1e30) : T(1e250);

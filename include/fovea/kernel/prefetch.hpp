@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::kernel {
 inline constexpr index_t cache_line = 64;  // bytes
 
 /// How far ahead of an element to prefetch, for rows that are read one after the other, each from front to back: far
-/// enough for memory to answer in time. That may be behind the last row, which does no harm.
+/// enough for the memory latency. An address past the last row does no harm.
 class prefetch_distance {
 public:
     /// Rows of so many bytes, one every `stride` bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The recurrence of a running state, a panel of its columns at a time: each row of the panel is gated, updated and read
-// by queries in one pass through registers.
+// The recurrence of a running state, a panel of its columns at a time: each row of the panel is loaded once, and gated,
+// updated and read by queries in registers.
 #pragma once
 
 #include <fovea/simd/lanes.hpp>
@@ -87,7 +87,7 @@ template <int Reads, int Vectors, class T, class Arch>
     });
 }
 
-/// read_state: the state is gated, and the value that it holds for a key is read: retrieved = state^T key.
+/// read_state: the state is gated, and the value that it stores for a key is retrieved: retrieved = state^T key.
 template <bool Gated, int Vectors, class T, class Arch>
 [[gnu::noinline]] void read_state(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
                                   T const* FOVEA_RESTRICT key,   // (features)
@@ -96,8 +96,8 @@ template <bool Gated, int Vectors, class T, class Arch>
                                   T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    line_of<vector, Vectors> answer;
-    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { answer[v] = vector(T{0}); });
+    line_of<vector, Vectors> read;
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { read[v] = vector(T{0}); });
     for (index_t f = 0; f < features; ++f) {
         T* const row = state + f * width;
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
@@ -106,13 +106,13 @@ template <bool Gated, int Vectors, class T, class Arch>
                 s = s * vector(gate[f]);
                 s.store(row + v * vector::lanes);
             }
-            answer[v] = fma(vector(key[f]), s, answer[v]);
+            read[v] = fma(vector(key[f]), s, read[v]);
         });
     }
-    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { answer[v].store(retrieved + v * vector::lanes); });
+    unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { read[v].store(retrieved + v * vector::lanes); });
 }
 
-/// correct: the delta rule: a value becomes its difference from the one that the state holds: rate (value - retrieved).
+/// correct: the delta rule: a value becomes its difference from the retrieved one: rate (value - retrieved).
 template <int Vectors, class T, class Arch>
 void correct(T const* retrieved, T rate, T* value) {
     using vector = pack<T, Arch>;
@@ -120,8 +120,8 @@ void correct(T const* retrieved, T rate, T* value) {
         (vector(rate) * (vector::load(value + c) - vector::load(retrieved + c))).store(value + c);
 }
 
-/// advance_and_read: one step, and in the same pass over the state the gate of the next step and the value that the
-/// state holds for its key: retrieved = state^T next key.
+/// advance_and_read: one step, and in the same pass over the state the gate of the next step and the value retrieved
+/// for its key: retrieved = state^T next key.
 template <int Reads, bool Gated, int Vectors, class T, class Arch>
 [[gnu::noinline]] void advance_and_read(T* FOVEA_RESTRICT state,        // (features, Vectors * lanes)
                                         state_steps<T> const& at,       // two steps
@@ -129,11 +129,11 @@ template <int Reads, bool Gated, int Vectors, class T, class Arch>
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     line_of<vector, Vectors> value;
-    line_of<vector, Vectors> answer;
+    line_of<vector, Vectors> read;
     grid_of<vector, Reads + 1, Vectors> sum;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
         value[v] = vector::load(at.values + v * vector::lanes);
-        answer[v] = vector(T{0});
+        read[v] = vector(T{0});
         unrolled<Reads>([&](auto r) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); });
     });
     for (index_t f = 0; f < at.features; ++f) {
@@ -144,12 +144,12 @@ template <int Reads, bool Gated, int Vectors, class T, class Arch>
             unrolled<Reads>(
                 [&](auto r) FOVEA_LAMBDA { sum[r][v] = fma(vector(at.queries[r * at.features + f]), s, sum[r][v]); });
             if constexpr (Gated) s = s * vector(at.gates[at.features + f]);
-            answer[v] = fma(next, s, answer[v]);
+            read[v] = fma(next, s, read[v]);
             s.store(row + v * vector::lanes);
         });
     }
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
-        answer[v].store(retrieved + v * vector::lanes);
+        read[v].store(retrieved + v * vector::lanes);
         unrolled<Reads>([&](auto r) FOVEA_LAMBDA { sum[r][v].store(at.results + r * width + v * vector::lanes); });
     });
 }

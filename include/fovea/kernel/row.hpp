@@ -25,7 +25,7 @@ struct listed_keys {
     FOVEA_INLINE index_t operator()(index_t k) const { return list[k]; }
 };
 
-/// One row of scores in memory, as a normalizer sees it: whole packs, excluded scores behind the last key.
+/// One row of scores in memory, as a normalizer sees it: whole packs, excluded scores after the last key.
 template <class T, class Arch, class Normalize, class Keys = consecutive_keys>
 struct packed_row {
     using value_type = T;
@@ -44,7 +44,7 @@ struct packed_row {
     FOVEA_INLINE T max() const { return lanes::max(lane_max()); }
     FOVEA_INLINE bool any_above(T limit) const { return (lane_max() > vector(limit)).any(); }
 
-    /// Ties go to the lowest key, wherever it stands in the row.
+    /// Ties go to the lowest key, whatever its place in the row.
     FOVEA_INLINE located<T> first_max() const {
         T const row_max = max();
         located<T> best;
@@ -110,7 +110,7 @@ struct packed_row {
         static_assert(row_room<T>::size % width == 0);
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
-            count += lanes::keep_from(limit, vector::load(scores + p * width), room.scores + count);
+            count += lanes::compress_not_less(limit, vector::load(scores + p * width), room.scores + count);
             if (count > room.size) return *this;
         }
         index_t const filled = (count + width - 1) / width;
@@ -131,7 +131,7 @@ struct packed_row {
     /// The kth largest of the maxima of the lanes: at least k scores reach it, since each lane has keys of its own.
     T reached_by(index_t k) const {
         if (k < 1 || k > width) return excluded<T>;
-        auto maxima = lanes::stored(lane_max());
+        auto maxima = lanes::to_array(lane_max());
         auto const last = maxima.begin() + k;
         for (auto at = maxima.begin(); at != last; ++at)
             for (auto other = at + 1; other != maxima.end(); ++other)

@@ -6,7 +6,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Where the parts of a lowered score lie for one row of a tile, at the first key of a run of packs.
+/// Pointers to the parts of a lowered score for one row of a tile, at the first key of a run of packs.
 template <class T>
 struct row_parts {
     T* scores;  // first plane; the result goes here too
@@ -54,8 +54,8 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
 /// transform: the rest of the score, pointwise, on one row, and the mask where the run is mixed. `indices` holds both
 /// expressions with references to index terms that have been computed before.
 ///
-/// Expressions and facts are passed by value: a vector that is stored might alias what is referred to, and what is the
-/// same for the whole row would be computed again for each vector.
+/// Expressions and facts are passed by value: stores of vectors might alias a referenced one, and what is the same for
+/// the whole row would be computed again for each vector.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices>
 FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
                             row_facts const row, row_parts<T> const at, index_t first_key, index_t packs) {

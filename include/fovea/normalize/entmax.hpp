@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/expr/operations.hpp>
+#include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
 
 #include <array>

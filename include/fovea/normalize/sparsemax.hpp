@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/core/ieee.hpp>
-#include <fovea/expr/operations.hpp>
+#include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Takes the body of a pairwise sum apart: what depends on the query alone or on the key alone is computed once
-// per feature of each, and tanh of a sum becomes a product of exponentials, so that no transcendental function
-// is left in the loop over pairs.
+// Factors the body of a pairwise sum: what depends on the query alone or on the key alone is computed once per feature
+// of each, and tanh of a sum becomes a product of exponentials, so that no transcendental function is left in the loop
+// over pairs.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -15,7 +15,8 @@ namespace fovea::FOVEA_SET {
 
 /// tanh(a + b) from exp(2 a) and exp(2 b): 1 - 2 / (1 + exp(2 a) exp(2 b)).
 ///
-/// Exact to rounding while the exponentials are normal numbers; an infinite product gives 1, a vanished one -1.
+/// Exact to rounding while the exponentials are normal numbers; a product that overflows gives 1, one that underflows
+/// -1.
 struct tanh_of_product {
     static constexpr std::string_view name = "tanh_of_product";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {

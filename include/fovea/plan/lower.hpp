@@ -1,65 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Takes a score apart: what is computed once per query, once per key, as a matrix product, feature by feature
-// for each pair; and the pointwise rest that is fused on the tile.
+// Decomposes a score: terms that are computed once per query or once per key, matrix products, sums over features for
+// each pair, and the pointwise rest that is fused on the tile.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/evaluate.hpp>
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/factor.hpp>
+#include <fovea/plan/score_parts.hpp>
 #include <fovea/plan/squares.hpp>
 
 #include <boost/hana/append.hpp>
-#include <boost/hana/at.hpp>
-#include <boost/hana/for_each.hpp>
 #include <boost/hana/size.hpp>
 #include <boost/hana/tuple.hpp>
-#include <boost/hana/unpack.hpp>
 
 namespace fovea::FOVEA_SET::plan {
-
-namespace hana = boost::hana;
-
-/// The place of a part in the pointwise rest: the engine knows its value per row, per key or per pair.
-enum class part { row_term, key_term, product, pairwise };
-
-template <part Kind, std::size_t Position>
-struct reference {
-    using expression_tag = void;
-};
-
-using fovea::product_term;
-using fovea::unit;
-
-/// sum(body) with query and key inseparable in the body, and the same in terms of factors of one side.
-template <class Body, class Factored>
-struct pairwise_term {
-    static constexpr bool uses_exponentials = Factored::exponentials;
-    Body body{};
-    Factored factors{};
-};
-
-/// An expression that is evaluated once per query, or once per key.
-template <class E>
-struct single_term {
-    E expression{};
-};
-
-template <class Products, class Pairs, class Rows, class Keys>
-struct parts {
-    Products products{};
-    Pairs pairs{};
-    Rows rows{};
-    Keys keys{};
-};
-using no_parts = parts<hana::tuple<>, hana::tuple<>, hana::tuple<>, hana::tuple<>>;
-
-/// The pointwise rest and the parts it refers to.
-template <class Pointwise, class Parts>
-struct lowered {
-    Pointwise pointwise{};
-    Parts parts{};
-};
 
 namespace detail {
 using fovea::detail::is_scaled_product;
@@ -146,7 +101,7 @@ template <class E, class Parts = no_parts>
 constexpr auto lower(E const& e, Parts const& found = {});
 
 namespace detail {
-/// A table with its indices from number I on, behind a table with those before.
+/// Lowers the indices of a table from number I on; `table` has those before.
 template <std::size_t I, class E, class At, class Parts>
 constexpr auto lower_indices(E const& e, At const& table, Parts const& found) {
     if constexpr (I == E::arity) {
@@ -205,53 +160,12 @@ constexpr auto lower(E const& e, Parts const& found) {
     }
 }
 
-/// The same for a call whose mask says whether it lists keys: for each listed key features are read once whatever is
-/// done with them, and nothing is gained by taking squares apart.
+/// The same for a call whose mask lists keys or does not. The features of listed keys are read once in any case, so
+/// that expanding squares would gain nothing.
 template <bool ListsKeys, class E>
 constexpr auto lower_for(E const& e) {
     if constexpr (ListsKeys) return lower(e);
-    else return lower(take_squares_apart(e));
+    else return lower(expand_squares(e));
 }
-
-/// The number of parts of one kind.
-template <class Tuple>
-inline constexpr index_t count_of = static_cast<index_t>(decltype(hana::size(std::declval<Tuple>()))::value);
-
-/// The packed copies of the keys that the pairwise terms need: one for each factor of the key.
-template <class Pairs>
-inline constexpr index_t key_factors_of = hana::unpack(
-    Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + count_of<decltype(pair.factors.keys)>); });
-template <class Pairs>
-inline constexpr index_t query_factors_of = hana::unpack(
-    Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + count_of<decltype(pair.factors.queries)>); });
-
-/// True where one of the terms has a value for each query head, not only for each key.
-template <class Tuple>
-inline constexpr bool any_uses_head = hana::unpack(Tuple{}, [](auto const&... terms) {
-    return (uses<std::remove_cvref_t<decltype(terms.expression)>, head_t> || ...);
-});
-
-/// True where one of the pairwise terms mentions a placeholder.
-template <class Tuple, class Placeholder>
-inline constexpr bool any_pair_uses = hana::unpack(
-    Tuple{}, [](auto const&... pair) { return (uses<std::remove_cvref_t<decltype(pair.body)>, Placeholder> || ...); });
-
-/// Calls f with each part of one kind, in order.
-template <class Tuple, class F>
-constexpr void for_each_part(Tuple const& all, F&& f) {
-    hana::for_each(all, f);
-}
-
-/// True where the tile product is the score as it stands: nothing is left to do on the tile.
-template <class Pointwise>
-inline constexpr bool is_bare_product = std::is_same_v<Pointwise, reference<part::product, 0>>;
-
-/// True where what is computed of keys is one product with them as they are, and terms of each that are the same for
-/// all heads that share it.
-template <class Parts>
-inline constexpr bool is_one_product = false;
-template <class Q, class Scale, class Rows, class Keys>
-inline constexpr bool is_one_product<parts<hana::tuple<product_term<Q, k_t, Scale>>, hana::tuple<>, Rows, Keys>> =
-    !any_uses_head<Keys>;
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -58,23 +58,23 @@ constexpr auto square_in_parts(E const& square_of_both, Weight const& weight) {
 
 /// sum(weight * e) for a weighted square.
 template <class E, class Weight = unit>
-constexpr auto weighted_square_in_parts(E const& e, Weight const& weight = {}) {
+constexpr auto expanded_square(E const& e, Weight const& weight = {}) {
     if constexpr (is_square_of_both<E>) {
         return square_in_parts(e, weight);
     } else if constexpr (is_node_of<operations::negate, E>) {
-        return -weighted_square_in_parts(get<0>(e), weight);
+        return -expanded_square(get<0>(e), weight);
     } else if constexpr (is_node_of<operations::divided, E>) {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return weighted_square_in_parts(get<0>(e), weight) / get<1>(e);
-        else return weighted_square_in_parts(get<0>(e), multiply(literal<double>{1} / get<1>(e), weight));
+            return expanded_square(get<0>(e), weight) / get<1>(e);
+        else return expanded_square(get<0>(e), multiply(literal<double>{1} / get<1>(e), weight));
     } else if constexpr (is_weighted_square<std::remove_cvref_t<decltype(get<0>(e))>>) {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return weighted_square_in_parts(get<0>(e), weight) * get<1>(e);
-        else return weighted_square_in_parts(get<0>(e), multiply(get<1>(e), weight));
+            return expanded_square(get<0>(e), weight) * get<1>(e);
+        else return expanded_square(get<0>(e), multiply(get<1>(e), weight));
     } else {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<0>(e))>>)
-            return get<0>(e) * weighted_square_in_parts(get<1>(e), weight);
-        else return weighted_square_in_parts(get<1>(e), multiply(get<0>(e), weight));
+            return get<0>(e) * expanded_square(get<1>(e), weight);
+        else return expanded_square(get<1>(e), multiply(get<0>(e), weight));
     }
 }
 
@@ -84,29 +84,29 @@ template <class Body>
 inline constexpr bool is_sum_of_squares<node<operations::sum, Body>> = is_weighted_square<Body>;
 }  // namespace detail
 
-/// take_squares_apart: sum(w (a - b)^2) = sum(w a^2) + sum(w b^2) - 2 sum(w a b), where a is of the query, b of the
+/// expand_squares: sum(w (a - b)^2) = sum(w a^2) + sum(w b^2) - 2 sum(w a b), where a is of the query, b of the
 /// key, and the weights w, a table of features, say, are the same for both. The rounding is that of products of a and
 /// b, so this is done only where the score is the sum times a factor, or with something added: a logarithm or a root
-/// would see digits of a small sum that are not there.
+/// would amplify the cancellation error of a small sum.
 template <class E>
-constexpr auto take_squares_apart(E const& e) {
+constexpr auto expand_squares(E const& e) {
     if constexpr (detail::is_sum_of_squares<E>) {
-        return detail::weighted_square_in_parts(get<0>(e));
+        return detail::expanded_square(get<0>(e));
     } else if constexpr (is_node_of<operations::negate, E>) {
-        return -take_squares_apart(get<0>(e));
+        return -expand_squares(get<0>(e));
     } else if constexpr (is_node_of<operations::plus, E>) {
-        return take_squares_apart(get<0>(e)) + take_squares_apart(get<1>(e));
+        return expand_squares(get<0>(e)) + expand_squares(get<1>(e));
     } else if constexpr (is_node_of<operations::minus, E>) {
-        return take_squares_apart(get<0>(e)) - take_squares_apart(get<1>(e));
+        return expand_squares(get<0>(e)) - expand_squares(get<1>(e));
     } else if constexpr (is_node_of<operations::times, E>) {
         if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return take_squares_apart(get<0>(e)) * get<1>(e);
+            return expand_squares(get<0>(e)) * get<1>(e);
         else if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<0>(e))>>)
-            return get<0>(e) * take_squares_apart(get<1>(e));
+            return get<0>(e) * expand_squares(get<1>(e));
         else return e;
     } else if constexpr (is_node_of<operations::divided, E>) {
         if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return take_squares_apart(get<0>(e)) / get<1>(e);
+            return expand_squares(get<0>(e)) / get<1>(e);
         else return e;
     } else {
         return e;

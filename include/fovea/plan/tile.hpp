@@ -18,15 +18,14 @@ struct tile {
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
     static constexpr int rows = mr;  // queries
     static constexpr int last_step = 3;
-    static constexpr int row_step(int n) {
-        return n == 0 ? 1 : n * rows / last_step;
-    }  // register tiles for few queries
-    /// Vectors of a value for `n` rows at a time: few rows leave registers for more of each value.
+    /// Rows of the register tiles for few queries.
+    static constexpr int row_step(int n) { return n == 0 ? 1 : n * rows / last_step; }
+    /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
-    /// Few rows for `n` vectors of a value at a time.
+    /// Rows at a time for `n` vectors of a value.
     static constexpr int rows_with(int n) { return n >= 8 ? rows / 6 : rows / 3; }
-    static constexpr index_t pack = lanes;   // keys of the smallest run that is left out
-    static constexpr bool pads_keys = true;  // behind the last key, to whole packs
+    static constexpr index_t pack = lanes;   // keys: a mask leaves out whole packs
+    static constexpr bool pads_keys = true;  // to whole packs
     static constexpr int packs_per_panel = nv;
     static constexpr index_t panel = packs_per_panel * pack;  // keys
     static constexpr index_t panels = 16;                     // panels of a block of keys
@@ -35,15 +34,16 @@ struct tile {
 };
 
 /// The shape of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to `nv`
-/// vectors of queries, and what these are multiplied by is read element by element.
+/// vectors of queries; keys and values are broadcast element by element.
 template <class T, class Arch>
 struct lane_tile {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
     static constexpr int mr = Arch::registers >= 32 ? 8 : 6, nv = Arch::registers >= 32 ? 3 : 2;
-    /// Features, which lie side by side, where there are `n` vectors: one alone would wait for its own sums.
+    /// Rows of a tile whose rows are features, for `n` vectors: more for a single vector, whose sums would otherwise
+    /// wait for the latency of each multiply-add.
     static constexpr int features_with(int n) { return n == 1 ? 2 * mr : mr; }
     static constexpr index_t rows = index_t{nv} * lanes;
-    static constexpr index_t pack = mr;  // keys of the smallest run that is left out
+    static constexpr index_t pack = mr;  // keys: a mask leaves out whole packs
     static constexpr int packs_per_panel = 2;
     static constexpr bool pads_keys = false;
     static constexpr index_t panel = packs_per_panel * pack;  // keys
@@ -51,14 +51,14 @@ struct lane_tile {
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = 4 * rows;
 
-    /// True where so many queries fill three quarters of what their features, the other choice, fill of vectors.
+    /// True where queries in lanes fill vectors at least three quarters as well as features in lanes, the other choice.
     static constexpr bool suits(index_t queries, index_t features) {
         return 4 * queries * ((features + lanes - 1) / lanes) >= 3 * features;
     }
-    /// So many heads of a group that has the same keys share vectors, so that each number of a key is broadcast for
-    /// more queries: where those of one do not fill a tile. Where the rest of the score differs by query or head, it
-    /// costs more of lanes that are not neighbours, and heads share only vectors that one does not fill. Positions of
-    /// keys must fit lanes, which then hold them as they are.
+    /// The heads of a group whose queries share a tile: all where the queries of one head do not fill it, so that each
+    /// element of a key is broadcast for more queries. Where the rest of the score differs by query or head
+    /// (`differs`), it costs more in lanes of several heads, so they share only where one does not fill its vectors.
+    /// Positions of keys must fit 32 bits, since lanes hold them.
     static constexpr index_t sharing(index_t queries, index_t group, index_t keys, bool differs) {
         bool const fills = differs ? suits(queries, lanes) : queries >= rows;
         return fills || keys > std::numeric_limits<std::int32_t>::max() ? 1 : group;

@@ -41,7 +41,7 @@ constexpr blocking blocking_of{Shape::mr, Shape::nv, Shape::rows, Shape::panel, 
 struct call_plan {
     traversal by;
     blocking blocks{};
-    bool packs_keys = false;  // or they are read where they lie
+    bool packs_keys = false;  // or they are read in place
     index_t tile_heads = 1;   // heads whose queries are rows of one tile
     key_parts parts{};        // of the keys of each head
 };
@@ -71,7 +71,7 @@ struct dense_call {
         arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float>
         && std::is_same_v<std::remove_cvref_t<decltype(*Operands::query.data)>, bfloat16>
         && std::is_same_v<element_of_rows<decltype(Operands::key)>, bfloat16>;
-    /// True where queries can stand in lanes: the score is one product with keys and what is computed of it, rows can
+    /// True where queries can be in lanes: the score is one product with keys and what is computed of it, rows can
     /// be normalized lane by lane, and features are of the type of the arithmetic or converted to it. What reads a
     /// table with a row for each query goes along the keys in memory.
     static constexpr bool may_take_query_lanes = [] {

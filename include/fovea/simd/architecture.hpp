@@ -53,7 +53,7 @@ struct emulated {
 };
 
 /// True where an architecture multiplies pairs of bfloat16, summed in float, faster than it converts and multiplies
-/// floats (simd/words.hpp). The emulation of its width stands in for it in tests.
+/// floats (simd/bf16_pairs.hpp). The emulation of its width stands in for it in tests.
 template <class Arch>
 inline constexpr bool multiplies_bfloat16 = false;
 template <>
@@ -63,7 +63,7 @@ inline constexpr bool multiplies_bfloat16<emulated<64, 32>> = true;
 
 // Zen 4 and 5 begin a product of pairs (vdpbf16ps) as often as one of floats, and have twice the products. Intel begins
 // one where it begins four of floats, on processors from Sapphire Rapids on, those with AMX: half the products.
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#if !FOVEA_PROCESSOR
 using best = emulated<16>;
 #elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #if defined(__AVX512BF16__) && !defined(__AMX_TILE__)

@@ -9,31 +9,31 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Integers, one per lane, as wide as the reals beside them; for values that need more there is exact_pack.
+/// Integers, one per lane, as wide as the reals of the same lanes; exact_pack holds values that need more bits.
 template <class T, class Arch>
 struct index_pack {
     using integers = typename registers<T, Arch>::integers;
-    using whole = integer_like<T>;
+    using integer = integer_like<T>;
     using real = pack<T, Arch>;
     static constexpr index_t lanes = real::lanes;
-    using array_type = std::array<whole, static_cast<std::size_t>(lanes)>;
+    using array_type = std::array<integer, static_cast<std::size_t>(lanes)>;
 
     integers value;
 
     index_pack() = default;
     FOVEA_INLINE index_pack(integers const& v) : value(v) {}
     template <std::integral Number>
-    FOVEA_INLINE index_pack(Number x) : value(static_cast<whole>(x)) {}
+    FOVEA_INLINE index_pack(Number x) : value(static_cast<integer>(x)) {}
 
     /// Positions of consecutive keys, lane by lane.
     template <class Positions>
         requires requires(Positions const& p) { p.spread(); }
     FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.spread()) {}
 
-    FOVEA_INLINE static index_pack load(whole const* from) { return {registers<whole, Arch>::load(from)}; }
+    FOVEA_INLINE static index_pack load(integer const* from) { return {registers<integer, Arch>::load(from)}; }
     FOVEA_INLINE array_type array() const {
         alignas(64) array_type elements;
-        registers<whole, Arch>::store(elements.data(), value);
+        registers<integer, Arch>::store(elements.data(), value);
         return elements;
     }
     FOVEA_INLINE real to_real() const { return {registers<T, Arch>::to_real(value)}; }
@@ -54,7 +54,7 @@ struct index_pack {
     FOVEA_INLINE friend mask operator==(index_pack const& a, index_pack const& b) {
         return as_mask(a.value == b.value);
     }
-    // Beside a number that no lane can hold, all lanes are less, or none.
+    // Compared with a number that no lane can hold, all lanes are less, or none.
     FOVEA_INLINE friend mask operator<(index_pack const& a, std::integral auto b) {
         return holds(b) ? a < index_pack(b) : mask::none() || b > 0;
     }
@@ -86,12 +86,12 @@ struct index_pack {
     }
 
 private:
-    FOVEA_INLINE static bool holds(std::integral auto b) { return std::in_range<whole>(b); }
+    FOVEA_INLINE static bool holds(std::integral auto b) { return std::in_range<integer>(b); }
     template <class F>
     static index_pack each(index_pack const& a, index_pack const& b, F f) {
         auto x = a.array();
         auto const y = b.array();
-        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<whole>(f(x[i], y[i]));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<integer>(f(x[i], y[i]));
         return load(x.data());
     }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations across and within lanes that an architecture may do better than the general way shown here;
-// simd/arch/ holds such overrides, as partial specializations on the architecture.
+// Operations across and within lanes. simd/arch/ overrides the portable versions where an architecture has faster ones,
+// by partial specializations on the architecture.
 #pragma once
 
 #include <fovea/simd/pack.hpp>
@@ -9,9 +9,11 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
+/// lanes_of: the operations on the lanes of a pack, as an architecture does them best.
 template <class T, class Arch>
 struct lanes_of;
 
+/// The portable versions.
 template <class T, class Arch>
 struct generic_lanes {
     using vector = pack<T, Arch>;
@@ -19,7 +21,7 @@ struct generic_lanes {
     static constexpr index_t count = vector::lanes;
     using array = std::array<T, static_cast<std::size_t>(count)>;
 
-    FOVEA_INLINE static array stored(vector const& a) {
+    FOVEA_INLINE static array to_array(vector const& a) {
         alignas(64) array elements;
         a.store(elements.data());
         return elements;
@@ -27,7 +29,7 @@ struct generic_lanes {
 
     /// The sum of all lanes, always added in the same order.
     FOVEA_INLINE static T sum(vector const& a) {
-        auto e = stored(a);
+        auto e = to_array(a);
         for (std::size_t step = e.size() / 2; step > 0; step /= 2)
             for (std::size_t i = 0; i < step; ++i) e[i] += e[i + step];
         return e[0];
@@ -35,13 +37,13 @@ struct generic_lanes {
 
     /// The maximum of all lanes.
     FOVEA_INLINE static T max(vector const& a) {
-        auto e = stored(a);
+        auto e = to_array(a);
         for (std::size_t step = e.size() / 2; step > 0; step /= 2)
             for (std::size_t i = 0; i < step; ++i) e[i] = e[i] > e[i + step] ? e[i] : e[i + step];
         return e[0];
     }
 
-    /// The first `n` elements, zeros behind them; reads nothing past them.
+    /// The first `n` elements, zeros after them; reads nothing past them.
     FOVEA_INLINE static vector load(T const* from, index_t n) {
         alignas(64) array elements{};
         std::copy_n(from, std::min(n, count), elements.begin());
@@ -50,24 +52,25 @@ struct generic_lanes {
 
     /// Writes the first `n` elements and nothing past them.
     FOVEA_INLINE static void store(vector const& a, T* to, index_t n) {
-        auto const elements = stored(a);
+        auto const elements = to_array(a);
         std::copy_n(elements.begin(), std::min(n, count), to);
     }
 
-    /// The lanes that are not less than a limit, one after another; a whole pack is overwritten. How many they are.
-    FOVEA_INLINE static index_t keep_from(T limit, vector const& a, T* to) {
+    /// Stores the lanes that are not less than a limit contiguously (compress-store) and returns their number; may
+    /// overwrite a whole pack.
+    FOVEA_INLINE static index_t compress_not_less(T limit, vector const& a, T* to) {
         if (!(!(a < vector(limit))).any()) return 0;
         index_t kept = 0;
-        for (T const element : stored(a)) {  // without a branch that depends on an element
+        for (T const element : to_array(a)) {  // no branch depends on an element
             to[kept] = element;
             kept += !(element < limit);
         }
         return kept;
     }
 
-    /// True where scale() rounds to 0 and inf by itself and takes the floor of n, and where there is fraction();
-    /// elsewhere its result must be a normal number.
-    static constexpr bool scale_saturates = false;
+    /// True where scale(a, n) is a * 2^floor(n) for all n, 0 and inf included, and fraction() exists; elsewhere the
+    /// result must be a normal number.
+    static constexpr bool scales_any_exponent = false;
 
     /// a * 2^n for integral n.
     FOVEA_INLINE static vector scale(vector const& a, vector const& n) {
@@ -77,29 +80,29 @@ struct generic_lanes {
         return {bits::as_reals(bits::as_integers(a.value) + shifted)};
     }
 
-    /// 1 / a to half a unit in the last place.
+    /// 1 / a, correctly rounded; an override may be off by a unit in the last place.
     FOVEA_INLINE static vector reciprocal(vector const& a) { return vector(T{1}) / a; }
 
-    /// As many vectors as one has lanes become the columns of what they were the rows of.
+    /// Transposes a square matrix in place, one row in each vector.
     FOVEA_INLINE static void transpose(line_of<vector, count>& rows) {
         constexpr auto n = static_cast<std::size_t>(count);
         alignas(64) std::array<T, n * n> elements;
         for (std::size_t i = 0; i < n; ++i) {
-            auto const row = stored(rows[i]);
+            auto const row = to_array(rows[i]);
             for (std::size_t j = 0; j < n; ++j) elements[j * n + i] = row[j];
         }
         for (std::size_t i = 0; i < n; ++i) rows[i] = vector::load(elements.data() + i * n);
     }
 
-    /// The last lane first.
+    /// The lanes in reverse order.
     FOVEA_INLINE static vector reversed(vector const& a) {
-        auto elements = stored(a);
+        auto elements = to_array(a);
         std::reverse(elements.begin(), elements.end());
         return vector::load(elements.data());
     }
 
-    /// As many vectors as one has lanes become one: lane i is the sum of the lanes of vector i.
-    FOVEA_INLINE static vector sum_each(line_of<vector, count>& rows) {
+    /// Lane i is the sum of rows[i]; overwrites the rows.
+    FOVEA_INLINE static vector row_sums(line_of<vector, count>& rows) {
         lanes_of<T, Arch>::transpose(rows);
         for (index_t step = count / 2; step > 0; step /= 2)
             for (index_t i = 0; i < step; ++i) rows[i] = rows[i] + rows[i + step];

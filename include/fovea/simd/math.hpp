@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elementary functions on packs, at a stated accuracy; tests/simd/math.cpp holds them to it.
+// Elementary functions on packs, with stated error bounds that tests/simd/math.cpp checks.
 #pragma once
 
 #include <fovea/core/ieee.hpp>
@@ -12,7 +12,8 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; of many terms those with even and odd powers side by side.
+/// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; of ten or more terms the even and odd powers as two chains,
+/// for latency.
 template <class T, class Arch, std::size_t N>
 FOVEA_INLINE pack<T, Arch> polynomial(pack<T, Arch> const& x, std::array<T, N> const& c) {
     using vector = pack<T, Arch>;
@@ -22,9 +23,9 @@ FOVEA_INLINE pack<T, Arch> polynomial(pack<T, Arch> const& x, std::array<T, N> c
         return sum;
     } else {
         auto const square = x * x;
-        vector next(c[N - 1]), last(c[N - 2]);
-        for (std::size_t i = N - 2; i-- > 0; std::swap(next, last)) next = fma(next, square, vector(c[i]));
-        return fma(next, x, last);
+        vector chain(c[N - 1]), other(c[N - 2]);
+        for (std::size_t i = N - 2; i-- > 0; std::swap(chain, other)) chain = fma(chain, square, vector(c[i]));
+        return fma(chain, x, other);
     }
 }
 
@@ -38,7 +39,7 @@ inline constexpr T ln2_low = sizeof(T) == 4 ? T(1.42860682030941723212e-6L) : T(
 
 /// (exp(r) - 1) / r on |r| <= ln(2) / 2: minimax of degree 5 in float (2.6e-9), the Taylor series in double.
 template <class T>
-inline constexpr auto expm1_series = [] {
+inline constexpr auto expm1_coefficients = [] {
     if constexpr (sizeof(T) == 4) {
         return std::array<T, 6>{T(1.0000000496716337), T(0.5000000434650548),   T(0.16666365314886647),
                                 T(0.0416647764950919), T(0.008379020733058136), T(0.0014061277269454954)};
@@ -52,7 +53,7 @@ inline constexpr auto expm1_series = [] {
 
 /// 2^r on 0 <= r <= 1: minimax, relative error 7.5e-8 of degree 5 in float, 3.1e-18 of degree 11 in double.
 template <class T>
-inline constexpr auto exp2_series = [] {
+inline constexpr auto exp2_coefficients = [] {
     if constexpr (sizeof(T) == 4) {
         return std::array<T, 6>{T(0.999999925067315968),  T(0.693153073129445892), T(0.240153617398228006),
                                 T(0.0558263171427028809), T(0.008989341115125989), T(0.00187757628181320011)};
@@ -65,27 +66,27 @@ inline constexpr auto exp2_series = [] {
     }
 }();
 
-/// x = n ln 2 + r with integral n and |r| <= ln(2) / 2.
+/// Argument reduction: x = n ln 2 + r with integral n and |r| <= ln(2) / 2.
 template <class T, class Arch>
-struct reduced {
+struct reduced_argument {
     pack<T, Arch> n;
     pack<T, Arch> r;
 };
 
-/// 1.5 * 2^mantissa: a number of moderate size is rounded to an integer where this is added and taken away again.
+/// 1.5 * 2^mantissa: adding it and subtracting it again rounds a number of less than 2^(mantissa - 1) to an integer.
 template <class T>
-inline constexpr T rounding = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);
+inline constexpr T rounding_constant = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);
 
-/// The integer of a sum with `rounding`. Sum and difference are held, so that no compiler joins them with what stands
-/// beside them (-ffast-math).
+/// The integer that x + rounding_constant was rounded to. Both are opaque, since -ffast-math would cancel the
+/// constants.
 template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> integer_of(pack<T, Arch> const& sum) {
-    return held(held(sum) - rounding<T>);
+FOVEA_INLINE pack<T, Arch> rounded_integer(pack<T, Arch> const& sum) {
+    return opaque(opaque(sum) - rounding_constant<T>);
 }
 
 template <class T, class Arch>
-FOVEA_INLINE reduced<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
-    auto const n = integer_of(fma(x, pack<T, Arch>(log2_e<T>), pack<T, Arch>(rounding<T>)));
+FOVEA_INLINE reduced_argument<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
+    auto const n = rounded_integer(fma(x, pack<T, Arch>(log2_e<T>), pack<T, Arch>(rounding_constant<T>)));
     auto const r = fma(n, pack<T, Arch>(-ln2_low<T>), fma(n, pack<T, Arch>(-ln2_high<T>), x));
     return {n, r};
 }
@@ -95,31 +96,31 @@ FOVEA_INLINE reduced<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
-    constexpr bool saturates = lanes_of<T, Arch>::scale_saturates;
-    constexpr T lowest = sizeof(T) == 4 ? T(saturates ? -104 : -87.336544) : T(saturates ? -746 : -708.39);
-    constexpr T highest = sizeof(T) == 4 ? T(saturates ? 89 : 88.722838) : T(saturates ? 710 : 709.78271);
+    constexpr bool any_exponent = lanes_of<T, Arch>::scales_any_exponent;
+    constexpr T lowest = sizeof(T) == 4 ? T(any_exponent ? -104 : -87.336544) : T(any_exponent ? -746 : -708.39);
+    constexpr T highest = sizeof(T) == 4 ? T(any_exponent ? 89 : 88.722838) : T(any_exponent ? 710 : 709.78271);
     auto const [n, r] = detail::reduce_by_ln2(min(vector(highest), max(vector(lowest), x)));
-    auto const power = fma(r, polynomial(r, detail::expm1_series<T>), vector(T{1}));
+    auto const power = fma(r, polynomial(r, detail::expm1_coefficients<T>), vector(T{1}));
     auto const result = lanes_of<T, Arch>::scale(power, n);
-    if constexpr (saturates) return result;
+    if constexpr (any_exponent) return result;
     else
         return select(x < vector(lowest), vector(T{0}), select(vector(highest) < x, vector(ieee::infinity<T>), result));
 }
 
-/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be 1 -
-/// 2^-24.
+/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be
+/// 1 - 2^-24.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
     using lanes = lanes_of<T, Arch>;
-    if constexpr (lanes::scale_saturates) {
+    if constexpr (lanes::scales_any_exponent) {
         if constexpr (requires { lanes::two_to_fraction(x); }) return lanes::scale(lanes::two_to_fraction(x), x);
-        else return lanes::scale(polynomial(lanes::fraction(x), detail::exp2_series<T>), x);
+        else return lanes::scale(polynomial(lanes::fraction(x), detail::exp2_coefficients<T>), x);
     } else {
         constexpr T lowest = sizeof(T) == 4 ? T(-126) : T(-1022), highest = sizeof(T) == 4 ? T(128) : T(1024);
         auto const inside = min(vector(highest * (1 - std::numeric_limits<T>::epsilon() / 2)), max(vector(lowest), x));
-        auto const n = detail::integer_of(held(inside - vector(T(0.5))) + vector(detail::rounding<T>));
-        auto const result = lanes::scale(polynomial(inside - n, detail::exp2_series<T>), n);
+        auto const n = detail::rounded_integer(opaque(inside - vector(T(0.5))) + vector(detail::rounding_constant<T>));
+        auto const result = lanes::scale(polynomial(inside - n, detail::exp2_coefficients<T>), n);
         auto const above = select(x < vector(highest), result, vector(ieee::infinity<T>));
         return select(x < vector(lowest), vector(T{0}), select(x == x, above, x));
     }
@@ -127,23 +128,23 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
 
 namespace detail {
 /// (2^r - 1) / r on 0 <= r <= 1: minimax, relative error 1.2e-8.
-inline constexpr std::array<float, 6> exp2m1_series{0.693147172168f,   0.240227137913f,   0.0554965626289f,
-                                                    0.00965066304783f, 0.00127098919282f, 0.000207462892603f};
+inline constexpr std::array<float, 6> exp2m1_coefficients{0.693147172168f,   0.240227137913f,   0.0554965626289f,
+                                                          0.00965066304783f, 0.00127098919282f, 0.000207462892603f};
 
-/// exp(2 x) - 1 for x >= 0 of moderate size, computed without cancellation.
+/// exp(2 x) - 1 for x >= 0 of moderate size, without cancellation.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
     using lanes = lanes_of<T, Arch>;
     using vector = pack<T, Arch>;
-    if constexpr (sizeof(T) == 4 && lanes::scale_saturates) {
+    if constexpr (sizeof(T) == 4 && lanes::scales_any_exponent) {
         auto const power = x * (2 * log2_e<T>);
         auto const r = lanes::fraction(power);
         auto const two_n = lanes::scale(vector(T{1}), power);
-        return fma(two_n, r * polynomial(r, exp2m1_series), two_n - T{1});
+        return fma(two_n, r * polynomial(r, exp2m1_coefficients), two_n - T{1});
     } else {
         auto const [n, r] = reduce_by_ln2(x * T{2});
         auto const two_n = lanes::scale(vector(T{1}), n);
-        return fma(two_n, r * polynomial(r, expm1_series<T>), two_n - T{1});
+        return fma(two_n, r * polynomial(r, expm1_coefficients<T>), two_n - T{1});
     }
 }
 }  // namespace detail
@@ -152,19 +153,19 @@ FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> tanh(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
-    constexpr T saturated = sizeof(T) == 4 ? T(10) : T(21);
-    auto const e = detail::expm1_of_twice(min(vector(saturated), abs(x)));
-    auto const size = e * lanes_of<T, Arch>::reciprocal(e + T{2});
-    return select(x < vector(T{0}), -size, size);
+    constexpr T largest = sizeof(T) == 4 ? T(10) : T(21);  // beyond it the result rounds to 1
+    auto const e = detail::expm1_of_twice(min(vector(largest), abs(x)));
+    auto const magnitude = e * lanes_of<T, Arch>::reciprocal(e + T{2});
+    return select(x < vector(T{0}), -magnitude, magnitude);
 }
 
 namespace detail {
 /// erf(x) / x - 1 in x^2, on |x| <= 1: minimax, 1.3e-9 of erf(x).
-inline constexpr std::array<float, 7> erf_series{0.1283791657f,   -0.3761262582f,    0.1128358515f,  -0.02685381194f,
-                                                 0.005188327694f, -0.0008010193752f, 7.853861925e-5f};
+inline constexpr std::array<float, 7> erf_coefficients{
+    0.1283791657f, -0.3761262582f, 0.1128358515f, -0.02685381194f, 0.005188327694f, -0.0008010193752f, 7.853861925e-5f};
 /// -log2(1 - erf(x)) on 1 <= x <= 4: minimax, 1.1e-9 of erf(x).
-inline constexpr std::array<float, 7> erfc_exponent{0.0004927375688f, 1.626045889f,    0.9206485424f,    0.1487514699f,
-                                                    -0.03150560396f,  0.004252556677f, -0.0002688868062f};
+inline constexpr std::array<float, 7> erfc_exponent_coefficients{
+    0.0004927375688f, 1.626045889f, 0.9206485424f, 0.1487514699f, -0.03150560396f, 0.004252556677f, -0.0002688868062f};
 }  // namespace detail
 
 /// erf(x), within 3 ulp in float; in double lane by lane as the standard library has it.
@@ -172,12 +173,12 @@ template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> erf(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
     if constexpr (sizeof(T) == 4) {
-        auto const size = min(vector(4.0f), abs(x));  // beyond it, what is left to 1 is rounded off
-        auto const near = fma(x, polynomial(x * x, detail::erf_series), x);
-        auto const far = vector(1.0f) - exp2(-polynomial(size, detail::erfc_exponent));
-        return select(size < vector(1.0f), near, select(x < vector(0.0f), -far, far));
+        auto const magnitude = min(vector(4.0f), abs(x));  // beyond 4 the result rounds to 1
+        auto const small = fma(x, polynomial(x * x, detail::erf_coefficients), x);
+        auto const large = vector(1.0f) - exp2(-polynomial(magnitude, detail::erfc_exponent_coefficients));
+        return select(magnitude < vector(1.0f), small, select(x < vector(0.0f), -large, large));
     } else {
-        alignas(64) auto lane = lanes_of<T, Arch>::stored(x);
+        alignas(64) auto lane = lanes_of<T, Arch>::to_array(x);
         for (T& element : lane) element = std::erf(element);
         return vector::load(lane.data());
     }
@@ -194,9 +195,9 @@ template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> log(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
     using bits = registers<T, Arch>;
-    using whole = integer_like<T>;
+    using integer = integer_like<T>;
     constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
-    constexpr whole sqrt_half = sizeof(T) == 4 ? whole(0x3f3504f3) : static_cast<whole>(0x3fe6a09e667f3bcd);
+    constexpr integer sqrt_half = sizeof(T) == 4 ? integer(0x3f3504f3) : static_cast<integer>(0x3fe6a09e667f3bcd);
     using integers = typename bits::integers;
     // x = 2^k m with m between sqrt(1/2) and sqrt(2); log m = 2 atanh((m - 1) / (m + 1))
     auto const offset = bits::as_integers(x.value) - integers(sqrt_half);

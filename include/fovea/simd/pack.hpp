@@ -9,7 +9,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// One truth per lane.
+/// One bool per lane.
 template <class T, class Arch>
 struct lane_mask {
     typename registers<T, Arch>::mask value;
@@ -33,7 +33,7 @@ struct lane_mask {
     FOVEA_INLINE bool any() const { return registers<T, Arch>::any(value); }
 };
 
-/// A vector of T, float or double. A number beside a pack stands for a pack of itself.
+/// A vector of T, float or double. A number as the other operand is broadcast.
 template <class T, class Arch>
 struct pack {
     using value_type = T;
@@ -86,7 +86,7 @@ struct pack {
     FOVEA_INLINE friend pack fma(pack const& a, pack const& b, pack const& c) {
         return {operations::fma(a.value, b.value, c.value)};
     }
-    /// Minimum and maximum; a NaN in the second operand stays.
+    /// Minimum and maximum; b where either is NaN.
     FOVEA_INLINE friend pack min(pack const& a, pack const& b) { return {operations::min(a.value, b.value)}; }
     FOVEA_INLINE friend pack max(pack const& a, pack const& b) { return {operations::max(a.value, b.value)}; }
     FOVEA_INLINE friend pack select(mask const& m, pack const& a, pack const& b) {
@@ -98,10 +98,11 @@ struct pack {
     FOVEA_INLINE friend pack square(pack const& a) { return a * a; }
 };
 
-/// The same pack, which the compiler keeps in a register instead of reading it again where it is used.
+/// The same pack in a register, its origin hidden from the compiler (an optimization barrier): it is neither read from
+/// memory again at each use nor reassociated with other arithmetic (-ffast-math).
 template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> held(pack<T, Arch> a) {
-    registers<T, Arch>::hold(a.value);
+FOVEA_INLINE pack<T, Arch> opaque(pack<T, Arch> a) {
+    registers<T, Arch>::make_opaque(a.value);
     return a;
 }
 

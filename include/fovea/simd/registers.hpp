@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an architecture's vectors are and can do. The only file that includes xsimd; it bridges its versions.
+// The vectors of an architecture and their operations. The only file that includes xsimd, any supported version.
 #pragma once
 
 #include <fovea/core/config.hpp>
@@ -15,8 +15,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
-// On other processors, which core/config.hpp refuses, nothing more is to be said.
-#if defined(__x86_64__) || defined(__aarch64__)
+#if FOVEA_PROCESSOR
 #include <xsimd/xsimd.hpp>
 #endif
 #pragma GCC diagnostic pop
@@ -28,14 +27,14 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Signed and unsigned integers as wide as T.
+/// The signed integer as wide as T.
 template <class T>
 using integer_like = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 template <class T, class Arch>
 struct registers;
 
-#if defined(__x86_64__) || defined(__aarch64__)
+#if FOVEA_PROCESSOR
 template <class Arch>
 struct xsimd_arch;
 template <std::derived_from<arch::avx512> Arch>
@@ -62,7 +61,7 @@ struct registers {
     using mask = typename vector::batch_bool_type;
     using integers = xsimd::batch<integer_like<T>, typename xsimd_arch<Arch>::type>;
 
-    // What kernels are made of goes to the register at once: a call that is inlined costs compile time each time.
+    // The operations that kernels use most act on the native register: every inlined call costs compile time.
     using native = typename vector::register_type;
     using unaligned [[gnu::may_alias, gnu::aligned(alignof(T))]] = native;
     FOVEA_INLINE static vector load(T const* from) { return vector(*reinterpret_cast<unaligned const*>(from)); }
@@ -98,7 +97,7 @@ struct registers {
     FOVEA_INLINE static vector select(mask const& m, vector const& a, vector const& b) {
         return xsimd::select(m, a, b);
     }
-    /// Where one is NaN, b: on AArch64 an instruction would give NaN for either.
+    /// b where either is NaN; the instruction of AArch64 would give NaN.
     FOVEA_INLINE static vector min(vector const& a, vector const& b) {
         if constexpr (std::is_same_v<Arch, arch::neon>) return xsimd::select(a < b, a, b);
         else return xsimd::min(a, b);
@@ -110,7 +109,7 @@ struct registers {
     FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }
     FOVEA_INLINE static vector sqrt(vector const& a) { return xsimd::sqrt(a); }
     FOVEA_INLINE static bool any(mask const& m) { return xsimd::any(m); }
-    FOVEA_INLINE static void hold(vector& a) {
+    FOVEA_INLINE static void make_opaque(vector& a) {
 #if defined(__x86_64__)
         asm("" : "+v"(a.data));
 #elif defined(__aarch64__)
@@ -184,7 +183,7 @@ struct registers<T, arch::emulated<Bytes, Registers>> {
             if (lane) return true;
         return false;
     }
-    static void hold(vector& a) { asm("" : "+m"(a)); }
+    static void make_opaque(vector& a) { asm("" : "+m"(a)); }
     static integers as_integers(vector const& a) { return std::bit_cast<integers>(a); }
     static vector as_reals(integers const& a) { return std::bit_cast<vector>(a); }
     static mask as_mask(mask const& m) { return m; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elements of any number type as packs of the type that is computed in, and back; simd/arch/ says how an
-// architecture widens and narrows many at once.
+// Loads and stores elements of any number type as packs of T, the type of the arithmetic; simd/arch/ has the
+// conversions that an architecture does in a few instructions.
 #pragma once
 
 #include <fovea/core/bfloat16.hpp>
@@ -13,8 +13,8 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// A whole pack of elements read and written: here lane by lane. An override may also have load and store of the first
-/// n elements only.
+/// load and store convert a pack of elements: here lane by lane. A specialization may also load and store the first n
+/// elements alone.
 template <class Element, class T, class Arch>
 struct storage {
     using vector = pack<T, Arch>;
@@ -26,7 +26,7 @@ struct storage {
         return vector::load(lane.data());
     }
     FOVEA_INLINE static void store(vector const& a, Element* to) {
-        auto const lane = lanes_of<T, Arch>::stored(a);
+        auto const lane = lanes_of<T, Arch>::to_array(a);
         for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<Element>(lane[i]);
     }
 };
@@ -39,22 +39,22 @@ struct storage<T, T, Arch> : lanes_of<T, Arch> {
     FOVEA_INLINE static void store(pack<T, Arch> const& a, T* to) { a.store(to); }
 };
 
-/// Integers of fewer bits as integers as wide as a float, and back, where an architecture has that:
+/// Conversions between a pack of 32-bit integers and 16-bit or 8-bit ones, where an architecture has them:
 ///
 ///     widen(std::uint16_t const*), widen(std::int8_t const*)    to integers
 ///     narrow(integers, std::uint16_t*)                          of integers from -2^15 to 2^15 - 1
 ///
-/// and, where it has them, the same of the first n alone: widen(from, n) with zeros behind them, narrow(integers, to,
-/// n).
+/// and, where it has masked ones, widen(from, n) and narrow(integers, to, n) of the first n, zeros after them.
 template <class Arch>
 struct widening;
 
 template <class Arch>
 concept widens = requires(std::uint16_t const* from) { widening<Arch>::widen(from); };
 template <class Arch>
-concept widens_some = requires(std::uint16_t const* from, index_t n) { widening<Arch>::widen(from, n); };
+concept widens_masked = requires(std::uint16_t const* from, index_t n) { widening<Arch>::widen(from, n); };
 
-/// The upper half of a float. Written, a NaN becomes quiet and keeps its upper bits.
+/// bfloat16, the upper half of a float: stored, it is rounded to nearest, ties to even; a NaN becomes quiet and keeps
+/// its upper bits.
 template <widens Arch>
 struct storage<bfloat16, float, Arch> {
     using bits = registers<float, Arch>;
@@ -64,31 +64,31 @@ struct storage<bfloat16, float, Arch> {
         return {bits::as_reals(bits::template shift_left<16>(widening<Arch>::widen(&from->bits)))};
     }
     FOVEA_INLINE static pack<float, Arch> load(bfloat16 const* from, index_t n)
-        requires widens_some<Arch>
+        requires widens_masked<Arch>
     {
         return {bits::as_reals(bits::template shift_left<16>(widening<Arch>::widen(&from->bits, n)))};
     }
     FOVEA_INLINE static void store(pack<float, Arch> const& a, bfloat16* to) {
-        widening<Arch>::narrow(upper_halves(a), &to->bits);
+        widening<Arch>::narrow(rounded_to_bfloat16(a), &to->bits);
     }
     FOVEA_INLINE static void store(pack<float, Arch> const& a, bfloat16* to, index_t n)
-        requires widens_some<Arch>
+        requires widens_masked<Arch>
     {
-        widening<Arch>::narrow(upper_halves(a), &to->bits, n);
+        widening<Arch>::narrow(rounded_to_bfloat16(a), &to->bits, n);
     }
 
 private:
-    FOVEA_INLINE static integers upper_halves(pack<float, Arch> const& a) {
-        auto const whole = bits::as_integers(a.value);
-        auto const upper = bits::template shift_right<16>(whole);
-        auto const rounded = bits::template shift_right<16>(whole + integers(0x7fff) + (upper & integers(1)));
+    FOVEA_INLINE static integers rounded_to_bfloat16(pack<float, Arch> const& a) {
+        auto const all = bits::as_integers(a.value);
+        auto const upper = bits::template shift_right<16>(all);
+        auto const rounded = bits::template shift_right<16>(all + integers(0x7fff) + (upper & integers(1)));
         auto const quiet = upper | integers(0x40);
         auto const chosen = bits::select(a.value == a.value, bits::as_reals(rounded), bits::as_reals(quiet));
         return bits::as_integers(chosen);
     }
 };
 
-/// The exponent is moved by multiplying with a power of two, which also makes subnormals normal.
+/// float16: multiplying by 2^112 corrects the bias of the exponent and normalizes subnormal numbers.
 template <widens Arch>
 struct storage<float16, float, Arch> {
     using vector = pack<float, Arch>;
@@ -101,11 +101,11 @@ struct storage<float16, float, Arch> {
         auto const sign = bits::template shift_left<16>(half & integers(0x8000));
         vector const finite(vector(bits::as_reals(magnitude)) * vector(0x1p112f));
         vector const infinite(bits::as_reals(magnitude | integers(0x7f800000)));
-        auto const size = select(finite < vector(65536), finite, infinite);
-        return {bits::as_reals(bits::as_integers(size.value) | sign)};
+        auto const absolute = select(finite < vector(65536), finite, infinite);
+        return {bits::as_reals(bits::as_integers(absolute.value) | sign)};
     }
     FOVEA_INLINE static void store(vector const& a, float16* to) {
-        auto const lane = lanes_of<float, Arch>::stored(a);
+        auto const lane = lanes_of<float, Arch>::to_array(a);
         for (std::size_t i = 0; i < lane.size(); ++i) to[i] = float16(lane[i]);
     }
 };
@@ -116,12 +116,12 @@ struct storage<std::int8_t, float, Arch> {
         return {registers<float, Arch>::to_real(widening<Arch>::widen(from))};
     }
     FOVEA_INLINE static void store(pack<float, Arch> const& a, std::int8_t* to) {
-        auto const lane = lanes_of<float, Arch>::stored(a);
+        auto const lane = lanes_of<float, Arch>::to_array(a);
         for (std::size_t i = 0; i < lane.size(); ++i) to[i] = static_cast<std::int8_t>(lane[i]);
     }
 };
 
-/// Read alone: 1 or 0.
+/// Only loaded: 1 or 0.
 template <widens Arch>
 struct storage<bool, float, Arch> {
     FOVEA_INLINE static pack<float, Arch> load(bool const* from) {
@@ -129,7 +129,7 @@ struct storage<bool, float, Arch> {
     }
 };
 
-/// The elements from[0], from[1], ... of any number type as a pack; n of them exist, the lanes behind are 0.
+/// The first n elements of any number type as a pack, zeros after them; reads nothing past them.
 template <class T, class Arch, class From>
 FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {
     using element = storage<From, T, Arch>;
@@ -144,16 +144,16 @@ FOVEA_INLINE pack<T, Arch> load_as(From const* from, index_t n) {
     }
 }
 
-/// Converts a row of n elements of any number type to T, with zeros up to a whole pack behind them.
+/// Converts a row of n elements of any number type to T, padded with zeros to whole packs.
 template <class T, class Arch, class From>
 FOVEA_INLINE void convert_row(From const* from, index_t n, T* to) {
     constexpr index_t lanes = pack<T, Arch>::lanes;
-    index_t const whole = n - n % lanes;
-    for (index_t c = 0; c < whole; c += lanes) storage<From, T, Arch>::load(from + c).store(to + c);
-    if (whole < n) load_as<T, Arch>(from + whole, n - whole).store(to + whole);
+    index_t const full = n - n % lanes;
+    for (index_t c = 0; c < full; c += lanes) storage<From, T, Arch>::load(from + c).store(to + c);
+    if (full < n) load_as<T, Arch>(from + full, n - full).store(to + full);
 }
 
-/// Writes the first n lanes as elements of any number type, and nothing past them.
+/// Stores the first n lanes as elements of any number type, and nothing past them.
 template <class T, class Arch, class To>
 FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
     using element = storage<To, T, Arch>;

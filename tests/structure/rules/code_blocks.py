@@ -18,7 +18,7 @@ A fence says what it contains; what is not in the list of programs is nothing th
 import re
 import textwrap
 
-from .tree import Report, Tree
+from .tree import Report, Tree, tool
 
 CHECKED = "blocks of code"
 AT_LEAST = 15
@@ -29,19 +29,7 @@ FENCE = re.compile(r"^ *```(.*)$")
 SOURCE = re.compile(r"^ *<!-- ([^ :]+):([^ ]+) -->$")
 DECLARATIONS = re.compile(r"^ *<!-- declarations: ([^ ]+) -->$")
 ANOTHER_LIBRARY = re.compile(r"^ *<!-- another library -->$")
-MARK = re.compile(r"^ *(?://|#)! \[(.*)\]")
-
-
-def region_of(text: str, region: str) -> str | None:
-    """The lines between two marks of the region, the marks of others left out; None where it is not marked."""
-    inside, found, lines = False, False, []
-    for line in text.splitlines():
-        mark = MARK.match(line)
-        if mark and mark[1] == region:
-            inside, found = not inside, True
-        elif inside and not mark:
-            lines.append(line)
-    return textwrap.dedent("\n".join(lines)) if found else None
+region_of = tool("regions").region_of
 
 
 def blocks_of(text: str):

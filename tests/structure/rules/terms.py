@@ -15,6 +15,11 @@ INSTEAD_OF = {
     **dict.fromkeys(("strip", "strips"), "whole rows"),
     "note_visible": "mark_visible",
     "greatest": "maximum or largest",
+    **dict.fromkeys(("word", "words"), "bf16 pairs or halves: a word is part of a specification"),
+    "held": "opaque (an optimization barrier) or stored",
+    **dict.fromkeys(("saturates", "saturated"), "any exponent, or what happens beyond the range"),
+    "turns": "interleaved",
+    "glances": "spins",
 }
 
 

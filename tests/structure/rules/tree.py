@@ -3,6 +3,7 @@
 import importlib
 import pathlib
 import sys
+import types
 from dataclasses import dataclass, field
 
 WORDS = ("project", "score", "mask", "normalize", "aggregate", "result")
@@ -59,11 +60,16 @@ def folder_of(header: str) -> str:
     return header.split("/")[0] if "/" in header else ""
 
 
-def check_by_tool(name: str, tree: Tree, report: Report) -> None:
-    """What a program of docs/tools finds wrong with the pages of the tree."""
+def tool(name: str) -> types.ModuleType:
+    """A module of docs/tools."""
     tools = str(pathlib.Path(__file__).resolve().parents[3] / "docs/tools")
     if tools not in sys.path:
         sys.path.append(tools)
-    problems, report.checked = importlib.import_module(name).check_pages(tree.root)
+    return importlib.import_module(name)
+
+
+def check_by_tool(name: str, tree: Tree, report: Report) -> None:
+    """What a program of docs/tools finds wrong with the pages of the tree."""
+    problems, report.checked = tool(name).check_pages(tree.root)
     for problem in problems:
         report.problem(problem)

@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::driver {
 /// The dense traversal: blocks of rows against blocks of keys. Empty blocks are skipped, full ones are not masked;
 /// of mixed ones each tile and panel is classified again.
 ///
-/// A tile of queries, `Tile`, says where its rows stand in vectors and what is carried for them:
+/// A tile of queries, `Tile`, knows whether lanes hold its rows or keys, and keeps the state of its rows:
 ///
 ///     shape                                              a plan's blocks: rows, block_rows, pack, panel, block_keys
 ///     selects(call), adds(call), is_bare_product(call)   one key wins; weights are added up; a score is a product

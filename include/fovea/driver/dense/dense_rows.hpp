@@ -16,13 +16,13 @@ struct block_range {
     index_t size() const { return last - first; }
 };
 
-/// One head, or heads that share keys and whose queries take turns as rows.
+/// One head, or heads that share keys and whose queries are interleaved as rows.
 struct head_group {
     index_t batch, head;
 };
 
 /// A dense call as the engine sees it, whatever it computes: its plan, its sizes, and what its mask says of a box of
-/// pairs. Rows are the queries of one head, or of `group` heads that share keys and take turns.
+/// pairs. Rows are the queries of one head, or the interleaved queries of `group` heads that share keys.
 struct dense_rows {
     using coverage_function = truth (*)(dense_rows const&, box const&);
 
@@ -31,7 +31,7 @@ struct dense_rows {
     index_t batches, queries, keys, features, value_features;
     bool exact;                  // integers may need more bits than a lane has
     coverage_function coverage;  // none where all pairs are visible
-    index_t group;               // query heads whose rows take turns
+    index_t group;               // query heads whose rows are interleaved
     index_t rows, heads;         // of a head group; head groups of a batch
     index_t per_key_head;        // head groups that share keys
 
@@ -80,8 +80,8 @@ struct dense_rows {
         return {at.batch, of_heads, {from.query, to.query}, {0, keys - 1}, queries, keys, features};
     }
 
-    /// While `count` rows are worked on, `offset` behind `first`: prefetches the results that they will write, and the
-    /// queries of as many rows, `offset` behind `next`.
+    /// While `count` rows are worked on, `offset` after `first`: prefetches the results that they will write, and the
+    /// queries of as many rows, `offset` after `next`.
     FOVEA_INLINE void prefetch_beside(head_group at, index_t first, index_t next, index_t offset, index_t count) const {
         prefetch_rows<true>(result, group, {at.batch, at.head, first + offset}, rows, count);
         auto after = row_after({at.batch, at.head, next}, rows, heads);

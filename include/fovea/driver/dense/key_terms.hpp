@@ -9,8 +9,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The terms of a score that depend on the key alone, for some keys: (terms, stride). `row` says what names of no key
-/// mean.
+/// The terms of a score that depend on the key alone, for some keys: (terms, stride). `row` holds the indices that
+/// are the same for all keys.
 template <class T, class Arch, class Keys, class Rows>
 void compute_key_terms(Keys const& terms, kernel::row_facts const& row, Rows const& keys, row_range const& at, T* to,
                        index_t stride) {
@@ -26,8 +26,8 @@ void compute_key_terms(Keys const& terms, kernel::row_facts const& row, Rows con
     });
 }
 
-/// The index terms of some keys: (terms, stride), where the last key stands for those behind it. `row` says what names
-/// of no key mean.
+/// The index terms of some keys: (terms, stride), where keys after the last repeat it. `row` holds the indices
+/// that are the same for all keys.
 template <class T, class Arch, class Terms, class Integer>
 void compute_index_terms(Terms const& terms, kernel::row_facts const& row, index_t first, index_t last, Integer* to,
                          index_t stride) {

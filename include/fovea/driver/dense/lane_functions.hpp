@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the engine knows of a specification whose queries stand in lanes: how much room it takes, and the functions that
-// are compiled for it, each for a block at a time.
+// What the engine knows of a specification with queries in lanes: its sizes, and the functions that are compiled for
+// it, each for a block at a time.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>
@@ -9,24 +9,24 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The queries of a tile, one in each lane: neighbouring queries of one head, or of heads that share keys and take
-/// turns.
+/// The queries of a tile, one in each lane: neighbouring queries of one head, or interleaved ones of heads that share
+/// keys.
 template <class T, class Arch>
 struct query_lanes {
     using shape = plan::lane_tile<T, Arch>;
-    using whole = kernel::integer_like<T>;
+    using integer = kernel::integer_like<T>;
 
     head_group head{};
     index_t first_row = 0, count = 0, vectors = 0;
-    T* queries = nullptr;                                  // (features, width)
-    T* terms = nullptr;                                    // (row terms, width)
-    whole* indices = nullptr;                              // (index terms, width)
-    void* states = nullptr;                                // (vectors), what a normalizer carries
-    whole queries_of[shape::rows], heads_of[shape::rows];  // where heads take turns
+    T* queries = nullptr;                                    // (features, width)
+    T* terms = nullptr;                                      // (row terms, width)
+    integer* indices = nullptr;                              // (index terms, width)
+    void* states = nullptr;                                  // (vectors), what a normalizer carries
+    integer queries_of[shape::rows], heads_of[shape::rows];  // where heads are interleaved
 
     index_t width() const { return vectors * shape::lanes; }
 
-    /// What is known of row r of the tile; the last row stands for those behind it.
+    /// The indices of row r of the tile; rows after the last repeat it.
     kernel::row_facts facts_of(dense_rows const& call, index_t r) const {
         return call.facts(head, first_row + std::min(r, count - 1));
     }

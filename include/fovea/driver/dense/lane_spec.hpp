@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is compiled for a specification whose queries stand in lanes.
+// What is compiled for a specification with queries in lanes.
 #pragma once
 
 #include <fovea/driver/all_finite.hpp>
@@ -29,7 +29,7 @@ class lane_spec {
     using state = typename normalizing::state;
     using lanes = query_lanes<T, Arch>;
     using shape = typename lanes::shape;
-    using whole = typename lanes::whole;
+    using integer = typename lanes::integer;
     using query_element = std::remove_cvref_t<decltype(*operands::query.data)>;
 
 public:
@@ -51,16 +51,16 @@ private:
         plan::for_each_part(all.recipe.score.parts.rows, [&](auto const& t) {
             for (index_t r = 0; r < rows.width(); ++r) *terms++ = of_row(all, rows, t.expression, r);
         });
-        whole* indices = rows.indices;
+        integer* indices = rows.indices;
         plan::for_each_part(all.indices.queries, [&](auto const& t) {
             for (index_t r = 0; r < rows.width(); ++r) {
                 auto const facts = rows.facts_of(all, r);
-                *indices++ = static_cast<whole>(evaluate(t, kernel::index_environment<T, Arch, index_t>{facts, 0}));
+                *indices++ = static_cast<integer>(evaluate(t, kernel::index_environment<T, Arch, index_t>{facts, 0}));
             }
         });
     }
 
-    /// An expression of the query side for one row; the last row stands for those behind it.
+    /// An expression of the query side for one row; rows after the last repeat it.
     template <class Expression>
     static T of_row(context const& all, lanes const& rows, Expression const& expression, index_t r) {
         auto const facts = rows.facts_of(all, r);
@@ -172,7 +172,8 @@ private:
             write(all, rows, lane, sums + lane, normalizing::finish(all.recipe.normalize, state));
             if constexpr (requires { all.recipe.normalize.log_sum(state); }
                           && std::tuple_size_v<decltype(all.operands.outputs)> > 0) {
-                auto const logs = kernel::lanes_of<T, Arch>::stored(normalizing::log_sum(all.recipe.normalize, state));
+                auto const logs =
+                    kernel::lanes_of<T, Arch>::to_array(normalizing::log_sum(all.recipe.normalize, state));
                 for (index_t r = lane; r < std::min(rows.count, lane + shape::lanes); ++r)
                     show_log_sum(all.operands.outputs, rows.facts_of(all, r), logs[static_cast<std::size_t>(r - lane)]);
             }

@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::driver {
 /// A tile of dense_loop with a query in each lane.
 ///
 /// Nothing is summed across lanes, and keys and values are not packed: queries are transposed before the first key, and
-/// results behind the last.
+/// results after the last.
 template <class T, class Arch>
 class lane_tile {
 public:

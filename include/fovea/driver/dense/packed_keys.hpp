@@ -9,20 +9,20 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The keys and values of one head, block by block in the layout of the register tiles, or where they lie.
+/// The keys and values of one head, block by block in the layout of the register tiles, or in place.
 ///
 /// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
-/// once and all share the room of one; otherwise every block is kept for the rows that follow. Where all rows fit one
+/// once and all share the memory of one; otherwise every block is kept for the rows that follow. Where all rows fit one
 /// tile, or tiles with a query in each lane take what they do not fit, keys and values are read in place.
 template <class T, class Arch>
 class packed_keys {
     using shape = plan::tile<T, Arch>;
-    using whole = kernel::integer_like<T>;
+    using integer = kernel::integer_like<T>;
 
 public:
     static constexpr bool packs = true;  // what another block of rows finds again
 
-    /// Room for `slots` blocks at a time; keys are read where they lie unless the plan packs them.
+    /// Memory for `slots` blocks at a time; keys are read in place unless the plan packs them.
     packed_keys(row_call<T, Arch> const& call, arena& memory, index_t slots)
         : call_(call),
           in_place_(!call.how.packs_keys),
@@ -37,7 +37,7 @@ public:
         factorable_ = memory.template take<bool>(slots_);
         keys_ = memory.template take<T>(slots_ * spec.planes * shape::block_keys * call.key_features);
         terms_ = memory.template take<T>(slots_ * term_slots() * shape::block_keys);
-        indices_ = memory.template take<whole>(slots_ * spec.key_indices * shape::block_keys);
+        indices_ = memory.template take<integer>(slots_ * spec.key_indices * shape::block_keys);
         if (!direct_values_)
             values_ = memory.template take<T>(slots_ * shape::block_keys / spec.keys_per_row * value_width_);
     }
@@ -82,7 +82,9 @@ public:
         return terms_ + (slot(block) * term_slots() + before) * shape::block_keys;
     }
     /// Index terms of the keys of a block: (terms, block_keys).
-    whole* indices(index_t block) const { return indices_ + slot(block) * call_.spec.key_indices * shape::block_keys; }
+    integer* indices(index_t block) const {
+        return indices_ + slot(block) * call_.spec.key_indices * shape::block_keys;
+    }
     /// Values of a block from one of its keys on: (keys / keys_per_row, value_width).
     T* values(index_t block, index_t key) const {
         return values_ + (slot(block) * shape::block_keys + key) / call_.spec.keys_per_row * value_width_;
@@ -111,7 +113,7 @@ private:
     bool* factorable_ = nullptr;  // (slots)
     T* keys_ = nullptr;           // (slots, planes, panels, features, panel)
     T* terms_ = nullptr;          // (slots, heads, terms, keys)
-    whole* indices_ = nullptr;    // (slots, index terms, keys)
+    integer* indices_ = nullptr;  // (slots, index terms, keys)
     T* values_ = nullptr;         // (slots, keys / keys_per_row, value_width)
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the engine knows of a specification whose keys stand in lanes: how much room it takes, and the functions that
-// are compiled for it, each for a block at a time.
+// What the engine knows of a specification with keys in lanes: its sizes, and the functions that are compiled for it,
+// each for a block at a time.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>
@@ -77,13 +77,13 @@ struct row_functions {
     bool terms_per_head;                                 // of a key: one for each query head of the group
     index_t state_bytes;                                 // of a row
     index_t keys_per_row;                                // of packed values
-    bool reads_values_in_place, reads_converted_values;  // where they lie: in a view; of another type than T
+    bool reads_values_in_place, reads_converted_values;  // from a view; of another type than T
     bool selects, adds, is_bare_product, shows_weights;
     T start;  // of a sum
 
     /// Query factors, terms of rows and states, at the beginning of a tile.
     void (*begin)(dense_rows const&, rows&, bool in_place);
-    /// Planes and terms of the keys of a block, and its values unless they are read where they lie.
+    /// Planes and terms of the keys of a block, and its values unless they are read in place.
     void (*pack)(dense_rows const&, keys&, index_t block);
     bool (*all_finite)(dense_rows const&, row_range const& values);
     /// S: the score, and the mask in mixed panels.
@@ -94,7 +94,7 @@ struct row_functions {
     /// values are not finite; those of weights that are not 0, where they are few, and otherwise false is returned.
     void (*add)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
     void (*add_visible)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
-    bool (*add_present)(dense_rows const&, rows&, keys const&, weight_tile<T> const&);
+    bool (*add_nonzero)(dense_rows const&, rows&, keys const&, weight_tile<T> const&);
     /// Results of all rows.
     void (*finish)(dense_rows const&, rows&);
     /// The parts of one row, one after the other, and its result.

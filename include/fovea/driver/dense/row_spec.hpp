@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is compiled for a specification whose keys stand in lanes.
+// What is compiled for a specification with keys in lanes.
 #pragma once
 
 #include <fovea/driver/dense/score_tile.hpp>
@@ -87,10 +87,10 @@ private:
                             weight_tile<T> const& weights, T const* rescale) {
         value_sums<Call>(of(call), keys, rows.sums).add_visible(weights, rescale);
     }
-    static bool add_present(dense_rows const& call, rows_type& rows, keys_type const& keys,
+    static bool add_nonzero(dense_rows const& call, rows_type& rows, keys_type const& keys,
                             weight_tile<T> const& weights) {
         if constexpr (normalizing::whole_row && Call::adds)
-            return value_sums<Call>(of(call), keys, rows.sums).add_present(weights);
+            return value_sums<Call>(of(call), keys, rows.sums).add_nonzero(weights);
         else return false;
     }
 
@@ -155,7 +155,7 @@ private:
             }
     }
 
-    /// Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
+    /// The weight of an excluded pair is 0 whatever a normalizer or a reweighting makes of the row, NaN included.
     static constexpr bool shows_weights = operands::looks_at_rows || recipe::reweights_rows;
 
     static constexpr row_functions<T, Arch> functions{
@@ -184,7 +184,7 @@ private:
         .fold = &fold,
         .add = &add,
         .add_visible = &add_visible,
-        .add_present = &add_present,
+        .add_nonzero = &add_nonzero,
         .finish = &finish,
         .join = &join,
         .normalize = &normalize};

@@ -6,7 +6,7 @@
 #include <fovea/driver/dense/key_terms.hpp>
 #include <fovea/driver/dense/packed_keys.hpp>
 #include <fovea/kernel/contract_rows.hpp>
-#include <fovea/kernel/prepare.hpp>
+#include <fovea/kernel/packing.hpp>
 
 #include <algorithm>
 
@@ -24,10 +24,10 @@ struct value_rows {
 };
 
 /// The keys and values of one head as a call stores them, whatever their type and place: how they are packed, and how
-/// they are read where they lie.
+/// they are read in place.
 ///
-/// bfloat16 that an architecture multiplies as it is stored is packed as words, two features, or two values, to a lane;
-/// values only where weights are rounded to match.
+/// bfloat16 that an architecture multiplies as it is stored is packed as bf16 pairs, two features, or two values, to a
+/// lane; values only where weights are rounded to match.
 template <class Call>
 class stored_keys {
     using T = typename Call::number;
@@ -51,14 +51,15 @@ public:
     static constexpr bool has_value_rows = !is_paged<decltype(Operands::value)>;
     static constexpr bool has_key_rows = !is_paged<decltype(Operands::key)>;
     static constexpr bool converts_values = !std::is_same_v<value_type, T>;
-    /// True for a product of operands as they are stored, in words.
+    /// True for a product of operands as they are stored, as bf16 pairs.
     template <class Product>
-    static constexpr bool multiplies_words =
+    static constexpr bool multiplies_bf16_pairs =
         kernel::multiplies_stored<T, Arch, std::remove_cvref_t<decltype(*Operands::query.data)>, key_type>
         && std::is_same_v<std::remove_cvref_t<decltype(Product::of_query)>, q_t>
         && std::is_same_v<std::remove_cvref_t<decltype(Product::of_key)>, k_t>;
     template <class Product>
-    using products_of = std::conditional_t<multiplies_words<Product>, kernel::word_products, kernel::number_products>;
+    using products_of =
+        std::conditional_t<multiplies_bf16_pairs<Product>, kernel::bf16_pair_products, kernel::number_products>;
     /// Weights are rounded to bfloat16 where values and results are stored so, and products of it are fast.
     static constexpr bool rounds_weights =
         Call::adds
@@ -93,9 +94,9 @@ public:
         if constexpr (has_key_rows) stride = operands_.key.stride(2);
         kernel::prefetch_distance const next(features() * bytes, stride * bytes);
         auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch(), head(), from + i, 0); };
-        if constexpr (multiplies_words<Product>) {  // in pages too: queries have been laid out as words
-            if constexpr (has_key_rows) f(kernel::strided_words<Arch>{place(0), stride, next});
-            else f(kernel::placed_words<Arch, decltype(place)>{place, next});
+        if constexpr (multiplies_bf16_pairs<Product>) {  // in pages too: queries have been laid out as pairs
+            if constexpr (has_key_rows) f(kernel::strided_bf16_pairs<Arch>{place(0), stride, next});
+            else f(kernel::placed_bf16_pairs<Arch, decltype(place)>{place, next});
         } else if constexpr (std::is_same_v<Body, k_t> && has_key_rows) {
             f(kernel::strided_keys<T, Arch, key_type>{place(0), stride, next});
         } else {
@@ -114,13 +115,14 @@ public:
                                              operands_.key.place(batch(), head(), key, 0), features());
     }
 
-    /// Planes and terms of the keys of a block, and its values unless they are read where they lie.
+    /// Planes and terms of the keys of a block, and its values unless they are read in place.
     void pack(index_t block) const {
         auto const& parts = call_.recipe.score.parts;
         index_t plane = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (!always_in_place)
-                if (!in_place()) pack_plane<multiplies_words<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
+                if (!in_place())
+                    pack_plane<multiplies_bf16_pairs<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
             ++plane;
         });
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
@@ -130,7 +132,7 @@ public:
         });
         if constexpr (key_terms > 0)
             for (index_t g = 0; g < (terms_per_head ? operands_.group() : 1); ++g) {
-                std::fill_n(packed_.terms(block, g), key_terms * tile::block_keys, T{0});  // behind the last key too
+                std::fill_n(packed_.terms(block, g), key_terms * tile::block_keys, T{0});  // after the last key too
                 compute_key_terms<T, Arch>(parts.keys, facts(g), operands_.key, packed_.range(block),
                                            packed_.terms(block, g), tile::block_keys);
             }
@@ -147,7 +149,7 @@ private:
     /// Of the first query of a head of the group.
     kernel::row_facts facts(index_t group_head) const { return call_.facts(packed_.head(), group_head); }
 
-    template <bool Words, class Body>
+    template <bool Bf16_pairs, class Body>
     void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body) const {
         T* const to = packed_.keys(block, plane);
         auto const row = facts(0);
@@ -158,9 +160,9 @@ private:
             index_t const count = std::min(last - key, tile::panel);
             kernel::transposed<T> all{
                 count, tile::panel, operands_.keys() - key, features(), to + (key - first) * features(), tile::panel};
-            if constexpr (Words) {
-                all.to = to + (key - first) * kernel::words_of(features());
-                kernel::transpose_words<Arch>(place, all);
+            if constexpr (Bf16_pairs) {
+                all.to = to + (key - first) * kernel::bf16_pair_count(features());
+                kernel::transpose_bf16_pairs<Arch>(place, all);
             } else if constexpr (std::is_same_v<Body, k_t> && std::is_same_v<key_type, T> && has_key_rows) {
                 T one[tile::panel];
                 std::fill_n(one, count, T{1});
@@ -181,7 +183,7 @@ private:
                 __builtin_prefetch(values.place(batch(), head(), key) + c, 0, 2);
     }
 
-    /// Looks at the factors of all pairwise terms; the zeros behind the last key do not count.
+    /// Looks at the factors of all pairwise terms; the zeros after the last key do not count.
     void check_factors(index_t block) const {
         bool& factorable = packed_.factorable(block);
         for (index_t plane = products; plane < planes; ++plane)

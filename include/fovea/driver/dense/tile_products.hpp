@@ -40,15 +40,15 @@ public:
             });
             for (index_t r = rows.count; r < rows.step; ++r) scales[r] = T{0};
             auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
-            [[maybe_unused]] kernel::transposed<T> const side_by_side{rows.count,    rows.step, rows.count,
-                                                                      call.features, to,        rows.step};
-            if constexpr (stored::template multiplies_words<product>) {
-                if (stored::always_in_place || in_place) place_words(call, rows, row, to);
-                else kernel::transpose_words<Arch>(row, side_by_side);
+            [[maybe_unused]] kernel::transposed<T> const destination{rows.count,    rows.step, rows.count,
+                                                                     call.features, to,        rows.step};
+            if constexpr (stored::template multiplies_bf16_pairs<product>) {
+                if (stored::always_in_place || in_place) place_bf16_pairs(call, rows, row, to);
+                else kernel::transpose_bf16_pairs<Arch>(row, destination);
             } else {
                 if constexpr (!stored::always_in_place)
                     if (!in_place)
-                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, side_by_side);
+                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, destination);
                 std::fill_n(to, plane(call.features) * rows.step, T{0});
                 for (index_t r = 0; r < rows.count; ++r)
                     kernel::for_features<T, Arch>(
@@ -83,16 +83,17 @@ public:
             }
             if constexpr (!stored::always_in_place)
                 if (call.features != 0 && !keys.in_place()) {
-                    panel_product<T> const all{queries,
-                                               keys.keys(part.block, n),
-                                               part.run.first,
-                                               part.run.last,
-                                               arithmetic::scales ? kernel::words_of(call.features) : call.features,
-                                               rows.step,
-                                               scales,
-                                               scores,
-                                               to.stride};
-                    if constexpr (arithmetic::scales) products<T, Arch>::contract_words(all, keys.prefetches());
+                    panel_product<T> const all{
+                        queries,
+                        keys.keys(part.block, n),
+                        part.run.first,
+                        part.run.last,
+                        arithmetic::scales ? kernel::bf16_pair_count(call.features) : call.features,
+                        rows.step,
+                        scales,
+                        scores,
+                        to.stride};
+                    if constexpr (arithmetic::scales) products<T, Arch>::contract_bf16_pairs(all, keys.prefetches());
                     else products<T, Arch>::contract(all, keys.prefetches());
                 }
             ++n;
@@ -105,13 +106,13 @@ private:
         return rows.factors + product * plane(features) * rows.step;
     }
 
-    /// A pack of words of each row after the other: (packs, step, lanes).
+    /// Rows as bf16 pairs, a pack of each row after the other: (packs, step, lanes).
     template <class Rows>
-    static void place_words(context const& call, rows_type const& rows, Rows const& row, T* to) {
-        std::fill_n(to, plane(kernel::words_of(call.features)) * rows.step, T{0});
+    static void place_bf16_pairs(context const& call, rows_type const& rows, Rows const& row, T* to) {
+        std::fill_n(to, plane(kernel::bf16_pair_count(call.features)) * rows.step, T{0});
         for (index_t r = 0; r < rows.count; ++r)
-            for (index_t w = 0; w < kernel::words_of(call.features); w += tile::lanes)
-                kernel::load_words<Arch>(row(r) + 2 * w, call.features - 2 * w)
+            for (index_t w = 0; w < kernel::bf16_pair_count(call.features); w += tile::lanes)
+                kernel::load_bf16_pairs<Arch>(row(r) + 2 * w, call.features - 2 * w)
                     .store(to + w * rows.step + r * tile::lanes);
     }
 
@@ -123,7 +124,7 @@ private:
                       T{0} * scales[r]);
     }
 
-    /// Keys where they lie.
+    /// Keys in place.
     template <class Arithmetic, class Keys>
     static void contract_in_place(Keys const& from, kernel::row_products<T> const& all) {
         static_assert(std::is_same_v<typename Keys::products, Arithmetic>,

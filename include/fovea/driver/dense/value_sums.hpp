@@ -3,7 +3,7 @@
 
 #include <fovea/driver/dense/stored_keys.hpp>
 #include <fovea/driver/products.hpp>
-#include <fovea/kernel/present.hpp>
+#include <fovea/kernel/nonzero.hpp>
 
 #include <algorithm>
 
@@ -29,25 +29,25 @@ public:
     void add(weight_tile<T> const& weights, T const* rescale) const {
         if constexpr (Packed::rounds_weights)
             for (index_t r = 0; r < weights.rows; ++r)
-                kernel::round_to_words<Arch>(weights.first + r * weights.stride,
-                                             (weights.count + tile::lanes - 1) / tile::lanes);
+                kernel::round_to_bf16_pairs<Arch>(weights.first + r * weights.stride,
+                                                  (weights.count + tile::lanes - 1) / tile::lanes);
         keys_.with_values(weights.block, weights.key, [&](auto const& values) {
             using value = std::remove_cvref_t<decltype(*values.first)>;
             weighted_rows<T, value> const all{
                 {weights.first, weights.stride, weights.count, values.first, values.stride, sums_, width_, rescale},
                 weights.rows,
                 weights.step};
-            constexpr bool words = Packed::rounds_weights, as_computed = std::is_same_v<value, T>;
+            constexpr bool as_pairs = Packed::rounds_weights, as_computed = std::is_same_v<value, T>;
             if constexpr (as_computed && !Packed::always_in_place)
                 if (!keys_.in_place()) {  // converted values are packed
-                    if constexpr (words) products<T, Arch>::accumulate_words(all, packed_.prefetches());
+                    if constexpr (as_pairs) products<T, Arch>::accumulate_bf16_pairs(all, packed_.prefetches());
                     else if constexpr (linear_aggregator<Aggregate>)
                         products<T, Arch>::accumulate(all, packed_.prefetches());
                     else accumulate_tile<Arch>(aggregate_, all, packed_.prefetches());
                     return;
                 }
-            if constexpr (words && as_computed) products<T, Arch>::accumulate_few_words(all);
-            else if constexpr (words) accumulate_few<Arch>(kernel::word_products{}, all);
+            if constexpr (as_pairs && as_computed) products<T, Arch>::accumulate_few_bf16_pairs(all);
+            else if constexpr (as_pairs) accumulate_few<Arch>(kernel::bf16_pair_products{}, all);
             else if constexpr (!linear_aggregator<Aggregate>) accumulate_few<Arch>(aggregate_, all);
             else if constexpr (as_computed) products<T, Arch>::accumulate_few(all);
             else accumulate_few<Arch>(kernel::number_products{}, all);
@@ -55,16 +55,16 @@ public:
     }
 
     /// The same where most weights are 0, as sparse normalizers leave them; nothing is done where they are not.
-    bool add_present(weight_tile<T> const& weights) const {
+    bool add_nonzero(weight_tile<T> const& weights) const {
         if constexpr (Packed::rounds_weights) return false;
         else {
-            index_t present = 0;
+            index_t packs = 0;
             for (index_t r = 0; r < weights.rows; ++r)
-                present += kernel::present_packs<T, Arch>(weights.first + r * weights.stride, weights.count);
-            if (2 * present * tile::lanes > weights.rows * weights.count) return false;
+                packs += kernel::nonzero_packs<T, Arch>(weights.first + r * weights.stride, weights.count);
+            if (2 * packs * tile::lanes > weights.rows * weights.count) return false;
             keys_.with_values(weights.block, weights.key, [&](auto const& values) {
                 for (index_t r = 0; r < weights.rows; ++r)
-                    kernel::accumulate_present<T, Arch>(aggregate_, weights.first + r * weights.stride, weights.count,
+                    kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.first + r * weights.stride, weights.count,
                                                         values.first, values.stride, sums_ + r * width_, width_);
             });
             return true;

@@ -89,7 +89,7 @@ private:
                                      first - keys.first(k), last - first, room.visible + column};
         std::fill_n(room.rescale, shape::rows, T{1});
         if (nonfinite) call_.spec.add_visible(call_, rows, keys, weights, room.rescale);
-        else if (!call_.spec.add_present(call_, rows, keys, weights))
+        else if (!call_.spec.add_nonzero(call_, rows, keys, weights))
             call_.spec.add(call_, rows, keys, weights, room.rescale);
     }
 

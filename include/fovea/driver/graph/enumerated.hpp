@@ -3,6 +3,7 @@
 
 #include <fovea/core/graph.hpp>
 #include <fovea/driver/graph/listed_rows.hpp>
+#include <fovea/driver/graph/side_terms.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/head_sums.hpp>
 
@@ -11,11 +12,10 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The enumerated traversal: for each query the keys that a graph lists, all of a row at once; scores are an SDDMM,
-/// sums of values an SpMM.
+/// The traversal of listed keys, a row of all heads at a time: scores are an SDDMM, sums of values an SpMM.
 ///
-/// Lanes run over the heads of a key and then over keys, so that short rows fill vectors and what a key has for all
-/// heads is read at once. Terms of one side are computed once per key and head before; the rows of later keys
+/// Lanes hold the heads of one key, then those of the next, so that short rows fill vectors and what a key has for all
+/// heads is loaded at once. Terms of one side are computed before, once for each key and head; the rows of later keys
 /// are prefetched.
 template <class T, class Arch, class Recipe, class Operands>
 class enumerated_loop {
@@ -27,10 +27,10 @@ class enumerated_loop {
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
-    static constexpr index_t usual_share = 1024;      // queries, or keys, of one task; a multiple of any width
-    static constexpr index_t ahead = 24;              // edges between prefetching the rows of a key and using them
-    static constexpr index_t cached_bytes = 1 << 22;  // of keys and values: up to here the caches keep most of them
-    static constexpr index_t long_rows = 2048;        // bytes of one key: longer rows the hardware prefetches by itself
+    static constexpr index_t ahead = 24;  // edges between prefetching the rows of a key and using them
+    static constexpr index_t cached_bytes = 1
+                                         << 22;  // of keys and values: up to this many the caches keep most of them
+    static constexpr index_t long_rows = 2048;   // bytes of one key: longer rows the hardware prefetches by itself
     static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Recipe::score.pointwise)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
@@ -48,7 +48,7 @@ public:
                             [&](auto const& p) { joined_ = joined_ && joins(p.of_query) && joins(p.of_key); });
         plan::for_each_part(recipe.score.parts.pairs, [&](auto const& p) { joined_ = joined_ && joins(p.body); });
         joined_ = joined_ && !operands.exact;
-        index_t const of_key = key_terms * lanes_.room * index_t{sizeof(T)} + position_bytes(operands.value)
+        index_t const of_key = key_terms * lanes_.padded_heads * index_t{sizeof(T)} + position_bytes(operands.value)
                              + (planes > 0 ? position_bytes(operands.key) : 0);
         prefetches_ = of_key < long_rows && operands.keys() * of_key > cached_bytes;
     }
@@ -59,9 +59,11 @@ public:
         T* const key_values = shared.template take<T>(operands_.batches() * key_terms * term_stride(operands_.keys()));
         T* const row_values =
             shared.template take<T>(operands_.batches() * row_terms * term_stride(operands_.queries()));
-        prepare_terms<kernel::side::key>(executor, recipe_.score.parts.keys, key_values);
-        prepare_terms<kernel::side::query>(executor, recipe_.score.parts.rows, row_values);
-        index_t const share = Operands::adds_up ? std::max<index_t>(operands_.queries(), 1) : usual_share;
+        compute_side_terms<kernel::side::key, T, Arch>(executor, operands_, lanes_, recipe_.score.parts.keys,
+                                                       key_values);
+        compute_side_terms<kernel::side::query, T, Arch>(executor, operands_, lanes_, recipe_.score.parts.rows,
+                                                         row_values);
+        index_t const share = Operands::adds_up ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
         index_t const row_chunks = (operands_.queries() + share - 1) / share;
         executor.run(operands_.batches() * row_chunks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
@@ -71,20 +73,20 @@ public:
             index_t longest = 1;
             for (index_t q = first; q < last; ++q) longest = std::max(longest, std::ssize(graph_.of(q)));
             rows_type rows(recipe_, operands_, lanes_, memory, longest);
-            task_room const here{key_values + batch * key_terms * term_stride(operands_.keys()),
-                                 row_values + batch * row_terms * term_stride(operands_.queries()),
-                                 memory.template take<T>((row_terms + products) * lanes_.round(width)),
-                                 memory.template take<index_t>(longest + width),
-                                 {operands_.value, batch, operands_.value_features()},
-                                 {operands_.key, batch, operands_.key_features()},
-                                 {operands_.key, batch}};
+            task_scratch const here{key_values + batch * key_terms * term_stride(operands_.keys()),
+                                    row_values + batch * row_terms * term_stride(operands_.queries()),
+                                    memory.template take<T>((row_terms + products) * lanes_.round(width)),
+                                    memory.template take<index_t>(longest + width),
+                                    {operands_.value, batch, operands_.value_features()},
+                                    {operands_.key, batch, operands_.key_features()},
+                                    {operands_.key, batch}};
             for (index_t q = first; q < last; ++q) query(rows, here, batch, q);
         });
     }
 
 private:
     /// The memory of a task: the terms of one side, and those of one query repeated for all lanes.
-    struct task_room {
+    struct task_scratch {
         T const* of_keys;     // (terms, keys, head lanes)
         T const* of_queries;  // (terms, queries, head lanes)
         T* row;               // (terms, then scales of products; round)
@@ -94,61 +96,11 @@ private:
         batch_rows<decltype(Operands::key)> key_rows;
     };
 
-    /// From the values of one term to those of the next; whole vectors, so that tasks do not write into each other's.
-    index_t term_stride(index_t positions) const { return round_up(lanes_.pairs(positions), width); }
+    index_t term_stride(index_t positions) const { return driver::term_stride<T, Arch>(lanes_, positions); }
 
-    kernel::row_facts facts(index_t batch, index_t head, index_t q) const {
-        return {batch, head, q, operands_.queries(), operands_.keys(), operands_.features(), operands_.exact};
-    }
-
-    /// The terms of one side for all positions and heads.
-    template <kernel::side Side, class Executor, class Terms>
-    void prepare_terms(Executor const& executor, Terms const& terms, T* to) const {
-        if constexpr (plan::count_of<Terms> > 0) {
-            constexpr bool of_key = Side == kernel::side::key;
-            auto const& operand = [&]() -> auto const& {
-                if constexpr (of_key) return operands_.key;
-                else return operands_.query;
-            }();
-            index_t const n = operand.extent(2), features = operand.extent(3), group = of_key ? operands_.group() : 1;
-            head_groups const key_head(group);
-            bool joined = group == 1 && !operands_.exact
-                       && kernel::fills_vectors<T, Arch>(features, head_stride(operand), lanes_);
-            plan::for_each_part(terms, [&](auto const& t) {
-                joined = joined && kernel::joins_heads(t.expression, lanes_.heads, features);
-            });
-            index_t const tasks = (n + usual_share - 1) / usual_share;
-            executor.run(operands_.batches() * tasks, [&](index_t task, index_t) {
-                index_t const batch = task / tasks, first = task % tasks * usual_share,
-                              last = std::min(first + usual_share, n);
-                batch_rows<std::remove_cvref_t<decltype(operand)>> const features_of(operand, batch);
-                for (index_t pair = lanes_.pairs(first); pair < lanes_.pairs(last); pair += width) {
-                    auto const row = facts(batch, 0, 0);
-                    auto const pairs = [row, key_head, features_of](index_t position, index_t head) FOVEA_LAMBDA {
-                        auto const* place = features_of(key_head(head), position);
-                        auto here = row;
-                        here.head = head;
-                        if constexpr (!of_key) here.q_idx = position;
-                        using element = std::remove_cvref_t<decltype(*place)>;
-                        return kernel::pair_rows<element, element>{here, position, 0, place, place};
-                    };
-                    auto const sums = [&](auto const& body) FOVEA_LAMBDA {
-                        return kernel::head_sums<T, Arch>(body, lanes_, pair, n, pairs, features, joined);
-                    };
-                    kernel::side_environment<Side, T, Arch, decltype(sums)> const here{{row}, lanes_, pair, sums};
-                    T* place = to + batch * plan::count_of<Terms> * term_stride(n) + pair;
-                    plan::for_each_part(terms, [&](auto const& t) {
-                        kernel::value_in_lanes<T, Arch>(t.expression, here).store(place);
-                        place += term_stride(n);
-                    });
-                }
-            });
-        }
-    }
-
-    /// Prefetches the memory that some edges will need, those from `first` up to `end` in the list of all: terms and
-    /// values of their keys, features where they are compared.
-    FOVEA_INLINE void prefetch(task_room const& here, index_t first, index_t end) const {
+    /// Prefetches the terms and values of the keys of edges [first, end) of the list, and the features that are
+    /// compared.
+    FOVEA_INLINE void prefetch(task_scratch const& here, index_t first, index_t end) const {
         auto const values = here.values;  // copies stay in registers
         auto const keys = here.keys;
         std::int32_t const* const listed = graph_.keys.data();
@@ -161,10 +113,10 @@ private:
         }
     }
 
-    /// One query: scores of all its pairs, a vector at a time; then its rows are finished. Meanwhile what edges further
-    /// on will need is prefetched.
-    void query(rows_type& rows, task_room const& here, index_t batch, index_t q) const {
-        auto row = facts(batch, 0, q);
+    /// One query: scores of all its pairs, a vector at a time; then its rows are finished. The memory of edges further
+    /// on is prefetched meanwhile.
+    void query(rows_type& rows, task_scratch const& here, index_t batch, index_t q) const {
+        auto row = facts_of(operands_, batch, 0, q);
         auto const listed = graph_.of(q);
         index_t const first_edge = graph_.offsets[static_cast<std::size_t>(q)];
         index_t const n = std::ssize(listed);
@@ -186,13 +138,14 @@ private:
         rows.finish(row, listed, excluding);
     }
 
-    /// The row terms of one query and the scales of its products, side by side for all lanes of a round.
-    void take_row(task_room const& here, kernel::row_facts const& row) const {
+    /// The row terms of one query and the scales of its products, repeated for all lanes of a round.
+    void take_row(task_scratch const& here, kernel::row_facts const& row) const {
         index_t const round = lanes_.round(width);
         for (index_t t = 0; t < row_terms; ++t)
             for (index_t l = 0; l < round; l += width)
-                kernel::groups_of<T, Arch>::repeated(
-                    here.of_queries + t * term_stride(operands_.queries()) + lanes_.pairs(row.q_idx) + l, lanes_.room)
+                kernel::lane_groups_of<T, Arch>::repeated(
+                    here.of_queries + t * term_stride(operands_.queries()) + lanes_.pairs(row.q_idx) + l,
+                    lanes_.padded_heads)
                     .store(here.row + t * round + l);
         T* scale = here.row + row_terms * round;
         plan::for_each_part(recipe_.score.parts.products, [&](auto const& p) {
@@ -213,8 +166,8 @@ private:
         });
     }
 
-    /// One vector of scores; true where a pair takes no part.
-    FOVEA_INLINE bool score(T* to, task_room const& here, kernel::row_facts const& row,
+    /// One vector of scores; true where a pair is excluded.
+    FOVEA_INLINE bool score(T* to, task_scratch const& here, kernel::row_facts const& row,
                             std::span<std::int32_t const> listed, index_t pair) const {
         constexpr index_t parts_of_pair = std::max<index_t>(planes + key_terms, 1);
         index_t const n = std::ssize(listed), round = lanes_.round(width);
@@ -222,11 +175,11 @@ private:
         if constexpr (planes > 0) compare(found, here, row, listed, pair);
         for (index_t t = 0; t < key_terms; ++t) {
             T const* const values = here.of_keys + t * term_stride(operands_.keys()) + lanes_.head(pair);
-            found[planes + t] = kernel::groups_of<T, Arch>::gathered(
+            found[planes + t] = kernel::lane_groups_of<T, Arch>::gathered(
                 [&](index_t i) FOVEA_LAMBDA {
                     return values + lanes_.pairs(listed.data()[std::min(lanes_.key(pair) + i, n - 1)]);
                 },
-                lanes_.room);
+                lanes_.padded_heads);
         }
         kernel::pair_environment<T, Arch, parts_of_pair> const names{
             {row}, listed.data(), n, lanes_, pair, found, products, planes - products, here.row + (pair & (round - 1)),
@@ -235,18 +188,18 @@ private:
         if constexpr (!always_visible) {
             score = select(kernel::mask_in_lanes<T, Arch>(recipe_.predicate, names), score, vector(excluded<T>));
         }
-        auto absent = score == vector(excluded<T>);
+        auto excluding = score == vector(excluded<T>);
         if (index_t const left = lanes_.pairs(n) - pair; left < width) {
             auto const present = vector::iota() < vector(left);
-            absent = absent && present;
+            excluding = excluding && present;
             score = select(present, score, vector(excluded<T>));
         }
         score.store(to);
-        return absent.any();
+        return excluding.any();
     }
 
     /// Products and pairwise terms of one vector of pairs.
-    FOVEA_INLINE void compare(vector* sums, task_room const& here, kernel::row_facts const& row,
+    FOVEA_INLINE void compare(vector* sums, task_scratch const& here, kernel::row_facts const& row,
                               std::span<std::int32_t const> listed, index_t pair) const {
         auto const pairs = [row, keys = listed.data(), query = operands_.query.place(row.batch, 0, row.q_idx, 0),
                             stride = operands_.query.stride(1), key_head = key_head_,
@@ -277,7 +230,7 @@ private:
     graph_view graph_;
     kernel::head_lanes lanes_;
     head_groups key_head_{operands_.group()};
-    bool joined_;      // heads of an edge are compared together
+    bool joined_;      // vectors of features span the heads of an edge
     bool prefetches_;  // keys are short, and too many for the caches
 };
 

@@ -15,8 +15,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The key/value head of a query head, their quotient by the size of a group: by a product with its inverse, since a
-/// division would take longer than what is done with the result.
+/// The key/value head of a query head: a division by the size of a group, as a product with its inverse, since it would
+/// take longer than the loads that need its result.
 class head_groups {
 public:
     explicit head_groups(index_t size) : inverse_(((index_t{1} << 40) + size - 1) / size) {}
@@ -26,7 +26,7 @@ private:
     index_t inverse_;
 };
 
-/// The rows of one query, all heads side by side: from scores to the result.
+/// The rows of one query for all heads: from scores to the result.
 ///
 /// A normalizer that takes rows in lanes is run on all heads at once, any other on one head after the other.
 template <class T, class Arch, class Recipe, class Operands>
@@ -68,7 +68,7 @@ public:
 
     T* scores() const { return scores_; }  // (keys, head lanes), to be filled up to whole vectors
 
-    /// Normalizes the scores of a query and adds up the values with its weights. `excluding`: a pair takes no part.
+    /// Normalizes the scores of a query and adds up the values with its weights. `excluding`: a pair is excluded.
     void finish(kernel::row_facts const& row, std::span<std::int32_t const> listed, bool excluding) const {
         index_t const n = std::ssize(listed);
         if (excluding) std::copy_n(scores_, lanes_.pairs(n), before_);
@@ -93,21 +93,21 @@ private:
         using many = plan::normalizing<normalizer_type, vector>;
         using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         index_t const round = lanes_.round(width),
-                      packs = lanes_.room < width ? (lanes_.pairs(n) + width - 1) / width : n;
+                      packs = lanes_.padded_heads < width ? (lanes_.pairs(n) + width - 1) / width : n;
         for (index_t l = 0; l < round; l += width) {
             typename many::state s;
-            static_cast<void>(many::fold(recipe_.normalize, s, rows{scores_ + l, packs, round, lanes_.room}));
+            static_cast<void>(many::fold(recipe_.normalize, s, rows{scores_ + l, packs, round, lanes_.padded_heads}));
             vector(many::finish(recipe_.normalize, s)).store(factors_ + l);
             if constexpr (requires { recipe_.normalize.log_sum(s); }
                           && std::tuple_size_v<decltype(operands_.outputs)> > 0) {
-                auto const sums = kernel::lanes_of<T, Arch>::stored(many::log_sum(recipe_.normalize, s));
+                auto const sums = kernel::lanes_of<T, Arch>::to_array(many::log_sum(recipe_.normalize, s));
                 for (index_t h = l; h < std::min(l + width, lanes_.heads); ++h)
                     show_log_sum(operands_.outputs, of_head(row, h), sums[static_cast<std::size_t>(h - l)]);
             }
         }
     }
 
-    /// One head after the other, its scores side by side.
+    /// One head after the other, its scores copied to a contiguous row.
     void normalize_each(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
         index_t const n = std::ssize(listed), padded = round_up(n, width);
         std::copy(listed.begin(), listed.end(), keys_);
@@ -122,7 +122,7 @@ private:
     }
 
     void normalize_one(kernel::row_facts const& row, index_t padded) const {
-        // Nothing that a normalizer or a reweighting makes of a row, NaN among it, is a weight of a pair without part.
+        // The weight of an excluded pair is 0 whatever a normalizer or a reweighting makes of the row, NaN included.
         constexpr bool shows_weights = Operands::looks_at_rows || Recipe::reweights_rows;
         if constexpr (shows_weights) std::copy_n(row_, padded, row_before_);
         state s{};
@@ -146,8 +146,8 @@ private:
         show_log_sum(operands_.outputs, row, normalizing::log_sum(here, s));
     }
 
-    /// Values added up with their weights: all heads of a key in one row where they lie so, otherwise one head after
-    /// the other.
+    /// Adds up values with their weights: all heads of a key at once where they are contiguous, otherwise one head
+    /// after the other.
     template <bool Excluding>
     void add_values(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
         index_t const columns = operands_.value_features();
@@ -156,8 +156,9 @@ private:
                 return operands_.value.place(row.batch, key_head_(h), listed[static_cast<std::size_t>(e)], 0);
             };
             kernel::accumulate_listed<Excluding, T, Arch>(
-                recipe_.aggregate, {scores_ + h, before_ + h, factors_ + h, lanes_.room, std::ssize(listed)}, head_of_,
-                columns % width == 0, value, together_ * columns, operands_.result.place(row.batch, h, row.q_idx, 0));
+                recipe_.aggregate, {scores_ + h, before_ + h, factors_ + h, lanes_.padded_heads, std::ssize(listed)},
+                head_of_, columns % width == 0, value, together_ * columns,
+                operands_.result.place(row.batch, h, row.q_idx, 0));
         }
     }
 
@@ -176,13 +177,13 @@ private:
     Operands const& operands_;
     kernel::head_lanes const& lanes_;
     head_groups key_head_{operands_.group()};
-    index_t together_;                        // heads whose values, and results, are one row
+    index_t together_;                        // heads whose values, and results, are contiguous
     T* scores_;                               // (keys, head lanes)
-    T* before_;                               // the same before they became weights
+    T* before_;                               // the scores before they became weights
     T* row_;                                  // (keys) of one head
     T* row_before_;                           // (keys)
     std::int32_t* keys_;                      // (keys), the last one repeated
-    T* factors_;                              // (round) of the weights of each head
+    T* factors_;                              // (round): one for the weights of each head
     index_t* selected_;                       // (heads)
     kernel::integer_like<T> const* head_of_;  // (columns of a row) its head
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What AVX2 does in a few instructions: columns of what were rows, lanes in the opposite order.
+// What AVX2 does in a few instructions: transposition, lanes in reverse order, row sums.
 #pragma once
 
 #include <fovea/simd/lanes.hpp>
@@ -17,8 +17,8 @@ struct lanes_of<T, arch::avx2> : generic_lanes<T, arch::avx2> {
     FOVEA_INLINE static vector reversed(vector const& a) {
         return {_mm256_permutevar8x32_ps(a.value.data, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0))};
     }
-    /// Two vectors become one at each step: sums of two, then of four neighbours, then of the halves.
-    FOVEA_INLINE static vector sum_each(line_of<vector, count>& rows) {
+    /// Each step joins two vectors: sums of two, then of four neighbours, then of the halves.
+    FOVEA_INLINE static vector row_sums(line_of<vector, count>& rows) {
         __m256 pairs[4], fours[2];
         for (int i = 0; i < 4; ++i) {
             auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;

@@ -30,7 +30,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         if constexpr (single) return static_cast<__mmask16>(bits);
         else return static_cast<__mmask8>(bits);
     }
-    /// A load that ends within half a vector reads no more than that: the line behind it may be far away.
+    /// A load of up to half a vector touches only that half: the next cache line may be a miss.
     FOVEA_INLINE static vector load(T const* from, index_t n) {
         if constexpr (single) {
             if (n <= count / 2)
@@ -46,7 +46,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         if constexpr (single) _mm512_mask_storeu_ps(to, first(n), a.value.data);
         else _mm512_mask_storeu_pd(to, first(n), a.value.data);
     }
-    FOVEA_INLINE static index_t keep_from(T limit, vector const& a, T* to) {
+    FOVEA_INLINE static index_t compress_not_less(T limit, vector const& a, T* to) {
         if constexpr (single) {
             auto const kept = _mm512_cmp_ps_mask(a.value.data, _mm512_set1_ps(limit), _CMP_NLT_UQ);
             _mm512_storeu_ps(to, _mm512_maskz_compress_ps(kept, a.value.data));
@@ -57,8 +57,8 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
             return std::popcount(static_cast<unsigned>(kept));
         }
     }
-    /// Pairs of rows are interleaved by one element, then by two; the quarters that come out stand in four by four
-    /// order, which two rounds of exchanging quarters put right.
+    /// Pairs of rows are interleaved by one element, then by two; the 128-bit quarters then form a four by four matrix,
+    /// which two rounds of shuffles transpose.
     FOVEA_INLINE static void transpose(line_of<vector, count>& rows) {
         if constexpr (single) transpose_singles(rows);
         else transpose_doubles(rows);
@@ -69,12 +69,12 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
                                           a.value.data)};
         else return {_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
     }
-    /// Two vectors become one at each step: sums of two, then of four neighbours, then of the quarters.
-    FOVEA_INLINE static vector sum_each(line_of<vector, count>& rows) {
-        if constexpr (single) return sum_each_single(rows);
-        else return generic_lanes<T, Arch>::sum_each(rows);
+    /// Each step joins two vectors: sums of two, then of four neighbours, then of the quarters.
+    FOVEA_INLINE static vector row_sums(line_of<vector, count>& rows) {
+        if constexpr (single) return row_sums_single(rows);
+        else return generic_lanes<T, Arch>::row_sums(rows);
     }
-    static constexpr bool scale_saturates = true;
+    static constexpr bool scales_any_exponent = true;
     /// a - floor(a); 0 for infinities.
     FOVEA_INLINE static vector fraction(vector const& a) {
         if constexpr (single) return {_mm512_reduce_ps(a.value.data, _MM_FROUND_TO_NEG_INF)};
@@ -97,7 +97,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         auto const eighth =
             _mm512_setr_pd(0x1p+0, 0x1.172b83c7d517bp+0, 0x1.306fe0a31b715p+0, 0x1.4bfdad5362a27p+0,
                            0x1.6a09e667f3bcdp+0, 0x1.8ace5422aa0dbp+0, 0x1.ae89f995ad3adp+0, 0x1.d5818dcfba487p+0);
-        auto const magic = _mm512_set1_pd(0x1.8p49);  // adding it leaves eighths in the last bits
+        auto const magic = _mm512_set1_pd(0x1.8p49);  // a sum with it has eighths in its last bits
         auto const k =
             _mm512_castpd_si512(_mm512_add_round_pd(a.value.data, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
         vector const power(_mm512_permutexvar_pd(k, eighth));
@@ -106,7 +106,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         for (int i = 5; i >= 0; --i) sum = fma(sum, r, vector(series[i]));
         return fma(power, r * sum, power);
     }
-    /// 1 / a by an estimate of 14 bits and Newton's iteration; at most one unit in the last place off in float.
+    /// 1 / a: in float an estimate of 14 bits and one Newton iteration, off by at most a unit in the last place.
     FOVEA_INLINE static vector reciprocal(vector const& a) {
         if constexpr (single) {
             vector const estimate(_mm512_rcp14_ps(a.value.data));
@@ -139,7 +139,7 @@ private:
             to[j + 3 * step] = vector(quarters<0xdd>(c, d));
         }
     }
-    FOVEA_INLINE static vector sum_each_single(line_of<vector, count>& rows) {
+    FOVEA_INLINE static vector row_sums_single(line_of<vector, count>& rows) {
         __m512 pairs[8], fours[4];
         for (int i = 0; i < 8; ++i) {
             auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;

@@ -2,7 +2,7 @@
 // Products of pairs of bfloat16 in AVX-512.
 #pragma once
 
-#include <fovea/simd/words.hpp>
+#include <fovea/simd/bf16_pairs.hpp>
 
 #include <bit>
 
@@ -11,7 +11,7 @@
 namespace fovea::FOVEA_SET::kernel {
 
 template <std::same_as<arch::avx512_bf16> Arch>
-struct word_arithmetic<Arch> {
+struct bf16_pairs<Arch> {
     using vector = pack<float, Arch>;
 
     FOVEA_INLINE static vector load(bfloat16 const* from) { return {_mm512_loadu_ps(from)}; }
@@ -22,10 +22,10 @@ struct word_arithmetic<Arch> {
     FOVEA_INLINE static vector rounded(vector const& low, vector const& high) {
         return {std::bit_cast<__m512>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data))};
     }
-    FOVEA_INLINE static void interleaved(vector const& a, vector const& b, vector (&words)[2]) {
+    FOVEA_INLINE static void interleaved(vector const& a, vector const& b, vector (&pairs)[2]) {
         auto const low = _mm512_castps_si512(a.value.data), high = _mm512_castps_si512(b.value.data);
-        words[0] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(0), high))};
-        words[1] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(16), high))};
+        pairs[0] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(0), high))};
+        pairs[1] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(16), high))};
     }
     FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
         return {_mm512_dpbf16_ps(sum.value.data, std::bit_cast<__m512bh>(a.value.data),
@@ -33,14 +33,14 @@ struct word_arithmetic<Arch> {
     }
 
 private:
-    /// first, first + 32, first + 1, first + 33, ...: elements of one vector beside those of another.
+    /// first, first + 32, first + 1, first + 33, ...: the permutation that interleaves two vectors.
     FOVEA_INLINE static __m512i order(short first) {
-        alignas(64) static constexpr auto beside = [] {
+        alignas(64) static constexpr auto interleaving = [] {
             std::array<short, 32> lanes{};
             for (std::size_t i = 0; i < 32; ++i) lanes[i] = static_cast<short>(i / 2 + i % 2 * 32);
             return lanes;
         }();
-        return _mm512_add_epi16(_mm512_load_si512(beside.data()), _mm512_set1_epi16(first));
+        return _mm512_add_epi16(_mm512_load_si512(interleaving.data()), _mm512_set1_epi16(first));
     }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
-#include <fovea/kernel/present.hpp>
+#include <fovea/kernel/nonzero.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -22,20 +22,20 @@ TEMPLATE_LIST_TEST_CASE("only values of weights that are not 0 are read, and all
         std::vector<double> expected(static_cast<std::size_t>(width), 1.0);
         index_t packs = 0;
         for (index_t first = 0; first < keys; first += vector::lanes) {
-            bool present = false;
+            bool nonzero = false;
             for (index_t k = first; k < std::min(first + vector::lanes, keys); ++k) {
                 if (!random.chance(0.15)) continue;
-                present = true;
+                nonzero = true;
                 weights[k] = static_cast<float>(random.between(1, 9));
                 for (index_t c = 0; c < width; ++c) {
                     values[k * width + c] = static_cast<float>(random.between(-9, 9));
                     expected[static_cast<std::size_t>(c)] += static_cast<double>(weights[k] * values[k * width + c]);
                 }
             }
-            packs += present;
+            packs += nonzero;
         }
-        CHECK(kernel::present_packs<float, TestType>(weights.data(), keys) == packs);
-        kernel::accumulate_present<float, TestType>(weighted_sum, weights.data(), keys, values.data(), width,
+        CHECK(kernel::nonzero_packs<float, TestType>(weights.data(), keys) == packs);
+        kernel::accumulate_nonzero<float, TestType>(weighted_sum, weights.data(), keys, values.data(), width,
                                                     sums.data(), width);
         for (index_t c = 0; c < width; ++c)
             CHECK(static_cast<double>(sums[c]) == expected[static_cast<std::size_t>(c)]);

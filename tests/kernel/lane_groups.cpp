@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Groups of lanes: their sums, their repetition, their exchange, and rows of scores that lie one in each lane.
-#include <fovea/kernel/groups.hpp>
+#include <fovea/kernel/lane_groups.hpp>
 #include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/row.hpp>
 #include <fovea/normalize/softmax.hpp>
@@ -25,7 +25,7 @@ void check_sums() {
         for (T& x : elements) x = static_cast<T>(random.between(-9, 9));
         pack parts[static_cast<std::size_t>(Group)];
         for (index_t i = 0; i < Group; ++i) parts[i] = pack::load(elements.data() + i * pack::lanes);
-        auto const sums = kernel::lanes_of<T, Arch>::stored(kernel::groups_of<T, Arch>::sums(parts));
+        auto const sums = kernel::lanes_of<T, Arch>::to_array(kernel::lane_groups_of<T, Arch>::sums(parts));
         for (index_t i = 0; i < pack::lanes; ++i) {
             T expected = 0;
             for (index_t j = 0; j < Group; ++j) expected += elements[static_cast<std::size_t>(i * Group + j)];
@@ -38,26 +38,26 @@ template <class T, class Arch>
 void check_exchange() {
     using pack = kernel::pack<T, Arch>;
     using lanes = kernel::lanes_of<T, Arch>;
-    using groups = kernel::groups_of<T, Arch>;
+    using groups = kernel::lane_groups_of<T, Arch>;
     using integers = kernel::index_pack<T, Arch>;
     auto const counted = pack::iota();
     for (index_t n = 0; n < pack::lanes; ++n) {
-        auto const rotated = lanes::stored(groups::rotated(counted, n));
+        auto const rotated = lanes::to_array(groups::rotated(counted, n));
         for (index_t i = 0; i < pack::lanes; ++i)
             CHECK(rotated[static_cast<std::size_t>(i)] == static_cast<T>((i + n) % pack::lanes));
     }
     typename integers::array_type from;
     for (std::size_t i = 0; i < from.size(); ++i)
-        from[i] = static_cast<typename integers::whole>((5 * i + 3) % from.size());
-    auto const permuted = lanes::stored(groups::permuted(counted, integers::load(from.data())));
+        from[i] = static_cast<typename integers::integer>((5 * i + 3) % from.size());
+    auto const permuted = lanes::to_array(groups::permuted(counted, integers::load(from.data())));
     for (std::size_t i = 0; i < from.size(); ++i) CHECK(permuted[i] == static_cast<T>(from[i]));
     for (index_t n = 1; n <= 2 * pack::lanes; n *= 2) {
         guarded<T> elements(n), to(n);
         for (index_t i = 0; i < n; ++i) elements[i] = static_cast<T>(i + 1), to[i] = static_cast<T>(-i);
-        auto const repeated = lanes::stored(groups::repeated(elements.data(), n));
+        auto const repeated = lanes::to_array(groups::repeated(elements.data(), n));
         for (index_t i = 0; i < pack::lanes; ++i) CHECK(repeated[static_cast<std::size_t>(i)] == elements[i % n]);
         auto const gathered =
-            lanes::stored(groups::gathered([&](index_t i) { return (i % 2 == 0 ? elements : to).data(); }, n));
+            lanes::to_array(groups::gathered([&](index_t i) { return (i % 2 == 0 ? elements : to).data(); }, n));
         for (index_t i = 0; i < pack::lanes; ++i)
             CHECK(gathered[static_cast<std::size_t>(i)] == (i / n % 2 == 0 ? elements : to)[i % n]);
     }
@@ -82,7 +82,8 @@ void check_rows(index_t period, index_t packs) {
     std::vector<T> const before(scores.begin(), scores.end());
     softmax_t::state<pack> together;
     softmax.fold(together, kernel::lane_rows<T, Arch, softmax_t>{scores.data(), packs, pack::lanes, period});
-    auto const factors = lanes::stored(softmax.finish(together)), log_sums = lanes::stored(softmax.log_sum(together));
+    auto const factors = lanes::to_array(softmax.finish(together)),
+               log_sums = lanes::to_array(softmax.log_sum(together));
     for (index_t r = 0; r < period; ++r) {
         std::vector<T> row;
         for (std::size_t i = static_cast<std::size_t>(r); i < before.size(); i += static_cast<std::size_t>(period))

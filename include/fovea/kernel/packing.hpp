@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Packing: operands in the order in which microkernels read them, multiplied by the factors of their side.
+// Packing: copies operands, mapped by the factors of their side, into the order in which microkernels read them.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/simd/words.hpp>
+#include <fovea/simd/bf16_pairs.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// One row of features through a body, scattered with a stride: to[f * stride] = scale * body(row[f]).
+/// Stores one row of features with a stride: to[f * stride] = scale * body(row[f]).
 ///
-/// `body` is an expression of q or of k; a unit body gives ones.
+/// `body` is an expression of q or of k, `base` the environment of its other names; a unit body gives ones.
 template <class T, class Arch, class Body, class Base, class Element>
 FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element const* row, index_t features, T scale,
                                    T* to, index_t stride) {
@@ -18,14 +18,14 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
         for (index_t f = 0; f < features; ++f) to[f * stride] = scale * static_cast<T>(row[f]);
     } else {
         for_features<T, Arch>(body, base, row, row, features, [&](index_t offset, auto const& value) {
-            auto const lane = lanes_of<T, Arch>::stored(value);
+            auto const lane = lanes_of<T, Arch>::to_array(value);
             for (index_t i = 0; i < std::min(features - offset, pack<T, Arch>::lanes); ++i)
                 to[(offset + i) * stride] = scale * lane[static_cast<std::size_t>(i)];
         });
     }
 }
 
-/// Rows that are read later, in the order of memory, prefetched a few lines at a time.
+/// Prefetches the cache lines of `Count` rows in memory order, a few at a time.
 template <class Element, index_t Count>
 struct row_prefetch {
     line_of<Element const*, Count> rows;
@@ -43,8 +43,9 @@ struct row_prefetch {
     }
 };
 
-/// As many rows as a pack has lanes, side by side: to[c * stride + i] = scaled(column c of row i). `load(i, c, left)`
-/// are the columns from c on of row i as a pack, of which `left` are there; `prefetch` is called in between.
+/// Transposes as many rows as a pack has lanes: to[c * stride + i] = scaled(column c of row i). `load(i, c, left)`
+/// gives columns c, c + 1, ... of row i as a pack, of which `left` exist; `prefetch()` is called between loads and
+/// shuffles.
 template <class T, class Arch, class Load, class Prefetch, class Scaled>
 FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, Scaled const& scaled, index_t columns,
                                  T* to, index_t stride) {
@@ -67,50 +68,50 @@ FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, Sca
     }
 }
 
-/// Calls f(first) for each pack of rows up to `room`. Where what comes behind a column is overwritten by the next pack
-/// of rows, the last rows are the first.
+/// Calls f(first) for each pack of rows up to `padded_rows`: from the last to the first where a pack that is stored
+/// runs over into the next column, whose first rows are then stored after it.
 template <index_t Lanes, class F>
-FOVEA_INLINE void for_packs_of_rows(index_t room, index_t stride, F const& f) {
-    index_t const packs = (room + Lanes - 1) / Lanes;
+FOVEA_INLINE void for_packs_of_rows(index_t padded_rows, index_t stride, F const& f) {
+    index_t const packs = (padded_rows + Lanes - 1) / Lanes;
     bool const backwards = stride % Lanes != 0;
     for (index_t p = 0; p < packs; ++p) f((backwards ? packs - 1 - p : p) * Lanes);
 }
 
-/// Scales of rows that are 1.
+/// In place of scales: all are 1.
 struct unscaled {};
 
-/// Where rows are stored side by side: to[f * stride + i] is feature f of row i < count, and of the last row again up
-/// to `room`, rounded up to whole packs; behind the last column there is room for a pack. Rows are prefetched ahead of
-/// their use as far as there are any, `present` in all.
+/// Where transposed rows are stored: to[f * stride + i] is feature f of row i. Rows from `count` to `padded_rows`
+/// repeat the last one. Whole packs are stored, so memory for one more follows the last column. Rows up to `available`,
+/// which may exceed `count`, are prefetched ahead of their use.
 template <class T>
 struct transposed {
-    index_t count, room, present, features;
+    index_t count, padded_rows, available, features;
     T* to;
     index_t stride;
 };
 
-/// Rows of features through a body, side by side: scale(i) * body(row i)[f]. `row(i)` is the pointer to a row,
-/// `base(i)` what names mean there.
+/// Stores scale(i) * body(row i)[f], transposed. `row(i)` points to a row, `base(i)` is the environment of the names in
+/// the body.
 template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
 FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale,
-                                     transposed<T> const& side_by_side) {
-    auto const [count, room, present, features, to, stride] = side_by_side;
+                                     transposed<T> const& destination) {
+    auto const [count, padded_rows, available, features, to, stride] = destination;
     using vector = pack<T, Arch>;
     using element = std::remove_cvref_t<decltype(*row(0))>;
     constexpr bool plain = std::is_same_v<Body, q_t> || std::is_same_v<Body, k_t>;
     constexpr bool scales = !std::is_same_v<Scales, unscaled>;
     constexpr index_t bytes = static_cast<index_t>(sizeof(element)),
                       lines = vector::lanes * vector::lanes * bytes / cache_line;
-    for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
+    for_packs_of_rows<vector::lanes>(padded_rows, stride, [&](index_t first) FOVEA_LAMBDA {
         auto const source = [&](index_t i) FOVEA_LAMBDA { return std::min(first + i, count - 1); };
         element const* from[vector::lanes];
         alignas(64) T factors[scales ? vector::lanes : 1];
-        row_prefetch<element, vector::lanes> later{{}, features * bytes};
-        if (first + 2 * vector::lanes >= present) later.row = vector::lanes;
+        row_prefetch<element, vector::lanes> ahead{{}, features * bytes};
+        if (first + 2 * vector::lanes >= available) ahead.row = vector::lanes;
         for (index_t i = 0; i < vector::lanes; ++i) {
             from[i] = row(source(i));
             if constexpr (scales) factors[i] = scale(source(i));
-            if (later.row == 0) later.rows[i] = row(std::min(first + i + 2 * vector::lanes, present - 1));
+            if (ahead.row == 0) ahead.rows[i] = row(std::min(first + i + 2 * vector::lanes, available - 1));
         }
         auto const load = [&](index_t i, index_t f, index_t left) FOVEA_LAMBDA {
             if constexpr (plain) return load_as<T, Arch>(from[i] + f, left);
@@ -125,35 +126,34 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
             else return column;
         };
         transpose_rows<T, Arch>(
-            load, [&]() FOVEA_LAMBDA { later.prefetch(lines); }, scaled, features, to + first, stride);
+            load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); }, scaled, features, to + first, stride);
     });
 }
 
-/// The same of words: to[w * stride + i] = words of row(i)[w].
+/// Stores the bf16 pairs of rows, transposed: to[p * stride + i] is pair p of row(i); `features` counts elements.
 template <class Arch, class Rows>
-FOVEA_INLINE void transpose_words(Rows const& row, transposed<float> const& side_by_side) {
-    auto const [count, room, present, features, to, stride] = side_by_side;
+FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transposed<float> const& destination) {
+    auto const [count, padded_rows, available, features, to, stride] = destination;
     using vector = pack<float, Arch>;
     constexpr index_t lines = vector::lanes * vector::lanes * 4 / cache_line;
-    for_packs_of_rows<vector::lanes>(room, stride, [&](index_t first) FOVEA_LAMBDA {
+    for_packs_of_rows<vector::lanes>(padded_rows, stride, [&](index_t first) FOVEA_LAMBDA {
         bfloat16 const* from[vector::lanes];
-        row_prefetch<bfloat16, vector::lanes> later{{}, features * 2};
-        if (first + 2 * vector::lanes >= present) later.row = vector::lanes;
+        row_prefetch<bfloat16, vector::lanes> ahead{{}, features * 2};
+        if (first + 2 * vector::lanes >= available) ahead.row = vector::lanes;
         for (index_t i = 0; i < vector::lanes; ++i) {
             from[i] = row(std::min(first + i, count - 1));
-            if (later.row == 0) later.rows[i] = row(std::min(first + i + 2 * vector::lanes, present - 1));
+            if (ahead.row == 0) ahead.rows[i] = row(std::min(first + i + 2 * vector::lanes, available - 1));
         }
-        // The last word of an odd number of features is half a word: elements are counted, not words.
-        auto const load = [&](index_t i, index_t w, index_t)
-                              FOVEA_LAMBDA { return load_words<Arch>(from[i] + 2 * w, features - 2 * w); };
+        // Of an odd number of features the last pair is half a pair: elements are counted, not pairs.
+        auto const load = [&](index_t i, index_t p, index_t)
+                              FOVEA_LAMBDA { return load_bf16_pairs<Arch>(from[i] + 2 * p, features - 2 * p); };
         transpose_rows<float, Arch>(
-            load, [&]() FOVEA_LAMBDA { later.prefetch(lines); },
-            [](vector const& column) FOVEA_LAMBDA { return column; }, words_of(features), to + first, stride);
+            load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); },
+            [](vector const& column) FOVEA_LAMBDA { return column; }, bf16_pair_count(features), to + first, stride);
     });
 }
 
-/// True where n numbers and their products with others like them stay clear of the ends of the range of T:
-/// what tanh_of_product needs of its exponentials.
+/// True where n exponentials are normal numbers with a normal reciprocal, as tanh_of_product needs them.
 template <class T>
 bool within_exponential_range(T const* from, index_t n, index_t stride = 1) {
     constexpr T least = sizeof(T) == 4 ? T(1e-37) : T(1e-300);
@@ -162,12 +162,12 @@ bool within_exponential_range(T const* from, index_t n, index_t stride = 1) {
     return within;
 }
 
-/// True where every one of n elements is finite in each of `count` rows.
+/// True where all n elements of each of `count` rows are finite.
 template <class T, class Arch, class Rows>
 FOVEA_INLINE bool all_finite(Rows const& row, index_t count, index_t n) {
     using vector = pack<T, Arch>;
     vector const zero(T{0});
-    vector probe = zero;  // 0 times what is not finite is NaN, and stays
+    vector probe = zero;  // 0 times a nonfinite number is NaN, which propagates
     for (index_t r = 0; r < count; ++r) {
         auto const* const from = row(r);
         using element = std::remove_cvref_t<decltype(*from)>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What AVX-512 does with groups of lanes: halves, quarters and single lanes change places in one instruction.
+// What AVX-512 does with groups of lanes: permutations of halves, quarters and single lanes in one instruction.
 #pragma once
 
-#include <fovea/kernel/groups.hpp>
+#include <fovea/kernel/lane_groups.hpp>
 
 #include <concepts>
 
@@ -11,7 +11,7 @@
 namespace fovea::FOVEA_SET::kernel {
 
 template <class T, std::derived_from<arch::avx512> Arch>
-struct groups_of<T, Arch> : generic_groups<T, Arch> {
+struct lane_groups_of<T, Arch> : generic_lane_groups<T, Arch> {
     using vector = pack<T, Arch>;
     using integers = index_pack<T, Arch>;
     static constexpr bool single = sizeof(T) == 4;
@@ -22,8 +22,8 @@ struct groups_of<T, Arch> : generic_groups<T, Arch> {
         else return {_mm512_permutexvar_pd(from.value.data, a.value.data)};
     }
     FOVEA_INLINE static vector rotated(vector const& a, index_t n) {
-        integers const turned = lanes_shifted<T, Arch>(0) + integers(n);
-        return permuted(a, turned);  // of each index only the low bits count
+        integers const from = lanes_shifted<T, Arch>(0) + integers(n);
+        return permuted(a, from);  // the instruction reads only the low bits of an index
     }
     FOVEA_INLINE static vector repeated(T const* from, index_t n) {
         if (n >= count) return vector::load(from);
@@ -33,12 +33,12 @@ struct groups_of<T, Arch> : generic_groups<T, Arch> {
         } else {
             if (n == 4) return {_mm512_broadcast_f64x4(_mm256_loadu_pd(from))};
         }
-        return generic_groups<T, Arch>::repeated(from, n);
+        return generic_lane_groups<T, Arch>::repeated(from, n);
     }
 
     template <class Place>
     FOVEA_INLINE static vector gathered(Place const& place, index_t n) {
-        if (n != count / 2) return generic_groups<T, Arch>::gathered(place, n);
+        if (n != count / 2) return generic_lane_groups<T, Arch>::gathered(place, n);
         if constexpr (single) {
             auto const half = [&](index_t i) FOVEA_LAMBDA { return _mm256_castps_pd(_mm256_loadu_ps(place(i))); };
             return {_mm512_castpd_ps(_mm512_insertf64x4(_mm512_castpd256_pd512(half(0)), half(1), 1))};
@@ -62,7 +62,7 @@ struct groups_of<T, Arch> : generic_groups<T, Arch> {
             }();
             return permuted(halved<Group>(parts), integers::load(order.data()));
         } else {
-            return generic_groups<T, Arch>::sums(parts);
+            return generic_lane_groups<T, Arch>::sums(parts);
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Vectors whose lanes fall into groups of equal size, a power of two: kernel/arch/ holds what an architecture does
-// better.
+// Operations on vectors whose lanes form groups of equal size, a power of two: the portable versions, which
+// kernel/arch/ overrides where an architecture has faster ones.
 #pragma once
 
 #include <fovea/kernel/positions.hpp>
@@ -9,14 +9,15 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
+/// The portable versions.
 template <class T, class Arch>
-struct generic_groups {
+struct generic_lane_groups {
     using vector = pack<T, Arch>;
     using lanes = lanes_of<T, Arch>;
     static constexpr index_t count = vector::lanes;
     static constexpr auto size = static_cast<std::size_t>(count);
 
-    /// The sums of groups of as many lanes as there are vectors: first the groups of the first vector, and so on.
+    /// The sums of groups of `Group` adjacent lanes, of as many vectors: those of the first vector, then of the next.
     template <std::size_t Group>
     FOVEA_INLINE static vector sums(vector (&parts)[Group]) {
         if constexpr (Group == size) {
@@ -35,24 +36,24 @@ struct generic_groups {
         }
     }
 
-    /// Each lane takes the value of another, or of itself.
+    /// Lane l takes the value of lane from[l].
     FOVEA_INLINE static vector permuted(vector const& a, index_pack<T, Arch> const& from) {
-        auto const elements = lanes::stored(a);
+        auto const elements = lanes::to_array(a);
         auto const at = from.array();
-        alignas(64) typename lanes::array picked;
-        for (std::size_t i = 0; i < size; ++i) picked[i] = elements[static_cast<std::size_t>(at[i])];
-        return vector::load(picked.data());
+        alignas(64) typename lanes::array result;
+        for (std::size_t i = 0; i < size; ++i) result[i] = elements[static_cast<std::size_t>(at[i])];
+        return vector::load(result.data());
     }
 
     /// Lane l takes the value of lane (l + n) mod lanes; n is less than the number of lanes.
     FOVEA_INLINE static vector rotated(vector const& a, index_t n) {
-        auto const elements = lanes::stored(a);
-        alignas(64) typename lanes::array turned;
-        for (std::size_t i = 0; i < size; ++i) turned[i] = elements[(i + static_cast<std::size_t>(n)) % size];
-        return vector::load(turned.data());
+        auto const elements = lanes::to_array(a);
+        alignas(64) typename lanes::array result;
+        for (std::size_t i = 0; i < size; ++i) result[i] = elements[(i + static_cast<std::size_t>(n)) % size];
+        return vector::load(result.data());
     }
 
-    /// n elements, n a power of two, over and over; as many as there are lanes where n is not less.
+    /// n elements, n a power of two, repeated to fill the vector; the first `lanes` of them where n is larger.
     FOVEA_INLINE static vector repeated(T const* from, index_t n) {
         if (n >= count) return vector::load(from);
         alignas(64) typename lanes::array all;
@@ -60,7 +61,7 @@ struct generic_groups {
         return vector::load(all.data());
     }
 
-    /// n elements, n a power of two, of each of as many places as fill a vector: place(0), place(1), ...
+    /// n elements, n a power of two, from each of place(0), place(1), ... until the vector is full.
     template <class Place>
     FOVEA_INLINE static vector gathered(Place const& place, index_t n) {
         if (n >= count) return vector::load(place(0));
@@ -73,36 +74,38 @@ struct generic_groups {
     }
 };
 
+/// lane_groups_of: the operations on lane groups, as an architecture does them best.
 template <class T, class Arch>
-struct groups_of : generic_groups<T, Arch> {};
+struct lane_groups_of : generic_lane_groups<T, Arch> {};
 
-/// f(l, shift) of each lane l of one vector, from a table over all shifts.
+/// f(l, shift) in lane l, from a table of all shifts.
 template <class T, class Arch, class F>
-FOVEA_INLINE index_pack<T, Arch> of_lanes(int shift, F) {
+FOVEA_INLINE index_pack<T, Arch> lane_table(int shift, F) {
     using integers = index_pack<T, Arch>;
     constexpr int steps = std::countr_zero(static_cast<unsigned>(integers::lanes));
     alignas(64) static constexpr auto table = [] {
         std::array<typename integers::array_type, static_cast<std::size_t>(steps) + 1> all{};
         for (std::size_t s = 0; s < all.size(); ++s)
             for (std::size_t l = 0; l < all[s].size(); ++l)
-                all[s][l] = static_cast<typename integers::whole>(F{}(l, s));
+                all[s][l] = static_cast<typename integers::integer>(F{}(l, s));
         return all;
     }();
     return integers::load(table[static_cast<std::size_t>(std::min(shift, steps))].data());
 }
 
-/// Lane l divided by 2^shift, for the lanes of one vector.
+/// l / 2^shift in lane l.
 template <class T, class Arch>
 FOVEA_INLINE index_pack<T, Arch> lanes_shifted(int shift) {
-    return of_lanes<T, Arch>(shift, [](std::size_t lane, std::size_t s) { return lane >> s; });
+    return lane_table<T, Arch>(shift, [](std::size_t lane, std::size_t s) { return lane >> s; });
 }
 
-/// Lane l modulo 2^shift.
+/// l mod 2^shift in lane l.
 template <class T, class Arch>
 FOVEA_INLINE index_pack<T, Arch> lanes_masked(int shift) {
-    return of_lanes<T, Arch>(shift, [](std::size_t lane, std::size_t s) { return lane & ((std::size_t{1} << s) - 1); });
+    return lane_table<T, Arch>(shift,
+                               [](std::size_t lane, std::size_t s) { return lane & ((std::size_t{1} << s) - 1); });
 }
 
 }  // namespace fovea::FOVEA_SET::kernel
 
-#include <fovea/kernel/arch/avx512_groups.hpp>
+#include <fovea/kernel/arch/avx512_lane_groups.hpp>

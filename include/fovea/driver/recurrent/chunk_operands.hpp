@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operands of the recurrent traversal: mapped and converted, a few positions of one head at a time.
+#pragma once
+
+#include <fovea/kernel/packing.hpp>
+#include <fovea/kernel/recurrence.hpp>
+#include <fovea/simd/math.hpp>
+#include <fovea/spec/recurrence.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// What the types of a recurrent call say of it.
+template <class T, class Arch, class Spec>
+struct recurrence {
+    using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<Spec const&>().aggregate))>;
+    using term = decltype(detail::scaled_product(std::declval<Spec const&>().score.expression(), unit{}));
+    static constexpr bool gated = aggregate::gated, corrected = aggregate::corrected;
+    static constexpr bool causal = is_causal_attention<Spec>, divided = divides_by_sum<Spec>;
+    static constexpr int vectors = Arch::registers >= 32 ? 2 : 1;
+    static constexpr index_t width = vectors * kernel::pack<T, Arch>::lanes;  // columns of a panel
+    static constexpr index_t chunk = 16;  // steps whose operands are mapped and converted together
+};
+
+/// One head, or some columns of its state, and scratch memory.
+template <class T>
+struct head_task {
+    index_t batch, head;  // of the keys
+    index_t first, last;  // columns
+    T* state;             // (panels, features, width)
+    T* keys;              // (chunk, features)
+    T* gates;             // (chunk, features)
+    T* values;            // (chunk, width)
+    T* queries;           // (chunk, group, features)
+    T* results;           // (chunk, group, width)
+    T* inverse_sums;      // (chunk, group): 1 over the sum of the weights of a query
+    T* retrieved;         // (width): state^T key
+    T* sum;               // (features): the sum of the keys so far
+};
+
+/// The operands of a chunk, a run of positions, of the keys of one head and the query heads that share them.
+template <class T, class Arch, class Spec, class Operands>
+class chunk_operands {
+    using types = recurrence<T, Arch, Spec>;
+    static constexpr bool gated = types::gated, divided = types::divided;
+    static constexpr index_t width = types::width;
+
+public:
+    using task_type = head_task<T>;
+
+    chunk_operands(Spec const& spec, Operands const& operands)
+        : term_(detail::scaled_product(spec.score.expression(), unit{})),
+          aggregate_(core_of(spec.aggregate)),
+          operands_(operands) {}
+
+    /// The keys and gates of a run of positions, the running sum of the keys, and, if `reads` > 0, the queries.
+    void prepare(task_type const& task, index_t begin, index_t steps, index_t reads) const {
+        index_t const features = operands_.key_features();
+        for (index_t t = 0; t < steps; ++t) {
+            T* const key = task.keys + t * features;
+            kernel::row_facts const row{task.batch,          task.head,        begin + t,
+                                        operands_.queries(), operands_.keys(), features};
+            auto const* const from = operands_.key.place(task.batch, task.head, begin + t, index_t{0});
+            kernel::scatter_features<T, Arch>(term_.of_key, kernel::index_environment<T, Arch, index_t>{row, begin + t},
+                                              from, features, T{1}, key, 1);
+            if constexpr (gated) prepare_gate(task, begin + t, task.gates + t * features);
+            if constexpr (divided)
+                for (index_t f = 0; f < features; ++f)
+                    task.sum[f] = (gated ? task.sum[f] * task.gates[t * features + f] : task.sum[f]) + key[f];
+            if (reads > 0) prepare_queries(task, begin + t, t);
+        }
+    }
+
+    /// The queries of one position, of all heads that share the state, and the inverse sums of their weights.
+    void prepare_queries(task_type const& task, index_t position, index_t t) const {
+        index_t const features = operands_.key_features(), group = operands_.group();
+        for (index_t h = 0; h < group; ++h) {
+            kernel::row_facts const row{task.batch,          task.head * group + h, position,
+                                        operands_.queries(), operands_.keys(),      features};
+            auto const* const from = operands_.query.place(task.batch, row.head, position, index_t{0});
+            using element = std::remove_cvref_t<decltype(*from)>;
+            kernel::single_environment<T, Arch, element, element> const here{
+                {row, index_t{0}}, from, from, features, features};
+            kernel::index_environment<T, Arch, index_t> const& base = here;
+            T* const to = task.queries + (t * group + h) * features;
+            kernel::scatter_features<T, Arch>(term_.of_query, base, from, features,
+                                              static_cast<T>(evaluate(term_.scale, here)), to, 1);
+            if constexpr (divided) {
+                T const weights = kernel::dot_product<T, Arch>(to, task.sum, features);
+                task.inverse_sums[t * group + h] = weights == 0 ? T{0} : 1 / weights;
+            }
+        }
+    }
+
+    /// The columns of one panel of the values of a run of positions.
+    void prepare_values(task_type const& task, index_t begin, index_t steps, index_t column) const {
+        using vector = kernel::pack<T, Arch>;
+        for (index_t t = 0; t < steps; ++t) {
+            auto const* const from = operands_.value.place(task.batch, task.head, begin + t, column);
+            for (index_t c = 0; c < width; c += vector::lanes) {
+                index_t const left = std::max<index_t>(task.last - column - c, 0);
+                auto const some = left > 0 ? kernel::load_as<T, Arch>(from + c, left) : vector(T{0});
+                some.store(task.values + t * width + c);
+            }
+        }
+    }
+
+    /// The rate of the delta rule at one position.
+    T rate(task_type const& task, index_t position) const {
+        return static_cast<T>(*aggregate_.correction.rate.row(task.batch, task.head, position));
+    }
+
+private:
+    void prepare_gate(task_type const& task, index_t position, T* gate) const {
+        using vector = kernel::pack<T, Arch>;
+        index_t const features = operands_.key_features();
+        auto const* const decay = aggregate_.gate.decay.row(task.batch, task.head, position);
+        if (aggregate_.gate.decay.features() == 1) {
+            T const same = kernel::lanes_of<T, Arch>::to_array(kernel::exp(vector(static_cast<T>(*decay))))[0];
+            std::fill_n(gate, features, same);
+        } else {
+            for (index_t f = 0; f < features; f += vector::lanes)
+                kernel::lanes_of<T, Arch>::store(kernel::exp(kernel::load_as<T, Arch>(decay + f, features - f)),
+                                                 gate + f, features - f);
+        }
+    }
+
+    typename types::term term_;
+    typename types::aggregate aggregate_;
+    Operands const& operands_;
+};
+
+}  // namespace fovea::FOVEA_SET::driver
