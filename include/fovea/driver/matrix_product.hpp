@@ -35,14 +35,14 @@ public:
         executor.run(panels, [&](index_t p, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
-            room all{memory.take<T>(block * tile::panel), memory.take<T>(tile::rows * block),
-                     memory.take<T>(index_t{tile::rows} * tile::panel)};
+            buffers all{memory.take<T>(block * tile::panel), memory.take<T>(tile::rows * block),
+                        memory.take<T>(index_t{tile::rows} * tile::panel)};
             run_panel(all, p * tile::panel);
         });
     }
 
 private:
-    struct room {
+    struct buffers {
         T* panel;       // (inputs of a block, panel)
         T* row_copies;  // (rows, inputs of a block)
         T* sums;        // (rows, panel)
@@ -57,7 +57,7 @@ private:
         return to_.place(row / positions(), index_t{0}, row % positions(), column);
     }
 
-    void run_panel(room& all, index_t first) const {
+    void run_panel(buffers& all, index_t first) const {
         index_t const inputs = inputs_of(map_), columns = std::min(tile::panel, outputs_of(map_) - first);
         T bias[tile::panel] = {};
         for (index_t c = 0; c < columns && has_bias(map_); ++c) bias[c] = static_cast<T>((*map_.bias)(first + c));
@@ -74,7 +74,7 @@ private:
     };
 
     /// A few rows through one block of the matrix: into the result, which holds what the blocks before have added.
-    void run_rows(room& all, T const* bias, matrix_block const& of, index_t r) const {
+    void run_rows(buffers& all, T const* bias, matrix_block const& of, index_t r) const {
         auto const [first, columns, i, count] = of;
         index_t const present = std::min<index_t>(tile::rows, rows() - r);
         index_t const batch = r / positions(), position = r - batch * positions();

@@ -17,19 +17,19 @@ namespace fovea::FOVEA_SET::driver {
 ///     shape                                              a plan's blocks: rows, block_rows, pack, panel, block_keys
 ///     selects(call), adds(call), is_bare_product(call)   one key wins; weights are added up; a score is a product
 ///     keys(call, memory, blocks)                         the keys and values of a head, packed or in place
-///     room(memory, call, blocks)                         scores and weights of one tile
+///     scratch(memory, call, blocks)                      scores and weights of one tile
 ///     begin(call, head, first, count, keys)
-///     score(call, mask, keys, part, room, trims)         S, with the maximum of each row where it is computed so
-///     any_excluded(keys, part, room), mark_visible(keys, part, room)
-///     fold(call, keys, part, room)                       P, and the rescale factors of the sums so far
-///     add(call, keys, part, room), add_visible(call, keys, part, room)
+///     score(call, mask, keys, part, scratch, trims)      S, with the maximum of each row where it is computed so
+///     any_excluded(keys, part, scratch), mark_visible(keys, part, scratch)
+///     fold(call, keys, part, scratch)                    P, and the rescale factors of the sums so far
+///     add(call, keys, part, scratch), add_visible(call, keys, part, scratch)
 ///     finish(call)
 template <class Tile>
 class dense_loop {
     using call = typename Tile::call;
     using shape = typename Tile::shape;
     using keys_type = typename Tile::keys;
-    using room_type = typename Tile::room;
+    using scratch_type = typename Tile::scratch;
     using part = key_part<shape>;
     static constexpr index_t tiles_per_block = shape::block_rows / shape::rows;
 
@@ -60,7 +60,7 @@ private:
     //! [flash]
     /// Flash attention (Dao and others, 2022, algorithm 1): tiles of queries Q against keys and values K, V, some of
     /// a block at a time; m is the running maximum of each row, l its running sum, O the sum of values.
-    void attend_block(row_block const& rows, Tile* tiles, keys_type& keys, room_type& room, block_range blocks,
+    void attend_block(row_block const& rows, Tile* tiles, keys_type& keys, scratch_type& scratch, block_range blocks,
                       tile_count& counts) const {
         auto const where = call_.span(rows.head, rows.first, rows.last);
         bool begun = false;
@@ -77,14 +77,14 @@ private:
                     part const at{k, run, runs.mixed};
                     count_panels(counts, at);
                     bool const masked = any_mixed(at);
-                    bool nonfinite = may_exclude(masked) && !is_finite(keys, k);     // values, beside excluded pairs
-                    tile.score(call_, mask_, keys, at, room, masked && !nonfinite);  // S = score(Q K^T), or excluded
-                    if (!may_exclude(masked)) nonfinite = finds_nonfinite(tile, keys, at, room);
-                    if (nonfinite) tile.mark_visible(keys, at, room);
-                    tile.fold(call_, keys, at, room);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
+                    bool nonfinite = may_exclude(masked) && !is_finite(keys, k);        // values, beside excluded pairs
+                    tile.score(call_, mask_, keys, at, scratch, masked && !nonfinite);  // S = score(Q K^T), or excluded
+                    if (!may_exclude(masked)) nonfinite = finds_nonfinite(tile, keys, at, scratch);
+                    if (nonfinite) tile.mark_visible(keys, at, scratch);
+                    tile.fold(call_, keys, at, scratch);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
                     if (Tile::selects(call_)) continue;
-                    if (nonfinite) tile.add_visible(call_, keys, at, room);
-                    else tile.add(call_, keys, at, room);  // O = O * rescale + P V; rescale = exp(m before - m)
+                    if (nonfinite) tile.add_visible(call_, keys, at, scratch);
+                    else tile.add(call_, keys, at, scratch);  // O = O * rescale + P V; rescale = exp(m before - m)
                 }
             }
             begun = true;
@@ -98,9 +98,9 @@ private:
     bool is_finite(keys_type& keys, index_t block) const { return Tile::adds(call_) && keys.finite(block); }
 
     /// Looks at products alone. Whether values are finite is remembered for the tiles that follow.
-    bool finds_nonfinite(Tile const& tile, keys_type& keys, part const& at, room_type& room) const {
+    bool finds_nonfinite(Tile const& tile, keys_type& keys, part const& at, scratch_type& scratch) const {
         if (Tile::selects(call_)) return false;
-        auto const excludes = [&] { return tile.any_excluded(keys, at, room); };
+        auto const excludes = [&] { return tile.any_excluded(keys, at, scratch); };
         return call_.rows <= shape::rows ? excludes() && !is_finite(keys, at.block)
                                          : !is_finite(keys, at.block) && excludes();
     }
@@ -113,7 +113,7 @@ template <class Tile>
 void dense_loop<Tile>::run_heads(arena& memory, block_range heads, block_range rows, block_range blocks,
                                  typename Tile::place const& partial) const {
     keys_type keys(call_, memory, keys_type::packs && rows.size() > 1 ? mask_.blocks_at_once(heads, rows) : 1);
-    room_type room(memory, call_, 1);
+    scratch_type scratch(memory, call_, 1);
     index_t const most = std::min(tiles_per_block, (call_.rows + shape::rows - 1) / shape::rows);
     auto* const tiles = memory.template take<Tile>(most);
     for (index_t t = 0; t < most; ++t) new (tiles + t) Tile(memory, call_, partial.tile(t, keys));
@@ -127,7 +127,7 @@ void dense_loop<Tile>::run_heads(arena& memory, block_range heads, block_range r
                 index_t const row = first + t * shape::rows;
                 tiles[t].begin(call_, head, row, std::min<index_t>(shape::rows, last - row), keys);
             }
-            attend_block(block, tiles, keys, room, blocks, memory.tiles);
+            attend_block(block, tiles, keys, scratch, blocks, memory.tiles);
             for (index_t t = 0; t < block.tiles && partial.empty(); ++t) tiles[t].finish(call_);
         }
     }

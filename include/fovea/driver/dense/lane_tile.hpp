@@ -29,13 +29,13 @@ public:
     static constexpr bool whole_panels() { return false; }
 
     /// Scores, and then weights, of one tile and a block of keys.
-    struct room {
+    struct scratch {
         T* scores;      // (block_keys, width)
         bool* visible;  // (block_keys, width) which pairs take part, where values are not finite
         lane_parts<shape> seen;
         alignas(64) T rescale[shape::rows], row_max[shape::rows];
 
-        room(arena& memory, call const& all, index_t)
+        scratch(arena& memory, call const& all, index_t)
             : scores(memory.template take<T>(pairs(all))), visible(memory.template take<bool>(pairs(all))) {}
 
     private:
@@ -81,7 +81,8 @@ public:
 
     /// S: products with keys, the rest of the score, and the mask in mixed panels. Where the tile is trimmed, vectors
     /// of queries that see nothing at the ends of the run are left out.
-    void score(call const& all, block_mask<shape> const& mask, keys& from, part const& at, room& to, bool trims) const {
+    void score(call const& all, block_mask<shape> const& mask, keys& from, part const& at, scratch& to,
+               bool trims) const {
         if (trims && rows_.vectors > 1)
             to.seen.cut(rows_.vectors, mask, from, at, [&](index_t v) {
                 index_t const first = rows_.first_row + v * shape::lanes;
@@ -97,25 +98,25 @@ public:
         });
     }
 
-    bool any_excluded(keys const& from, part const& at, room& of) const {
+    bool any_excluded(keys const& from, part const& at, scratch& of) const {
         auto const all = block_of(from, at, at.run, of);
         return kernel::any_excluded<T, Arch>(all.scores, all.count * rows_.vectors);
     }
 
     /// Which pairs take part, where values are not finite.
-    [[gnu::cold]] void mark_visible(keys const& from, part const& at, room& of) const {
+    [[gnu::cold]] void mark_visible(keys const& from, part const& at, scratch& of) const {
         auto const all = block_of(from, at, at.run, of);
         bool* const visible = of.visible + (all.scores - of.scores);
         for (index_t i = 0; i < all.count * width(); ++i) visible[i] = all.scores[i] != excluded<T>;
     }
 
     /// m, l, P: scores become weights.
-    void fold(call const& all, keys const& from, part const& at, room& of) {
+    void fold(call const& all, keys const& from, part const& at, scratch& of) {
         all.spec.fold(all, rows_, block_of(from, at, at.run, of), of.rescale);
     }
 
     /// O = O * rescale + P V
-    void add(call const& all, keys& from, part const& at, room& of) {
+    void add(call const& all, keys& from, part const& at, scratch& of) {
         for (auto const& [lanes, packs] : of.seen) {
             bool const first_of_all = empty_ && lanes.last - lanes.first == rows_.vectors;
             if (first_of_all) empty_ = false;
@@ -132,7 +133,7 @@ public:
     }
 
     /// The same where a value is not finite: it must not be multiplied by the weight 0 of a pair that takes no part.
-    [[gnu::cold]] void add_visible(call const& all, keys const& from, part const& at, room& of) {
+    [[gnu::cold]] void add_visible(call const& all, keys const& from, part const& at, scratch& of) {
         auto const weights = block_of(from, at, at.run, of);
         bool const* const visible = of.visible + (weights.scores - of.scores);
         clear_if_empty(all);
@@ -155,7 +156,7 @@ private:
     static index_t most_width(call const& all) { return std::min(round_up(all.rows, shape::lanes), shape::rows); }
     index_t width() const { return rows_.width(); }
 
-    block block_of(keys const& from, part const& at, pack_run<shape> packs, room& of) const {
+    block block_of(keys const& from, part const& at, pack_run<shape> packs, scratch& of) const {
         index_t const first = packs.first * shape::pack, begin = from.first(at.block);
         index_t const last = std::min(packs.last * shape::pack, from.last(at.block) - begin);
         return {begin + first,

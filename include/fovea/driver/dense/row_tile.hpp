@@ -24,13 +24,13 @@ public:
     static bool is_bare_product(call const& all) { return all.spec.is_bare_product; }
 
     /// Scores, and then weights, of one tile and some blocks of keys at a time.
-    struct room {
+    struct scratch {
         index_t stride;
         T* scores;      // (planes, rows, stride)
         bool* visible;  // (rows, stride) which pairs take part, where values are not finite
         T rescale[shape::rows];
 
-        room(arena& memory, call const& all, index_t blocks)
+        scratch(arena& memory, call const& all, index_t blocks)
             : stride(blocks * shape::block_keys + shape::lanes),
               scores(
                   memory.template take<T>(std::max<index_t>(all.spec.products + all.spec.pairs, 1) * plane_stride())),
@@ -84,12 +84,12 @@ public:
     box span(dense_rows const& all) const { return all.span(rows_.head, rows_.first, rows_.first + rows_.count); }
 
     /// S, for part of a block of keys.
-    void score(call const& all, block_mask<shape> const&, keys const& from, part const& at, room const& to,
+    void score(call const& all, block_mask<shape> const&, keys const& from, part const& at, scratch const& to,
                bool) const {
         all.spec.score(all, rows_, from, at, to.from(0));
     }
 
-    bool any_excluded(keys const&, part const& at, room const& of) const {
+    bool any_excluded(keys const&, part const& at, scratch const& of) const {
         bool found = false;
         for (index_t r = 0; r < rows_.count && !found; ++r)
             found = kernel::any_excluded<T, Arch>(of.scores + r * of.stride + at.run.first * shape::lanes,
@@ -98,17 +98,17 @@ public:
     }
 
     /// Which pairs take part, where values are not finite.
-    void mark_visible(keys const&, part const& at, room const& of) const {
+    void mark_visible(keys const&, part const& at, scratch const& of) const {
         mark_visible(of, at.run.first * shape::lanes, at.run.last * shape::lanes);
     }
-    [[gnu::noinline]] void mark_visible(room const& of, index_t first, index_t last) const {
+    [[gnu::noinline]] void mark_visible(scratch const& of, index_t first, index_t last) const {
         for (index_t r = 0; r < rows_.count; ++r)
             for (index_t i = r * of.stride + first; i < r * of.stride + last; ++i)
                 of.visible[i] = of.scores[i] != excluded<T>;
     }
 
     /// m, l, P: scores become weights.
-    void fold(call const& all, keys const& from, part const& at, room& of) {
+    void fold(call const& all, keys const& from, part const& at, scratch& of) {
         index_t const column = at.run.first * shape::lanes;
         std::fill_n(of.rescale, shape::rows, T{0});
         all.spec.fold(all, rows_,
@@ -117,11 +117,11 @@ public:
     }
 
     /// O = O * rescale + P V
-    void add(call const& all, keys const& from, part const& at, room const& of) {
+    void add(call const& all, keys const& from, part const& at, scratch const& of) {
         all.spec.add(all, rows_, from, weights_of(from, at, of), of.rescale);
     }
     /// The same where a value is not finite: it must not be multiplied by the weight 0 of a pair that takes no part.
-    [[gnu::cold]] void add_visible(call const& all, keys const& from, part const& at, room const& of) {
+    [[gnu::cold]] void add_visible(call const& all, keys const& from, part const& at, scratch const& of) {
         all.spec.add_visible(all, rows_, from, weights_of(from, at, of), of.rescale);
     }
 
@@ -129,7 +129,7 @@ public:
     void finish(call const& all) { all.spec.finish(all, rows_); }
 
 private:
-    weight_tile<T> weights_of(keys const& from, part const& at, room const& of) const {
+    weight_tile<T> weights_of(keys const& from, part const& at, scratch const& of) const {
         index_t const key = at.run.first * shape::lanes;
         index_t const count = std::min(at.run.last * shape::lanes, from.last(at.block) - from.first(at.block)) - key;
         return {of.scores + key, of.stride, rows_.count, rows_.step, at.block, key, count, of.visible + key};

@@ -16,7 +16,7 @@ class whole_rows {
     using call = typename tile::call;
     using shape = typename tile::shape;
     using keys_type = typename tile::keys;
-    using room_type = typename tile::room;
+    using scratch_type = typename tile::scratch;
 
 public:
     explicit whole_rows(call const& context) : call_(context), mask_(context) {}
@@ -41,12 +41,13 @@ private:
     void run_heads(arena& memory, block_range heads, block_range rows) const;
 
     /// S, for all keys that a row of the tile sees; pairs between runs are excluded.
-    columns score(tile_count& counts, tile& rows, keys_type& keys, room_type& room, block_range seen) const {
+    columns score(tile_count& counts, tile& rows, keys_type& keys, scratch_type& scratch, block_range seen) const {
         columns at{keys.first(seen.first), 0, 0};
         auto const extend = [&](index_t from, index_t to) {
             if (at.to == 0) at.from = from;
             for (index_t r = 0; r < rows.rows().count && at.to > 0 && at.to < from; ++r)
-                std::fill(room.scores + r * room.stride + at.to, room.scores + r * room.stride + from, excluded<T>);
+                std::fill(scratch.scores + r * scratch.stride + at.to, scratch.scores + r * scratch.stride + from,
+                          excluded<T>);
             at.to = to;
         };
         for (index_t k = seen.first; k < seen.last; ++k) {
@@ -57,40 +58,42 @@ private:
                 keys.prepare(k);
                 index_t const column = keys.first(k) - at.first_key;
                 extend(column + run.first * shape::lanes, column + run.last * shape::lanes);
-                call_.spec.score(call_, rows.rows(), keys, part, room.from(column));
+                call_.spec.score(call_, rows.rows(), keys, part, scratch.from(column));
             }
         }
         return at;
     }
 
     /// P of whole rows, the outputs that read rows, and P V.
-    void finish(tile& rows, keys_type& keys, room_type& room, columns const& at) const {
+    void finish(tile& rows, keys_type& keys, scratch_type& scratch, columns const& at) const {
         auto const& spec = call_.spec;
         bool nonfinite = !spec.adds;
         for (index_t k = at.first_block(); k < at.last_block() && !spec.selects; ++k)
             nonfinite = nonfinite || !keys.finite(k);
-        if (nonfinite || spec.shows_weights) rows.mark_visible(room, at.from, at.to);
-        spec.normalize(call_, rows.rows(),
-                       {room.scores + at.from, room.stride, (at.to - at.from) / shape::lanes, at.first_key + at.from},
-                       room.visible + at.from);
+        if (nonfinite || spec.shows_weights) rows.mark_visible(scratch, at.from, at.to);
+        spec.normalize(
+            call_, rows.rows(),
+            {scratch.scores + at.from, scratch.stride, (at.to - at.from) / shape::lanes, at.first_key + at.from},
+            scratch.visible + at.from);
         for (index_t k = at.first_block(); k < at.last_block() && !spec.selects; ++k)
             if (!mask_.coverage(rows.span(call_), keys.first(k), keys.last(k)).never())
-                add_values(rows.rows(), keys, k, room, at, nonfinite);
+                add_values(rows.rows(), keys, k, scratch, at, nonfinite);
         spec.finish(call_, rows.rows());
     }
 
     /// O += P V for one block of keys.
-    void add_values(query_rows<T, Arch>& rows, keys_type& keys, index_t k, room_type& room, columns const& at,
+    void add_values(query_rows<T, Arch>& rows, keys_type& keys, index_t k, scratch_type& scratch, columns const& at,
                     bool nonfinite) const {
         keys.prepare(k);
         index_t const first = std::max(keys.first(k), at.first_key + at.from),
                       last = std::min(keys.last(k), at.first_key + at.to), column = first - at.first_key;
-        weight_tile<T> const weights{room.scores + column,  room.stride,  rows.count,           rows.step, k,
-                                     first - keys.first(k), last - first, room.visible + column};
-        std::fill_n(room.rescale, shape::rows, T{1});
-        if (nonfinite) call_.spec.add_visible(call_, rows, keys, weights, room.rescale);
+        weight_tile<T> const weights{
+            scratch.scores + column, scratch.stride, rows.count, rows.step, k, first - keys.first(k), last - first,
+            scratch.visible + column};
+        std::fill_n(scratch.rescale, shape::rows, T{1});
+        if (nonfinite) call_.spec.add_visible(call_, rows, keys, weights, scratch.rescale);
         else if (!call_.spec.add_nonzero(call_, rows, keys, weights))
-            call_.spec.add(call_, rows, keys, weights, room.rescale);
+            call_.spec.add(call_, rows, keys, weights, scratch.rescale);
     }
 
     call const& call_;
@@ -101,7 +104,7 @@ template <class T, class Arch>
 void whole_rows<T, Arch>::run_heads(arena& memory, block_range heads, block_range rows) const {
     index_t const at_once = mask_.blocks_at_once(heads, rows);
     keys_type keys(call_, memory, at_once);
-    room_type room(memory, call_, at_once);
+    scratch_type scratch(memory, call_, at_once);
     auto& one = *new (memory.template take<tile>(1)) tile(memory, call_, {});
     for (index_t h = heads.first; h < heads.last; ++h) {
         auto const head = call_.head(h);
@@ -113,7 +116,7 @@ void whole_rows<T, Arch>::run_heads(arena& memory, block_range heads, block_rang
                 index_t const next = std::min(r + shape::rows, last);
                 call_.prefetch_beside(head, r, next, 0, shape::rows);
                 one.begin(call_, head, r, next - r, keys);
-                finish(one, keys, room, score(memory.tiles, one, keys, room, seen));
+                finish(one, keys, scratch, score(memory.tiles, one, keys, scratch, seen));
             }
         }
     }
