@@ -199,7 +199,17 @@ TEST_CASE("what a normalizer asks of its rows is looked at", "[spec]") {
 TEST_CASE("what depends on scores or features is not known and not refused", "[spec]") {
     std::vector<float> const numbers(5);
     auto const read = select(score > 0, param(numbers)[kv_idx], 0.f);
-    CHECK_NOTHROW(check_tables(scaled_dot | rescore(score + read) | softmax | weighted_sum, shapes_of(1, 1, 4, 9)));
+    auto const n = shapes_of(1, 1, 4, 9);
+    CHECK_NOTHROW(check_tables(scaled_dot | rescore(score + read) | softmax | weighted_sum, n));
+
+    std::vector<float> const gains(8);
+    auto const of_features = [](auto const& factor) { return compare(sum(factor * q * k)) | softmax | weighted_sum; };
+    auto const table = param(numbers);
+    CHECK_NOTHROW(check_tables(of_features(select(param(gains) > 0.f, table[kv_idx], 0.f)), n));
+    CHECK_NOTHROW(
+        check_tables(scaled_dot | rescore(score + table[select(score > 0, 5, 0)]) | softmax | weighted_sum, n));
+    CHECK_THROWS_WITH(check_tables(of_features(select(kv_idx > 7, table[kv_idx], 0.f)), n),
+                      ContainsSubstring("is read at 8 along axis 0"));
 }
 
 TEST_CASE("of a graph only the edges count, and each edge has its number", "[spec]") {

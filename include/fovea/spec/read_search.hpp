@@ -4,6 +4,7 @@
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/bound.hpp>
+#include <fovea/spec/feature_tables.hpp>
 
 #include <array>
 
@@ -46,7 +47,13 @@ struct read_pair {
 
 /// Whether an expression is known before the call: one of features or scores is not.
 template <class E>
-inline constexpr bool is_known_of_pair = !has_sum<E> && !uses<E, q_t, k_t, score_t, weight_t, out_t>;
+inline constexpr bool is_known_of_pair = !uses<E, q_t, k_t, score_t, weight_t, out_t> && free_axes_of<E> == 0;
+template <class Operation, class... Children>
+inline constexpr bool is_known_of_pair<node<Operation, Children...>> =
+    !std::is_same_v<Operation, operations::sum> && (is_known_of_pair<Children> && ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool is_known_of_pair<node<at_operation, parameter<T, Rank>, Indices...>> =
+    sizeof...(Indices) == Rank && (is_known_of_pair<Indices> && ...);
 
 /// Who reads a table: every pair.
 struct every_reader {
