@@ -131,6 +131,17 @@ constexpr bool is_call() {
     else return is_result<named + operands - 1, Arguments...>();
 }
 
+/// The same of a call that is only explained, and may have no result.
+template <class... Arguments>
+constexpr bool is_explained_call() {
+    using order = order_of_call<Arguments...>;
+    using enum place_in_call;
+    constexpr std::size_t operands = order::count(operand), named = order::count(queries) + order::count(memory);
+    if constexpr (named == 0 ? operands == 1 || operands == 3 : operands == 0)
+        return is_call<Arguments..., view<float, 4>&>();
+    else return is_call<Arguments...>();
+}
+
 /// Whether a call begins with a specification, behind what may stand before it.
 template <class First, class... Rest>
 constexpr bool begins_well(int turn = -1) {
