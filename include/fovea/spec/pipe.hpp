@@ -188,4 +188,18 @@ constexpr ill_formed operator||(Left const&, Right const&) {
     return {};
 }
 
+// Masks have no bits either.
+template <mask A, mask B>
+constexpr auto operator&(A const& a, B const&) {
+    return detail::without_bits(a);
+}
+template <mask A, mask B>
+constexpr auto operator^(A const& a, B const&) {
+    return detail::without_bits(a);
+}
+template <mask A>
+constexpr auto operator~(A const& a) {
+    return detail::without_bits(a);
+}
+
 }  // namespace fovea::FOVEA_SET
