@@ -122,5 +122,10 @@ constexpr auto param(std::initializer_list<T>) {
                   "give the numbers a name");
     return parameter<T, 1>{};
 }
+template <class T>
+constexpr auto param(std::initializer_list<std::initializer_list<T>>) {
+    static_cast<void>(param(std::initializer_list<T>()));
+    return parameter<T, 2>{};
+}
 
 }  // namespace fovea::FOVEA_SET

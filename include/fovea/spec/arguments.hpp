@@ -83,11 +83,12 @@ constexpr bool are_operands() {
     else return sound;
 }
 
-/// The sentences for a result that is no view of rows that outlives the call; `At` is its number.
-template <std::size_t At, class... Arguments>
+/// The sentences for queries in pages, and for a result that is no view of rows that outlives the call; `At` is its
+/// number.
+template <std::size_t At, class First, class... Rest>
 constexpr bool is_result() {
-    using result = std::tuple_element_t<At, std::tuple<Arguments&&...>>;
-    constexpr bool pages = is_paged<std::remove_cvref_t<result>>;
+    using result = std::tuple_element_t<At, std::tuple<First&&, Rest&&...>>;
+    constexpr bool pages = is_paged<std::remove_cvref_t<First>> || is_paged<std::remove_cvref_t<result>>;
     constexpr bool temporary = is_temporary_owner<
         std::conditional_t<std::is_rvalue_reference_v<result>, std::remove_reference_t<result>, result>>;
     static_assert(!pages, "fovea: only keys and values may be paged: pass queries and the result as views");

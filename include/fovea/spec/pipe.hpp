@@ -151,6 +151,14 @@ constexpr auto operator|(Left const& left, Right const& right) {
     }
 }
 
+/// An expression is no part of an attention.
+template <pipeable Left, expression Right>
+constexpr ill_formed operator|(Left const&, Right const&) {
+    static_assert(never<Left>,
+                  "fovea: this is an expression: write where(condition), rescore(scores) or reweight(weights)");
+    return {};
+}
+
 // What has been reported once is not reported again.
 template <class Right>
 constexpr ill_formed operator|(ill_formed, Right const&) {
