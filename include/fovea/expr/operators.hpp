@@ -118,10 +118,9 @@ template <class A, class B>
 constexpr auto operator&(A const& a, B const&) {
     return detail::without_bits(as_expression(a));
 }
-template <class A, class B>
-    requires expression_operands<A, B>
+template <expression A, operand B>
 constexpr auto operator|(A const& a, B const&) {
-    return detail::without_bits(as_expression(a));
+    return detail::without_bits(a);
 }
 template <class A, class B>
     requires expression_operands<A, B>

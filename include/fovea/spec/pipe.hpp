@@ -152,7 +152,8 @@ constexpr auto operator|(Left const& left, Right const& right) {
 }
 
 /// An expression is no part of an attention.
-template <pipeable Left, expression Right>
+template <class Left, expression Right>
+    requires pipeable<Left>
 constexpr ill_formed operator|(Left const&, Right const&) {
     static_assert(never<Left>,
                   "fovea: this is an expression: write where(condition), rescore(scores) or reweight(weights)");
