@@ -46,6 +46,14 @@ TEST_CASE("a view refuses what it cannot be", "[core]") {
     CHECK_NOTHROW(view<float, 2>(elements.data(), {6, 1}, {1, 6}));  // a last axis of one element has no stride
 }
 
+TEST_CASE("a view without elements has no wrong strides", "[core]") {
+    for (index_t const stride : {-3, 0, 1, 6}) {
+        CHECK(view<float, 2>(nullptr, {0, 6}, {1, stride}).empty());
+        CHECK(view<float, 3>(nullptr, {2, 0, 6}, {stride, stride, stride}).strides[2] == 1);
+        CHECK(view<float, 2>(nullptr, {6, 0}, {stride, stride}).size() == 0);
+    }
+}
+
 TEST_CASE("leading axes can be added to a view", "[core]") {
     std::vector<float> elements(6);
     view<float, 2> const v(elements.data(), {2, 3});

@@ -71,6 +71,50 @@ TEST_CASE("a table that is too short is named, and nothing is written", "[driver
     CHECK_NOTHROW(attend(biased(longer), c.q, c.k, c.v, c.out, lse(c.sums)));
 }
 
+TEST_CASE("a call throws where the definition does, whatever is NaN", "[driver]") {
+    using namespace placeholders;
+    testing::dice from(5);
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    bool accepted = false, refused = false;
+    for (index_t const length : {1, 3, 16, 17, 40, 130})
+        for (int trial = 0; trial < 6; ++trial) {
+            auto const n = static_cast<std::size_t>(length);
+            auto const x = testing::random_tensor<float>(from, std::array<index_t, 2>{length, 6});
+            std::vector<float> gaps(n), numbers(n - n / 4, 1.f);
+            for (auto& g : gaps) g = from.between(0, 1 + trial) == 0 ? nan : static_cast<float>(from.between(-2, 2));
+            std::vector<graph::edge> edges;
+            for (index_t e = 0; e < 2 * length; ++e)
+                edges.push_back({from.between(0, length - 1), from.between(0, length - 1)});
+            graph const g(length, edges);
+            auto const gap = param(gaps);
+            auto const read = param(numbers)[kv_idx];
+            auto const agree = [&](auto const& spec) {
+                auto const throws = [&](auto const& run) {
+                    tensor<float, 2> result({length, 6}, 7);
+                    try {
+                        run(result.view());
+                    } catch (shape_error const&) {
+                        return true;
+                    }
+                    return false;
+                };
+                INFO(text(spec) << " of " << length << " keys, trial " << trial);
+                bool const expected = throws([&](auto out) { reference::attend(spec, x, x, x, out); });
+                CHECK(throws([&](auto out) { attend(spec, x, x, x, out); }) == expected);
+                (expected ? refused : accepted) = true;
+            };
+            auto const chosen = select(gap[kv_idx] < gap[q_idx], read, 0.f);
+            agree(scaled_dot | rescore(score + chosen) | softmax | weighted_sum);
+            agree(scaled_dot | rescore(score + read) | where(gap[kv_idx] == gap[kv_idx]) | softmax | weighted_sum);
+            agree(scaled_dot | rescore(score + chosen) | neighbors(g) | softmax | weighted_sum);
+            agree(compare(sum(q * k) * select(gap[kv_idx] >= 0.f, 0.f, read)) | causal | softmax | weighted_sum);
+            agree(compare(sum(q * (k * select(gap[kv_idx] >= 0.f, read, 0.f)))) | causal | unnormalized
+                  | running_state);
+        }
+    CHECK(accepted);
+    CHECK(refused);
+}
+
 TEST_CASE("a result over its own operand is refused", "[driver]") {
     call c;
     auto const before = c.k.elements;

@@ -51,6 +51,18 @@ TEST_CASE("integers divide like positions, reals like reals", "[expr]") {
     STATIC_REQUIRE(std::is_same_v<decltype(evaluate(q_idx * 2 + 1, here)), index_t>);
 }
 
+TEST_CASE("a plus before an expression changes nothing", "[expr]") {
+    auto const same = [](auto const& e) {
+        STATIC_REQUIRE(std::is_same_v<decltype(+e), std::remove_cvref_t<decltype(e)>>);
+        CHECK(evaluate(+e, here) == evaluate(e, here));
+    };
+    std::vector<float> const table{1, 2};
+    same(q_idx);
+    same(-kv_idx);
+    same(param(table)[head]);
+    same(sum(q * k) - 0.5);
+}
+
 TEST_CASE("conditions follow logic and do not look further than they must", "[expr]") {
     std::vector<int> const table{1, 2};
     auto const t = param(table);

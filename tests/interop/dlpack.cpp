@@ -118,6 +118,8 @@ TEST_CASE("offsets in bytes and strides in elements", "[interop]") {
     std::int64_t const columns[] = {1, 4}, none[] = {0, 6};
     CHECK_THROWS_WITH(strided(x.shape.data(), columns),
                       "view: the last axis must be contiguous, its stride is 4 and must be 1: copy the elements");
+    std::int64_t const collapsed[] = {1, 0};
+    CHECK(strided(none, collapsed).extents == extents_t<2>{0, 6});
     CHECK(viewed<float const>(x, [&](DLTensor& a) {
               a.shape = const_cast<std::int64_t*>(none);
               a.data = nullptr;

@@ -53,3 +53,8 @@ TEST_CASE("l2_normalized, fused", "[project]") {
     check_fused_at_all_widths<float>(
         project(w | l2_normalized, as_is | l2_normalized, as_is, heads<2>) | dot | softmax | weighted_sum, sizes);
 }
+
+TEST_CASE("l2_normalized has no negative eps", "[project]") {
+    CHECK_THROWS_WITH(l2_normalized(-1), "l2_normalized: eps is -1.000000, it must be 0 or more");
+    CHECK_NOTHROW(l2_normalized(0));
+}

@@ -169,3 +169,16 @@ TEST_CASE("rotations that do not fit are named", "[project]") {
                       ContainsSubstring("positions are (1, 3), (batch, position) is (2, 5)"));
     for (float element : y) CHECK(element == 7);
 }
+
+TEST_CASE("angles come of numbers above 0", "[project]") {
+    tensor<float, 3> const x({2, 5, 6});
+    tensor<float, 3> y({2, 5, 6}, 7);
+    for (auto const& map : {rotary.base(-1), rotary.interpolated(0), rotary.ntk_scaled(double{NAN})}) {
+        auto const spec = project(as_is | map, as_is, as_is) | scaled_dot | softmax | weighted_sum;
+        CHECK_THROWS_AS(attend(spec, x, y), std::invalid_argument);
+        CHECK_THROWS_AS(reference::attend(spec, x, y), std::invalid_argument);
+    }
+    CHECK_THROWS_WITH(attend(project(as_is, as_is | rotary.base(0), as_is) | scaled_dot | softmax | weighted_sum, x, y),
+                      "rotary: a base or factor is 0.000000, it must be above 0");
+    for (float element : y) CHECK(element == 7);
+}

@@ -5,6 +5,8 @@
 #include "score/rescoring.hpp"
 
 #include <cmath>
+#include <stdexcept>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -17,4 +19,13 @@ TEST_CASE("softcap keeps scores between two bounds", "[score]") {
         CHECK(rescored_to(capped, s) == Approx(50 * std::tanh(s / 50)));
         CHECK(std::abs(rescored_to(capped, s)) <= 50);
     }
+}
+
+TEST_CASE("a cap that limits nothing is refused", "[score]") {
+    for (double const cap : {0.0, -1.0, double{INFINITY}, double{NAN}})
+        CHECK_THROWS_AS(softcap(cap), std::invalid_argument);
+    CHECK_THROWS_WITH(softcap(-1), "softcap: the cap is -1.000000, it must be above 0 and finite");
+    CHECK_THROWS_WITH(softcap(param(0.f)), "softcap: the cap is 0.000000, it must be above 0 and finite");
+    std::vector<float> const caps{-1};
+    CHECK_NOTHROW(softcap(param(caps)[head]));
 }

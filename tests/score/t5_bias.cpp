@@ -50,3 +50,14 @@ TEST_CASE("t5_bias reads a table by buckets of distance", "[score]") {
         CHECK(rescored_to(causal, 0, 0, 0, 63, j) == static_cast<double>(bucket_of(j - 63, false, 32, 128)));
     CHECK(rescored_to(causal, 0, 0, 0, 3, 9) == 0);
 }
+
+TEST_CASE("buckets that no logarithm divides are refused", "[score]") {
+    CHECK_THROWS_WITH(t5_buckets(32, 16, 64),
+                      "t5_buckets: there are 32 buckets up to a distance of 16: it takes 2 or more, and a distance "
+                      "above half of them");
+    CHECK_THROWS_AS(t5_buckets(1, 128, 64), shape_error);
+    CHECK_THROWS_AS(t5_buckets(-4, 128, 64), shape_error);
+    for (index_t const buckets : {2, 3, 7, 32})
+        for (index_t const most : {buckets / 2 + 1, buckets, 10 * buckets})
+            for (int const b : t5_buckets(buckets, most, 200)) CHECK((b >= 0 && b < buckets));
+}

@@ -4,6 +4,8 @@
 #include "catch.hpp"
 #include "score/rescoring.hpp"
 
+#include <cmath>
+#include <stdexcept>
 #include <vector>
 
 using namespace fovea;
@@ -17,4 +19,11 @@ TEST_CASE("temperature divides scores", "[score]") {
     CHECK(rescored_to(spread, 3, 0, 1) == 1.5);
     CHECK(rescored_to(spread, 3, 0, 2) == 6);
     CHECK(rescored_to(temperature(4), 3) == 0.75);
+}
+
+TEST_CASE("scores are not divided by 0", "[score]") {
+    CHECK_THROWS_WITH(temperature(0), "temperature: t is 0.000000, it must be a number other than 0");
+    CHECK_THROWS_AS(temperature(param(-0.0)), std::invalid_argument);
+    CHECK_THROWS_AS(temperature(double{NAN}), std::invalid_argument);
+    CHECK(rescored_to(temperature(-2), 3) == -1.5);
 }

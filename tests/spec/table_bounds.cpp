@@ -114,6 +114,45 @@ TEST_CASE("a table is refused exactly where some pair that takes part reads besi
     CHECK(refused);
 }
 
+TEST_CASE("what intervals leave open is settled by the numbers of a pair", "[spec]") {
+    testing::dice from(12);
+    float const nan = std::numeric_limits<float>::quiet_NaN();
+    std::vector<float> some(40), none(40, nan);
+    for (auto& x : some) x = from.between(0, 2) == 0 ? nan : static_cast<float>(from.between(-2, 2));
+    std::vector<float> const numbers(20, 1.f);
+    std::vector<std::int64_t> huge(40);
+    for (auto& x : huge) x = from.between(0, 1) * (std::numeric_limits<index_t>::max() - 3) + from.between(0, 3);
+    auto const gap = param(some);
+    auto const hole = param(none);
+    auto const table = param(numbers);
+    auto const wide = param(huge);
+
+    bool accepted = false, refused = false;
+    auto const check = [&](auto const& e) {
+        check_verdicts(where(kv_idx >= 0), e, accepted, refused);
+        check_verdicts(where(q_idx >= kv_idx && !(gap[q_idx] <= gap[kv_idx])), e, accepted, refused);
+        check_verdicts(where(hole[q_idx] != hole[kv_idx] && kv_idx < 22), e, accepted, refused);
+    };
+    for (bool const swapped : {false, true}) {
+        auto const pick = [&](auto const& condition, auto const& inside, auto const& outside) {
+            if (swapped) check(select(condition, outside, inside));
+            else check(select(condition, inside, outside));
+        };
+        pick(gap[kv_idx] < 1.f, table[kv_idx], 0.f);
+        pick(hole[kv_idx] > 0.f, table[kv_idx], 0.f);
+        pick(hole[q_idx] == 0.f || kv_idx < 20, table[kv_idx], table[q_idx]);
+        pick(min(gap[kv_idx], 0.f) <= max(0.f, gap[q_idx]), table[q_idx + 2 * head], table[kv_idx]);
+        pick(sqrt(gap[kv_idx]) >= gap[q_idx] / gap[kv_idx], table[kv_idx - q_idx + 12], 0.f);
+    }
+    check(table[select(gap[kv_idx] > 0.f, kv_idx, kv_idx / 2)]);
+    check(table[select(hole[q_idx] < gap[kv_idx], 30, q_idx)]);
+    check(table[wide[kv_idx] * 2 + 4]);
+    check(select(wide[kv_idx] + 3 < 0, table[kv_idx], 0.f));
+    check(select(random(7) < 0.05, table[q_idx + kv_idx], 0.f));
+    CHECK(accepted);
+    CHECK(refused);
+}
+
 TEST_CASE("a look-up that leaves its table is named, with a pair that does it", "[spec]") {
     std::vector<float> const numbers(5);
     auto const biased = [&](auto const& index) {
@@ -160,7 +199,17 @@ TEST_CASE("what a normalizer asks of its rows is looked at", "[spec]") {
 TEST_CASE("what depends on scores or features is not known and not refused", "[spec]") {
     std::vector<float> const numbers(5);
     auto const read = select(score > 0, param(numbers)[kv_idx], 0.f);
-    CHECK_NOTHROW(check_tables(scaled_dot | rescore(score + read) | softmax | weighted_sum, shapes_of(1, 1, 4, 9)));
+    auto const n = shapes_of(1, 1, 4, 9);
+    CHECK_NOTHROW(check_tables(scaled_dot | rescore(score + read) | softmax | weighted_sum, n));
+
+    std::vector<float> const gains(8);
+    auto const of_features = [](auto const& factor) { return compare(sum(factor * q * k)) | softmax | weighted_sum; };
+    auto const table = param(numbers);
+    CHECK_NOTHROW(check_tables(of_features(select(param(gains) > 0.f, table[kv_idx], 0.f)), n));
+    CHECK_NOTHROW(
+        check_tables(scaled_dot | rescore(score + table[select(score > 0, 5, 0)]) | softmax | weighted_sum, n));
+    CHECK_THROWS_WITH(check_tables(of_features(select(kv_idx > 7, table[kv_idx], 0.f)), n),
+                      ContainsSubstring("is read at 8 along axis 0"));
 }
 
 TEST_CASE("of a graph only the edges count, and each edge has its number", "[spec]") {

@@ -4,7 +4,10 @@
 #include "threads/same_everywhere.hpp"
 
 #include <atomic>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 
 using namespace fovea;
 
@@ -50,6 +53,76 @@ TEST_CASE("a graph is shared by calls in many threads", "[threads]") {
     CHECK(differing(x.result, [&](auto const& executor, workspace& scratch,
                                   auto& out) { attend(executor, scratch, spec, x.q, x.k, x.v, out); })
           == 0);
+}
+
+TEST_CASE("of two calls at once on one workspace, one runs and the other throws", "[threads]") {
+    random_operands const x({1, 4, 300, 8}, 2, 300);
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    tensor<float, 4> expected(x.result);
+    attend(spec, x.q, x.k, x.v, expected);
+    workspace scratch;
+    std::atomic<int> ready{0}, wrong{0}, ran{0}, refused{0};
+    auto const call_until_both = [&] {
+        ++ready;
+        while (ready < 2) std::this_thread::yield();
+        for (int i = 0; i < 20000 && (refused == 0 || ran == 0); ++i) {
+            tensor<float, 4> result(x.result, 7);
+            try {
+                attend(scratch, spec, x.q, x.k, x.v, result);
+                ++ran;
+                wrong += result.elements != expected.elements;
+            } catch (std::logic_error const& e) {
+                ++refused;
+                wrong += e.what()
+                      != std::string("workspace: another call is using it: calls at the same time need one each");
+                for (float const element : result) wrong += element != 7;
+            }
+        }
+    };
+    std::thread one(call_until_both), other(call_until_both);
+    one.join();
+    other.join();
+    CHECK(wrong == 0);
+    CHECK(ran > 0);
+    CHECK(refused > 0);
+    tensor<float, 4> after(x.result);
+    attend(scratch, spec, x.q, x.k, x.v, after);
+    CHECK(after.elements == expected.elements);
+}
+
+TEST_CASE("a task does not use the workspace of its call", "[threads]") {
+    random_operands const x({1, 4, 60, 8}, 2, 70);
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    tensor<float, 4> expected(x.result), result(x.result);
+    attend(spec, x.q, x.k, x.v, expected);
+    workspace scratch;
+    std::atomic<int> refused{0};
+    bulk_executor const nesting(2, [&](index_t count, auto const& task) {
+        tensor<float, 4> inner(x.result);
+        try {
+            attend(scratch, spec, x.q, x.k, x.v, inner);
+        } catch (std::logic_error const&) {
+            ++refused;
+        }
+        for (index_t i = 0; i < count; ++i) task(i);
+    });
+    attend(nesting, scratch, spec, x.q, x.k, x.v, result);
+    CHECK(refused > 0);
+    CHECK(result.elements == expected.elements);
+    workspace moved(std::move(scratch));
+    attend(moved, spec, x.q, x.k, x.v, result);
+    attend(scratch, spec, x.q, x.k, x.v, result);
+    CHECK(result.elements == expected.elements);
+}
+
+TEST_CASE("a call that throws gives its workspace back", "[threads]") {
+    random_operands const x({1, 4, 60, 8}, 2, 70);
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    tensor<float, 4> result(x.result);
+    workspace scratch;
+    bulk_executor const failing(2, [](index_t, auto const&) { throw std::runtime_error("no threads"); });
+    CHECK_THROWS_WITH(attend(failing, scratch, spec, x.q, x.k, x.v, result), "no threads");
+    CHECK_NOTHROW(attend(scratch, spec, x.q, x.k, x.v, result));
 }
 
 TEST_CASE("calls within the tasks of another", "[threads]") {

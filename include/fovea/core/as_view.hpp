@@ -207,13 +207,16 @@ FOVEA_INLINE constexpr auto view_of(V&& v) {
     else return view<float, 1>();
 }
 
-/// The same for a word that keeps the view.
-template <class V>
-FOVEA_INLINE constexpr auto kept_view_of(V&& v) {
+/// The same for a word that keeps the view, with `Rank` axes; those that are missing stand in front.
+template <int Rank, class V>
+FOVEA_INLINE constexpr auto kept_table_of(V&& v) {
     static_assert(
         !is_temporary_owner<V>,
         "fovea: this word keeps a view, and this container is a temporary, destroyed at the end of the statement");
-    return view_of(std::forward<V>(v));
+    auto const kept = view_of(std::forward<V>(v));
+    constexpr bool fits = decltype(kept)::rank <= Rank;
+    static_assert(fits, "fovea: this table has more axes than the word reads");
+    return with_leading_axes<Rank>(kept);
 }
 
 /// 16 bits that may hold a float in a type that says integer.
@@ -230,10 +233,10 @@ constexpr bool has_features_of_numbers() {
     return !raw;
 }
 
-/// The view of numbers that are features, for a word that keeps it.
-template <class V>
+/// The table of numbers that are features, for a word that keeps it.
+template <int Rank, class V>
 FOVEA_INLINE constexpr auto kept_features_of(V&& v) {
-    auto const kept = kept_view_of(std::forward<V>(v));
+    auto const kept = kept_table_of<Rank>(std::forward<V>(v));
     static_cast<void>(has_features_of_numbers<typename std::remove_const_t<decltype(kept)>::value_type>());
     return kept;
 }

@@ -4,6 +4,7 @@
 
 #include <fovea/core/errors.hpp>
 
+#include <stdexcept>
 #include <string>
 
 namespace fovea::FOVEA_SET::detail {
@@ -27,6 +28,10 @@ FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts) {
     std::string message;
     for (auto const& each : parts) each.append_to(message);
     return message;
+}
+
+FOVEA_ONCE void refuse_number(char const* named, double x, char const* needed) {
+    throw std::invalid_argument(message_of({named, " is ", std::to_string(x), ", it must be ", needed}));
 }
 
 }  // namespace fovea::FOVEA_SET::detail

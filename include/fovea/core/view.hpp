@@ -64,7 +64,8 @@ namespace fovea {
 /// view: a non-owning array of rank `Rank`: a pointer, extents, and strides in elements.
 ///
 /// The last axis is contiguous; any other stride is free, zero included (broadcast). So
-/// (batch, head, position, feature) and (batch, position, head, feature) are both just strides.
+/// (batch, head, position, feature) and (batch, position, head, feature) are both just strides. Without elements, any
+/// strides are right.
 /// Errors: shape_error when the last axis is not contiguous or a span is too short.
 template <class T, int Rank>
 struct view {
@@ -82,7 +83,7 @@ struct view {
 
     FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
         : data(first), extents(sizes), strides(steps) {
-        if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1)
+        if (steps[Rank - 1] != 1 && sizes[Rank - 1] > 1 && !empty())
             throw shape_error("view: the last axis must be contiguous, its stride is ", steps[Rank - 1],
                               " and must be 1: copy the elements");
         strides[Rank - 1] = 1;

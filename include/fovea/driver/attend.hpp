@@ -30,6 +30,7 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, Query c
         using T = compute_type<q_element, k_element, v_element, out_element>;
         decltype(auto) runner = runner_of(executor);
         using runner_type = std::remove_cvref_t<decltype(runner)>;
+        workspace::call const alone(scratch);
         scratch.prepare(runner.workers());
         auto const run = [&](auto const& x, auto const& y, auto const& z) {
             attend_and_finish<T, Arch>(attention_run<runner_type, A>{runner, scratch, a, shapes.operands}, x, y, z, q,

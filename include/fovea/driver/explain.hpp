@@ -98,6 +98,50 @@ std::string explain_call(A const& a, view<Q, 4> const&, K const&, V const&, oper
         return first + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(a, shapes);
     else return first + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, Out, Outputs>>(a, shapes);
 }
+
+/// What may stand behind a specification, with a result and without.
+template <class Arch, attention_spec A, viewable Query, row_source Key, row_source Value>
+std::string explain_arguments(A const& a, Query const& query, Key const& key, Value const& value) {
+    if constexpr (!detail::is_well_formed_call<A, float>() || !detail::has_comparable_features<A, Query, Key>())
+        return {};
+    else {
+        auto const q = as_heads(detail::operand_of(query));
+        auto const k = as_rows(key);
+        auto const v = as_rows(value);
+        using Out = compute_type<std::remove_pointer_t<decltype(q.data)>, element_of_rows<decltype(k)>,
+                                 element_of_rows<decltype(v)>>;
+        return explain_call<Arch, Out, std::tuple<>>(a, q, k, v, check_explained(a, q, k, v));
+    }
+}
+template <class Arch, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
+          extra_output... Extra>
+std::string explain_arguments(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
+                              Extra const&... extra) {
+    auto const q = as_heads(detail::operand_of(query));
+    auto const k = as_rows(key);
+    auto const v = as_rows(value);
+    auto const out = as_heads(detail::operand_of(result));
+    auto const shapes = check_call(a, q, k, v, out, extra...);
+    if constexpr (is_ill_formed<decltype(shapes)> || !detail::has_comparable_features<A, Query, Key>()) return {};
+    else {
+        using Out = std::remove_pointer_t<decltype(out.data)>;
+        using Outputs = std::tuple<std::remove_cvref_t<decltype(extra.bind(shapes.operands))>...>;
+        return explain_call<Arch, Out, Outputs>(a, q, k, v, shapes.operands);
+    }
+}
+template <class Arch, attention_spec A, viewable Source>
+std::string explain_arguments(A const& a, Source const& x) {
+    return explain_arguments<Arch>(a, x, x, x);
+}
+template <class Arch, attention_spec A, viewable Source, viewable Result, extra_output... Extra>
+std::string explain_arguments(A const& a, Source const& x, Result&& result, Extra const&... extra) {
+    return explain_arguments<Arch>(a, x, x, x, result, extra...);
+}
+template <class Arch, attention_spec A, class Q, int QueryRank, class M, int MemoryRank, class... Result>
+std::string explain_arguments(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m,
+                              Result&&... result) {
+    return explain_arguments<Arch>(a, x.source, m.source, m.source, result...);
+}
 }  // namespace driver
 
 /// explain: what will run for these operands, and in which file it is: five lines, for people.
@@ -109,76 +153,35 @@ std::string explain_call(A const& a, view<Q, 4> const&, K const&, V const&, oper
 /// Without a result, one of the type of the arithmetic is assumed. Cost: the intervals of the mask over its blocks; no
 /// element of an operand is read.
 /// Errors: shape_error or graph_error as attend would throw them for these arguments.
-template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value>
-std::string explain(A const& a, Query const& query, Key const& key, Value const& value) {
-    if constexpr (!detail::is_well_formed_call<A, float>()) return {};
-    else {
-        auto const q = as_heads(detail::operand_of(query));
-        auto const k = as_rows(key);
-        auto const v = as_rows(value);
-        using Out = driver::compute_type<std::remove_pointer_t<decltype(q.data)>, element_of_rows<decltype(k)>,
-                                         element_of_rows<decltype(v)>>;
-        return driver::explain_call<Arch, Out, std::tuple<>>(a, q, k, v, check_explained(a, q, k, v));
-    }
+template <class Arch = arch::best, attention_spec A, class... Arguments>
+std::string explain(A const& a, Arguments&&... arguments) {
+    if constexpr (detail::is_explained_call<Arguments...>()) return driver::explain_arguments<Arch>(a, arguments...);
+    else return {};
 }
-template <class Arch = arch::best, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
-          extra_output... Extra>
-std::string explain(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
-                    Extra const&... extra) {
-    auto const q = as_heads(detail::operand_of(query));
-    auto const k = as_rows(key);
-    auto const v = as_rows(value);
-    auto const out = as_heads(detail::operand_of(result));
-    auto const shapes = check_call(a, q, k, v, out, extra...);
-    if constexpr (is_ill_formed<decltype(shapes)>) return {};
-    else {
-        using Out = std::remove_pointer_t<decltype(out.data)>;
-        using Outputs = std::tuple<std::remove_cvref_t<decltype(extra.bind(shapes.operands))>...>;
-        return driver::explain_call<Arch, Out, Outputs>(a, q, k, v, shapes.operands);
-    }
-}
-template <class Arch = arch::best, attention_spec A, viewable Source>
-std::string explain(A const& a, Source const& x) {
-    return explain<Arch>(a, x, x, x);
-}
-template <class Arch = arch::best, attention_spec A, viewable Source, viewable Result, extra_output... Extra>
-std::string explain(A const& a, Source const& x, Result&& result, Extra const&... extra) {
-    return explain<Arch>(a, x, x, x, result, extra...);
-}
-template <class Arch = arch::best, attention_spec A, class Q, int QueryRank, class M, int MemoryRank>
-std::string explain(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m) {
-    return explain<Arch>(a, x.source, m.source, m.source);
-}
-template <class Arch = arch::best, attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable Result,
-          extra_output... Extra>
-std::string explain(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m,
-                    Result&& result, Extra const&... extra) {
-    return explain<Arch>(a, x.source, m.source, m.source, result, extra...);
-}
-/// What may stand before the specification changes nothing of what is said.
+/// What may stand before the specification, in the order of a call, changes nothing of what is said.
 template <class Arch = arch::best, class Before, class... Arguments>
-    requires(executor<Before> || std::same_as<Before, workspace>)
-std::string explain(Before const&, Arguments&&... arguments) {
+    requires(executor<std::remove_cvref_t<Before>> || std::same_as<Before, workspace&>)
+         && (!detail::misordered_call<Before, Arguments...>)
+std::string explain(Before&&, Arguments&&... arguments) {
     return explain<Arch>(std::forward<Arguments>(arguments)...);
 }
 /// A ragged batch has sizes of each sequence: a sentence, and nothing explained.
 template <class Arch = arch::best, class Ragged, class... Arguments>
-    requires(detail::turn_of<Ragged> > 1)
-std::string explain(Ragged const&, Arguments const&...) {
+    requires(detail::turn_of<Ragged> > 1) && (!detail::misordered_call<Ragged const&, Arguments...>)
+std::string explain(Ragged const&, Arguments&&...) {
     static_assert(never<Ragged>,
                   "fovea: ragged(...) runs one call for each sequence: explain that of one sequence, without ragged");
     return {};
 }
-template <class... Arguments>
-std::string explain(ill_formed, Arguments const&...) {
+/// Arguments in another order, or without a specification: a sentence, and nothing explained.
+template <class Arch = arch::best, class... Arguments>
+    requires detail::misordered_call<Arguments...>
+std::string explain(Arguments&&...) {
+    detail::refuse_order<Arguments...>();
     return {};
 }
-
-/// What is no operand: a sentence, and nothing explained.
-template <attention_spec A, class... Arguments>
-    requires(((detail::place_of<Arguments> == detail::place_in_call::operand && !row_source<Arguments const>) || ...))
-std::string explain(A const&, Arguments const&...) {
-    [[maybe_unused]] constexpr bool said = detail::are_operands<Arguments...>();
+template <class Arch = arch::best, class... Arguments>
+std::string explain(ill_formed, Arguments const&...) {
     return {};
 }
 

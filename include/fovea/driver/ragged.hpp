@@ -30,6 +30,7 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
         };
         decltype(auto) runner = driver::runner_of(executor);
         if (runner.workers() > 1 && all.sequences() >= runner.workers()) {
+            workspace::call const alone(scratch);
             scratch.prepare_parts(runner.workers());
             runner.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.part(worker), i); });
         } else {

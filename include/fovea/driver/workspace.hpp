@@ -4,7 +4,9 @@
 #include <fovea/driver/arena.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
 namespace fovea {
@@ -13,6 +15,7 @@ namespace fovea {
 ///
 /// One call at a time may use it. Its size is linear in the number of queries and keys. One that was moved from is
 /// empty, and may be used again.
+/// Errors: std::logic_error where a call uses it while another does.
 class workspace {
 public:
     static constexpr int turn_before_specification = 1;  // after an executor
@@ -21,6 +24,24 @@ public:
     FOVEA_TAGGED workspace(workspace&&) noexcept = default;
     FOVEA_TAGGED workspace& operator=(workspace&&) noexcept = default;
     FOVEA_TAGGED [[gnu::cold]] ~workspace() {}
+
+    /// A call that uses the workspace, from here to the end of a scope.
+    class call {
+    public:
+        FOVEA_TAGGED FOVEA_INLINE explicit call(workspace& scratch) : used_(scratch.in_use_.value) {
+            if (used_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+                refuse();
+        }
+        call(call const&) = delete;
+        call& operator=(call const&) = delete;
+        FOVEA_TAGGED FOVEA_INLINE ~call() { used_.store(false, std::memory_order_release); }
+
+    private:
+        FOVEA_TAGGED [[noreturn, gnu::cold]] static void refuse() {
+            throw std::logic_error("workspace: another call is using it: calls at the same time need one each");
+        }
+        std::atomic<bool>& used_;
+    };
 
     /// The scratch of one worker.
     FOVEA_TAGGED arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
@@ -70,6 +91,15 @@ private:
         return bytes;
     }
 
+    /// Not moved with the memory.
+    struct flag {
+        std::atomic<bool> value{false};
+        FOVEA_TAGGED flag() {}
+        FOVEA_TAGGED flag(flag&&) noexcept {}
+        FOVEA_TAGGED flag& operator=(flag&&) noexcept { return *this; }
+    };
+
+    flag in_use_;
     std::vector<arena, set_allocator<arena>> arenas_;
     arena shared_;
     std::vector<workspace, set_allocator<workspace>> parts_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/core/errors.hpp>
+#include <fovea/core/ieee.hpp>
 #include <fovea/core/index.hpp>
 #include <fovea/expr/node.hpp>
 
@@ -54,6 +55,30 @@ constexpr auto as_expression(T const& x) {
         return literal<index_t>{static_cast<index_t>(x)};
     } else return literal<T>{x};
 }
+
+namespace detail {
+/// Errors: std::invalid_argument for a number that does not fit. What other expressions come to is known in a call
+/// only.
+template <class T, class Fits>
+constexpr void require_number(char const* named, T const& x, char const* needed, Fits const& fits) {
+    if constexpr (is_literal<T>) require_number(named, x.value, needed, fits);
+    else if constexpr (std::is_arithmetic_v<T>)
+        if (auto const number = static_cast<double>(x); !fits(number)) refuse_number(named, number, needed);
+}
+template <class T>
+constexpr void require_above_0(char const* named, T const& x) {
+    require_number(named, x, "above 0", [](double number) { return number > 0; });
+}
+template <class T>
+constexpr void require_finite_above_0(char const* named, T const& x) {
+    require_number(named, x, "above 0 and finite",
+                   [](double number) { return number > 0 && number < ieee::infinity<double>; });
+}
+template <class T>
+constexpr void require_0_or_more(char const* named, T const& x) {
+    require_number(named, x, "0 or more", [](double number) { return number >= 0; });
+}
+}  // namespace detail
 
 template <operand T>
 using expression_of = decltype(as_expression(std::declval<T const&>()));

@@ -72,6 +72,10 @@ template <expression A>
 constexpr auto operator-(A const& a) {
     return detail::build<operations::negate>(a);
 }
+template <expression A>
+constexpr A operator+(A const& a) {
+    return a;
+}
 template <class A, class B>
     requires expression_operands<A, B>
 constexpr auto operator&&(A const& a, B const& b) {
@@ -99,6 +103,33 @@ template <class A, class B>
 constexpr auto operator!=(A const& a, B const& b) {
     if constexpr (detail::are_conditions<A, B>) return (a || b) && !(a && b);
     else return detail::build<operations::not_equal>(a, b);
+}
+
+// What bits would be combined by: a sentence, and the first operand.
+namespace detail {
+template <class A>
+constexpr A const& without_bits(A const& a) {
+    static_assert(never<A>, "fovea: there are no bitwise operators: combine conditions and masks by &&, || and !");
+    return a;
+}
+}  // namespace detail
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto operator&(A const& a, B const&) {
+    return detail::without_bits(as_expression(a));
+}
+template <expression A, operand B>
+constexpr auto operator|(A const& a, B const&) {
+    return detail::without_bits(a);
+}
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto operator^(A const& a, B const&) {
+    return detail::without_bits(as_expression(a));
+}
+template <expression A>
+constexpr auto operator~(A const& a) {
+    return detail::without_bits(a);
 }
 
 }  // namespace fovea::FOVEA_SET

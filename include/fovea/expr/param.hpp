@@ -7,12 +7,21 @@
 #include <fovea/expr/node.hpp>
 
 #include <concepts>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 namespace fovea::FOVEA_SET {
 
 struct at_operation;
+
+namespace detail {
+template <class Table>
+constexpr Table without_more_indices(Table const& table) {
+    static_assert(never<Table>, "fovea: this table has fewer axes than indices");
+    return table;
+}
+}  // namespace detail
 
 /// A run-time table inside an expression; indexed by expressions, one for each axis.
 ///
@@ -33,9 +42,11 @@ struct parameter {
         return node<at_operation, parameter, expression_of<Index>>{*this, as_expression(at)};
     }
     template <operand... Index>
-        requires(sizeof...(Index) <= Rank && sizeof...(Index) >= 1)
+        requires(sizeof...(Index) >= 1)
     constexpr auto operator()(Index const&... at) const {
-        return node<at_operation, parameter, expression_of<Index>...>{*this, as_expression(at)...};
+        if constexpr (sizeof...(Index) <= Rank)
+            return node<at_operation, parameter, expression_of<Index>...>{*this, as_expression(at)...};
+        else return detail::without_more_indices((*this)[0]);
     }
 };
 
@@ -50,12 +61,13 @@ struct node<at_operation, parameter<T, Rank>, Indices...>
     using detail::children_at<std::index_sequence_for<int, Indices...>, parameter<T, Rank>, Indices...>::children_at;
 
     template <operand Index>
-        requires(free_axes > 0)
     constexpr auto operator[](Index const& at) const {
-        return with_children(*this, [&](auto const&... children) {
-            return node<at_operation, parameter<T, Rank>, Indices..., expression_of<Index>>{children...,
-                                                                                            as_expression(at)};
-        });
+        if constexpr (free_axes > 0)
+            return with_children(*this, [&](auto const&... children) {
+                return node<at_operation, parameter<T, Rank>, Indices..., expression_of<Index>>{children...,
+                                                                                                as_expression(at)};
+            });
+        else return detail::without_more_indices(*this);
     }
 
     template <std::same_as<bool> B>
@@ -101,6 +113,19 @@ FOVEA_INLINE constexpr auto param(Table&& table) {
         "fovea: param keeps a view, and this container is a temporary, destroyed at the end of the statement");
     auto const v = detail::view_of(table);
     return parameter<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
+}
+
+template <class T>
+constexpr auto param(std::initializer_list<T>) {
+    static_assert(never<T>,
+                  "fovea: param keeps a view, and braces make a list that is destroyed at the end of the statement: "
+                  "give the numbers a name");
+    return parameter<T, 1>{};
+}
+template <class T>
+constexpr auto param(std::initializer_list<std::initializer_list<T>>) {
+    static_cast<void>(param(std::initializer_list<T>()));
+    return parameter<T, 2>{};
 }
 
 }  // namespace fovea::FOVEA_SET

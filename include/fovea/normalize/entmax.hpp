@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 
@@ -29,8 +28,7 @@ struct entmax_t : stage<role::normalizer> {
     double alpha = 1.5;
 
     constexpr explicit entmax_t(double a) : alpha(a) {
-        if (!(a > 1))
-            throw std::invalid_argument("entmax: alpha is " + std::to_string(a) + ", it must be greater than 1");
+        if (!(a > 1)) detail::refuse_number("entmax: alpha", a, "greater than 1");
     }
     std::string text() const { return "entmax(" + std::to_string(alpha) + ")"; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/expr/literal.hpp>
 #include <fovea/spec/headwise.hpp>
 
 #include <cmath>
@@ -16,13 +17,17 @@ namespace fovea::FOVEA_SET {
 /// Shapes: after a row map of `project`, for queries, keys or values; it acts on each head separately. eps is 1e-12
 /// unless given.
 /// Cost: two passes over a row that is in the cache.
-/// Edge cases: a row of zeros stays zero; a row with a norm below eps is divided by eps.
+/// Edge cases: a row of zeros stays zero, unless eps is 0; a row with a norm below eps is divided by eps.
+/// Errors: std::invalid_argument where eps is negative.
 /// Source: Henry et al. 2020 (query-key normalization).
 struct l2_normalized_t {
     using head_map_tag = void;
     double eps = 1e-12;
 
-    constexpr l2_normalized_t operator()(double least) const { return {least}; }
+    constexpr l2_normalized_t operator()(double least) const {
+        detail::require_0_or_more("l2_normalized: eps", least);
+        return {least};
+    }
 
     template <class Row>
     void apply(Row const& row, head_place const&) const {

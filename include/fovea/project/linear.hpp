@@ -32,7 +32,7 @@ FOVEA_INLINE constexpr auto projecting(V&& v) {
     auto const all = view_of(v);
     using element = typename std::remove_const_t<decltype(all)>::value_type;
     constexpr bool fits = decltype(all)::rank == Rank;
-    static_assert(fits, "fovea: the matrix of a projection is (in, out) and its bias (out)");
+    static_assert(fits || !viewable<V>, "fovea: the matrix of a projection is (in, out) and its bias (out)");
     if constexpr (!fits) return view<float const, Rank>();
     else if constexpr (!has_features_of_numbers<element>()) return view<float const, Rank>();
     else return view<element const, Rank>(all);

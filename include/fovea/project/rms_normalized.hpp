@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/core/as_view.hpp>
+#include <fovea/expr/literal.hpp>
 #include <fovea/spec/headwise.hpp>
 
 #include <cmath>
@@ -19,8 +20,8 @@ namespace fovea::FOVEA_SET {
 /// Shapes: the gain is (feature), the same for all heads, or (head, feature), kept as a view; eps is 1e-6 unless given.
 /// After a row map of `project`, before `rotary` if both are used.
 /// Cost: two passes over a row that is in the cache.
-/// Edge cases: a row of zeros stays zero.
-/// Errors: shape_error where the gain does not fit the heads.
+/// Edge cases: a row of zeros stays zero, unless eps is 0.
+/// Errors: shape_error where the gain does not fit the heads; std::invalid_argument where eps is negative.
 /// Source: Zhang and Sennrich 2019, equation 4; on queries and keys, Dehghani et al. 2023, section 2.
 template <class T = float>
 struct rms_normalized_t {
@@ -28,11 +29,16 @@ struct rms_normalized_t {
     std::optional<view<T const, 2>> gain{};  // (head, feature), (1, feature)
     double eps = 1e-6;
 
-    constexpr rms_normalized_t operator()(double e) const { return {gain, e}; }
-    template <viewable Gain>
+    constexpr rms_normalized_t operator()(double e) const {
+        detail::require_0_or_more("rms_normalized: eps", e);
+        return {gain, e};
+    }
+    template <class Gain>
+        requires(!std::is_convertible_v<Gain, double>)
     constexpr auto operator()(Gain&& g, double e = 1e-6) const {
-        auto const v = detail::kept_features_of(std::forward<Gain>(g));
-        return rms_normalized_t<typename std::remove_cvref_t<decltype(v)>::value_type>{with_leading_axes<2>(v), e};
+        detail::require_0_or_more("rms_normalized: eps", e);
+        auto const v = detail::kept_features_of<2>(std::forward<Gain>(g));
+        return rms_normalized_t<typename std::remove_cvref_t<decltype(v)>::value_type>{v, e};
     }
 
     template <class Row>

@@ -3,6 +3,7 @@
 
 #include <fovea/core/angle.hpp>
 #include <fovea/core/as_view.hpp>
+#include <fovea/expr/literal.hpp>
 #include <fovea/spec/headwise.hpp>
 #include <fovea/spec/row_positions.hpp>
 
@@ -25,13 +26,11 @@ namespace fovea::FOVEA_SET {
 /// .ntk_scaled(s) multiplies the base by s^(r / (r - 2)), .frequencies(table), (r / 2), gives the angles at p = 1.
 /// Cost: angles, in double, once per position for all heads; four multiplications for each pair.
 /// Edge cases: position 0 changes nothing. Tables are kept as views. Queries and keys need the same pairing.
-/// Errors: shape_error where r is odd or larger than a head, or a table does not fit.
+/// Errors: shape_error for an odd r, one above a head, or an unfit table; std::invalid_argument for b or s <= 0.
 /// Source: Su et al. 2021, equation 34; Chen et al. 2023 for interpolated.
 template <class Frequency = float, class Index = index_t>
 struct rotary_t {
     using head_map_tag = void;
-    template <class Table>
-    using element_of = typename decltype(as_view(std::declval<Table&>()))::value_type;
     index_t turned = 0;  // 0: all features
     double theta = 10000, stretch = 1, ntk = 1;
     bool neighbors = false;
@@ -45,21 +44,19 @@ struct rotary_t {
     constexpr rotary_t ntk_scaled(double s) const { return {turned, theta, stretch, s, neighbors, given, place}; }
     constexpr rotary_t from(index_t n) const { return at(row_positions<Index>{n, place.first_of, place.table}); }
 
-    template <viewable Table>
+    template <class Table>
+        requires(!std::is_convertible_v<Table, index_t>)
     constexpr auto from(Table&& table) const {
-        auto changed = place.template in<element_of<Table>>();
-        changed.first_of = detail::kept_view_of(std::forward<Table>(table));
-        return at(changed);
+        return at(place.counted_from(detail::kept_table_of<1>(std::forward<Table>(table))));
     }
-    template <viewable Table>
+    template <class Table>
     constexpr auto positions(Table&& table) const {
-        auto changed = place.template in<element_of<Table>>();
-        changed.table = with_leading_axes<2>(detail::kept_view_of(std::forward<Table>(table)));
-        return at(changed);
+        return at(place.listed_in(detail::kept_table_of<2>(std::forward<Table>(table))));
     }
-    template <viewable Table>
-    constexpr rotary_t<element_of<Table>, Index> frequencies(Table&& t) const {
-        return {turned, theta, stretch, ntk, neighbors, detail::kept_features_of(std::forward<Table>(t)), place};
+    template <class Table>
+    constexpr auto frequencies(Table&& table) const {
+        auto const t = detail::kept_features_of<1>(std::forward<Table>(table));
+        return rotary_t<typename decltype(t)::value_type, Index>{turned, theta, stretch, ntk, neighbors, t, place};
     }
 
     constexpr index_t size(index_t of_head) const { return turned == 0 ? of_head : turned; }
@@ -98,6 +95,7 @@ struct rotary_t {
     }
     /// `rows` is (batch, head, position, feature).
     [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* argument) const {
+        for (double const x : {theta, stretch, ntk}) detail::require_above_0("rotary: a base or factor", x);
         auto const n = size(rows[3]);
         if (n % 2 != 0 || n <= 0 || n > rows[3])
             throw shape_error("rotary on ", argument, ": ", n, " features cannot be rotated in pairs, a head has ",

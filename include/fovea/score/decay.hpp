@@ -13,14 +13,17 @@ namespace fovea::FOVEA_SET {
 ///     s' = s gamma^(q_idx - kv_idx)
 ///     dot | decay(param(gamma)[head]) | causal | unnormalized | weighted_sum
 ///
-/// Shapes: `gamma` is a number or an expression of head; it must be above 0, or scores are NaN.
+/// Shapes: `gamma` is a number or an expression of head; it must be above 0, and in a
+/// table, where that is not checked, others make scores NaN.
 /// Cost: an exponential for each pair.
 /// Edge cases: scores of keys after the query grow, so use it with a causal mask.
-/// Errors: shape_error where a table has fewer elements than the call reads.
+/// Errors: std::invalid_argument for a number that is not above 0; shape_error where a table has fewer elements than
+/// the call reads.
 /// Source: Sun et al. 2023 (RetNet), equation 5.
 template <operand Gamma>
 auto decay(Gamma const& gamma) {
     using namespace placeholders;
+    detail::require_finite_above_0("decay: gamma", gamma);
     if constexpr (std::is_arithmetic_v<Gamma>)
         return rescore(score * exp(std::log(static_cast<double>(gamma)) * (q_idx - kv_idx)));
     else return rescore(score * exp(log(gamma) * (q_idx - kv_idx)));

@@ -13,12 +13,13 @@ namespace fovea::FOVEA_SET {
 /// Cost: one matrix product and one number for each query and key: the square is decomposed.
 /// Edge cases: with `softmax`, weights are those of a Gaussian kernel (Nadaraya-Watson regression). Features far from 0
 /// lose precision in the difference of their products.
-/// Errors: shape_error where query and key have different numbers of features, or a table of widths has too few
-/// elements.
+/// Errors: std::invalid_argument for a number that is not above 0; shape_error where query and key have different
+/// numbers of features, or a table of widths has too few elements.
 /// Source: Nadaraya 1964; Zhang et al. 2023 (Dive into Deep Learning), section 11.2.
 template <operand Width>
 constexpr auto gaussian(Width const& width) {
     using namespace placeholders;
+    detail::require_above_0("gaussian: the width", width);
     return compare((sum(q * k) - 0.5 * sum(q * q) - 0.5 * sum(k * k)) * (1.0 / square(as_expression(width))));
 }
 

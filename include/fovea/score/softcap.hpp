@@ -12,10 +12,12 @@ namespace fovea::FOVEA_SET {
 /// Shapes: the cap is a number or an expression of head; it must be above 0.
 /// Cost: one tanh for each pair.
 /// Edge cases: scores near 0 hardly change.
-/// Errors: shape_error where a table has fewer elements than the call reads.
+/// Errors: std::invalid_argument for a number that is not above 0; shape_error where a table has fewer elements than
+/// the call reads.
 /// Source: Gemma team 2024 (Gemma 2), section 2.
 template <operand Cap>
 constexpr auto softcap(Cap const& cap) {
+    detail::require_finite_above_0("softcap: the cap", cap);
     auto const c = as_expression(cap);
     return rescore(c * tanh(placeholders::score / c));
 }

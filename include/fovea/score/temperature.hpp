@@ -13,10 +13,11 @@ namespace fovea::FOVEA_SET {
 /// Shapes: `t` is a number or an expression of head, batch and q_idx.
 /// Cost: none if t does not depend on the key: it is folded into the query.
 /// Edge cases: above 1 the weights become more even, below 1 the best key gets more.
-/// Errors: shape_error where a table has fewer elements than the call reads.
+/// Errors: std::invalid_argument for the number 0; shape_error where a table has fewer elements than the call reads.
 /// Source: Hinton, Vinyals and Dean 2015, equation 1.
 template <operand Temperature>
 constexpr auto temperature(Temperature const& t) {
+    detail::require_number("temperature: t", t, "a number other than 0", [](double x) { return x < 0 || x > 0; });
     return rescore(placeholders::score / as_expression(t));
 }
 

@@ -83,11 +83,12 @@ constexpr bool are_operands() {
     else return sound;
 }
 
-/// The sentences for a result that is no view of rows that outlives the call; `At` is its number.
-template <std::size_t At, class... Arguments>
+/// The sentences for queries in pages, and for a result that is no view of rows that outlives the call; `At` is its
+/// number.
+template <std::size_t At, class First, class... Rest>
 constexpr bool is_result() {
-    using result = std::tuple_element_t<At, std::tuple<Arguments&&...>>;
-    constexpr bool pages = is_paged<std::remove_cvref_t<result>>;
+    using result = std::tuple_element_t<At, std::tuple<First&&, Rest&&...>>;
+    constexpr bool pages = is_paged<std::remove_cvref_t<First>> || is_paged<std::remove_cvref_t<result>>;
     constexpr bool temporary = is_temporary_owner<
         std::conditional_t<std::is_rvalue_reference_v<result>, std::remove_reference_t<result>, result>>;
     static_assert(!pages, "fovea: only keys and values may be paged: pass queries and the result as views");
@@ -129,6 +130,17 @@ constexpr bool is_call() {
     if constexpr (!in_order || !outputs_last || !pairs || few || many) return false;
     else if constexpr (!are_operands<Arguments...>()) return false;
     else return is_result<named + operands - 1, Arguments...>();
+}
+
+/// The same of a call that is only explained, and may have no result.
+template <class... Arguments>
+constexpr bool is_explained_call() {
+    using order = order_of_call<Arguments...>;
+    using enum place_in_call;
+    constexpr std::size_t operands = order::count(operand), named = order::count(queries) + order::count(memory);
+    if constexpr (named == 0 ? operands == 1 || operands == 3 : operands == 0)
+        return is_call<Arguments..., view<float, 4>&>();
+    else return is_call<Arguments...>();
 }
 
 /// Whether a call begins with a specification, behind what may stand before it.

@@ -151,6 +151,15 @@ constexpr auto operator|(Left const& left, Right const& right) {
     }
 }
 
+/// An expression is no part of an attention.
+template <class Left, expression Right>
+    requires pipeable<Left>
+constexpr ill_formed operator|(Left const&, Right const&) {
+    static_assert(never<Left>,
+                  "fovea: this is an expression: write where(condition), rescore(scores) or reweight(weights)");
+    return {};
+}
+
 // What has been reported once is not reported again.
 template <class Right>
 constexpr ill_formed operator|(ill_formed, Right const&) {
@@ -186,6 +195,20 @@ template <class Left, class Right>
 constexpr ill_formed operator||(Left const&, Right const&) {
     static_assert(never<Left>, "fovea: `|` binds tighter than `||`: put parentheses around the mask");
     return {};
+}
+
+// Masks have no bits either.
+template <mask A, mask B>
+constexpr auto operator&(A const& a, B const&) {
+    return detail::without_bits(a);
+}
+template <mask A, mask B>
+constexpr auto operator^(A const& a, B const&) {
+    return detail::without_bits(a);
+}
+template <mask A>
+constexpr auto operator~(A const& a) {
+    return detail::without_bits(a);
 }
 
 }  // namespace fovea::FOVEA_SET

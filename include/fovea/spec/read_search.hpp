@@ -4,6 +4,7 @@
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/bound.hpp>
+#include <fovea/spec/feature_tables.hpp>
 
 #include <array>
 
@@ -21,12 +22,46 @@ struct read_environment : bound_environment {
     constexpr auto operator()(edge_t) const { return edges; }
 };
 
+/// One pair in plain numbers, as the definition takes them: this settles what intervals leave open, such as comparisons
+/// with a NaN, random numbers and integers that wrap around. Tables are read at the element nearest to the index.
+struct read_pair {
+    read_environment ranges;
+
+    constexpr index_t operator()(auto name) const { return ranges(name).lo; }
+    static constexpr auto constant(auto x) {
+        if constexpr (std::is_same_v<decltype(x), bool>) return x;
+        else if constexpr (std::is_integral_v<decltype(x)>) return static_cast<index_t>(x);
+        else return static_cast<double>(x);
+    }
+    template <class T, int Rank, class... Index>
+    constexpr auto lookup(view<T const, Rank> const& table, Index... at) const {
+        if (table.empty()) return constant(T{});
+        index_t offset = 0;
+        int axis = 0;
+        ((offset += std::clamp<index_t>(static_cast<index_t>(at), 0, table.extent(axis) - 1) * table.stride(axis),
+          ++axis),
+         ...);
+        return constant(table.data[offset]);
+    }
+};
+
+/// Whether an expression is known before the call: one of features or scores is not.
+template <class E>
+inline constexpr bool is_known_of_pair = !uses<E, q_t, k_t, score_t, weight_t, out_t> && free_axes_of<E> == 0;
+template <class Operation, class... Children>
+inline constexpr bool is_known_of_pair<node<Operation, Children...>> =
+    !std::is_same_v<Operation, operations::sum> && (is_known_of_pair<Children> && ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool is_known_of_pair<node<at_operation, parameter<T, Rank>, Indices...>> =
+    sizeof...(Indices) == Rank && (is_known_of_pair<Indices> && ...);
+
 /// Who reads a table: every pair.
 struct every_reader {
     static constexpr bool is_known = true;
     template <class Placeholder>
     static constexpr bool depends_on = false;
     constexpr truth operator()(read_box const&) const { return truth{true}; }
+    constexpr bool operator()(read_pair const&) const { return true; }
 };
 
 /// Of some readers those for which a condition holds, or fails. Conditions on features or scores are not known.
@@ -36,7 +71,7 @@ struct readers_where {
     E const& condition;
     bool holds;
 
-    static constexpr bool is_known = Readers::is_known && !has_sum<E> && !uses<E, q_t, k_t, score_t, weight_t, out_t>;
+    static constexpr bool is_known = Readers::is_known && is_known_of_pair<E>;
     template <class Placeholder>
     static constexpr bool depends_on = Readers::template depends_on<Placeholder> || uses<E, Placeholder>;
 
@@ -49,6 +84,7 @@ struct readers_where {
             return first && (holds ? second : !second);
         }
     }
+    bool operator()(read_pair const& pair) const { return before(pair) && evaluate(condition, pair) == holds; }
 };
 
 /// Halves boxes until one index of one table is decided; gives up after `left` boxes, which costs less than a call.
@@ -61,7 +97,14 @@ struct read_search {
     read_box found{};  // a single pair
     index_t read_at = 0;
 
-    interval<index_t> at(read_box const& b) const { return evaluate(index, read_environment(b)); }
+    /// What the index can be over a box; one number where the box is a point on the sides that the index depends on.
+    interval<index_t> at(read_box const& b) const {
+        interval<index_t> const range = evaluate(index, read_environment(b));
+        if constexpr (is_known_of_pair<Index>)
+            if (range.lo != range.hi && b.edge.lo == b.edge.hi && widest_side<true>(b) < 0)
+                return evaluate(index, read_pair{read_environment(b)});
+        return range;
+    }
     bool is_inside(read_box const& b) const {
         auto const range = at(b);
         return range.lo >= 0 && range.hi < extent;
@@ -71,7 +114,9 @@ struct read_search {
     bool reads_outside(read_box const& b) {
         auto const range = at(b);
         if ((range.lo >= 0 && range.hi < extent) || --left < 0) return false;
-        auto const reading = readers(b);
+        auto reading = readers(b);
+        if (reading.may_hold && reading.may_fail && widest_side<false>(b) < 0)
+            reading = truth(readers(read_pair{read_environment(b)}));
         if (reading.never()) return false;
         bool const outside = range.hi < 0 || range.lo >= extent;
         if (outside && reading.always()) {

@@ -24,12 +24,18 @@ struct row_positions {
         return row + first + (first_of ? static_cast<index_t>((*first_of)(at.batch)) : 0);
     }
 
-    /// The same with tables of another type, as long as there are none.
+    /// The same counted from the elements of a table, or with the positions of one.
     template <class I>
-    constexpr row_positions<I> in() const {
-        if constexpr (std::is_same_v<I, Index>) return *this;
-        else if (!first_of && !table) return {first};
-        else throw shape_error("two tables of positions have elements of different types");
+    constexpr auto counted_from(view<I, 1> const& t) const {
+        auto changed = in<std::remove_const_t<I>>();
+        changed.first_of = t;
+        return changed;
+    }
+    template <class I>
+    constexpr auto listed_in(view<I, 2> const& t) const {
+        auto changed = in<std::remove_const_t<I>>();
+        changed.table = t;
+        return changed;
     }
 
     template <class Visit>
@@ -47,6 +53,15 @@ struct row_positions {
         if (table && (table->extent(1) != rows[2] || (table->extent(0) != 1 && table->extent(0) != rows[0])))
             throw shape_error(word, " on ", argument, ": positions are ", table->extents, ", (batch, position) is ",
                               extents_t<2>{rows[0], rows[2]});
+    }
+
+private:
+    /// The same with tables of another type, as long as there are none.
+    template <class I>
+    constexpr row_positions<I> in() const {
+        if constexpr (std::is_same_v<I, Index>) return *this;
+        else if (!first_of && !table) return {first};
+        else throw shape_error("two tables of positions have elements of different types");
     }
 };
 

@@ -55,8 +55,10 @@ inline constexpr bool has_sound_indices = true;
 template <class T, int Rank, class... Indices>
 inline constexpr bool has_sound_indices<node<at_operation, parameter<T, Rank>, Indices...>> = [] {
     constexpr bool whole = (is_whole_number<Indices> && ...);
+    constexpr bool of_pair = !(uses_outside_sum<Indices, q_t, k_t> || ...);
     static_assert(whole, "fovea: the index of a table must be an integer expression");
-    return whole && (has_sound_tables<Indices, false>() && ...);
+    static_assert(of_pair, "fovea: the index of a table is the same for all features: it cannot use q or k");
+    return whole && of_pair && (has_sound_tables<Indices, false>() && ...);
 }();
 
 /// Operations of conditions, and those that take a condition first.

@@ -42,7 +42,7 @@ def sentences_of_the_preprocessor(tree: Tree) -> list[str]:
 def check_exceptions(tree: Tree, page: str, report: Report) -> int:
     thrown = 0
     for header in tree.headers():
-        for kind in ("shape_error", "graph_error"):
+        for kind in ("shape_error", "graph_error", "std::invalid_argument", "std::logic_error"):
             for texts in texts_of(tree.header(header), f"throw {kind}("):
                 thrown += 1
                 for part in map(str.strip, texts):
