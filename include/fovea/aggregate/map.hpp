@@ -39,4 +39,11 @@ constexpr auto map(E const& e) {
     else return map_t<E>(e);
 }
 
+template <class Other>
+    requires(!fovea::expression<Other>)
+constexpr ill_formed map(Other const&) {
+    static_assert(is_ill_formed<Other>, "fovea: map takes an expression of out, such as elu(out)");
+    return {};
+}
+
 }  // namespace fovea::FOVEA_SET

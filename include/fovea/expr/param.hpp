@@ -128,4 +128,23 @@ constexpr auto param(std::initializer_list<std::initializer_list<T>>) {
     return parameter<T, 2>{};
 }
 
+namespace detail {
+/// param of what a word reads as a table of so many axes; of 0 where it says itself how many.
+template <int Axes, class Table>
+FOVEA_INLINE constexpr auto table_param(Table&& table) {
+    using type = std::remove_cvref_t<Table>;
+    constexpr bool elements = !std::is_arithmetic_v<type> && !fovea::expression<type>;
+    static_assert(elements, "fovea: this word reads a table by its indices: pass a view, a tensor or a container");
+    using unknown = parameter<float, Axes == 0 ? 2 : Axes>;
+    if constexpr (!elements) return unknown{};
+    else {
+        auto const all = param(std::forward<Table>(table));
+        constexpr bool fits = !viewable<Table> || Axes == 0 || decltype(all)::rank == Axes;
+        static_assert(fits, "fovea: this table has another number of axes than the word reads");
+        if constexpr (viewable<Table> && fits) return all;
+        else return unknown{};
+    }
+}
+}  // namespace detail
+
 }  // namespace fovea::FOVEA_SET

@@ -18,7 +18,7 @@ namespace fovea::FOVEA_SET {
 template <class Table>
 constexpr auto block_list(Table&& seen, index_t query_block, index_t key_block) {
     using namespace placeholders;
-    auto const table = param(std::forward<Table>(seen));
+    auto const table = detail::table_param<0>(std::forward<Table>(seen));
     constexpr int rank = decltype(table)::rank;
     static_assert(rank == 2 || rank == 3,
                   "fovea: a block list is (query block, key block) or (head, query block, key block)");

@@ -36,13 +36,13 @@ constexpr auto id_of(parameter<T, Rank> const& ids, Position const& position) {
 template <class QueryIds, class KeyIds>
 constexpr auto document(QueryIds&& query_ids, KeyIds&& key_ids) {
     using namespace placeholders;
-    return where(detail::id_of(param(std::forward<QueryIds>(query_ids)), q_idx)
-                 == detail::id_of(param(std::forward<KeyIds>(key_ids)), kv_idx));
+    return where(detail::id_of(detail::table_param<0>(std::forward<QueryIds>(query_ids)), q_idx)
+                 == detail::id_of(detail::table_param<0>(std::forward<KeyIds>(key_ids)), kv_idx));
 }
 template <class Ids>
 constexpr auto document(Ids&& ids) {
     using namespace placeholders;
-    auto const all = param(std::forward<Ids>(ids));
+    auto const all = detail::table_param<0>(std::forward<Ids>(ids));
     return where(detail::id_of(all, q_idx) == detail::id_of(all, kv_idx));
 }
 

@@ -25,7 +25,7 @@ constexpr auto key_lengths(Length const& length) {
 template <class Table>
     requires(!operand<Table>)
 constexpr auto key_lengths(Table&& lengths) {
-    return key_lengths(param(std::forward<Table>(lengths))[placeholders::batch]);
+    return key_lengths(detail::table_param<1>(std::forward<Table>(lengths))[placeholders::batch]);
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -41,5 +41,11 @@ constexpr neighbors_t neighbors(Temporary&&) {
         "fovea: neighbors keeps a view, and this graph is a temporary, destroyed at the end of the statement");
     return {};
 }
+template <class Other>
+    requires(!std::convertible_to<Other, graph_view>)
+constexpr neighbors_t neighbors(Other const&) {
+    static_assert(never<Other>, "fovea: neighbors takes a graph or a graph_view: the keys that each query sees");
+    return {};
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -22,7 +22,7 @@ template <operand Prefix, class Ids>
 constexpr auto shared_prefix(Prefix const& prefix, Ids&& ids) {
     using namespace placeholders;
     auto const own = kv_idx - as_expression(prefix);
-    auto const table = param(std::forward<Ids>(ids));
+    auto const table = detail::table_param<1>(std::forward<Ids>(ids));
     auto const inside = max(min(own, table.table.extent(0) - 1), 0);
     return where(own < 0 || (table[q_idx] == table[inside] && own <= q_idx));
 }

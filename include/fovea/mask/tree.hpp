@@ -24,7 +24,7 @@ namespace fovea::FOVEA_SET {
 template <operand Prefix, class Ancestors>
 constexpr auto tree(Prefix const& prefix, Ancestors&& ancestors) {
     using namespace placeholders;
-    auto const table = param(std::forward<Ancestors>(ancestors));
+    auto const table = detail::table_param<2>(std::forward<Ancestors>(ancestors));
     auto const node = kv_idx - as_expression(prefix);
     auto const inside = max(min(node, table.table.extent(1) - 1), 0);
     return where(kv_idx < as_expression(prefix) || (node < table.table.extent(1) && table(q_idx, inside) != 0));

@@ -39,4 +39,12 @@ constexpr auto reweight(E const& e) {
     else return reweight_t<E>(e);
 }
 
+template <class Other>
+    requires(!fovea::expression<Other>)
+constexpr ill_formed reweight(Other const&) {
+    static_assert(is_ill_formed<Other>,
+                  "fovea: reweight takes an expression of weight, such as weight * param(gate)[head]");
+    return {};
+}
+
 }  // namespace fovea::FOVEA_SET

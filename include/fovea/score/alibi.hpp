@@ -42,7 +42,7 @@ inline std::vector<float> alibi_slopes(index_t heads, alibi_slopes_of convention
 template <class Slopes>
 constexpr auto alibi(Slopes&& slopes) {
     using namespace placeholders;
-    return rescore(score + param(std::forward<Slopes>(slopes))[head] * (kv_idx - q_idx));
+    return rescore(score + detail::table_param<1>(std::forward<Slopes>(slopes))[head] * (kv_idx - q_idx));
 }
 
 }  // namespace fovea::FOVEA_SET

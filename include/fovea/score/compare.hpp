@@ -39,4 +39,11 @@ constexpr auto compare(E const& e) {
     else return compare_t<E>(e);
 }
 
+template <class Other>
+    requires(!fovea::expression<Other>)
+constexpr ill_formed compare(Other const&) {
+    static_assert(is_ill_formed<Other>, "fovea: compare takes an expression of q and k, such as sum(q * k)");
+    return {};
+}
+
 }  // namespace fovea::FOVEA_SET

@@ -18,9 +18,9 @@ namespace fovea::FOVEA_SET {
 template <class Target, class Source, class Slope = float>
 constexpr auto gat_score(Target&& target, Source&& source, Slope slope = 0.2f) {
     using namespace placeholders;
-    return compare(leaky_relu(
-        sum(param(std::forward<Target>(target))[head] * q) + sum(param(std::forward<Source>(source))[head] * k),
-        slope));
+    return compare(leaky_relu(sum(detail::table_param<2>(std::forward<Target>(target))[head] * q)
+                                  + sum(detail::table_param<2>(std::forward<Source>(source))[head] * k),
+                              slope));
 }
 
 }  // namespace fovea::FOVEA_SET

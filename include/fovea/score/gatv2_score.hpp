@@ -17,7 +17,7 @@ namespace fovea::FOVEA_SET {
 template <class Weights, class Slope = float>
 constexpr auto gatv2_score(Weights&& a, Slope slope = 0.2f) {
     using namespace placeholders;
-    return compare(sum(param(std::forward<Weights>(a))[head] * leaky_relu(q + k, slope)));
+    return compare(sum(detail::table_param<2>(std::forward<Weights>(a))[head] * leaky_relu(q + k, slope)));
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -20,7 +20,7 @@ namespace fovea::FOVEA_SET {
 template <class Table>
 constexpr auto location(Table&& w) {
     using namespace placeholders;
-    return compare(sum(q * param(std::forward<Table>(w))[kv_idx]));
+    return compare(sum(q * detail::table_param<2>(std::forward<Table>(w))[kv_idx]));
 }
 
 }  // namespace fovea::FOVEA_SET

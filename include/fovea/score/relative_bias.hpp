@@ -19,7 +19,7 @@ namespace fovea::FOVEA_SET {
 template <class Table>
 constexpr auto relative_bias(Table&& table) {
     using namespace placeholders;
-    auto const all = param(std::forward<Table>(table));
+    auto const all = detail::table_param<2>(std::forward<Table>(table));
     index_t const reach = (all.table.extent(1) - 1) / 2;
     return rescore(score + all(head, min(max(kv_idx - q_idx, -reach), reach) + reach));
 }

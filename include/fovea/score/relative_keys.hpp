@@ -20,7 +20,7 @@ namespace fovea::FOVEA_SET {
 template <class Table>
 constexpr auto relative_keys(Table&& table) {
     using namespace placeholders;
-    auto const all = param(std::forward<Table>(table));
+    auto const all = detail::table_param<2>(std::forward<Table>(table));
     index_t const reach = (all.table.extent(0) - 1) / 2;
     auto const distance = min(max(kv_idx - q_idx, -reach), reach) + reach;
     return compare((sum(q * k) + sum(q * all[distance])) * rsqrt(dim));

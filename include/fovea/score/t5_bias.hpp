@@ -44,12 +44,12 @@ inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_
 template <class Table, class Buckets>
 constexpr auto t5_bias(Table&& table, Buckets&& of_distance, bool both_directions = true) {
     using namespace placeholders;
-    auto const all = param(std::forward<Table>(table));
+    auto const all = detail::table_param<2>(std::forward<Table>(table));
     index_t const half = both_directions ? all.table.extent(0) / 2 : 0;
     auto const distance = both_directions ? index_t{1} : index_t{0};
     auto const far = max(q_idx - kv_idx, distance * (kv_idx - q_idx));
     auto const behind = select(kv_idx > q_idx, half, index_t{0});
-    return rescore(score + all(param(std::forward<Buckets>(of_distance))[far] + behind, head));
+    return rescore(score + all(detail::table_param<1>(std::forward<Buckets>(of_distance))[far] + behind, head));
 }
 
 }  // namespace fovea::FOVEA_SET

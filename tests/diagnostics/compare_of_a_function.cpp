@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: compare takes an expression of q and k, such as sum(q * k)
+#include <fovea/score/compare.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+#ifdef FOVEA_BROKEN
+auto const made = compare([](auto a, auto b) { return sum(a * b); });
+#else
+auto const made = compare(sum(q * k));
+#endif
