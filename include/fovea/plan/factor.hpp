@@ -20,7 +20,8 @@ namespace fovea::FOVEA_SET {
 struct tanh_of_product {
     static constexpr std::string_view name = "tanh_of_product";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
-        return 1 - 2 * reciprocal(1 + a * b);
+        decltype(a * b) const largest(1e18);  // gives 1, as all above it; the reciprocal of inf may be NaN
+        return 1 - 2 * reciprocal(1 + min(largest, a * b));
     }
 };
 

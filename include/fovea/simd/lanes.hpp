@@ -80,7 +80,8 @@ struct generic_lanes {
         return {bits::as_reals(bits::as_integers(a.value) + shifted)};
     }
 
-    /// 1 / a, correctly rounded; an override may be off by a unit in the last place.
+    /// 1 / a, correctly rounded; an override may be off by a unit in the last place, and give NaN for zeros and
+    /// infinities.
     FOVEA_INLINE static vector reciprocal(vector const& a) { return vector(T{1}) / a; }
 
     /// Transposes a square matrix in place, one row in each vector.

@@ -184,7 +184,7 @@ FOVEA_INLINE pack<T, Arch> erf(pack<T, Arch> const& x) {
     }
 }
 
-/// 1 / x, within 1 ulp.
+/// 1 / x, within 1 ulp where both are normal numbers; with AVX-512 NaN for zeros and infinities in float.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> reciprocal(pack<T, Arch> const& x) {
     return lanes_of<T, Arch>::reciprocal(x);

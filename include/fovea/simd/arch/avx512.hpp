@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What AVX-512 does in one instruction: reductions, masked loads and stores, scaling by powers of two.
+// What AVX-512 does in one or a few instructions: masked loads and stores, compression, scaling by powers of two,
+// reductions, transposition.
 #pragma once
 
 #include <fovea/simd/lanes.hpp>
@@ -106,7 +107,8 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         for (int i = 5; i >= 0; --i) sum = fma(sum, r, vector(series[i]));
         return fma(power, r * sum, power);
     }
-    /// 1 / a: in float an estimate of 14 bits and one Newton iteration, off by at most a unit in the last place.
+    /// 1 / a: in float an estimate of 14 bits and one Newton iteration, off by at most a unit in the last place; NaN
+    /// for zeros and infinities.
     FOVEA_INLINE static vector reciprocal(vector const& a) {
         if constexpr (single) {
             vector const estimate(_mm512_rcp14_ps(a.value.data));
