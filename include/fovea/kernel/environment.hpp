@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Environments: what the names of an expression stand for in the fused loop.
+// Environments: what the names of an expression stand for at one place of a loop.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>

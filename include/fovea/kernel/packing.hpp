@@ -68,8 +68,8 @@ FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, Sca
     }
 }
 
-/// Calls f(first) for each pack of rows up to `padded_rows`: from the last to the first where a pack that is stored
-/// runs over into the next column, whose first rows are then stored after it.
+/// Calls f(first) for each pack of rows up to `padded_rows`. Where `stride` is no multiple of a pack, a store runs past
+/// its column into the next: packs then go from last to first, so that the right elements are stored later.
 template <index_t Lanes, class F>
 FOVEA_INLINE void for_packs_of_rows(index_t padded_rows, index_t stride, F const& f) {
     index_t const packs = (padded_rows + Lanes - 1) / Lanes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The indices that expressions take in the fused loop: positions of consecutive keys, or one integer per lane.
+// The indices that expressions take in lanes: consecutive positions, or one integer per lane.
 #pragma once
 
 #include <fovea/simd/index_pack.hpp>
@@ -18,10 +18,10 @@ FOVEA_INLINE index_t distance_between(index_t a, index_t b) {
     return distance;
 }
 
-/// first, first + Step, first + 2 Step, ...: the positions of consecutive keys. Step is 1 or -1.
+/// first, first + Step, first + 2 Step, ...: consecutive positions, of keys or of queries. Step is 1 or -1.
 ///
-/// Stays of this kind when a number is added, so that a table is read with one load where it can be, and
-/// exact: only the distance to a number it is compared with is ever made a real.
+/// Stays of this kind when a number is added, so that a table is read with one load where it can be. Comparisons are
+/// exact: only the distance to the other number is made a real.
 template <class T, class Arch, int Step = 1>
 struct positions {
     using real = pack<T, Arch>;

@@ -25,7 +25,7 @@ struct index_pack {
     template <std::integral Number>
     FOVEA_INLINE index_pack(Number x) : value(static_cast<integer>(x)) {}
 
-    /// Positions of consecutive keys, lane by lane.
+    /// What gives one integer per lane by spread().
     template <class Positions>
         requires requires(Positions const& p) { p.spread(); }
     FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.spread()) {}
@@ -42,6 +42,7 @@ struct index_pack {
     FOVEA_INLINE friend index_pack operator-(index_pack const& a, index_pack const& b) { return {a.value - b.value}; }
     FOVEA_INLINE friend index_pack operator*(index_pack const& a, index_pack const& b) { return {a.value * b.value}; }
     FOVEA_INLINE friend index_pack operator-(index_pack const& a) { return index_pack(0) - a; }
+    /// Rounded toward minus infinity, as the language defines it: not as / and % of C++.
     friend index_pack operator/(index_pack const& a, index_pack const& b) { return each(a, b, floor_divide); }
     friend index_pack operator%(index_pack const& a, index_pack const& b) { return each(a, b, floor_modulo); }
 

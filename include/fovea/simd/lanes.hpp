@@ -68,8 +68,8 @@ struct generic_lanes {
         return kept;
     }
 
-    /// True where scale(a, n) is a * 2^floor(n) for all n, 0 and inf included, and fraction() exists; elsewhere the
-    /// result must be a normal number.
+    /// True where scale(a, n) is a * 2^floor(n) for every n, also where the result is 0, subnormal or inf, and fraction()
+    /// exists; elsewhere n must be integral and the result normal.
     static constexpr bool scales_any_exponent = false;
 
     /// a * 2^n for integral n.

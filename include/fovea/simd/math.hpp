@@ -92,7 +92,8 @@ FOVEA_INLINE reduced_argument<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
 }
 }  // namespace detail
 
-/// exp(x), within 2 ulp where the result is a normal number; exactly 0 below it, inf above the largest.
+/// exp(x), within 2 ulp where the result is a normal number; below that 0, with AVX-512 the subnormal number; inf above
+/// the largest.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
@@ -107,8 +108,8 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
         return select(x < vector(lowest), vector(T{0}), select(vector(highest) < x, vector(ieee::infinity<T>), result));
 }
 
-/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be
-/// 1 - 2^-24.
+/// 2^x, within 3 ulp where the result is a normal number; below that 0, with AVX-512 the subnormal number; inf above the
+/// largest. 2^0 may be 1 - 2^-24.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The value that expressions take in the fused loop: one number per key, a vector of them at a time.
+// Vectors of reals, and masks of their lanes.
 #pragma once
 
 #include <fovea/simd/registers.hpp>
