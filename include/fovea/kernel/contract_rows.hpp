@@ -125,7 +125,7 @@ template <int Rows, class T, class Arch, class Keys>
                             auto const query =
                                 opaque(vector::load(queries + (f / per_lane + p * lanes) * rows + (row + r) * lanes));
                             unrolled<2>([&](auto i)
-                                            FOVEA_LAMBDA { sum[i][r] = products::add(key[i][p], query, sum[i][r]); });
+                                            FOVEA_LAMBDA { sum[i][r] = products{}(sum[i][r], key[i][p], query); });
                         });
                     });
                 };
