@@ -103,7 +103,7 @@ public:
         [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
             ((maximum[V] = vector::load(to + V * lanes)), ...);
             [&]<int... I>(indices<I...>)
-                FOVEA_LAMBDA { ((maximum[I % NV] = greater(sum_[I], maximum[I % NV])), ...); }(all{});
+                FOVEA_LAMBDA { ((maximum[I % NV] = max(sum_[I], maximum[I % NV])), ...); }(all{});
             (maximum[V].store(to + V * lanes), ...);
         }(std::make_integer_sequence<int, NV>{});
     }

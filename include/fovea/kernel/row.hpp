@@ -120,10 +120,11 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE T max_of(F f) const {
+        using std::max;  // hides the member
         vector maximum(excluded<T>);
         for (index_t p = 0; p < packs; ++p) {
             auto const score = vector::load(scores + p * width);
-            maximum = greater(select(score == vector(excluded<T>), score, vector(f(score))), maximum);
+            maximum = max(select(score == vector(excluded<T>), score, vector(f(score))), maximum);
         }
         return lanes::max(maximum);
     }
@@ -153,7 +154,7 @@ struct packed_row {
     }
 
 private:
-    static constexpr index_t in_sequence = 32;  // packs, as packs_in_sequence has it
+    static constexpr index_t in_sequence = packs_in_sequence / chains;  // packs in the one chain of a sum here
 
     /// The maximum of each lane over all packs.
     FOVEA_INLINE vector lane_max() const { return max_of_packs<T, Arch>(scores, packs, width); }
