@@ -87,13 +87,13 @@ template <int Reads, int Vectors, class T, class Arch>
     });
 }
 
-/// read_state: the state is gated, and the value that it stores for a key is retrieved: retrieved = state^T key.
+/// gate_and_retrieve: state = gate state in place, then the value that it stores for a key: retrieved = state^T key.
 template <bool Gated, int Vectors, class T, class Arch>
-[[gnu::noinline]] void read_state(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
-                                  T const* FOVEA_RESTRICT key,   // (features)
-                                  T const* FOVEA_RESTRICT gate,  // (features)
-                                  index_t features,
-                                  T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
+[[gnu::noinline]] void gate_and_retrieve(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
+                                         T const* FOVEA_RESTRICT key,   // (features)
+                                         T const* FOVEA_RESTRICT gate,  // (features)
+                                         index_t features,
+                                         T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     line_of<vector, Vectors> read;
@@ -112,9 +112,9 @@ template <bool Gated, int Vectors, class T, class Arch>
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { read[v].store(retrieved + v * vector::lanes); });
 }
 
-/// correct: the delta rule: a value becomes its difference from the retrieved one: rate (value - retrieved).
+/// delta_rule: value = rate (value - retrieved), both (Vectors * lanes).
 template <int Vectors, class T, class Arch>
-void correct(T const* retrieved, T rate, T* value) {
+void delta_rule(T const* retrieved, T rate, T* value) {
     using vector = pack<T, Arch>;
     for (index_t c = 0; c < Vectors * vector::lanes; c += vector::lanes)
         (vector(rate) * (vector::load(value + c) - vector::load(retrieved + c))).store(value + c);
