@@ -135,7 +135,12 @@ private:
             kernel::transpose_features<T, Arch>(
                 k_t{}, [&](index_t c) FOVEA_LAMBDA { return map_.matrix.place(first + c, i); },
                 [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{},
-                kernel::transposed<T>{columns, tile::panel, columns, count, to, tile::panel});
+                kernel::transpose_target<T>{.count = columns,
+                                            .padded_rows = tile::panel,
+                                            .available = columns,
+                                            .features = count,
+                                            .first = to,
+                                            .stride = tile::panel});
         } else {
             for (index_t n = 0; n < count; ++n) {
                 auto const* const row = map_.matrix.place(i + n, first);

@@ -80,13 +80,13 @@ FOVEA_INLINE void for_packs_of_rows(index_t padded_rows, index_t stride, F const
 /// In place of scales: all are 1.
 struct unscaled {};
 
-/// Where transposed rows are stored: to[f * stride + i] is feature f of row i. Rows from `count` to `padded_rows`
+/// Where transposed rows are stored: first[f * stride + i] is feature f of row i. Rows from `count` to `padded_rows`
 /// repeat the last one. Whole packs are stored, so memory for one more follows the last column. Rows up to `available`,
 /// which may exceed `count`, are prefetched ahead of their use.
 template <class T>
-struct transposed {
+struct transpose_target {
     index_t count, padded_rows, available, features;
-    T* to;
+    T* first;
     index_t stride;
 };
 
@@ -94,7 +94,7 @@ struct transposed {
 /// the body.
 template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
 FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale,
-                                     transposed<T> const& destination) {
+                                     transpose_target<T> const& destination) {
     auto const [count, padded_rows, available, features, to, stride] = destination;
     using vector = pack<T, Arch>;
     using element = std::remove_cvref_t<decltype(*row(0))>;
@@ -132,7 +132,7 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
 
 /// Stores the bf16 pairs of rows, transposed: to[p * stride + i] is pair p of row(i); `features` counts elements.
 template <class Arch, class Rows>
-FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transposed<float> const& destination) {
+FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transpose_target<float> const& destination) {
     auto const [count, padded_rows, available, features, to, stride] = destination;
     using vector = pack<float, Arch>;
     constexpr index_t lines = vector::lanes * vector::lanes * 4 / cache_line;
