@@ -149,13 +149,13 @@ auto value_of(F, A const&... a) {
     using vector = std::remove_cvref_t<decltype((real(a) + ...))>;
     if constexpr (std::is_same_v<F, elementary::exp2>) return exp2((real(a) + ...));
     else {
-        using lanes = lanes_of<typename vector::value_type, typename vector::architecture>;
+        using lane_operations = lanes_of<typename vector::value_type, typename vector::architecture>;
         auto const each = [](std::size_t i, auto const&... stored) { return F::of(stored[i]...); };
         return [&](auto const&... stored) {
-            alignas(64) typename lanes::array values;
+            alignas(64) typename lane_operations::array values;
             for (std::size_t i = 0; i < values.size(); ++i) values[i] = each(i, stored...);
             return vector::load(values.data());
-        }(lanes::to_array(vector(real(a)))...);
+        }(lane_operations::to_array(vector(real(a)))...);
     }
 }
 

@@ -158,11 +158,11 @@ template <int Reads, bool Gated, int Vectors, class T, class Arch>
 template <class T, class Arch>
 T dot_product(T const* a, T const* b, index_t n) {
     using vector = pack<T, Arch>;
-    using lanes = lanes_of<T, Arch>;
+    using lane_operations = lanes_of<T, Arch>;
     vector total(T{0});
     for (index_t i = 0; i < n; i += vector::lanes)
-        total = fma(lanes::load(a + i, n - i), lanes::load(b + i, n - i), total);
-    return lanes::sum(total);
+        total = fma(lane_operations::load(a + i, n - i), lane_operations::load(b + i, n - i), total);
+    return lane_operations::sum(total);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel
