@@ -28,7 +28,7 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
 /// Prefetches the cache lines of `Count` rows in memory order, a few at a time.
 template <class Element, index_t Count>
 struct row_prefetch {
-    line_of<Element const*, Count> rows;
+    c_array<Element const*, Count> rows;
     index_t bytes;  // of a row
     index_t row = 0, byte = 0;
 

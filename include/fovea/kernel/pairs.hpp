@@ -111,7 +111,7 @@ struct pair_environment : uniform_names {
     index_t listed;
     head_lanes const& layout;
     index_t pair;                                // of the first lane
-    line_of<pack<T, Arch>, Parts> const& parts;  // products, pairwise terms, key terms
+    c_array<pack<T, Arch>, Parts> const& parts;  // products, pairwise terms, key terms
     index_t products;
     index_t pairwise;
     T const* row_terms;  // of the first row term and these heads

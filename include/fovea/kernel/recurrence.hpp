@@ -28,8 +28,8 @@ template <int Steps, int Reads, bool Gated, int Vectors, class T, class Arch>
                                state_steps<T> const& at) {
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    grid_of<vector, Steps, Vectors> value;
-    grid_of<vector, Steps * Reads + 1, Vectors> sum;
+    c_array_2d<vector, Steps, Vectors> value;
+    c_array_2d<vector, Steps * Reads + 1, Vectors> sum;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
         unrolled<Steps>([&](auto t)
                             FOVEA_LAMBDA { value[t][v] = vector::load(at.values + t * width + v * vector::lanes); });
@@ -37,7 +37,7 @@ template <int Steps, int Reads, bool Gated, int Vectors, class T, class Arch>
     });
     for (index_t f = 0; f < at.features; ++f) {
         T* const row = state + f * width;
-        line_of<vector, Vectors> s;
+        c_array<vector, Vectors> s;
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = vector::load(row + v * vector::lanes); });
         unrolled<Steps>([&](auto t) FOVEA_LAMBDA {
             vector const key(at.keys[t * at.features + f]);
@@ -71,11 +71,11 @@ template <int Reads, int Vectors, class T, class Arch>
                                   T* FOVEA_RESTRICT results) {  // (Reads, Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    grid_of<vector, Reads, Vectors> sum;
+    c_array_2d<vector, Reads, Vectors> sum;
     unrolled<Reads>([&](auto r)
                         FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
     for (index_t f = 0; f < features; ++f) {
-        line_of<vector, Vectors> s;
+        c_array<vector, Vectors> s;
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = vector::load(state + f * width + v * vector::lanes); });
         unrolled<Reads>([&](auto r) FOVEA_LAMBDA {
             vector const query(queries[r * features + f]);
@@ -96,7 +96,7 @@ template <bool Gated, int Vectors, class T, class Arch>
                                          T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    line_of<vector, Vectors> read;
+    c_array<vector, Vectors> read;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { read[v] = vector(T{0}); });
     for (index_t f = 0; f < features; ++f) {
         T* const row = state + f * width;
@@ -128,9 +128,9 @@ template <int Reads, bool Gated, int Vectors, class T, class Arch>
                                         T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    line_of<vector, Vectors> value;
-    line_of<vector, Vectors> read;
-    grid_of<vector, Reads + 1, Vectors> sum;
+    c_array<vector, Vectors> value;
+    c_array<vector, Vectors> read;
+    c_array_2d<vector, Reads + 1, Vectors> sum;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
         value[v] = vector::load(at.values + v * vector::lanes);
         read[v] = vector(T{0});

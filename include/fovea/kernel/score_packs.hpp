@@ -38,7 +38,7 @@ inline constexpr int chains = 4;
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
-    line_of<vector, chains> maximum;
+    c_array<vector, chains> maximum;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { maximum[i] = vector(excluded<T>); });
     index_t p = 0;
     for (index_t const whole = packs - packs % chains; p < whole; p += chains)
@@ -64,7 +64,7 @@ FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
 template <class Normalize, class T, class Arch, class F>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
-    line_of<vector, chains> sum;
+    c_array<vector, chains> sum;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
     index_t p = 0;
     for (index_t const whole = packs - packs % chains; p < whole; p += chains)

@@ -60,7 +60,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
     /// Pairs of rows are interleaved by one element, then by two; the 128-bit quarters then form a four by four matrix,
     /// which two rounds of shuffles transpose.
-    FOVEA_INLINE static void transpose(line_of<vector, count>& rows) {
+    FOVEA_INLINE static void transpose(c_array<vector, count>& rows) {
         if constexpr (single) transpose_singles(rows);
         else transpose_doubles(rows);
     }
@@ -71,7 +71,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         else return {_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
     }
     /// Each step joins two vectors: sums of two, then of four neighbours, then of the quarters.
-    FOVEA_INLINE static vector row_sums(line_of<vector, count>& rows) {
+    FOVEA_INLINE static vector row_sums(c_array<vector, count>& rows) {
         if constexpr (single) return row_sums_single(rows);
         else return generic_lanes<T, Arch>::row_sums(rows);
     }
@@ -128,7 +128,7 @@ private:
     }
     /// Within each quarter the elements are columns already: quarters of vectors that are `step` apart are exchanged.
     template <class Register>
-    FOVEA_INLINE static void transpose_quarters(line_of<Register, count> const& from, line_of<vector, count>& to) {
+    FOVEA_INLINE static void transpose_quarters(c_array<Register, count> const& from, c_array<vector, count>& to) {
         constexpr index_t step = count / 4;
         for (index_t j = 0; j < step; ++j) {
             auto const a = quarters<0x88>(from[j], from[j + step]),
@@ -141,7 +141,7 @@ private:
             to[j + 3 * step] = vector(quarters<0xdd>(c, d));
         }
     }
-    FOVEA_INLINE static vector row_sums_single(line_of<vector, count>& rows) {
+    FOVEA_INLINE static vector row_sums_single(c_array<vector, count>& rows) {
         __m512 pairs[8], fours[4];
         for (int i = 0; i < 8; ++i) {
             auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;
@@ -156,7 +156,7 @@ private:
                               FOVEA_LAMBDA { return _mm512_add_ps(quarters<0x88>(a, b), quarters<0xdd>(a, b)); };
         return {sums(sums(fours[0], fours[1]), sums(fours[2], fours[3]))};
     }
-    FOVEA_INLINE static void transpose_singles(line_of<vector, count>& rows) {
+    FOVEA_INLINE static void transpose_singles(c_array<vector, count>& rows) {
         __m512 pairs[16], fours[16];
         for (int i = 0; i < 16; i += 2) {
             pairs[i] = _mm512_unpacklo_ps(rows[i].value.data, rows[i + 1].value.data);
@@ -170,7 +170,7 @@ private:
             }
         transpose_quarters(fours, rows);
     }
-    FOVEA_INLINE static void transpose_doubles(line_of<vector, count>& rows) {
+    FOVEA_INLINE static void transpose_doubles(c_array<vector, count>& rows) {
         __m512d pairs[8];
         for (int i = 0; i < 8; i += 2) {
             pairs[i] = _mm512_unpacklo_pd(rows[i].value.data, rows[i + 1].value.data);
