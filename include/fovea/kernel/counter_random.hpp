@@ -64,13 +64,13 @@ auto uniform_of_pair(Index const&... at) {
 template <class... Index>
     requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...) && !(is_exact_pack<Index> || ...))
 auto uniform_of_pair(Index const&... at) {
-    using any = decltype((spread(at) + ...));  // integers per lane
+    using any = decltype((to_integers(at) + ...));  // integers per lane
     using real = typename any::real;
     using T = typename real::value_type;
     using bits = typename real::operations;
     if constexpr (counts_in_lanes<T, typename real::architecture>) {
         auto const lanes = [](auto const& index) {
-            if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>) return spread(index).value;
+            if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>) return to_integers(index).value;
             else return any(static_cast<std::int32_t>(static_cast<std::uint32_t>(index))).value;
         };
         auto const [seed, batch, head, query, key] = std::tuple(lanes(at)...);
@@ -82,7 +82,7 @@ auto uniform_of_pair(Index const&... at) {
         alignas(64) auto lane = lanes_of<T, typename real::architecture>::to_array(any(0).to_real());
         auto const element = [](auto const& index, std::size_t i) {
             if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>)
-                return static_cast<index_t>(spread(index).array()[i]);
+                return static_cast<index_t>(to_integers(index).array()[i]);
             else return static_cast<index_t>(index);
         };
         for (std::size_t i = 0; i < lane.size(); ++i)

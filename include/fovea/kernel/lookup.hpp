@@ -48,7 +48,7 @@ FOVEA_INLINE index_t lane_index(I const& index, std::size_t lane) {
 template <class I>
 FOVEA_INLINE auto as_array(I const& index) {
     if constexpr (std::integral<I>) return static_cast<index_t>(index);
-    else return spread(index).array();
+    else return to_integers(index).array();
 }
 
 /// Consecutive elements can be read at once: the index counts up by one from lane to lane, or down.

@@ -32,7 +32,7 @@ struct offset_indices {
     index_t base;
     offsets offset;
 
-    FOVEA_INLINE offsets spread() const { return offsets(base) + offset; }
+    FOVEA_INLINE offsets to_integers() const { return offsets(base) + offset; }
     FOVEA_INLINE pack<T, Arch> to_real() const { return pack<T, Arch>(base) + offset.to_real(); }
     /// Lanes that are below a limit.
     FOVEA_INLINE mask below(index_t limit) const { return offset < offsets(clamped_distance(limit)); }
@@ -54,7 +54,7 @@ struct offset_indices {
     FOVEA_INLINE friend offsets operator-(std::integral auto b, offset_indices const& a) {
         return offsets(wrapped_minus(static_cast<index_t>(b), a.base)) - a.offset;
     }
-    FOVEA_INLINE friend offsets operator-(offset_indices const& a) { return -a.spread(); }
+    FOVEA_INLINE friend offsets operator-(offset_indices const& a) { return -a.to_integers(); }
     FOVEA_INLINE friend mask operator<(offset_indices const& a, std::integral auto b) {
         return a.below(static_cast<index_t>(b));
     }

@@ -29,7 +29,7 @@ struct positions {
     static constexpr int step = Step;
     index_t first;
 
-    FOVEA_INLINE index_pack<T, Arch> spread() const {
+    FOVEA_INLINE index_pack<T, Arch> to_integers() const {
         alignas(64) static constexpr auto counted = [] {
             typename index_pack<T, Arch>::array_type c{};
             for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<integer_like<T>>(Step * static_cast<int>(i));
@@ -97,12 +97,12 @@ template <class I>
 concept lane_indices = is_index_pack<I> || is_positions<I> || is_exact_pack<I>;
 
 template <lane_indices I>
-FOVEA_INLINE auto spread(I const& i) {
-    if constexpr (is_positions<I>) return i.spread();
+FOVEA_INLINE auto to_integers(I const& i) {
+    if constexpr (is_positions<I>) return i.to_integers();
     else return i;
 }
 template <std::integral I>
-FOVEA_INLINE index_t spread(I i) {
+FOVEA_INLINE index_t to_integers(I i) {
     return static_cast<index_t>(i);
 }
 

@@ -25,10 +25,10 @@ struct index_pack {
     template <std::integral Number>
     FOVEA_INLINE index_pack(Number x) : value(static_cast<integer>(x)) {}
 
-    /// What gives one integer per lane by spread().
+    /// What gives one integer per lane by to_integers().
     template <class Positions>
-        requires requires(Positions const& p) { p.spread(); }
-    FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.spread()) {}
+        requires requires(Positions const& p) { p.to_integers(); }
+    FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.to_integers()) {}
 
     FOVEA_INLINE static index_pack load(integer const* from) { return {registers<integer, Arch>::load(from)}; }
     FOVEA_INLINE array_type array() const {
