@@ -29,6 +29,12 @@ TEST_CASE("additive attention where exponentials leave their range, fused", "[dr
     check_fused<float>(additive(v) | causal | softmax | weighted_sum, far);
 }
 
+TEST_CASE("tanh of sums where exponentials are normal numbers and their products overflow, fused", "[driver]") {
+    auto far = sizes;
+    far.magnitude = 35;
+    check_fused_at_all_widths<float>(compare(sum(square(tanh(q + k)))) | softmax | weighted_sum, far);
+}
+
 TEST_CASE("tanh of any sum with any factor, fused", "[driver]") {
     testing::dice random(7);
     auto const a = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 9});

@@ -108,7 +108,7 @@ auto lanes_of_value(X const& x) {
     } else if constexpr (requires { x.array(); }) {
         return x.array();
     } else {
-        return x.spread().array();
+        return x.to_integers().array();
     }
 }
 

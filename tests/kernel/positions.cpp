@@ -27,7 +27,7 @@ double lane(kernel::pack<T, Arch> const& a, std::size_t i) {
 }
 template <kernel::lane_indices I>
 double lane(I const& a, std::size_t i) {
-    return static_cast<double>(kernel::spread(a).array()[i]);
+    return static_cast<double>(kernel::to_integers(a).array()[i]);
 }
 
 /// f on lane indices, lane by lane the same as f on numbers; x and y are packs of indices or numbers.

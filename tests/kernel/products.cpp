@@ -212,7 +212,8 @@ TEMPLATE_LIST_TEST_CASE("multiply_lanes adds products with a query in each lane"
 
 TEST_CASE("lines are prefetched a few at a time, and no more than there are", "[kernel]") {
     guarded<char> memory(2 * 256);
-    kernel::prefetch_queue next(memory.data(), 2, 192, 256);  // two rows of three lines
+    kernel::prefetch_queue next(
+        {.first = memory.data(), .rows = 2, .row_bytes = 192, .stride_bytes = 256});  // two rows of three lines
     int calls = 0;
     for (; !next.empty() && calls < 100; ++calls) next.prefetch_beside(16);
     CHECK(calls == 3);

@@ -108,7 +108,7 @@ void check_table() {
     for (index_t first = -pack::lanes; first < n + pack::lanes; ++first) {
         check(positions{first}, first, 1);
         check(-positions{-first}, first, -1);
-        check(spread(positions{first}) + kernel::index_pack<T, Arch>(0), first, 1);
+        check(to_integers(positions{first}) + kernel::index_pack<T, Arch>(0), first, 1);
     }
     CHECK(static_cast<Element>(kernel::look_up<T, Arch>(table, index_t{0}, index_t{3})) == table(0, 3));
 }

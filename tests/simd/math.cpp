@@ -138,6 +138,23 @@ void check_edges() {
     CHECK(std::isnan(of<T, Arch>(reciprocal_of, nan)));
 }
 
+/// Whether a function gives 0 between two ends, or, where an architecture scales to any exponent, the subnormal number,
+/// off by so many units of these.
+template <class T, class Arch, class F>
+bool is_zero_or_subnormal(F const& f, T low, T high, int units) {
+    testing::dice random(4);
+    for (int i = 0; i < 1000; ++i) {
+        auto const x = static_cast<T>(random.real(low, high));
+        auto const exact = f(static_cast<wider<T>>(x)), got = static_cast<wider<T>>(of<T, Arch>(f, x));
+        if constexpr (kernel::lanes_of<T, Arch>::scales_any_exponent) {
+            if (!(std::abs(got - exact) <= units * static_cast<wider<T>>(limits<T>::denorm_min()))) return false;
+        } else {
+            if (got != 0) return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("exp is within 2 ulp", "[kernel]", lane_widths) {
@@ -172,6 +189,13 @@ TEMPLATE_LIST_TEST_CASE("exp2 neither overflows early nor lets go late", "[kerne
     CHECK(of<float, TestType>(exp2_of, -130.f) <= limits<float>::min());
     CHECK(of<double, TestType>(exp2_of, 1024.1) == limits<double>::infinity());
     CHECK(of<double, TestType>(exp2_of, -1080.0) == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("exponentials below the normal numbers are 0, or subnormal", "[kernel]", lane_widths) {
+    CHECK(is_zero_or_subnormal<float, TestType>(exp_of, -110.f, -87.34f, 2));
+    CHECK(is_zero_or_subnormal<double, TestType>(exp_of, -760.0, -708.4, 2));
+    CHECK(is_zero_or_subnormal<float, TestType>(exp2_of, -160.f, -126.01f, 3));
+    CHECK(is_zero_or_subnormal<double, TestType>(exp2_of, -1090.0, -1022.01, 3));
 }
 
 TEMPLATE_LIST_TEST_CASE("erf is within 3 ulp", "[kernel]", lane_widths) {

@@ -9,11 +9,11 @@ namespace fovea::FOVEA_SET {
 
 using index_t = std::ptrdiff_t;  // positions, sizes and strides
 
-/// An array of N elements, or of N lines of M, where the numbers are signed as sizes are here.
+/// A built-in array of N elements, or of N by M, where the numbers are signed as sizes are here.
 template <class T, auto N>
-using line_of = T[std::size_t{N}];
+using c_array = T[std::size_t{N}];
 template <class T, auto N, auto M>
-using grid_of = T[std::size_t{N}][std::size_t{M}];
+using c_array_2d = T[std::size_t{N}][std::size_t{M}];
 
 /// Sums, differences and products of 64 bits in two's complement: what does not fit wraps around.
 constexpr index_t wrapped_plus(index_t a, index_t b) {

@@ -22,7 +22,9 @@ struct result_environment : Base {
         else {
             index_t start = feature;
             int axis = 0;
-            ((start += kernel::inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis), ++axis), ...);
+            ((start += kernel::clamped_index(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis),
+              ++axis),
+             ...);
             return kernel::load_as<T, Arch>(table.data + start, count);
         }
     }

@@ -101,8 +101,10 @@ private:
         std::fill_n(ones, tile::rows, T{1});
         kernel::prefetch_queue next;
         if (x != all.row_copies && r + present < rows())
-            next = {x + present * x_stride, present, count * static_cast<index_t>(sizeof(T)),
-                    x_stride * static_cast<index_t>(sizeof(T))};
+            next = kernel::prefetch_queue({.first = x + present * x_stride,
+                                           .rows = present,
+                                           .row_bytes = count * static_cast<index_t>(sizeof(T)),
+                                           .stride_bytes = x_stride * static_cast<index_t>(sizeof(T))});
         next.prefetch_beside(count);
         kernel::weighted_values<T, T> const terms{x, x_stride, count, all.panel, tile::panel, sums, sum_stride, ones};
         kernel::accumulate<tile::rows, tile::nv, T, Arch>(plain_sum{}, terms);
@@ -133,7 +135,12 @@ private:
             kernel::transpose_features<T, Arch>(
                 k_t{}, [&](index_t c) FOVEA_LAMBDA { return map_.matrix.place(first + c, i); },
                 [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{},
-                kernel::transposed<T>{columns, tile::panel, columns, count, to, tile::panel});
+                kernel::transpose_target<T>{.count = columns,
+                                            .padded_rows = tile::panel,
+                                            .available = columns,
+                                            .features = count,
+                                            .first = to,
+                                            .stride = tile::panel});
         } else {
             for (index_t n = 0; n < count; ++n) {
                 auto const* const row = map_.matrix.place(i + n, first);

@@ -42,7 +42,11 @@ struct row_range {
 /// The lines of these rows, to be prefetched.
 inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at,
                                        index_t steps_per_line = kernel::prefetch_queue::usual_steps_per_line) {
-    return {rows.place(at.batch, at.head, at.first), at.last - at.first, rows.bytes, rows.position, steps_per_line};
+    return kernel::prefetch_queue({.first = rows.place(at.batch, at.head, at.first),
+                                   .rows = at.last - at.first,
+                                   .row_bytes = rows.bytes,
+                                   .stride_bytes = rows.position},
+                                  steps_per_line);
 }
 
 /// Prefetches the lines of up to `count` of `all` rows, to be read or written; rows of `group` heads are interleaved.

@@ -48,7 +48,7 @@ template <class T>
 struct transposition {
     strided_rows<T const> rows;
     T const* scales;  // (count)
-    kernel::transposed<T> destination;
+    kernel::transpose_target<T> destination;
 };
 
 /// Sums with a row in each lane, and the rows that they become: to(r)[c] = sums[c * width + r] * factors[r].

@@ -149,10 +149,10 @@ struct products {
     using lane_tile = plan::lane_tile<T, Arch>;
 
     // With a query in each lane.
-    static void compare(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
-                        kernel::prefetch_queue& next);
-    static void add(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
-                    kernel::prefetch_queue& next);
+    static void contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
+                                     kernel::prefetch_queue& next);
+    static void accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
+                                       kernel::prefetch_queue& next);
 
     static void store(result_rows<T, T> const& rows);
 
@@ -169,14 +169,14 @@ struct products {
 };
 
 template <class T, class Arch>
-void products<T, Arch>::compare(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
-                                kernel::prefetch_queue& next) {
-    kernel::multiply_rows<lane_tile, Arch>(keys, sums, next);
+void products<T, Arch>::contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
+                                             kernel::prefetch_queue& next) {
+    kernel::multiply_in_tiles<lane_tile, Arch>(keys, sums, next);
 }
 template <class T, class Arch>
-void products<T, Arch>::add(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
-                            kernel::prefetch_queue& next) {
-    kernel::multiply_rows<lane_tile, Arch>(values, sums, next);
+void products<T, Arch>::accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
+                                               kernel::prefetch_queue& next) {
+    kernel::multiply_in_tiles<lane_tile, Arch>(values, sums, next);
 }
 
 template <class T, class Arch>

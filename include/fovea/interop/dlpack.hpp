@@ -144,7 +144,7 @@ DLManagedTensor* to_dlpack(view<T, Rank> const& elements, std::shared_ptr<void> 
     struct managed {
         DLManagedTensor array{};
         std::shared_ptr<void> owner;
-        line_of<std::int64_t, Rank> shape, strides;
+        c_array<std::int64_t, Rank> shape, strides;
     };
     auto made = std::make_unique<managed>();
     made->owner = std::move(owner);

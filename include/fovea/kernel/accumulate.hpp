@@ -68,7 +68,7 @@ template <int Rows, int Vectors, class Arch>
     using arithmetic = bf16_pairs<Arch>;
     static_assert(Vectors % 2 == 0);
     prefetch_distance const distance(Vectors * vector::lanes * 2, value_stride * 2);
-    grid_of<vector, Rows, Vectors> sum;  // all in registers
+    c_array_2d<vector, Rows, Vectors> sum;  // all in registers
     unrolled<Rows>([&](auto r)
                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(0.0f); }); });
     auto const add = [&](index_t pair, auto both) FOVEA_LAMBDA {
@@ -76,8 +76,8 @@ template <int Rows, int Vectors, class Arch>
         bfloat16 const* const high = low + value_stride;
         distance.prefetch<Vectors * vector::lanes>(low);
         if constexpr (both) distance.prefetch<Vectors * vector::lanes>(high);
-        grid_of<vector, 2, Vectors / 2> row;
-        line_of<vector, Vectors> value;  // one row is read before the other, in the order of memory
+        c_array_2d<vector, 2, Vectors / 2> row;
+        c_array<vector, Vectors> value;  // one row is read before the other, in the order of memory
         unrolled<Vectors / 2>([&](auto v)
                                   FOVEA_LAMBDA { row[0][v] = opaque(arithmetic::load(low + 2 * v * vector::lanes)); });
         unrolled<Vectors / 2>([&](auto v) FOVEA_LAMBDA {

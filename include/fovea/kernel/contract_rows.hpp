@@ -105,15 +105,15 @@ template <int Rows, class T, class Arch, class Keys>
     // Packs of one key, then of the other: as many as find room beside the sums.
     constexpr int run = Arch::registers >= 32 || Rows <= 2 ? 4 : 2;
     auto const multiply = [&](index_t first, index_t row) FOVEA_LAMBDA {
-        grid_of<vector, Rows, lanes> sums;
+        c_array_2d<vector, Rows, lanes> sums;
         for (int k = 0; k < lanes; k += 2) {
-            grid_of<vector, 2, Rows> sum;
+            c_array_2d<vector, 2, Rows> sum;
             unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[0][r] = sum[1][r] = vector(T{0}); });
             if (first + k < count) {
                 index_t const at[2] = {first + k, std::min(first + k + 1, count - 1)};
                 decltype(keys.row(0)) const from[2] = {keys.row(at[0]), keys.row(at[1])};
                 auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
-                    grid_of<vector, 2, packs()> key;
+                    c_array_2d<vector, 2, packs()> key;
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
                         if (row == 0) keys.next.template prefetch<packs() * width>(from[i] + f);
                         unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
@@ -125,7 +125,7 @@ template <int Rows, class T, class Arch, class Keys>
                             auto const query =
                                 opaque(vector::load(queries + (f / per_lane + p * lanes) * rows + (row + r) * lanes));
                             unrolled<2>([&](auto i)
-                                            FOVEA_LAMBDA { sum[i][r] = products::add(key[i][p], query, sum[i][r]); });
+                                            FOVEA_LAMBDA { sum[i][r] = products{}(sum[i][r], key[i][p], query); });
                         });
                     });
                 };

@@ -5,7 +5,9 @@
 #include <fovea/core/counter_random.hpp>
 #include <fovea/kernel/exact_pack.hpp>
 
+#include <array>
 #include <concepts>
+#include <tuple>
 #include <utility>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -16,17 +18,19 @@ concept counts_in_lanes = sizeof(integer_like<T>) == 4 && requires(typename regi
     { (a ^ a) | (a & a) } -> std::convertible_to<typename registers<T, Arch>::integers>;
 };
 
-/// threefry with a counter and a key in each lane: the first of its two outputs.
+/// What Threefry works on, two integers in each lane: a counter, or a key in the cipher's sense.
+template <class T, class Arch>
+using threefry_block = std::array<typename registers<T, Arch>::integers, 2>;
+
+/// Threefry-2x32-20 (Salmon et al. 2011, Random123): the first of the two outputs in each lane.
 template <class T, class Arch>
     requires counts_in_lanes<T, Arch>
-FOVEA_INLINE auto threefry(typename registers<T, Arch>::integers x, typename registers<T, Arch>::integers y,
-                           typename registers<T, Arch>::integers const& first,
-                           typename registers<T, Arch>::integers const& second) {
+FOVEA_INLINE auto threefry(threefry_block<T, Arch> const& counter, threefry_block<T, Arch> const& cipher_key) {
     using bits = registers<T, Arch>;
     using integers = typename bits::integers;
+    auto const [first, second] = cipher_key;
     integers const keys[] = {first, second, integers(0x1BD11BDA) ^ first ^ second};
-    x = x + keys[0];
-    y = y + keys[1];
+    integers x = counter[0] + keys[0], y = counter[1] + keys[1];
     auto const round = [&](auto number) FOVEA_LAMBDA {
         constexpr int rotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
         constexpr int rotation = rotations[number % 8];
@@ -44,9 +48,9 @@ FOVEA_INLINE auto threefry(typename registers<T, Arch>::integers x, typename reg
     return x;
 }
 
-/// An index as random numbers count with it: its low half.
+/// An index with the bits that a lane holds; random numbers count with the low 32 of them.
 template <class I>
-FOVEA_INLINE auto counted(I const& index) {
+FOVEA_INLINE auto narrowed(I const& index) {
     if constexpr (is_exact_pack<I>) return low_halves(index);
     else return index;
 }
@@ -55,30 +59,30 @@ FOVEA_INLINE auto counted(I const& index) {
 template <class... Index>
     requires((sizeof...(Index) == 5) && (is_exact_pack<Index> || ...))
 auto uniform_of_pair(Index const&... at) {
-    return uniform_of_pair(counted(at)...);
+    return uniform_of_pair(narrowed(at)...);
 }
 template <class... Index>
     requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...) && !(is_exact_pack<Index> || ...))
 auto uniform_of_pair(Index const&... at) {
-    using any = decltype((spread(at) + ...));  // integers per lane
+    using any = decltype((to_integers(at) + ...));  // integers per lane
     using real = typename any::real;
     using T = typename real::value_type;
     using bits = typename real::operations;
     if constexpr (counts_in_lanes<T, typename real::architecture>) {
         auto const lanes = [](auto const& index) {
-            if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>) return spread(index).value;
+            if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>) return to_integers(index).value;
             else return any(static_cast<std::int32_t>(static_cast<std::uint32_t>(index))).value;
         };
         auto const [seed, batch, head, query, key] = std::tuple(lanes(at)...);
         auto const x =
-            threefry<T, typename real::architecture>(query, key, seed, bits::template shift_left<16>(batch) + head);
+            threefry<T, typename real::architecture>({query, key}, {seed, bits::template shift_left<16>(batch) + head});
         auto const upper = bits::template shift_right<9>(x) & typename bits::integers(0x7fffff);
         return (any(upper).to_real() + real(T(0.5))) * real(T(0x1p-23));
     } else {
         alignas(64) auto lane = lanes_of<T, typename real::architecture>::to_array(any(0).to_real());
         auto const element = [](auto const& index, std::size_t i) {
             if constexpr (lane_indices<std::remove_cvref_t<decltype(index)>>)
-                return static_cast<index_t>(spread(index).array()[i]);
+                return static_cast<index_t>(to_integers(index).array()[i]);
             else return static_cast<index_t>(index);
         };
         for (std::size_t i = 0; i < lane.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Environments: what the names of an expression stand for in the fused loop.
+// Environments: what the names of an expression stand for at one place of a loop.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -140,7 +140,7 @@ struct feature_environment : Base {
                           "fovea: a table has at most one axis without an index, the one of the features");
             index_t start = offset;
             int axis = 0;
-            ((start += inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis), ++axis), ...);
+            ((start += clamped_index(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis), ++axis), ...);
             return load_as<T, Arch>(table.data + start, count);
         }
     }

@@ -51,6 +51,7 @@ struct exact_pack {
     friend exact_pack operator+(exact_pack const& a, exact_pack const& b) { return each(a, b, wrapped_plus); }
     friend exact_pack operator-(exact_pack const& a, exact_pack const& b) { return each(a, b, wrapped_minus); }
     friend exact_pack operator*(exact_pack const& a, exact_pack const& b) { return each(a, b, wrapped_times); }
+    /// Rounded toward minus infinity, as the language defines it: not as / and % of C++.
     friend exact_pack operator/(exact_pack const& a, exact_pack const& b) { return each(a, b, floor_divide); }
     friend exact_pack operator%(exact_pack const& a, exact_pack const& b) { return each(a, b, floor_modulo); }
     friend exact_pack operator-(exact_pack const& a) { return exact_pack(0) - a; }

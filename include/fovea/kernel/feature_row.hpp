@@ -11,7 +11,7 @@ template <class T, class Arch>
 struct feature_row {
     using value_type = T;
     using vector = pack<T, Arch>;
-    using lanes = lanes_of<T, Arch>;
+    using lane_operations = lanes_of<T, Arch>;
 
     T* features;
     index_t count;
@@ -26,19 +26,22 @@ struct feature_row {
         for (; c + vector::lanes <= count; c += vector::lanes) total = total + f(vector::load(features + c));
         if (c < count)
             total = total
-                  + select(vector::iota() < vector(count - c), vector(f(lanes::load(features + c, count - c))),
-                           vector(T{0}));
-        return lanes::sum(total);
+                  + select(vector::iota() < vector(count - c),
+                           vector(f(lane_operations::load(features + c, count - c))), vector(T{0}));
+        return lane_operations::sum(total);
     }
 
     template <class F>
     void map(F f) const {
-        for_packs(count, [&](index_t c, index_t n) { lanes::store(f(lanes::load(features + c, n)), features + c, n); });
+        for_packs(count, [&](index_t c, index_t n) {
+            lane_operations::store(f(lane_operations::load(features + c, n)), features + c, n);
+        });
     }
     template <class F, class Element>
     void map(F f, Element const* table) const {
         for_packs(count, [&](index_t c, index_t n) {
-            lanes::store(f(lanes::load(features + c, n), load_as<T, Arch>(table + c, n)), features + c, n);
+            lane_operations::store(f(lane_operations::load(features + c, n), load_as<T, Arch>(table + c, n)),
+                                   features + c, n);
         });
     }
 
@@ -46,23 +49,23 @@ struct feature_row {
     void map_halves(index_t half, F f, T const* a, T const* b) const {
         for_packs(half, [&](index_t c, index_t n) {
             T* const first = features + c;
-            auto const [x, y] =
-                f(lanes::load(first, n), lanes::load(first + half, n), lanes::load(a + c, n), lanes::load(b + c, n));
-            lanes::store(x, first, n);
-            lanes::store(y, first + half, n);
+            auto const [x, y] = f(lane_operations::load(first, n), lane_operations::load(first + half, n),
+                                  lane_operations::load(a + c, n), lane_operations::load(b + c, n));
+            lane_operations::store(x, first, n);
+            lane_operations::store(y, first + half, n);
         });
     }
     template <class F>
     void map_neighbors(index_t pairs, F f, T const* a, T const* b) const {
         for_packs(pairs, [&](index_t c, index_t n) {
-            typename lanes::array even{}, odd{};
+            typename lane_operations::array even{}, odd{};
             T* const from = features + 2 * c;
             for (index_t i = 0; i < n; ++i) {
                 even[static_cast<std::size_t>(i)] = from[2 * i];
                 odd[static_cast<std::size_t>(i)] = from[2 * i + 1];
             }
-            auto const [x, y] =
-                f(vector::load(even.data()), vector::load(odd.data()), lanes::load(a + c, n), lanes::load(b + c, n));
+            auto const [x, y] = f(vector::load(even.data()), vector::load(odd.data()), lane_operations::load(a + c, n),
+                                  lane_operations::load(b + c, n));
             x.store(even.data());
             y.store(odd.data());
             for (index_t i = 0; i < n; ++i) {

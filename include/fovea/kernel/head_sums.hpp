@@ -34,7 +34,7 @@ struct joined_features : Base {
     using Base::operator();
     FOVEA_INLINE auto operator()(q_t) const { return storage<Q, T, Arch>::load(query + offset); }
     FOVEA_INLINE auto operator()(k_t) const { return storage<K, T, Arch>::load(key + offset); }
-    FOVEA_INLINE auto operator()(head_t) const { return near_positions<T, Arch>{head, lanes_shifted<T, Arch>(shift)}; }
+    FOVEA_INLINE auto operator()(head_t) const { return offset_indices<T, Arch>{head, lanes_shifted<T, Arch>(shift)}; }
     template <class Element, bool Of_head>
     FOVEA_INLINE pack<T, Arch> operator()(table_row<Element, Of_head> const& table) const {
         index_t const features = index_t{1} << shift;
@@ -83,16 +83,16 @@ bool joins_heads(E const& e, index_t heads, index_t features) {
 
 /// True where the contiguous rows of two heads, `stride` apart, fill a vector, so that vectors are loaded across heads.
 template <class T, class Arch>
-constexpr bool fills_vectors(index_t features, index_t stride, head_lanes const& lanes) {
+constexpr bool fills_vectors(index_t features, index_t stride, head_lanes const& layout) {
     constexpr index_t width = pack<T, Arch>::lanes;
-    return stride == features && features * 2 == width && lanes.padded_heads == lanes.heads && lanes.padded_heads >= 2
-        && lanes.padded_heads * 4 >= width;
+    return stride == features && features * 2 == width && layout.padded_heads == layout.heads
+        && layout.padded_heads >= 2 && layout.padded_heads * 4 >= width;
 }
 
 namespace detail {
 /// The sums where two heads fill a vector; Of_key vectors in a row belong to one key.
 template <int Of_key, class T, class Arch, class Body, class Pairs>
-[[gnu::noinline]] pack<T, Arch> joined_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
+[[gnu::noinline]] pack<T, Arch> joined_sums(Body const& body, head_lanes const& layout, index_t first, index_t keys,
                                             Pairs const& pairs) {
     using vector = pack<T, Arch>;
     constexpr index_t width = vector::lanes;
@@ -101,8 +101,8 @@ template <int Of_key, class T, class Arch, class Body, class Pairs>
     vector part[static_cast<std::size_t>(group)];
 #pragma GCC unroll 4
     for (int i = 0; i < group; i += Of_key) {
-        index_t const pair = first + 2 * i, head = lanes.head(pair);
-        auto const at = pairs(std::min(lanes.key(pair), keys - 1), head);
+        index_t const pair = first + 2 * i, head = layout.head(pair);
+        auto const at = pairs(std::min(layout.key(pair), keys - 1), head);
         auto const names = at.template names<T, Arch>();
         auto const of_pair = body_of_pair<true>(body, names);
         joined_features<T, Arch, std::remove_const_t<decltype(names)>, std::remove_cvref_t<decltype(*at.query)>,
@@ -119,15 +119,15 @@ template <int Of_key, class T, class Arch, class Body, class Pairs>
 
 /// The sums of one pair after the other.
 template <bool One_head, class T, class Arch, class Body, class Pairs>
-FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
+FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& layout, index_t first, index_t keys,
                                          Pairs const& pairs, index_t features) {
     using vector = pack<T, Arch>;
     constexpr index_t width = vector::lanes;
     auto const pair = pairs;  // a copy stays in registers
-    index_t const first_head = One_head ? 0 : lanes.head(first), heads = One_head ? 1 : lanes.heads;
-    index_t const of_key = One_head ? 1 : std::min(lanes.padded_heads, width);  // lanes of each key
+    index_t const first_head = One_head ? 0 : layout.head(first), heads = One_head ? 1 : layout.heads;
+    index_t const of_key = One_head ? 1 : std::min(layout.padded_heads, width);  // lanes of each key
     vector part[static_cast<std::size_t>(width)];
-    index_t key = lanes.key(first), lane = 0;
+    index_t key = layout.key(first), lane = 0;
     for (; lane < width && key < keys; ++key) {
         for (index_t end = lane + of_key, head = first_head; lane < end; ++lane, ++head) {
             vector total(T{0});
@@ -147,22 +147,22 @@ FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& lan
 /// pair_rows of one of `keys` keys and a head; lanes after the last pair are unspecified. `joined`: fills_vectors and
 /// joins_heads are true.
 template <class T, class Arch, class Body, class Pairs>
-FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& lanes, index_t first, index_t keys,
+FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& layout, index_t first, index_t keys,
                                      Pairs const& pairs, index_t features, bool joined) {
     using vector = pack<T, Arch>;
     constexpr index_t width = vector::lanes;
     constexpr int group = static_cast<int>(width) / 2;
     if (joined) {
         if constexpr (group >= 2)
-            if (lanes.padded_heads * 2 == width)
-                return detail::joined_sums<group / 2, T, Arch>(body, lanes, first, keys, pairs);
+            if (layout.padded_heads * 2 == width)
+                return detail::joined_sums<group / 2, T, Arch>(body, layout, first, keys, pairs);
         if constexpr (group >= 4)
-            if (lanes.padded_heads * 4 == width)
-                return detail::joined_sums<group / 4, T, Arch>(body, lanes, first, keys, pairs);
-        return detail::joined_sums<group, T, Arch>(body, lanes, first, keys, pairs);
+            if (layout.padded_heads * 4 == width)
+                return detail::joined_sums<group / 4, T, Arch>(body, layout, first, keys, pairs);
+        return detail::joined_sums<group, T, Arch>(body, layout, first, keys, pairs);
     }
-    if (lanes.heads == 1) return detail::separate_sums<true, T, Arch>(body, lanes, first, keys, pairs, features);
-    return detail::separate_sums<false, T, Arch>(body, lanes, first, keys, pairs, features);
+    if (layout.heads == 1) return detail::separate_sums<true, T, Arch>(body, layout, first, keys, pairs, features);
+    return detail::separate_sums<false, T, Arch>(body, layout, first, keys, pairs, features);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -41,42 +41,42 @@ FOVEA_INLINE auto to_real(X const& x) {
 template <class A, class B>
     requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator+(A const& a, B const& b) {
-    if constexpr (mixed_indices<A, B>) return spread(a) + spread(b);
+    if constexpr (mixed_indices<A, B>) return to_integers(a) + to_integers(b);
     else return real(a) + real(b);
 }
 template <class A, class B>
     requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator-(A const& a, B const& b) {
-    if constexpr (mixed_indices<A, B>) return spread(a) - spread(b);
+    if constexpr (mixed_indices<A, B>) return to_integers(a) - to_integers(b);
     else return real(a) - real(b);
 }
 template <class A, class B>
     requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator*(A const& a, B const& b) {
     if constexpr (index_and_real<A, B>) return real(a) * real(b);
-    else return spread(a) * spread(b);
+    else return to_integers(a) * to_integers(b);
 }
 template <class A, class B>
     requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator/(A const& a, B const& b) {
     if constexpr (index_and_real<A, B>) return real(a) / real(b);
-    else return spread(a) / spread(b);
+    else return to_integers(a) / to_integers(b);
 }
 template <class A, class B>
     requires mixed_indices<A, B> || positions_and_integer<A, B>
 FOVEA_INLINE auto operator%(A const& a, B const& b) {
-    return spread(a) % spread(b);
+    return to_integers(a) % to_integers(b);
 }
 template <class A, class B>
     requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator<(A const& a, B const& b) {
-    if constexpr (mixed_indices<A, B>) return spread(a) < spread(b);
+    if constexpr (mixed_indices<A, B>) return to_integers(a) < to_integers(b);
     else return real(a) < real(b);
 }
 template <class A, class B>
     requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator<=(A const& a, B const& b) {
-    if constexpr (mixed_indices<A, B>) return spread(a) <= spread(b);
+    if constexpr (mixed_indices<A, B>) return to_integers(a) <= to_integers(b);
     else return real(a) <= real(b);
 }
 template <class A, class B>
@@ -93,31 +93,31 @@ template <class A, class B>
     requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator==(A const& a, B const& b) {
     if constexpr (index_and_real<A, B>) return real(a) == real(b);
-    else return spread(a) == spread(b);
+    else return to_integers(a) == to_integers(b);
 }
 template <class A, class B>
     requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto min(A const& a, B const& b) {
     if constexpr (index_and_real<A, B>) return min(real(a), real(b));
-    else return min(spread(a), spread(b));
+    else return min(to_integers(a), to_integers(b));
 }
 template <class A, class B>
     requires mixed_indices<A, B> || positions_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto max(A const& a, B const& b) {
     if constexpr (index_and_real<A, B>) return max(real(a), real(b));
-    else return max(spread(a), spread(b));
+    else return max(to_integers(a), to_integers(b));
 }
 template <lane_indices I>
 FOVEA_INLINE auto abs(I const& i)
     requires is_positions<I>
 {
-    return abs(i.spread());
+    return abs(i.to_integers());
 }
 template <lane_indices I>
 FOVEA_INLINE auto square(I const& i)
     requires is_positions<I>
 {
-    return i.spread() * i.spread();
+    return i.to_integers() * i.to_integers();
 }
 
 // Functions of reals take indices as reals.
@@ -149,13 +149,13 @@ auto value_of(F, A const&... a) {
     using vector = std::remove_cvref_t<decltype((real(a) + ...))>;
     if constexpr (std::is_same_v<F, elementary::exp2>) return exp2((real(a) + ...));
     else {
-        using lanes = lanes_of<typename vector::value_type, typename vector::architecture>;
+        using lane_operations = lanes_of<typename vector::value_type, typename vector::architecture>;
         auto const each = [](std::size_t i, auto const&... stored) { return F::of(stored[i]...); };
         return [&](auto const&... stored) {
-            alignas(64) typename lanes::array values;
+            alignas(64) typename lane_operations::array values;
             for (std::size_t i = 0; i < values.size(); ++i) values[i] = each(i, stored...);
             return vector::load(values.data());
-        }(lanes::to_array(vector(real(a)))...);
+        }(lane_operations::to_array(vector(real(a)))...);
     }
 }
 
@@ -166,7 +166,8 @@ FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     constexpr bool whole = (lane_indices<A> || std::integral<A>) && (lane_indices<B> || std::integral<B>);
     if constexpr (whole && (is_exact_pack<A> || is_exact_pack<B>))
         return select(m, exact_pack<T, Arch>(a), exact_pack<T, Arch>(b));
-    else if constexpr (whole) return select(m, index_pack<T, Arch>(spread(a)), index_pack<T, Arch>(spread(b)));
+    else if constexpr (whole)
+        return select(m, index_pack<T, Arch>(to_integers(a)), index_pack<T, Arch>(to_integers(b)));
     else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));
 }
 

@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::kernel {
 template <class T, class Arch>
 struct generic_lane_groups {
     using vector = pack<T, Arch>;
-    using lanes = lanes_of<T, Arch>;
+    using lane_operations = lanes_of<T, Arch>;
     static constexpr index_t count = vector::lanes;
     static constexpr auto size = static_cast<std::size_t>(count);
 
@@ -21,7 +21,7 @@ struct generic_lane_groups {
     template <std::size_t Group>
     FOVEA_INLINE static vector sums(vector (&parts)[Group]) {
         if constexpr (Group == size) {
-            lanes::transpose(parts);
+            lane_operations::transpose(parts);
             for (std::size_t step = size / 2; step > 0; step /= 2)
                 for (std::size_t i = 0; i < step; ++i) parts[i] = parts[i] + parts[i + step];
             return parts[0];
@@ -38,17 +38,17 @@ struct generic_lane_groups {
 
     /// Lane l takes the value of lane from[l].
     FOVEA_INLINE static vector permuted(vector const& a, index_pack<T, Arch> const& from) {
-        auto const elements = lanes::to_array(a);
+        auto const elements = lane_operations::to_array(a);
         auto const at = from.array();
-        alignas(64) typename lanes::array result;
+        alignas(64) typename lane_operations::array result;
         for (std::size_t i = 0; i < size; ++i) result[i] = elements[static_cast<std::size_t>(at[i])];
         return vector::load(result.data());
     }
 
     /// Lane l takes the value of lane (l + n) mod lanes; n is less than the number of lanes.
     FOVEA_INLINE static vector rotated(vector const& a, index_t n) {
-        auto const elements = lanes::to_array(a);
-        alignas(64) typename lanes::array result;
+        auto const elements = lane_operations::to_array(a);
+        alignas(64) typename lane_operations::array result;
         for (std::size_t i = 0; i < size; ++i) result[i] = elements[(i + static_cast<std::size_t>(n)) % size];
         return vector::load(result.data());
     }
@@ -56,7 +56,7 @@ struct generic_lane_groups {
     /// n elements, n a power of two, repeated to fill the vector; the first `lanes` of them where n is larger.
     FOVEA_INLINE static vector repeated(T const* from, index_t n) {
         if (n >= count) return vector::load(from);
-        alignas(64) typename lanes::array all;
+        alignas(64) typename lane_operations::array all;
         for (index_t i = 0; i < count; ++i) all[static_cast<std::size_t>(i)] = from[i & (n - 1)];
         return vector::load(all.data());
     }
@@ -65,7 +65,7 @@ struct generic_lane_groups {
     template <class Place>
     FOVEA_INLINE static vector gathered(Place const& place, index_t n) {
         if (n >= count) return vector::load(place(0));
-        alignas(64) typename lanes::array all;
+        alignas(64) typename lane_operations::array all;
         for (index_t i = 0; i < count; i += n) {
             T const* const from = place(i / n);
             for (index_t j = 0; j < n; ++j) all[static_cast<std::size_t>(i + j)] = from[j];

@@ -18,62 +18,63 @@ using value_operand = broadcast_operand<T, unit_stride, index_t>;
 /// The vectors that a broadcast operand is multiplied by, and the sums of the products.
 template <class T>
 struct lane_sums {
-    index_t vectors, rows, steps;
-    T const* lanes;    // (steps, width)
-    T* sums;           // (rows, width)
-    index_t width;     // of a step, or a row, in elements; the first `vectors` vectors take part
-    T const* rescale;  // (vectors * lanes), of values; null where nothing was added before
-    T* row_max;        // (vectors * lanes), of keys; or null
+    index_t vector_count, element_count, steps;  // elements of each step: of keys, or of a value
+    T const* vectors;                            // (steps, width)
+    T* sums;                                     // (element_count, width)
+    index_t width;     // from step to step, and from sum to sum; the first `vector_count` vectors take part
+    T const* rescale;  // (vector_count * lanes), of values; null where nothing was added before
+    T* row_max;        // (vector_count * lanes), of keys; or null
 };
 
 /// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers.
 ///
 ///     sums[k][q] = sum_f keys[k][f] * queries[f][q]                                row_max[q] = max(row_max[q], ...)
 ///     sums[c][q] = sums[c][q] * rescale[q] + sum_k values[k][c] * weights[k][q]
-template <int Rows, int Vectors, class T, class Arch, class Operand>
+template <int Elements, int Vectors, class T, class Arch, class Operand>
 [[gnu::noinline]] void multiply_lanes(Operand const elements, index_t steps,
-                                      T const* FOVEA_RESTRICT lanes,  // (steps, Vectors * lanes)
-                                      T* FOVEA_RESTRICT sums,         // (Rows, Vectors * lanes)
-                                      index_t width,                  // from one step, or one row, to the next
+                                      T const* FOVEA_RESTRICT vectors,  // (steps, Vectors * lanes)
+                                      T* FOVEA_RESTRICT sums,           // (Elements, Vectors * lanes)
+                                      index_t width,                    // from step to step, and from sum to sum
                                       std::conditional_t<std::is_same_v<Operand, key_operand<T>>, T, T const>*
-                                          FOVEA_RESTRICT of_lanes) {  // (Vectors * lanes): row_max, or rescale
-    register_tile<Rows, Vectors, T, Arch> tile;
-    tile.add_products(number_products{}, elements, vector_operand<T>{lanes, width}, steps);
+                                          FOVEA_RESTRICT row_max_or_rescale) {  // (Vectors * lanes)
+    register_tile<Elements, Vectors, T, Arch> tile;
+    tile.add_products(number_products{}, elements, vector_operand<T>{vectors, width}, steps);
     if constexpr (std::is_same_v<Operand, key_operand<T>>) {
         tile.store(sums, width);
-        if (of_lanes != nullptr) tile.store_max(of_lanes);
+        if (row_max_or_rescale != nullptr) tile.store_max(row_max_or_rescale);
     } else {
-        if (of_lanes != nullptr) tile.add_scaled_by_lane(sums, width, of_lanes);
+        if (row_max_or_rescale != nullptr) tile.add_scaled_by_lane(sums, width, row_max_or_rescale);
         tile.store(sums, width);
     }
 }
 
-/// Calls f(vectors) with the number of vectors, at most `Most`, as a constant.
+/// Calls f(count) with the number of vectors, at most `Most`, as a constant.
 template <int Most, class F>
-void with_vectors(index_t vectors, F const& f) {
+void with_vectors(index_t count, F const& f) {
     if constexpr (Most == 1) f(std::integral_constant<int, 1>{});
-    else if (vectors == Most) f(std::integral_constant<int, Most>{});
-    else with_vectors<Most - 1>(vectors, f);
+    else if (count == Most) f(std::integral_constant<int, Most>{});
+    else with_vectors<Most - 1>(count, f);
 }
 
-/// multiply_lanes for any number of rows and of vectors; `next` is prefetched meanwhile.
+/// multiply_lanes for any number of elements and of vectors; `next` is prefetched meanwhile.
 template <class Tile, class Arch, class T, class Operand>
-void multiply_rows(Operand const& elements, lane_sums<T> const& all, prefetch_queue& next) {
-    with_vectors<Tile::nv>(all.vectors, [&](auto count) {
+void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetch_queue& next) {
+    with_vectors<Tile::nv>(all.vector_count, [&](auto vectors) {
         constexpr bool are_values = std::is_same_v<Operand, value_operand<T>>;
-        auto* const of_lanes = [&] {
+        auto* const row_max_or_rescale = [&] {
             if constexpr (are_values) return all.rescale;
             else return all.row_max;
         }();
-        index_t r = 0;
+        index_t first = 0;
         auto const multiply = [&](auto at_once) {
-            for (; r + at_once() <= all.rows; r += at_once()) {
+            for (; first + at_once() <= all.element_count; first += at_once()) {
                 next.prefetch_beside(all.steps);
-                multiply_lanes<at_once(), count(), T, Arch>(elements.from_row(r), all.steps, all.lanes,
-                                                            all.sums + r * all.width, all.width, of_lanes);
+                multiply_lanes<at_once(), vectors(), T, Arch>(elements.from_row(first), all.steps, all.vectors,
+                                                              all.sums + first * all.width, all.width,
+                                                              row_max_or_rescale);
             }
         };
-        constexpr int most = are_values ? Tile::features_with(count()) : Tile::mr;
+        constexpr int most = are_values ? Tile::features_with(vectors()) : Tile::mr;
         multiply(std::integral_constant<int, most>{});
         multiply(std::integral_constant<int, most / 2>{});
         if constexpr (most > 8) multiply(std::integral_constant<int, most / 4>{});

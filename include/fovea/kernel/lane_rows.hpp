@@ -7,6 +7,8 @@
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/spec/row.hpp>
 
+#include <algorithm>
+
 namespace fovea::FOVEA_SET::kernel {
 
 /// Rows whose vectors are `stride` elements apart; where a vector holds several elements of each row, these are
@@ -25,7 +27,8 @@ struct lane_rows {
     T const* row_max = nullptr;  // the maximum of each lane over all packs, where it is known
 
     FOVEA_INLINE vector max() const {
-        return over_row(lane_max(), [](vector const& a, vector const& b) FOVEA_LAMBDA { return greater(a, b); });
+        using std::max;  // hides the member
+        return over_row(lane_max(), [](vector const& a, vector const& b) FOVEA_LAMBDA { return max(a, b); });
     }
     FOVEA_INLINE bool any_above(vector const& limit) const { return (lane_max() > limit).any(); }
 

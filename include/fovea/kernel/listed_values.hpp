@@ -33,9 +33,9 @@ template <bool Nonfinite, bool One_head, int Vectors, class T, class Arch, class
     using groups = lane_groups_of<T, Arch>;
     constexpr index_t width = vector::lanes;
     index_t const head = head_of[column];
-    line_of<vector, Vectors> sum;
-    line_of<integers, Vectors> lane;
-    line_of<index_t, Vectors> heads;
+    c_array<vector, Vectors> sum;
+    c_array<integers, Vectors> lane;
+    c_array<index_t, Vectors> heads;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
         sum[v] = vector(start_of<Aggregate, T>);
         if constexpr (One_head) heads[v] = head_of[column + v * width];

@@ -36,7 +36,7 @@ FOVEA_INLINE auto collect(Pick pick) {
 }
 
 /// An index clamped to its axis: those of excluded pairs may be out of range.
-FOVEA_INLINE index_t inside(index_t i, index_t extent) { return std::clamp<index_t>(i, 0, extent - 1); }
+FOVEA_INLINE index_t clamped_index(index_t i, index_t extent) { return std::clamp<index_t>(i, 0, extent - 1); }
 
 template <class I>
 FOVEA_INLINE index_t lane_index(I const& index, std::size_t lane) {
@@ -48,7 +48,7 @@ FOVEA_INLINE index_t lane_index(I const& index, std::size_t lane) {
 template <class I>
 FOVEA_INLINE auto as_array(I const& index) {
     if constexpr (std::integral<I>) return static_cast<index_t>(index);
-    else return spread(index).array();
+    else return to_integers(index).array();
 }
 
 /// Consecutive elements can be read at once: the index counts up by one from lane to lane, or down.
@@ -78,7 +78,7 @@ FOVEA_INLINE index_t row_along_keys(view<Element const, Rank> const& table, Inde
     int axis = 0;
     auto const add = [&](auto const& at) FOVEA_LAMBDA {
         if constexpr (std::integral<std::remove_cvref_t<decltype(at)>>)
-            offset += inside(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis);
+            offset += clamped_index(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis);
         ++axis;
     };
     (add(index), ...);
@@ -97,7 +97,7 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
     if constexpr ((std::integral<Index> && ...)) {
         index_t offset = 0;
         int axis = 0;
-        ((offset += inside(static_cast<index_t>(index), table.extent(axis)) * table.stride(axis), ++axis), ...);
+        ((offset += clamped_index(static_cast<index_t>(index), table.extent(axis)) * table.stride(axis), ++axis), ...);
         auto const element = table.data[offset];
         if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>)
             return static_cast<index_t>(element);
@@ -111,7 +111,8 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
                     [&](auto const&... at) {
                         index_t offset = 0;
                         int axis = 0;
-                        ((offset += inside(lane_index(at, lane), table.extent(axis)) * table.stride(axis), ++axis),
+                        ((offset += clamped_index(lane_index(at, lane), table.extent(axis)) * table.stride(axis),
+                          ++axis),
                          ...);
                         return table.data[offset];
                     },

@@ -54,7 +54,7 @@ public:
                                    Before const& before) {
         for (index_t i = 0; i < steps; ++i, b.first += b.step_stride) {
             before(b.first);
-            line_of<vector, NV> row;
+            c_array<vector, NV> row;
             [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
                 ((row[V] = opaque(storage<Element, T, Arch>::load(b.first + V * lanes))), ...);
             }(std::make_integer_sequence<int, NV>{});
@@ -99,11 +99,11 @@ public:
 
     /// to[v] = max(to[v], sum[r][v]) over all rows; a NaN is left out.
     FOVEA_INLINE void store_max(T* to) const {
-        line_of<vector, NV> maximum;
+        c_array<vector, NV> maximum;
         [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
             ((maximum[V] = vector::load(to + V * lanes)), ...);
             [&]<int... I>(indices<I...>)
-                FOVEA_LAMBDA { ((maximum[I % NV] = greater(sum_[I], maximum[I % NV])), ...); }(all{});
+                FOVEA_LAMBDA { ((maximum[I % NV] = max(sum_[I], maximum[I % NV])), ...); }(all{});
             (maximum[V].store(to + V * lanes), ...);
         }(std::make_integer_sequence<int, NV>{});
     }
@@ -119,7 +119,7 @@ private:
         return tile + I / NV * stride + I % NV * lanes;
     }
 
-    line_of<vector, MR * NV> sum_;  // (MR, NV)
+    c_array<vector, MR * NV> sum_;  // (MR, NV)
 };
 
 }  // namespace fovea::FOVEA_SET::kernel

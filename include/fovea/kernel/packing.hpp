@@ -28,7 +28,7 @@ FOVEA_INLINE void scatter_features(Body const& body, Base const& base, Element c
 /// Prefetches the cache lines of `Count` rows in memory order, a few at a time.
 template <class Element, index_t Count>
 struct row_prefetch {
-    line_of<Element const*, Count> rows;
+    c_array<Element const*, Count> rows;
     index_t bytes;  // of a row
     index_t row = 0, byte = 0;
 
@@ -68,8 +68,8 @@ FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, Sca
     }
 }
 
-/// Calls f(first) for each pack of rows up to `padded_rows`: from the last to the first where a pack that is stored
-/// runs over into the next column, whose first rows are then stored after it.
+/// Calls f(first) for each pack of rows up to `padded_rows`. Where `stride` is no multiple of a pack, a store runs past
+/// its column into the next: packs then go from last to first, so that the right elements are stored later.
 template <index_t Lanes, class F>
 FOVEA_INLINE void for_packs_of_rows(index_t padded_rows, index_t stride, F const& f) {
     index_t const packs = (padded_rows + Lanes - 1) / Lanes;
@@ -80,13 +80,13 @@ FOVEA_INLINE void for_packs_of_rows(index_t padded_rows, index_t stride, F const
 /// In place of scales: all are 1.
 struct unscaled {};
 
-/// Where transposed rows are stored: to[f * stride + i] is feature f of row i. Rows from `count` to `padded_rows`
+/// Where transposed rows are stored: first[f * stride + i] is feature f of row i. Rows from `count` to `padded_rows`
 /// repeat the last one. Whole packs are stored, so memory for one more follows the last column. Rows up to `available`,
 /// which may exceed `count`, are prefetched ahead of their use.
 template <class T>
-struct transposed {
+struct transpose_target {
     index_t count, padded_rows, available, features;
-    T* to;
+    T* first;
     index_t stride;
 };
 
@@ -94,7 +94,7 @@ struct transposed {
 /// the body.
 template <class T, class Arch, class Body, class Rows, class Bases, class Scales>
 FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases const& base, Scales const& scale,
-                                     transposed<T> const& destination) {
+                                     transpose_target<T> const& destination) {
     auto const [count, padded_rows, available, features, to, stride] = destination;
     using vector = pack<T, Arch>;
     using element = std::remove_cvref_t<decltype(*row(0))>;
@@ -132,7 +132,7 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
 
 /// Stores the bf16 pairs of rows, transposed: to[p * stride + i] is pair p of row(i); `features` counts elements.
 template <class Arch, class Rows>
-FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transposed<float> const& destination) {
+FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transpose_target<float> const& destination) {
     auto const [count, padded_rows, available, features, to, stride] = destination;
     using vector = pack<float, Arch>;
     constexpr index_t lines = vector::lanes * vector::lanes * 4 / cache_line;

@@ -31,7 +31,7 @@ FOVEA_INLINE Element const* row_at(view<Element const, Rank> const& table, Index
     auto const add = [&](index_t at) FOVEA_LAMBDA {
         index_t const extent = table.extent(axis);
         if (static_cast<std::size_t>(at) >= static_cast<std::size_t>(extent)) [[unlikely]]
-            at = inside(at, extent);
+            at = clamped_index(at, extent);
         start += at * table.stride(axis);
         ++axis;
     };

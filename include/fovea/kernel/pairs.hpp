@@ -20,77 +20,78 @@ struct head_lanes {
     constexpr index_t key(index_t pair) const { return pair >> shift; }
     constexpr index_t head(index_t pair) const { return pair & (padded_heads - 1); }
     constexpr index_t pairs(index_t keys) const { return keys << shift; }
-    /// The period, in lanes, of both vectors and heads.
-    constexpr index_t round(index_t vector_lanes) const { return std::max(padded_heads, vector_lanes); }
+    /// The lanes after which both vectors and heads repeat.
+    constexpr index_t common_period(index_t vector_lanes) const { return std::max(padded_heads, vector_lanes); }
 };
 
-/// base + offset, one per lane: exact where the base does not fit a lane, such as the number of an edge.
+/// base + offset, one per lane. Comparisons are exact where the base does not fit a lane.
 template <class T, class Arch>
-struct near_positions {
+struct offset_indices {
     using offsets = index_pack<T, Arch>;
     using mask = lane_mask<T, Arch>;
     index_t base;
     offsets offset;
 
-    FOVEA_INLINE offsets spread() const { return offsets(base) + offset; }
+    FOVEA_INLINE offsets to_integers() const { return offsets(base) + offset; }
     FOVEA_INLINE pack<T, Arch> to_real() const { return pack<T, Arch>(base) + offset.to_real(); }
     /// Lanes that are below a limit.
-    FOVEA_INLINE mask below(index_t limit) const { return offset < offsets(near(limit)); }
+    FOVEA_INLINE mask below(index_t limit) const { return offset < offsets(clamped_distance(limit)); }
 
     /// Lanes that are up to a limit.
-    FOVEA_INLINE mask up_to(index_t limit) const { return offset <= offsets(near(limit)); }
+    FOVEA_INLINE mask up_to(index_t limit) const { return offset <= offsets(clamped_distance(limit)); }
     /// The distance from the base to a limit, clamped to what a lane holds: all offsets are less than that.
-    FOVEA_INLINE index_t near(index_t limit) const {
+    FOVEA_INLINE index_t clamped_distance(index_t limit) const {
         return std::clamp<index_t>(distance_between(limit, base), -1, std::numeric_limits<std::int32_t>::max());
     }
 
-    FOVEA_INLINE friend near_positions operator+(near_positions const& a, std::integral auto b) {
+    FOVEA_INLINE friend offset_indices operator+(offset_indices const& a, std::integral auto b) {
         return {wrapped_plus(a.base, static_cast<index_t>(b)), a.offset};
     }
-    FOVEA_INLINE friend near_positions operator+(std::integral auto b, near_positions const& a) { return a + b; }
-    FOVEA_INLINE friend near_positions operator-(near_positions const& a, std::integral auto b) {
+    FOVEA_INLINE friend offset_indices operator+(std::integral auto b, offset_indices const& a) { return a + b; }
+    FOVEA_INLINE friend offset_indices operator-(offset_indices const& a, std::integral auto b) {
         return {wrapped_minus(a.base, static_cast<index_t>(b)), a.offset};
     }
-    FOVEA_INLINE friend offsets operator-(std::integral auto b, near_positions const& a) {
+    FOVEA_INLINE friend offsets operator-(std::integral auto b, offset_indices const& a) {
         return offsets(wrapped_minus(static_cast<index_t>(b), a.base)) - a.offset;
     }
-    FOVEA_INLINE friend offsets operator-(near_positions const& a) { return -a.spread(); }
-    FOVEA_INLINE friend mask operator<(near_positions const& a, std::integral auto b) {
+    FOVEA_INLINE friend offsets operator-(offset_indices const& a) { return -a.to_integers(); }
+    FOVEA_INLINE friend mask operator<(offset_indices const& a, std::integral auto b) {
         return a.below(static_cast<index_t>(b));
     }
-    FOVEA_INLINE friend mask operator<=(near_positions const& a, std::integral auto b) {
+    FOVEA_INLINE friend mask operator<=(offset_indices const& a, std::integral auto b) {
         return a.up_to(static_cast<index_t>(b));
     }
-    FOVEA_INLINE friend mask operator>(near_positions const& a, std::integral auto b) { return !(a <= b); }
-    FOVEA_INLINE friend mask operator>=(near_positions const& a, std::integral auto b) { return !(a < b); }
-    FOVEA_INLINE friend mask operator<(std::integral auto b, near_positions const& a) { return a > b; }
-    FOVEA_INLINE friend mask operator<=(std::integral auto b, near_positions const& a) { return a >= b; }
-    FOVEA_INLINE friend mask operator>(std::integral auto b, near_positions const& a) { return a < b; }
-    FOVEA_INLINE friend mask operator>=(std::integral auto b, near_positions const& a) { return a <= b; }
+    FOVEA_INLINE friend mask operator>(offset_indices const& a, std::integral auto b) { return !(a <= b); }
+    FOVEA_INLINE friend mask operator>=(offset_indices const& a, std::integral auto b) { return !(a < b); }
+    FOVEA_INLINE friend mask operator<(std::integral auto b, offset_indices const& a) { return a > b; }
+    FOVEA_INLINE friend mask operator<=(std::integral auto b, offset_indices const& a) { return a >= b; }
+    FOVEA_INLINE friend mask operator>(std::integral auto b, offset_indices const& a) { return a < b; }
+    FOVEA_INLINE friend mask operator>=(std::integral auto b, offset_indices const& a) { return a <= b; }
 };
 template <class T, class Arch>
-inline constexpr bool is_positions<near_positions<T, Arch>> = true;
+inline constexpr bool is_positions<offset_indices<T, Arch>> = true;
 
 template <class T, class Arch>
-FOVEA_INLINE auto as_array(near_positions<T, Arch> const& index) {
+FOVEA_INLINE auto as_array(offset_indices<T, Arch> const& index) {
     std::array<index_t, static_cast<std::size_t>(pack<T, Arch>::lanes)> exact;
     auto const offset = index.offset.array();
     for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = index.base + static_cast<index_t>(offset[i]);
     return exact;
 }
 template <class T, class Arch>
-FOVEA_INLINE auto exact_lanes(near_positions<T, Arch> const& index) {
+FOVEA_INLINE auto exact_lanes(offset_indices<T, Arch> const& index) {
     return as_array(index);
 }
 
-/// The keys, and the heads, of the lanes from a pair on; `pair` is a multiple of the lanes of a vector.
+/// The positions, of keys or of queries, and the heads of the lanes from a pair on; `pair` is a multiple of the lanes
+/// of a vector.
 template <class T, class Arch>
-FOVEA_INLINE near_positions<T, Arch> keys_of_pairs(head_lanes const& lanes, index_t pair) {
-    return {lanes.key(pair), lanes_shifted<T, Arch>(lanes.shift)};
+FOVEA_INLINE offset_indices<T, Arch> positions_of_lanes(head_lanes const& layout, index_t pair) {
+    return {layout.key(pair), lanes_shifted<T, Arch>(layout.shift)};
 }
 template <class T, class Arch>
-FOVEA_INLINE near_positions<T, Arch> heads_of_pairs(head_lanes const& lanes, index_t pair) {
-    return {lanes.head(pair), lanes_masked<T, Arch>(lanes.shift)};
+FOVEA_INLINE offset_indices<T, Arch> heads_of_lanes(head_lanes const& layout, index_t pair) {
+    return {layout.head(pair), lanes_masked<T, Arch>(layout.shift)};
 }
 
 /// The names whose value is the same number in all lanes.
@@ -108,9 +109,9 @@ template <class T, class Arch, int Parts>
 struct pair_environment : uniform_names {
     std::int32_t const* list;
     index_t listed;
-    head_lanes const& lanes;
+    head_lanes const& layout;
     index_t pair;                                // of the first lane
-    line_of<pack<T, Arch>, Parts> const& parts;  // products, pairwise terms, key terms
+    c_array<pack<T, Arch>, Parts> const& parts;  // products, pairwise terms, key terms
     index_t products;
     index_t pairwise;
     T const* row_terms;  // of the first row term and these heads
@@ -118,17 +119,17 @@ struct pair_environment : uniform_names {
 
     using uniform_names::operator();
     FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
-    FOVEA_INLINE auto operator()(head_t) const { return heads_of_pairs<T, Arch>(lanes, pair); }
+    FOVEA_INLINE auto operator()(head_t) const { return heads_of_lanes<T, Arch>(layout, pair); }
     FOVEA_INLINE auto operator()(edge_t) const {
         exact_pack<T, Arch> numbers;
         index_t l = pair;
-        for (auto& number : numbers.lane) number = row.edges[std::min(lanes.key(l++), listed - 1)];
+        for (auto& number : numbers.lane) number = row.edges[std::min(layout.key(l++), listed - 1)];
         return numbers;
     }
     FOVEA_INLINE auto operator()(kv_idx_t) const {
         alignas(64) typename index_pack<T, Arch>::array_type keys;
         index_t l = pair;
-        for (auto& key : keys) key = list[std::min(lanes.key(l++), listed - 1)];
+        for (auto& key : keys) key = list[std::min(layout.key(l++), listed - 1)];
         return index_pack<T, Arch>::load(keys.data());
     }
 
@@ -156,26 +157,26 @@ struct pair_environment : uniform_names {
     }
 };
 
-enum class side { query, key };
+using plan::side;
 
 /// Terms of one side: consecutive queries, or keys, and their heads. `sums(body)` is the sum over the features of each.
 template <side Side, class T, class Arch, class Sums>
 struct side_environment : uniform_names {
-    head_lanes const& lanes;
+    head_lanes const& layout;
     index_t pair;  // of the first lane
     Sums const& sums;
 
     using uniform_names::operator();
     FOVEA_INLINE auto operator()(q_idx_t) const {
-        if constexpr (Side == side::query) return keys_of_pairs<T, Arch>(lanes, pair);
+        if constexpr (Side == side::query) return positions_of_lanes<T, Arch>(layout, pair);
         else return row.q_idx;
     }
     FOVEA_INLINE auto operator()(kv_idx_t) const
         requires(Side == side::key)
     {
-        return keys_of_pairs<T, Arch>(lanes, pair);
+        return positions_of_lanes<T, Arch>(layout, pair);
     }
-    FOVEA_INLINE auto operator()(head_t) const { return heads_of_pairs<T, Arch>(lanes, pair); }
+    FOVEA_INLINE auto operator()(head_t) const { return heads_of_lanes<T, Arch>(layout, pair); }
 
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {

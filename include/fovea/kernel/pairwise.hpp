@@ -77,7 +77,7 @@ template <int Rows, int Vectors, class T, class Arch, class Body, class Keys>
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     using base = index_environment<T, Arch, Keys>;
-    grid_of<vector, Rows, Vectors> sum;  // (Rows, Vectors), all in registers
+    c_array_2d<vector, Rows, Vectors> sum;  // (Rows, Vectors), all in registers
     unrolled<Rows>([&](auto r)
                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
     for (index_t f = 0; f < from.features; ++f)

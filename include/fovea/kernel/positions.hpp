@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The indices that expressions take in the fused loop: positions of consecutive keys, or one integer per lane.
+// The indices that expressions take in lanes: consecutive positions, or one integer per lane.
 #pragma once
 
 #include <fovea/simd/index_pack.hpp>
@@ -18,10 +18,10 @@ FOVEA_INLINE index_t distance_between(index_t a, index_t b) {
     return distance;
 }
 
-/// first, first + Step, first + 2 Step, ...: the positions of consecutive keys. Step is 1 or -1.
+/// first, first + Step, first + 2 Step, ...: consecutive positions, of keys or of queries. Step is 1 or -1.
 ///
-/// Stays of this kind when a number is added, so that a table is read with one load where it can be, and
-/// exact: only the distance to a number it is compared with is ever made a real.
+/// Stays of this kind when a number is added, so that a table is read with one load where it can be. Comparisons are
+/// exact: only the distance to the other number is made a real.
 template <class T, class Arch, int Step = 1>
 struct positions {
     using real = pack<T, Arch>;
@@ -29,7 +29,7 @@ struct positions {
     static constexpr int step = Step;
     index_t first;
 
-    FOVEA_INLINE index_pack<T, Arch> spread() const {
+    FOVEA_INLINE index_pack<T, Arch> to_integers() const {
         alignas(64) static constexpr auto counted = [] {
             typename index_pack<T, Arch>::array_type c{};
             for (std::size_t i = 0; i < c.size(); ++i) c[i] = static_cast<integer_like<T>>(Step * static_cast<int>(i));
@@ -97,12 +97,12 @@ template <class I>
 concept lane_indices = is_index_pack<I> || is_positions<I> || is_exact_pack<I>;
 
 template <lane_indices I>
-FOVEA_INLINE auto spread(I const& i) {
-    if constexpr (is_positions<I>) return i.spread();
+FOVEA_INLINE auto to_integers(I const& i) {
+    if constexpr (is_positions<I>) return i.to_integers();
     else return i;
 }
 template <std::integral I>
-FOVEA_INLINE index_t spread(I i) {
+FOVEA_INLINE index_t to_integers(I i) {
     return static_cast<index_t>(i);
 }
 

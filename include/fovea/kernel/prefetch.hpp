@@ -33,23 +33,28 @@ private:
     index_t bytes_;
 };
 
+/// Rows in memory, whatever their elements.
+struct strided_lines {
+    void const* first;
+    index_t rows, row_bytes, stride_bytes;
+};
+
 /// The cache lines of rows that are read some time later, prefetched a few at a time between other work.
 class prefetch_queue {
 public:
     static constexpr index_t usual_steps_per_line = 16;
 
     prefetch_queue() = default;
-    /// Rows of so many bytes, one every `stride` bytes; a line for so many steps of a microkernel.
-    prefetch_queue(void const* first, index_t rows, index_t row_bytes, index_t stride,
-                   index_t steps_per_line = usual_steps_per_line)
+    /// The lines of these rows, one for so many steps of a microkernel.
+    explicit prefetch_queue(strided_lines const& all, index_t steps_per_line = usual_steps_per_line)
         : steps_per_line_(steps_per_line),
-          at_(static_cast<char const*>(first)),
-          per_row_((row_bytes + cache_line - 1) / cache_line),
+          at_(static_cast<char const*>(all.first)),
+          per_row_((all.row_bytes + cache_line - 1) / cache_line),
           in_row_(per_row_),
-          left_(rows * per_row_),
-          gap_(stride - per_row_ * cache_line) {}
+          left_(all.rows * per_row_),
+          gap_(all.stride_bytes - per_row_ * cache_line) {}
 
-    /// Some lines while a microkernel takes so many steps: few enough not to wait for the lines before them.
+    /// Some lines while a microkernel takes so many steps: few enough that the line fill buffers do not fill up.
     void prefetch_beside(index_t steps) {
         for (index_t lines = std::min(left_, steps / steps_per_line_ + 1); lines > 0; --lines, --left_) {
             __builtin_prefetch(at_, 0, 3);

@@ -28,8 +28,8 @@ template <int Steps, int Reads, bool Gated, int Vectors, class T, class Arch>
                                state_steps<T> const& at) {
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    grid_of<vector, Steps, Vectors> value;
-    grid_of<vector, Steps * Reads + 1, Vectors> sum;
+    c_array_2d<vector, Steps, Vectors> value;
+    c_array_2d<vector, Steps * Reads + 1, Vectors> sum;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
         unrolled<Steps>([&](auto t)
                             FOVEA_LAMBDA { value[t][v] = vector::load(at.values + t * width + v * vector::lanes); });
@@ -37,7 +37,7 @@ template <int Steps, int Reads, bool Gated, int Vectors, class T, class Arch>
     });
     for (index_t f = 0; f < at.features; ++f) {
         T* const row = state + f * width;
-        line_of<vector, Vectors> s;
+        c_array<vector, Vectors> s;
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = vector::load(row + v * vector::lanes); });
         unrolled<Steps>([&](auto t) FOVEA_LAMBDA {
             vector const key(at.keys[t * at.features + f]);
@@ -71,11 +71,11 @@ template <int Reads, int Vectors, class T, class Arch>
                                   T* FOVEA_RESTRICT results) {  // (Reads, Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    grid_of<vector, Reads, Vectors> sum;
+    c_array_2d<vector, Reads, Vectors> sum;
     unrolled<Reads>([&](auto r)
                         FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(T{0}); }); });
     for (index_t f = 0; f < features; ++f) {
-        line_of<vector, Vectors> s;
+        c_array<vector, Vectors> s;
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { s[v] = vector::load(state + f * width + v * vector::lanes); });
         unrolled<Reads>([&](auto r) FOVEA_LAMBDA {
             vector const query(queries[r * features + f]);
@@ -87,16 +87,16 @@ template <int Reads, int Vectors, class T, class Arch>
     });
 }
 
-/// read_state: the state is gated, and the value that it stores for a key is retrieved: retrieved = state^T key.
+/// gate_and_retrieve: state = gate state in place, then the value that it stores for a key: retrieved = state^T key.
 template <bool Gated, int Vectors, class T, class Arch>
-[[gnu::noinline]] void read_state(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
-                                  T const* FOVEA_RESTRICT key,   // (features)
-                                  T const* FOVEA_RESTRICT gate,  // (features)
-                                  index_t features,
-                                  T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
+[[gnu::noinline]] void gate_and_retrieve(T* FOVEA_RESTRICT state,       // (features, Vectors * lanes)
+                                         T const* FOVEA_RESTRICT key,   // (features)
+                                         T const* FOVEA_RESTRICT gate,  // (features)
+                                         index_t features,
+                                         T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    line_of<vector, Vectors> read;
+    c_array<vector, Vectors> read;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { read[v] = vector(T{0}); });
     for (index_t f = 0; f < features; ++f) {
         T* const row = state + f * width;
@@ -112,9 +112,9 @@ template <bool Gated, int Vectors, class T, class Arch>
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { read[v].store(retrieved + v * vector::lanes); });
 }
 
-/// correct: the delta rule: a value becomes its difference from the retrieved one: rate (value - retrieved).
+/// delta_rule: value = rate (value - retrieved), both (Vectors * lanes).
 template <int Vectors, class T, class Arch>
-void correct(T const* retrieved, T rate, T* value) {
+void delta_rule(T const* retrieved, T rate, T* value) {
     using vector = pack<T, Arch>;
     for (index_t c = 0; c < Vectors * vector::lanes; c += vector::lanes)
         (vector(rate) * (vector::load(value + c) - vector::load(retrieved + c))).store(value + c);
@@ -128,9 +128,9 @@ template <int Reads, bool Gated, int Vectors, class T, class Arch>
                                         T* FOVEA_RESTRICT retrieved) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
-    line_of<vector, Vectors> value;
-    line_of<vector, Vectors> read;
-    grid_of<vector, Reads + 1, Vectors> sum;
+    c_array<vector, Vectors> value;
+    c_array<vector, Vectors> read;
+    c_array_2d<vector, Reads + 1, Vectors> sum;
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
         value[v] = vector::load(at.values + v * vector::lanes);
         read[v] = vector(T{0});
@@ -158,11 +158,11 @@ template <int Reads, bool Gated, int Vectors, class T, class Arch>
 template <class T, class Arch>
 T dot_product(T const* a, T const* b, index_t n) {
     using vector = pack<T, Arch>;
-    using lanes = lanes_of<T, Arch>;
+    using lane_operations = lanes_of<T, Arch>;
     vector total(T{0});
     for (index_t i = 0; i < n; i += vector::lanes)
-        total = fma(lanes::load(a + i, n - i), lanes::load(b + i, n - i), total);
-    return lanes::sum(total);
+        total = fma(lane_operations::load(a + i, n - i), lane_operations::load(b + i, n - i), total);
+    return lane_operations::sum(total);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

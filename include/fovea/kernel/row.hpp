@@ -30,7 +30,7 @@ template <class T, class Arch, class Normalize, class Keys = consecutive_keys>
 struct packed_row {
     using value_type = T;
     using vector = pack<T, Arch>;
-    using lanes = lanes_of<T, Arch>;
+    using lane_operations = lanes_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
 
     T* scores;
@@ -41,7 +41,7 @@ struct packed_row {
     T& operator[](index_t i) const { return scores[i]; }
     index_t key(index_t i) const { return keys(i); }
 
-    FOVEA_INLINE T max() const { return lanes::max(lane_max()); }
+    FOVEA_INLINE T max() const { return lane_operations::max(lane_max()); }
     FOVEA_INLINE bool any_above(T limit) const { return (lane_max() > vector(limit)).any(); }
 
     /// Ties go to the lowest key, whatever its place in the row.
@@ -65,7 +65,7 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE T map_and_sum(F f) const {
-        return lanes::sum(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, width));
+        return lane_operations::sum(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, width));
     }
 
     FOVEA_INLINE void rescale(T factor) const {
@@ -75,14 +75,15 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE T sum(F f) const {
-        return lanes::sum(sum_of_packs<in_sequence, vector>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
-            vector total(T{0});
-            for (index_t p = first; p < first + n; ++p) {
-                auto const score = vector::load(scores + p * width);
-                total = total + select(score == vector(excluded<T>), vector(T{0}), vector(f(score)));
-            }
-            return total;
-        }));
+        return lane_operations::sum(
+            sum_of_packs<in_sequence, vector>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
+                vector total(T{0});
+                for (index_t p = first; p < first + n; ++p) {
+                    auto const score = vector::load(scores + p * width);
+                    total = total + select(score == vector(excluded<T>), vector(T{0}), vector(f(score)));
+                }
+                return total;
+            }));
     }
 
     template <class F>
@@ -102,7 +103,7 @@ struct packed_row {
             for (std::size_t n = 0; n < count; ++n) all[n].add(total[n]);
         }
         std::array<T, count> result;
-        for (std::size_t n = 0; n < count; ++n) result[n] = lanes::sum(all[n].total(vector(T{0})));
+        for (std::size_t n = 0; n < count; ++n) result[n] = lane_operations::sum(all[n].total(vector(T{0})));
         return result;
     }
 
@@ -110,7 +111,7 @@ struct packed_row {
         static_assert(row_room<T>::size % width == 0);
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
-            count += lanes::compress_not_less(limit, vector::load(scores + p * width), room.scores + count);
+            count += lane_operations::compress_not_less(limit, vector::load(scores + p * width), room.scores + count);
             if (count > room.size) return *this;
         }
         index_t const filled = (count + width - 1) / width;
@@ -120,18 +121,19 @@ struct packed_row {
 
     template <class F>
     FOVEA_INLINE T max_of(F f) const {
+        using std::max;  // hides the member
         vector maximum(excluded<T>);
         for (index_t p = 0; p < packs; ++p) {
             auto const score = vector::load(scores + p * width);
-            maximum = greater(select(score == vector(excluded<T>), score, vector(f(score))), maximum);
+            maximum = max(select(score == vector(excluded<T>), score, vector(f(score))), maximum);
         }
-        return lanes::max(maximum);
+        return lane_operations::max(maximum);
     }
 
     /// The kth largest of the maxima of the lanes: at least k scores reach it, since each lane has keys of its own.
     T reached_by(index_t k) const {
         if (k < 1 || k > width) return excluded<T>;
-        auto maxima = lanes::to_array(lane_max());
+        auto maxima = lane_operations::to_array(lane_max());
         auto const last = maxima.begin() + k;
         for (auto at = maxima.begin(); at != last; ++at)
             for (auto other = at + 1; other != maxima.end(); ++other)
@@ -153,7 +155,7 @@ struct packed_row {
     }
 
 private:
-    static constexpr index_t in_sequence = 32;  // packs, as packs_in_sequence has it
+    static constexpr index_t in_sequence = packs_in_sequence / chains;  // packs in the one chain of a sum here
 
     /// The maximum of each lane over all packs.
     FOVEA_INLINE vector lane_max() const { return max_of_packs<T, Arch>(scores, packs, width); }

@@ -9,12 +9,6 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// The maximum of each lane; b where a is NaN, so that NaN stays out of a running maximum: greater(next, maximum).
-template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> greater(pack<T, Arch> const& a, pack<T, Arch> const& b) {
-    return {pack<T, Arch>::operations::max(a.value, b.value)};
-}
-
 /// Whether any score of some packs is excluded.
 template <class T, class Arch>
 FOVEA_INLINE bool any_excluded(T const* scores, index_t packs) {
@@ -44,16 +38,17 @@ inline constexpr int chains = 4;
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
-    line_of<vector, chains> max;
-    unrolled<chains>([&](auto i) FOVEA_LAMBDA { max[i] = vector(excluded<T>); });
+    c_array<vector, chains> maximum;
+    unrolled<chains>([&](auto i) FOVEA_LAMBDA { maximum[i] = vector(excluded<T>); });
     index_t p = 0;
     for (index_t const whole = packs - packs % chains; p < whole; p += chains)
-        unrolled<chains>([&](auto i) FOVEA_LAMBDA { max[i] = greater(vector::load(from + (p + i) * step), max[i]); });
-    for (; p < packs; ++p) max[0] = greater(vector::load(from + p * step), max[0]);
-    return greater(greater(max[0], max[1]), greater(max[2], max[3]));
+        unrolled<chains>([&](auto i)
+                             FOVEA_LAMBDA { maximum[i] = max(vector::load(from + (p + i) * step), maximum[i]); });
+    for (; p < packs; ++p) maximum[0] = max(vector::load(from + p * step), maximum[0]);
+    return max(max(maximum[0], maximum[1]), max(maximum[2], maximum[3]));
 }
 
-/// Packs that are added one after the other; these partial sums are added by a cascade_sum, for accuracy.
+/// Packs that are added in `chains` chains; these partial sums are added by a cascade_sum, for accuracy.
 inline constexpr index_t packs_in_sequence = 128;
 
 /// The sum of `of_packs(first, count)` over all packs.
@@ -69,7 +64,7 @@ FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
 template <class Normalize, class T, class Arch, class F>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step) {
     using vector = pack<T, Arch>;
-    line_of<vector, chains> sum;
+    c_array<vector, chains> sum;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
     index_t p = 0;
     for (index_t const whole = packs - packs % chains; p < whole; p += chains)

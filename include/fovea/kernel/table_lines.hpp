@@ -5,6 +5,8 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
 
+#include <span>
+
 namespace fovea::FOVEA_SET::kernel {
 
 /// The first element that a row reads along its keys, if it reads any.
@@ -30,30 +32,38 @@ struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
         if constexpr (along_keys<Index...>)
             if (found.first == nullptr && table.stride(Rank - 1) == 1)
-                found = {reinterpret_cast<char const*>(table.data + row_along_keys(table, at...)
-                                                       + inside(first_along_keys(at...), table.extent(Rank - 1))),
-                         static_cast<index_t>(sizeof(Element))};
+                found = {
+                    reinterpret_cast<char const*>(table.data + row_along_keys(table, at...)
+                                                  + clamped_index(first_along_keys(at...), table.extent(Rank - 1))),
+                    static_cast<index_t>(sizeof(Element))};
         return base::lookup(table, at...);
     }
+};
+
+/// Consecutive keys.
+struct key_range {
+    index_t first, count;
 };
 
 /// The cache lines of a table that some rows read at a run of keys: none unless the rows of the table are one stride
 /// apart, of at least a line. Rows that are closer share lines, which the first of them brings into the L1 cache. They
 /// are prefetched while microkernels take so many `steps`.
 template <class T, class Arch, class Expression>
-prefetch_queue table_lines(Expression const& expression, row_facts const* rows, index_t count, index_t first_key,
-                           index_t keys, index_t steps) {
-    auto const place = [&](index_t r) {
+prefetch_queue table_lines(Expression const& expression, std::span<row_facts const> rows, key_range keys,
+                           index_t steps) {
+    auto const place = [&](row_facts const& row) {
         table_place found;
-        static_cast<void>(evaluate(expression, table_finder<T, Arch>{{rows[r], {first_key}}, found}));
+        static_cast<void>(evaluate(expression, table_finder<T, Arch>{{row, {keys.first}}, found}));
         return found;
     };
-    auto const first = place(0);
+    index_t const count = std::ssize(rows);
+    auto const first = place(rows.front());
     if (count < 2 || first.first == nullptr) return {};
-    index_t const stride = place(1).first - first.first, distance = stride < 0 ? -stride : stride;
-    if (distance < cache_line || place(count - 1).first != first.first + (count - 1) * stride) return {};
-    index_t const lines = count * ((keys * first.bytes + cache_line - 1) / cache_line);
-    return {first.first, count, keys * first.bytes, stride, std::max<index_t>(steps / lines, 1)};
+    index_t const stride = place(rows[1]).first - first.first, distance = stride < 0 ? -stride : stride;
+    if (distance < cache_line || place(rows.back()).first != first.first + (count - 1) * stride) return {};
+    index_t const row_bytes = keys.count * first.bytes, lines = count * ((row_bytes + cache_line - 1) / cache_line);
+    return prefetch_queue({.first = first.first, .rows = count, .row_bytes = row_bytes, .stride_bytes = stride},
+                          std::max<index_t>(steps / lines, 1));
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -95,7 +95,7 @@ FOVEA_INLINE void transform_keys(Pointwise const pointwise, Predicate const pred
             score = select(lane_mask<T, Arch>::all() && evaluate_in_lanes<T, Arch, Exact>(predicate, here), score,
                            vector(excluded<T>));
         if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
-        maximum = greater(score, maximum);
+        maximum = max(score, maximum);
     }
     maximum.store(at.row_max);
 }

@@ -15,12 +15,13 @@ namespace fovea::FOVEA_SET {
 
 /// tanh(a + b) from exp(2 a) and exp(2 b): 1 - 2 / (1 + exp(2 a) exp(2 b)).
 ///
-/// Exact to rounding while the exponentials are normal numbers; a product that overflows gives 1, one that underflows
-/// -1.
+/// Absolute error of a few epsilon while the exponentials are normal numbers; the relative error near a + b = 0 is not
+/// bounded. A product that overflows gives 1, one that underflows -1.
 struct tanh_of_product {
     static constexpr std::string_view name = "tanh_of_product";
     [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
-        return 1 - 2 * reciprocal(1 + a * b);
+        decltype(a * b) const largest(1e18);  // gives 1, as all above it; the reciprocal of inf may be NaN
+        return 1 - 2 * reciprocal(1 + min(largest, a * b));
     }
 };
 

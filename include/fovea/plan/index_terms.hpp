@@ -24,17 +24,17 @@ inline constexpr bool divides<node<Operation, Children...>> =
     std::is_same_v<Operation, operations::divided> || std::is_same_v<Operation, operations::modulo>
     || std::is_same_v<Operation, operations::floor_div> || (divides<Children> || ...);
 
-/// True where an expression depends on features, if only by a condition.
+/// True where an expression refers to a part of the score.
 template <class E>
-inline constexpr bool has_parts = false;
+inline constexpr bool refers_to_parts = false;
 template <part Kind, std::size_t Position>
-inline constexpr bool has_parts<reference<Kind, Position>> = true;
+inline constexpr bool refers_to_parts<reference<Kind, Position>> = true;
 template <class Operation, class... Children>
-inline constexpr bool has_parts<node<Operation, Children...>> = (has_parts<Children> || ...);
+inline constexpr bool refers_to_parts<node<Operation, Children...>> = (refers_to_parts<Children> || ...);
 
 template <side Of, class E>
 inline constexpr bool is_index_term = [] {
-    if constexpr (!is_whole_number<E> || uses<E, edge_t> || has_parts<E>) return false;
+    if constexpr (!is_whole_number<E> || uses<E, edge_t> || refers_to_parts<E>) return false;
     else if constexpr (Of == side::query) return divides<E> && uses<E, q_idx_t, head_t> && !uses<E, kv_idx_t>;
     else return divides<E> && uses<E, kv_idx_t> && !uses<E, q_idx_t, head_t>;
 }();

@@ -14,9 +14,10 @@ namespace fovea::FOVEA_SET::plan {
 
 namespace hana = boost::hana;
 
-/// The place of a part in the pointwise rest: the engine knows its value per row, per key or per pair.
+/// The kinds of parts of a score.
 enum class part { row_term, key_term, product, pairwise };
 
+/// The place of a part in the pointwise rest: the engine knows its value per row, per key or per pair.
 template <part Kind, std::size_t Position>
 struct reference {
     using expression_tag = void;

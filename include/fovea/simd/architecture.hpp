@@ -42,8 +42,9 @@ struct neon {
     static constexpr int registers = 32;
 };
 
-/// Vectors of any width made of plain arrays: to test widths the machine lacks, and where nothing else fits.
+/// Vectors of 16, 32 or 64 bytes made of plain arrays: to test widths the machine lacks, and where nothing else fits.
 template <int Bytes, int Registers = 16>
+    requires(Bytes == 16 || Bytes == 32 || Bytes == 64)
 struct emulated {
     static constexpr std::string_view name = Bytes == 16 ? "emulated<16>"
                                            : Bytes == 32 ? "emulated<32>"
@@ -61,8 +62,8 @@ inline constexpr bool multiplies_bfloat16<avx512_bf16> = true;
 template <>
 inline constexpr bool multiplies_bfloat16<emulated<64, 32>> = true;
 
-// Zen 4 and 5 begin a product of pairs (vdpbf16ps) as often as one of floats, and have twice the products. Intel begins
-// one where it begins four of floats, on processors from Sapphire Rapids on, those with AMX: half the products.
+// Throughput of vdpbf16ps: on Zen 4 and 5 that of a fused multiply-add, so twice the products; on Intel from Sapphire
+// Rapids on (with AMX) a quarter of it, so half the products.
 #if !FOVEA_PROCESSOR
 using best = emulated<16>;
 #elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)

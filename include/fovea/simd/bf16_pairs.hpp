@@ -32,23 +32,15 @@ inline constexpr bool multiplies_stored =
 struct number_products {
     static constexpr bool scales = false;
     template <class V>
-    FOVEA_INLINE static V add(V const& a, V const& b, V const& sum) {
-        return fma(a, b, sum);
-    }
-    template <class V>
     FOVEA_INLINE V operator()(V const& sum, V const& a, V const& b) const {
-        return add(a, b, sum);
+        return fma(a, b, sum);
     }
 };
 struct bf16_pair_products {
     static constexpr bool scales = true;
     template <class V>
-    FOVEA_INLINE static V add(V const& a, V const& b, V const& sum) {
-        return bf16_pairs<typename V::architecture>::add_products(a, b, sum);
-    }
-    template <class V>
     FOVEA_INLINE V operator()(V const& sum, V const& a, V const& b) const {
-        return add(a, b, sum);
+        return bf16_pairs<typename V::architecture>::add_products(a, b, sum);
     }
 };
 

@@ -25,10 +25,10 @@ struct index_pack {
     template <std::integral Number>
     FOVEA_INLINE index_pack(Number x) : value(static_cast<integer>(x)) {}
 
-    /// Positions of consecutive keys, lane by lane.
+    /// What gives one integer per lane by to_integers().
     template <class Positions>
-        requires requires(Positions const& p) { p.spread(); }
-    FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.spread()) {}
+        requires requires(Positions const& p) { p.to_integers(); }
+    FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.to_integers()) {}
 
     FOVEA_INLINE static index_pack load(integer const* from) { return {registers<integer, Arch>::load(from)}; }
     FOVEA_INLINE array_type array() const {
@@ -42,6 +42,7 @@ struct index_pack {
     FOVEA_INLINE friend index_pack operator-(index_pack const& a, index_pack const& b) { return {a.value - b.value}; }
     FOVEA_INLINE friend index_pack operator*(index_pack const& a, index_pack const& b) { return {a.value * b.value}; }
     FOVEA_INLINE friend index_pack operator-(index_pack const& a) { return index_pack(0) - a; }
+    /// Rounded toward minus infinity, as the language defines it: not as / and % of C++.
     friend index_pack operator/(index_pack const& a, index_pack const& b) { return each(a, b, floor_divide); }
     friend index_pack operator%(index_pack const& a, index_pack const& b) { return each(a, b, floor_modulo); }
 

@@ -68,8 +68,8 @@ struct generic_lanes {
         return kept;
     }
 
-    /// True where scale(a, n) is a * 2^floor(n) for all n, 0 and inf included, and fraction() exists; elsewhere the
-    /// result must be a normal number.
+    /// True where scale(a, n) is a * 2^floor(n) for every n, also where the result is 0, subnormal or inf, and
+    /// fraction() exists; elsewhere n must be integral and the result normal.
     static constexpr bool scales_any_exponent = false;
 
     /// a * 2^n for integral n.
@@ -80,11 +80,12 @@ struct generic_lanes {
         return {bits::as_reals(bits::as_integers(a.value) + shifted)};
     }
 
-    /// 1 / a, correctly rounded; an override may be off by a unit in the last place.
+    /// 1 / a, correctly rounded; an override may be off by a unit in the last place, and give NaN for zeros and
+    /// infinities.
     FOVEA_INLINE static vector reciprocal(vector const& a) { return vector(T{1}) / a; }
 
     /// Transposes a square matrix in place, one row in each vector.
-    FOVEA_INLINE static void transpose(line_of<vector, count>& rows) {
+    FOVEA_INLINE static void transpose(c_array<vector, count>& rows) {
         constexpr auto n = static_cast<std::size_t>(count);
         alignas(64) std::array<T, n * n> elements;
         for (std::size_t i = 0; i < n; ++i) {
@@ -102,7 +103,7 @@ struct generic_lanes {
     }
 
     /// Lane i is the sum of rows[i]; overwrites the rows.
-    FOVEA_INLINE static vector row_sums(line_of<vector, count>& rows) {
+    FOVEA_INLINE static vector row_sums(c_array<vector, count>& rows) {
         lanes_of<T, Arch>::transpose(rows);
         for (index_t step = count / 2; step > 0; step /= 2)
             for (index_t i = 0; i < step; ++i) rows[i] = rows[i] + rows[i + step];

@@ -92,7 +92,8 @@ FOVEA_INLINE reduced_argument<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
 }
 }  // namespace detail
 
-/// exp(x), within 2 ulp where the result is a normal number; exactly 0 below it, inf above the largest.
+/// exp(x), within 2 ulp where the result is a normal number; below that 0, with AVX-512 the subnormal number; inf above
+/// the largest.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
@@ -107,20 +108,21 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
         return select(x < vector(lowest), vector(T{0}), select(vector(highest) < x, vector(ieee::infinity<T>), result));
 }
 
-/// 2^x, within 3 ulp where the result is a normal number; exactly 0 below it, inf above the largest. 2^0 may be
-/// 1 - 2^-24.
+/// 2^x, within 3 ulp where the result is a normal number; below that 0, with AVX-512 the subnormal number; inf above
+/// the largest. 2^0 may be 1 - 2^-24.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
-    using lanes = lanes_of<T, Arch>;
-    if constexpr (lanes::scales_any_exponent) {
-        if constexpr (requires { lanes::two_to_fraction(x); }) return lanes::scale(lanes::two_to_fraction(x), x);
-        else return lanes::scale(polynomial(lanes::fraction(x), detail::exp2_coefficients<T>), x);
+    using lane_operations = lanes_of<T, Arch>;
+    if constexpr (lane_operations::scales_any_exponent) {
+        if constexpr (requires { lane_operations::two_to_fraction(x); })
+            return lane_operations::scale(lane_operations::two_to_fraction(x), x);
+        else return lane_operations::scale(polynomial(lane_operations::fraction(x), detail::exp2_coefficients<T>), x);
     } else {
         constexpr T lowest = sizeof(T) == 4 ? T(-126) : T(-1022), highest = sizeof(T) == 4 ? T(128) : T(1024);
         auto const inside = min(vector(highest * (1 - std::numeric_limits<T>::epsilon() / 2)), max(vector(lowest), x));
         auto const n = detail::rounded_integer(opaque(inside - vector(T(0.5))) + vector(detail::rounding_constant<T>));
-        auto const result = lanes::scale(polynomial(inside - n, detail::exp2_coefficients<T>), n);
+        auto const result = lane_operations::scale(polynomial(inside - n, detail::exp2_coefficients<T>), n);
         auto const above = select(x < vector(highest), result, vector(ieee::infinity<T>));
         return select(x < vector(lowest), vector(T{0}), select(x == x, above, x));
     }
@@ -134,16 +136,16 @@ inline constexpr std::array<float, 6> exp2m1_coefficients{0.693147172168f,   0.2
 /// exp(2 x) - 1 for x >= 0 of moderate size, without cancellation.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
-    using lanes = lanes_of<T, Arch>;
+    using lane_operations = lanes_of<T, Arch>;
     using vector = pack<T, Arch>;
-    if constexpr (sizeof(T) == 4 && lanes::scales_any_exponent) {
+    if constexpr (sizeof(T) == 4 && lane_operations::scales_any_exponent) {
         auto const power = x * (2 * log2_e<T>);
-        auto const r = lanes::fraction(power);
-        auto const two_n = lanes::scale(vector(T{1}), power);
+        auto const r = lane_operations::fraction(power);
+        auto const two_n = lane_operations::scale(vector(T{1}), power);
         return fma(two_n, r * polynomial(r, exp2m1_coefficients), two_n - T{1});
     } else {
         auto const [n, r] = reduce_by_ln2(x * T{2});
-        auto const two_n = lanes::scale(vector(T{1}), n);
+        auto const two_n = lane_operations::scale(vector(T{1}), n);
         return fma(two_n, r * polynomial(r, expm1_coefficients<T>), two_n - T{1});
     }
 }
@@ -184,7 +186,7 @@ FOVEA_INLINE pack<T, Arch> erf(pack<T, Arch> const& x) {
     }
 }
 
-/// 1 / x, within 1 ulp.
+/// 1 / x, within 1 ulp where both are normal numbers; with AVX-512 NaN for zeros and infinities in float.
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> reciprocal(pack<T, Arch> const& x) {
     return lanes_of<T, Arch>::reciprocal(x);

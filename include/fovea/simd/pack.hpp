@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The value that expressions take in the fused loop: one number per key, a vector of them at a time.
+// Vectors of reals, and masks of their lanes.
 #pragma once
 
 #include <fovea/simd/registers.hpp>
@@ -86,7 +86,7 @@ struct pack {
     FOVEA_INLINE friend pack fma(pack const& a, pack const& b, pack const& c) {
         return {operations::fma(a.value, b.value, c.value)};
     }
-    /// Minimum and maximum; b where either is NaN.
+    /// Minimum and maximum; b where either is NaN: max(next, maximum) leaves NaN out of a running maximum.
     FOVEA_INLINE friend pack min(pack const& a, pack const& b) { return {operations::min(a.value, b.value)}; }
     FOVEA_INLINE friend pack max(pack const& a, pack const& b) { return {operations::max(a.value, b.value)}; }
     FOVEA_INLINE friend pack select(mask const& m, pack const& a, pack const& b) {

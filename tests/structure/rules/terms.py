@@ -14,12 +14,14 @@ INSTEAD_OF = {
     **dict.fromkeys(("nearer", "upcoming", "fetch"), "prefetch"),
     **dict.fromkeys(("strip", "strips"), "whole rows"),
     "note_visible": "mark_visible",
-    "greatest": "maximum or largest",
+    **dict.fromkeys(("greater", "greatest"), "max, maximum or largest"),
     **dict.fromkeys(("word", "words"), "bf16 pairs or halves: a word is part of a specification"),
     "held": "opaque (an optimization barrier) or stored",
     **dict.fromkeys(("saturates", "saturated"), "any exponent, or what happens beyond the range"),
     "turns": "interleaved",
     "glances": "spins",
+    **dict.fromkeys(("line_of", "grid_of"), "c_array or c_array_2d: a line is a cache line"),
+    "spread": "to_integers",
 }
 
 

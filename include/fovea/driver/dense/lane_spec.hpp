@@ -70,20 +70,24 @@ private:
     }
 
     static void begin_queries(context const& all, lanes& rows) {
-        kernel::transposed<T> const to{rows.count,   rows.width(), all.rows - rows.first_row,
-                                       all.features, rows.queries, rows.width()};
+        kernel::transpose_target<T> const to{.count = rows.count,
+                                             .padded_rows = rows.width(),
+                                             .available = all.rows - rows.first_row,
+                                             .features = all.features,
+                                             .first = rows.queries,
+                                             .stride = rows.width()};
         plan::for_each_part(all.recipe.score.parts.products, [&](auto const& p) {
             T scales[shape::rows];
             scales_of_rows<decltype(p.scale)>(rows.count, scales,
                                               [&](index_t r) { return of_row(all, rows, p.scale, r); });
             transpose(all, p.of_query, rows, rows.strided(all, all.operands.query), scales, to);
             for (index_t r = 0; r < (to.features == 0 ? to.stride : 0); ++r)
-                to.to[r] = T{0} * scales[std::min(r, rows.count - 1)];
+                to.first[r] = T{0} * scales[std::min(r, rows.count - 1)];
         });
     }
     template <class Body, class Rows>
     static void transpose(context const& all, Body const& body, lanes const& rows, Rows const& row, T const* scales,
-                          kernel::transposed<T> const& to) {
+                          kernel::transpose_target<T> const& to) {
         if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, scales, to});
         } else {

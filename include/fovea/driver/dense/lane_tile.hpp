@@ -123,10 +123,11 @@ public:
             else clear_if_empty(all);
             auto const weights = block_of(from, at, packs, of);
             index_t const lane = lanes.first * shape::lanes;
-            products<T, Arch>::add({from.value(weights.first), {}, from.value_stride()},
-                                   {lanes.last - lanes.first, all.value_features, weights.count, weights.scores + lane,
-                                    sums_ + lane, width(), first_of_all ? nullptr : of.rescale + lane, nullptr},
-                                   from.prefetch_values);
+            products<T, Arch>::accumulate_query_lanes(
+                {from.value(weights.first), {}, from.value_stride()},
+                {lanes.last - lanes.first, all.value_features, weights.count, weights.scores + lane, sums_ + lane,
+                 width(), first_of_all ? nullptr : of.rescale + lane, nullptr},
+                from.prefetch_values);
             if (of.seen.size() > 1)  // what follows adds to the same sums
                 std::fill(of.rescale + lane, of.rescale + lanes.last * shape::lanes, T{1});
         }
@@ -171,10 +172,11 @@ private:
     void multiply(call const& all, lane_run lanes, block const& to, bool are_scores, keys& from) const {
         index_t const lane = lanes.first * shape::lanes;
         if (all.features == 0) return multiply_no_features(lanes, to, are_scores);
-        products<T, Arch>::compare({from.key(to.first), from.key_stride(), {}},
-                                   {lanes.last - lanes.first, to.count, all.features, rows_.queries + lane,
-                                    to.scores + lane, width(), nullptr, are_scores ? to.row_max + lane : nullptr},
-                                   from.prefetch_keys);
+        products<T, Arch>::contract_query_lanes(
+            {from.key(to.first), from.key_stride(), {}},
+            {lanes.last - lanes.first, to.count, all.features, rows_.queries + lane, to.scores + lane, width(), nullptr,
+             are_scores ? to.row_max + lane : nullptr},
+            from.prefetch_keys);
     }
 
     /// Products over no features: 0 times the scale, which may be infinite, as the expression says. They are computed

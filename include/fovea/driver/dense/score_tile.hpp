@@ -7,6 +7,7 @@
 #include <fovea/kernel/transform.hpp>
 
 #include <algorithm>
+#include <span>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -96,15 +97,15 @@ private:
         auto const& pointwise = call.recipe.score.pointwise;
         auto const& predicate = call.recipe.predicate;
         if (keys.in_place() || !keys.prefetches().empty()) return;
-        index_t const first = keys.first(part.block) + part.run.first * tile::lanes,
-                      count = (part.run.last - part.run.first) * tile::lanes,
-                      steps = count / tile::panel * call.features * stored::products;
+        kernel::key_range const at{.first = keys.first(part.block) + part.run.first * tile::lanes,
+                                   .count = (part.run.last - part.run.first) * tile::lanes};
+        index_t const steps = at.count / tile::panel * call.features * stored::products;
+        std::span<kernel::row_facts const> const facts(rows.facts, static_cast<std::size_t>(rows.count));
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(pointwise)>>)
-            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, rows.facts, rows.count, first, count, steps);
+            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, facts, at, steps);
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(predicate)>>)
             if (keys.prefetches().empty())
-                keys.prefetches() =
-                    kernel::table_lines<T, Arch>(predicate, rows.facts, rows.count, first, count, steps);
+                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, facts, at, steps);
     }
 
     static void prepare_row(context const& call, rows_type& rows, index_t r, query_element const* features) {

@@ -158,10 +158,14 @@ private:
             if (packed_.direct_values()) prefetch_values(key, std::min(key + tile::panel, last));
             auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch(), head(), key + i, 0); };
             index_t const count = std::min(last - key, tile::panel);
-            kernel::transposed<T> all{
-                count, tile::panel, operands_.keys() - key, features(), to + (key - first) * features(), tile::panel};
+            kernel::transpose_target<T> all{.count = count,
+                                            .padded_rows = tile::panel,
+                                            .available = operands_.keys() - key,
+                                            .features = features(),
+                                            .first = to + (key - first) * features(),
+                                            .stride = tile::panel};
             if constexpr (Bf16_pairs) {
-                all.to = to + (key - first) * kernel::bf16_pair_count(features());
+                all.first = to + (key - first) * kernel::bf16_pair_count(features());
                 kernel::transpose_bf16_pairs<Arch>(place, all);
             } else if constexpr (std::is_same_v<Body, k_t> && std::is_same_v<key_type, T> && has_key_rows) {
                 T one[tile::panel];

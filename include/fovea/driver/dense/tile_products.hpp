@@ -40,8 +40,12 @@ public:
             });
             for (index_t r = rows.count; r < rows.step; ++r) scales[r] = T{0};
             auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
-            [[maybe_unused]] kernel::transposed<T> const destination{rows.count,    rows.step, rows.count,
-                                                                     call.features, to,        rows.step};
+            [[maybe_unused]] kernel::transpose_target<T> const destination{.count = rows.count,
+                                                                           .padded_rows = rows.step,
+                                                                           .available = rows.count,
+                                                                           .features = call.features,
+                                                                           .first = to,
+                                                                           .stride = rows.step};
             if constexpr (stored::template multiplies_bf16_pairs<product>) {
                 if (stored::always_in_place || in_place) place_bf16_pairs(call, rows, row, to);
                 else kernel::transpose_bf16_pairs<Arch>(row, destination);

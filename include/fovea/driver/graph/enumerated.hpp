@@ -75,7 +75,7 @@ public:
             rows_type rows(recipe_, operands_, lanes_, memory, longest);
             task_scratch const here{key_values + batch * key_terms * term_stride(operands_.keys()),
                                     row_values + batch * row_terms * term_stride(operands_.queries()),
-                                    memory.template take<T>((row_terms + products) * lanes_.round(width)),
+                                    memory.template take<T>((row_terms + products) * lanes_.common_period(width)),
                                     memory.template take<index_t>(longest + width),
                                     {operands_.value, batch, operands_.value_features()},
                                     {operands_.key, batch, operands_.key_features()},
@@ -140,7 +140,7 @@ private:
 
     /// The row terms of one query and the scales of its products, repeated for all lanes of a round.
     void take_row(task_scratch const& here, kernel::row_facts const& row) const {
-        index_t const round = lanes_.round(width);
+        index_t const round = lanes_.common_period(width);
         for (index_t t = 0; t < row_terms; ++t)
             for (index_t l = 0; l < round; l += width)
                 kernel::lane_groups_of<T, Arch>::repeated(
@@ -170,7 +170,7 @@ private:
     FOVEA_INLINE bool score(T* to, task_scratch const& here, kernel::row_facts const& row,
                             std::span<std::int32_t const> listed, index_t pair) const {
         constexpr index_t parts_of_pair = std::max<index_t>(planes + key_terms, 1);
-        index_t const n = std::ssize(listed), round = lanes_.round(width);
+        index_t const n = std::ssize(listed), round = lanes_.common_period(width);
         vector found[static_cast<std::size_t>(parts_of_pair)];
         if constexpr (planes > 0) compare(found, here, row, listed, pair);
         for (index_t t = 0; t < key_terms; ++t) {
@@ -214,13 +214,14 @@ private:
         auto const sum = [&](auto const& body) FOVEA_LAMBDA {
             return kernel::head_sums<T, Arch>(body, lanes_, pair, std::ssize(listed), pairs, row.dim, joined_);
         };
-        T const* scale = here.row + row_terms * lanes_.round(width) + (pair & (lanes_.round(width) - 1));
+        T const* scale =
+            here.row + row_terms * lanes_.common_period(width) + (pair & (lanes_.common_period(width) - 1));
         plan::for_each_part(recipe_.score.parts.products, [&](auto const& p) {
             *sums = sum(p.of_query * p.of_key);
             if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(p.scale)>, plan::unit>)
                 *sums = *sums * vector::load(scale);
             ++sums;
-            scale += lanes_.round(width);
+            scale += lanes_.common_period(width);
         });
         plan::for_each_part(recipe_.score.parts.pairs, [&](auto const& p) { *sums++ = sum(p.body); });
     }

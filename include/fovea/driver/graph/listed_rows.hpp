@@ -56,7 +56,7 @@ public:
         row_ = memory.template take<T>(round_up(longest, width));
         row_before_ = memory.template take<T>(round_up(longest, width));
         keys_ = memory.template take<std::int32_t>(round_up(longest, width));
-        factors_ = memory.template take<T>(lanes.round(width) + width);
+        factors_ = memory.template take<T>(lanes.common_period(width) + width);
         selected_ = memory.template take<index_t>(lanes.heads);
         index_t const head_columns = round_up(together_ * columns, width);
         auto* const head_of = memory.template take<kernel::integer_like<T>>(head_columns);
@@ -92,7 +92,7 @@ private:
     void normalize_all(kernel::row_facts const& row, index_t n) const {
         using many = plan::normalizing<normalizer_type, vector>;
         using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
-        index_t const round = lanes_.round(width),
+        index_t const round = lanes_.common_period(width),
                       packs = lanes_.padded_heads < width ? (lanes_.pairs(n) + width - 1) / width : n;
         for (index_t l = 0; l < round; l += width) {
             typename many::state s;

@@ -165,8 +165,8 @@ private:
                           kernel::state_steps<T> const& at) const {
         bool const same_pass = at.heads <= most_per_pass;
         if (t == 0 || !same_pass)
-            kernel::read_state<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, task.retrieved);
-        kernel::correct<vectors, T, Arch>(task.retrieved, chunk_.rate(task, begin + t), task.values + t * width);
+            kernel::gate_and_retrieve<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, task.retrieved);
+        kernel::delta_rule<vectors, T, Arch>(task.retrieved, chunk_.rate(task, begin + t), task.values + t * width);
         if (!same_pass || !has_next) return step(state, at);
         with_count(at.heads, [&](auto reads) {
             kernel::advance_and_read<decltype(reads)::value, gated, vectors, T, Arch>(state, at, task.retrieved);

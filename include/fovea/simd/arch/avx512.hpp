@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What AVX-512 does in one instruction: reductions, masked loads and stores, scaling by powers of two.
+// What AVX-512 does in one or a few instructions: masked loads and stores, compression, scaling by powers of two,
+// reductions, transposition.
 #pragma once
 
 #include <fovea/simd/lanes.hpp>
@@ -59,7 +60,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
     }
     /// Pairs of rows are interleaved by one element, then by two; the 128-bit quarters then form a four by four matrix,
     /// which two rounds of shuffles transpose.
-    FOVEA_INLINE static void transpose(line_of<vector, count>& rows) {
+    FOVEA_INLINE static void transpose(c_array<vector, count>& rows) {
         if constexpr (single) transpose_singles(rows);
         else transpose_doubles(rows);
     }
@@ -70,7 +71,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         else return {_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
     }
     /// Each step joins two vectors: sums of two, then of four neighbours, then of the quarters.
-    FOVEA_INLINE static vector row_sums(line_of<vector, count>& rows) {
+    FOVEA_INLINE static vector row_sums(c_array<vector, count>& rows) {
         if constexpr (single) return row_sums_single(rows);
         else return generic_lanes<T, Arch>::row_sums(rows);
     }
@@ -106,7 +107,8 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         for (int i = 5; i >= 0; --i) sum = fma(sum, r, vector(series[i]));
         return fma(power, r * sum, power);
     }
-    /// 1 / a: in float an estimate of 14 bits and one Newton iteration, off by at most a unit in the last place.
+    /// 1 / a: in float an estimate of 14 bits and one Newton iteration, off by at most a unit in the last place; NaN
+    /// for zeros and infinities.
     FOVEA_INLINE static vector reciprocal(vector const& a) {
         if constexpr (single) {
             vector const estimate(_mm512_rcp14_ps(a.value.data));
@@ -126,7 +128,7 @@ private:
     }
     /// Within each quarter the elements are columns already: quarters of vectors that are `step` apart are exchanged.
     template <class Register>
-    FOVEA_INLINE static void transpose_quarters(line_of<Register, count> const& from, line_of<vector, count>& to) {
+    FOVEA_INLINE static void transpose_quarters(c_array<Register, count> const& from, c_array<vector, count>& to) {
         constexpr index_t step = count / 4;
         for (index_t j = 0; j < step; ++j) {
             auto const a = quarters<0x88>(from[j], from[j + step]),
@@ -139,7 +141,7 @@ private:
             to[j + 3 * step] = vector(quarters<0xdd>(c, d));
         }
     }
-    FOVEA_INLINE static vector row_sums_single(line_of<vector, count>& rows) {
+    FOVEA_INLINE static vector row_sums_single(c_array<vector, count>& rows) {
         __m512 pairs[8], fours[4];
         for (int i = 0; i < 8; ++i) {
             auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;
@@ -154,7 +156,7 @@ private:
                               FOVEA_LAMBDA { return _mm512_add_ps(quarters<0x88>(a, b), quarters<0xdd>(a, b)); };
         return {sums(sums(fours[0], fours[1]), sums(fours[2], fours[3]))};
     }
-    FOVEA_INLINE static void transpose_singles(line_of<vector, count>& rows) {
+    FOVEA_INLINE static void transpose_singles(c_array<vector, count>& rows) {
         __m512 pairs[16], fours[16];
         for (int i = 0; i < 16; i += 2) {
             pairs[i] = _mm512_unpacklo_ps(rows[i].value.data, rows[i + 1].value.data);
@@ -168,7 +170,7 @@ private:
             }
         transpose_quarters(fours, rows);
     }
-    FOVEA_INLINE static void transpose_doubles(line_of<vector, count>& rows) {
+    FOVEA_INLINE static void transpose_doubles(c_array<vector, count>& rows) {
         __m512d pairs[8];
         for (int i = 0; i < 8; i += 2) {
             pairs[i] = _mm512_unpacklo_pd(rows[i].value.data, rows[i + 1].value.data);
