@@ -58,8 +58,9 @@ private:
     };
 
     //! [flash]
-    /// Flash attention (Dao and others, 2022, algorithm 1): tiles of queries Q against keys and values K, V, some of
-    /// a block at a time; m is the running maximum of each row, l its running sum, O the sum of values.
+    /// FlashAttention-2 (Dao, 2023, algorithm 1): the sums are rescaled when m grows and divided by l once, after the
+    /// last key. Tiles of queries Q against keys and values K, V, a block at a time; m is the running maximum of each
+    /// row, l its running sum, O the sum of values.
     void attend_block(row_block const& rows, Tile* tiles, keys_type& keys, scratch_type& scratch, block_range blocks,
                       tile_count& counts) const {
         auto const where = call_.span(rows.head, rows.first, rows.last);
