@@ -140,6 +140,18 @@ TEST_CASE("explain says what squares of differences are taken apart into", "[dri
     CHECK(says("1 sum for each pair", compare(-sqrt(sum(square(q - k)))) | softmax | weighted_sum, 2, 2, lanes));
 }
 
+TEST_CASE("explain counts the parts of a score, one or two of each kind", "[driver]") {
+    auto const sums_of_pairs = compare(sum(tanh(q * k)) + sum(exp(q * k + 1))) | softmax | weighted_sum;
+    CHECK(says("2 sums for each pair (kernel/pairwise.hpp)", sums_of_pairs, 2, 2, lanes));
+    auto const of_one_side =
+        compare(sum(q * k) + sum(q) * sum(tanh(k)) / (2 + cos(sum(q * q))) - tanh(sum(k))) | softmax | weighted_sum;
+    CHECK(says("1 matrix product (", of_one_side, 2, 2, lanes));
+    CHECK(says("2 terms for each query (kernel/environment.hpp); 2 terms for each key (kernel/environment.hpp)",
+               of_one_side, 2, 2, lanes));
+    auto const two_products = compare(sum(q * k) * tanh(sum(exp(q) * exp(k)))) | softmax | weighted_sum;
+    CHECK(says("2 matrix products (", two_products, 2, 2, lanes));
+}
+
 TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[driver]") {
     constexpr index_t n = 2048;
     tensor<float, 4> const x({2, 1, n, 4});
