@@ -26,11 +26,11 @@ bool says(std::string const& what, Spec const& spec, index_t heads, index_t key_
 /// The plan of a call on heads that have keys of their own.
 template <class Spec>
 plan::call_plan plan_of(Spec const& a, index_t queries, index_t keys, index_t features = 4) {
-    driver::recipe const parts{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
-                               normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
+    driver::lowered_spec const lowered{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
+                                       normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
     using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
-    using recipe = std::remove_const_t<decltype(parts)>;
-    return plan::make_dense_plan<float, arch::best, recipe, all>(queries, 1, keys, features);
+    using spec = std::remove_const_t<decltype(lowered)>;
+    return plan::make_dense_plan<float, arch::best, spec, all>(queries, 1, keys, features);
 }
 
 /// Runs the plan of a call: explain prints its tiles, and so many are looked at, whatever the number of threads.
@@ -115,7 +115,7 @@ TEST_CASE("listed keys are a traversal of their own", "[driver]") {
     graph::edge const pairs[] = {{0, 1}, {1, 0}};
     graph const edges(2, pairs);
     tensor<float, 4> const x({1, 2, 2, 8});
-    CHECK(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x, x, x).find("driver/graph/enumerated.hpp")
+    CHECK(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x, x, x).find("driver/graph/listed_loop.hpp")
           != std::string::npos);
 }
 
@@ -187,13 +187,13 @@ TEST_CASE("explain takes what attend takes, and says what that call runs", "[dri
 TEST_CASE("a plan is a value", "[driver]") {
     CHECK(plan_of(plain, lanes, 100).by == plan::traversal::query_lanes);
     CHECK(plan_of(plain, 1, 100).by == plan::traversal::key_lanes);
-    CHECK(plan_of(plain, 0, 100000).parts.count() == 1);
+    CHECK(plan_of(plain, 0, 100000).splits.count() == 1);
     auto const few = plan_of(plain, 1, 100000);
     CHECK(few.by == plan::traversal::split_keys);
     index_t covered = 0;
-    for (index_t part = 0; part < few.parts.count(); ++part) {
-        CHECK(few.parts.first(part) == covered);
-        covered = few.parts.last(part);
+    for (index_t split = 0; split < few.splits.count(); ++split) {
+        CHECK(few.splits.first(split) == covered);
+        covered = few.splits.last(split);
     }
     CHECK(covered == (100000 + few.blocks.block_keys - 1) / few.blocks.block_keys);
     CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).by == plan::traversal::whole_rows);

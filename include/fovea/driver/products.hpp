@@ -18,8 +18,8 @@ namespace fovea::FOVEA_SET::driver {
 /// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
 template <class Tile, int I = 0, class F>
 void with_rows(index_t rows, F&& f) {
-    if constexpr (I == Tile::last_step) f(std::integral_constant<int, Tile::row_step(I)>{});
-    else if (rows <= Tile::row_step(I)) f(std::integral_constant<int, Tile::row_step(I)>{});
+    if constexpr (I == Tile::last_height) f(std::integral_constant<int, Tile::height(I)>{});
+    else if (rows <= Tile::height(I)) f(std::integral_constant<int, Tile::height(I)>{});
     else with_rows<Tile, I + 1>(rows, f);
 }
 
@@ -37,7 +37,7 @@ void for_columns(index_t width, index_t lanes, F const& f) {
 template <class Products, class Arch, class T>
 void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
-    with_rows<tile>(p.step, [&](auto rows) {
+    with_rows<tile>(p.mr, [&](auto rows) {
         for (index_t pack = p.first; pack < p.last;) {
             index_t const offset = pack % tile::nv;
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
@@ -60,7 +60,7 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
 template <class Arch, class T, class Keys>
 void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
     if (p.rows == 1) kernel::contract_rows<1, T, Arch>(keys, p);
-    else kernel::contract_rows<plan::tile<T, Arch>::row_step(1), T, Arch>(keys, p);
+    else kernel::contract_rows<plan::tile<T, Arch>::height(1), T, Arch>(keys, p);
 }
 
 /// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
@@ -69,7 +69,7 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
     using tile = plan::tile<T, Arch>;
     auto part = w.all;
     if (std::is_same_v<Aggregate, kernel::bf16_pair_products>) part.keys = kernel::bf16_pair_count(part.keys);
-    with_rows<tile>(w.step, [&](auto rows) {
+    with_rows<tile>(w.mr, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::nv, 1>(
             w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
                 next.prefetch_beside(part.keys);

@@ -20,6 +20,9 @@ INSTEAD_OF = {
     **dict.fromkeys(("saturates", "saturated"), "any exponent, or what happens beyond the range"),
     "turns": "interleaved",
     "glances": "spins",
+    "recipe": "lowered_spec",
+    **dict.fromkeys(("chunk", "chunks"), "steps or blocks: nothing here is the chunkwise form of linear attention"),
+    "enumerated": "listed",
 }
 
 
