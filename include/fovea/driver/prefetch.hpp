@@ -34,7 +34,7 @@ stored_rows rows_of(Rows const& rows) {
     }
 }
 
-/// Some neighbouring keys of one head, or their values.
+/// Adjacent keys of one head, or their values.
 struct row_range {
     index_t batch, head, first, last;
 };

@@ -59,14 +59,14 @@ struct block_count {
 template <class Predicate>
 inline constexpr bool differs_by_head = uses<Predicate, batch_t, head_t>;
 
-/// The blocks q x k, ends included, halved until all of a part are alike.
+/// The blocks q x k, ends included, halved until all of a piece are alike.
 template <class Predicate>
 void count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys,
                   interval<index_t> q, interval<index_t> k, block_count& n) {
-    box part = all;
-    part.q_idx = {q.lo * block_queries, std::min((q.hi + 1) * block_queries, all.q_len) - 1};
-    part.kv_idx = {k.lo * block_keys, std::min((k.hi + 1) * block_keys, all.kv_len) - 1};
-    auto const seen = bound(predicate, part);
+    box piece = all;
+    piece.q_idx = {q.lo * block_queries, std::min((q.hi + 1) * block_queries, all.q_len) - 1};
+    piece.kv_idx = {k.lo * block_keys, std::min((k.hi + 1) * block_keys, all.kv_len) - 1};
+    auto const seen = bound(predicate, piece);
     index_t const rows = q.hi - q.lo + 1, columns = k.hi - k.lo + 1;
     if (seen.never()) n.empty += rows * columns;
     else if (seen.always()) n.full += rows * columns;

@@ -10,8 +10,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The scores of a tile with a key in each lane: the terms of each row, then products, pairwise terms, the rest of the
-/// score and the mask.
+/// Computes the scores of a tile with a key in each lane: the terms of each row, then products, pairwise terms, the
+/// rest of the score and the mask.
 template <class Call>
 class tile_scores {
     using T = typename Call::number;
