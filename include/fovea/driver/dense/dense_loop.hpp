@@ -15,8 +15,8 @@ namespace fovea::FOVEA_SET::driver {
 /// A tile of queries, `Tile`, knows whether lanes hold its rows or keys, and keeps the state of its rows:
 ///
 ///     shape                                   a plan's blocks: rows, block_rows, granule, panel, block_keys
-///     selects(call)                           one key wins; is_linear(call): O is a weighted sum;
-///                                             is_bare_product(call): nothing is computed of a product
+///     selects(call), is_linear(call)          one key wins; O is a sum of weighted values
+///     is_bare_product(call)                   a score is a product, nothing is computed of it
 ///     keys(call, memory, blocks)              the keys and values of a head, packed or in place: packs, begin(heads),
 ///                                             first, last, finite(block), prepare(block, first_rows)
 ///     place                                   where unfinished sums are left: tile(t, keys), empty()
