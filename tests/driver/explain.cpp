@@ -26,11 +26,11 @@ bool says(std::string const& what, Spec const& spec, index_t heads, index_t key_
 /// The plan of a call on heads that have keys of their own.
 template <class Spec>
 plan::call_plan plan_of(Spec const& a, index_t queries, index_t keys, index_t features = 4) {
-    driver::recipe const parts{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
-                               normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
+    driver::lowered_spec const lowered{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
+                                       normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
     using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
-    using recipe = std::remove_const_t<decltype(parts)>;
-    return plan::make_dense_plan<float, arch::best, recipe, all>(queries, 1, keys, features);
+    using spec = std::remove_const_t<decltype(lowered)>;
+    return plan::make_dense_plan<float, arch::best, spec, all>(queries, 1, keys, features);
 }
 
 /// Runs the plan of a call: explain prints its tiles, and so many are looked at, whatever the number of threads.
@@ -115,7 +115,7 @@ TEST_CASE("listed keys are a traversal of their own", "[driver]") {
     graph::edge const pairs[] = {{0, 1}, {1, 0}};
     graph const edges(2, pairs);
     tensor<float, 4> const x({1, 2, 2, 8});
-    CHECK(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x, x, x).find("driver/graph/enumerated.hpp")
+    CHECK(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x, x, x).find("driver/graph/listed_loop.hpp")
           != std::string::npos);
 }
 
@@ -138,6 +138,18 @@ TEST_CASE("explain says what squares of differences are taken apart into", "[dri
     CHECK(says(parts, compare(-sum(square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
     CHECK(says(parts, compare(-sum(param(m) * square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
     CHECK(says("1 sum for each pair", compare(-sqrt(sum(square(q - k)))) | softmax | weighted_sum, 2, 2, lanes));
+}
+
+TEST_CASE("explain counts the parts of a score, one or two of each kind", "[driver]") {
+    auto const sums_of_pairs = compare(sum(tanh(q * k)) + sum(exp(q * k + 1))) | softmax | weighted_sum;
+    CHECK(says("2 sums for each pair (kernel/pairwise.hpp)", sums_of_pairs, 2, 2, lanes));
+    auto const of_one_side =
+        compare(sum(q * k) + sum(q) * sum(tanh(k)) / (2 + cos(sum(q * q))) - tanh(sum(k))) | softmax | weighted_sum;
+    CHECK(says("1 matrix product (", of_one_side, 2, 2, lanes));
+    CHECK(says("2 terms for each query (kernel/environment.hpp); 2 terms for each key (kernel/environment.hpp)",
+               of_one_side, 2, 2, lanes));
+    auto const two_products = compare(sum(q * k) * tanh(sum(exp(q) * exp(k)))) | softmax | weighted_sum;
+    CHECK(says("2 matrix products (", two_products, 2, 2, lanes));
 }
 
 TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[driver]") {
@@ -175,13 +187,13 @@ TEST_CASE("explain takes what attend takes, and says what that call runs", "[dri
 TEST_CASE("a plan is a value", "[driver]") {
     CHECK(plan_of(plain, lanes, 100).by == plan::traversal::query_lanes);
     CHECK(plan_of(plain, 1, 100).by == plan::traversal::key_lanes);
-    CHECK(plan_of(plain, 0, 100000).parts.count() == 1);
+    CHECK(plan_of(plain, 0, 100000).splits.count() == 1);
     auto const few = plan_of(plain, 1, 100000);
     CHECK(few.by == plan::traversal::split_keys);
     index_t covered = 0;
-    for (index_t part = 0; part < few.parts.count(); ++part) {
-        CHECK(few.parts.first(part) == covered);
-        covered = few.parts.last(part);
+    for (index_t split = 0; split < few.splits.count(); ++split) {
+        CHECK(few.splits.first(split) == covered);
+        covered = few.splits.last(split);
     }
     CHECK(covered == (100000 + few.blocks.block_keys - 1) / few.blocks.block_keys);
     CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).by == plan::traversal::whole_rows);

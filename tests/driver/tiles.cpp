@@ -18,7 +18,7 @@ constexpr index_t features = 8;
 
 /// The panels that a call on n queries and keys of one head visits.
 template <class Spec>
-tile_count visited(Spec const& spec, index_t queries, index_t keys, int workers = 1) {
+panel_count visited(Spec const& spec, index_t queries, index_t keys, int workers = 1) {
     testing::dice random(2);
     auto const x = testing::random_tensor<float>(random, std::array<index_t, 2>{queries, features});
     auto const y = testing::random_tensor<float>(random, std::array<index_t, 2>{keys, features});
@@ -31,8 +31,8 @@ tile_count visited(Spec const& spec, index_t queries, index_t keys, int workers 
 /// What a tile of queries against a panel of keys is, pair by pair; where keys are padded, a panel that ends behind the
 /// last key is mixed.
 template <class Tile, class Sees>
-tile_count expected_of(Sees const& sees, index_t queries, index_t keys) {
-    tile_count all;
+panel_count expected_of(Sees const& sees, index_t queries, index_t keys) {
+    panel_count all;
     for (index_t i = 0; i < queries; i += Tile::rows)
         for (index_t j = 0; j < keys; j += Tile::panel) {
             index_t seen = 0, pairs = 0;
@@ -45,12 +45,12 @@ tile_count expected_of(Sees const& sees, index_t queries, index_t keys) {
 }
 
 template <class Sees>
-tile_count expected(Sees const& sees, index_t queries, index_t keys) {
+panel_count expected(Sees const& sees, index_t queries, index_t keys) {
     return tile::suits(queries, features) ? expected_of<tile>(sees, queries, keys)
                                           : expected_of<row_tile>(sees, queries, keys);
 }
 
-void check_same(tile_count const& got, tile_count const& wanted) {
+void check_same(panel_count const& got, panel_count const& wanted) {
     CHECK(got.full == wanted.full);
     CHECK(got.mixed == wanted.mixed);
 }

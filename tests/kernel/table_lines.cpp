@@ -7,7 +7,6 @@
 #include "catch.hpp"
 
 #include <array>
-#include <span>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -21,8 +20,7 @@ template <class Expression>
 bool asks(Expression const& expression, index_t count = rows, index_t heads = 1) {
     std::array<kernel::row_facts, rows> facts;
     for (index_t r = 0; r < rows; ++r) facts[static_cast<std::size_t>(r)] = {0, r % heads, r / heads, rows, keys, 8};
-    auto const lines = kernel::table_lines<float, arch::best>(as_expression(expression),
-                                                              std::span(facts).first(static_cast<std::size_t>(count)),
+    auto const lines = kernel::table_lines<float, arch::best>(as_expression(expression), facts.data(), count,
                                                               {.first = 0, .count = keys}, keys);
     return !lines.empty();
 }

@@ -13,7 +13,8 @@
 
 namespace fovea::FOVEA_SET {
 
-/// The usual allocator under the name of the set, so that containers of types that have none are not shared.
+/// std::allocator under a name of its own in each instruction set (FOVEA_SET), so that the linker never merges
+/// vector<arena> of two sets.
 template <class T>
 struct set_allocator : std::allocator<T> {
     set_allocator() = default;
@@ -25,8 +26,8 @@ struct set_allocator : std::allocator<T> {
 
 namespace fovea {
 
-/// How many tiles of pairs a call computed: full ones without the mask, mixed ones with it.
-struct tile_count {
+/// The panels of keys that the tiles of a call visited: full ones without the mask, mixed ones with it.
+struct panel_count {
     index_t full = 0;
     index_t mixed = 0;
 };
@@ -47,7 +48,7 @@ public:
         return *this;
     }
     FOVEA_TAGGED void swap(arena& other) noexcept {
-        std::swap(tiles, other.tiles);
+        std::swap(panels, other.panels);
         std::swap(memory_, other.memory_);
         std::swap(capacity_, other.capacity_);
         std::swap(used_, other.used_);
@@ -76,7 +77,7 @@ public:
         used_ = taken_ = 0;
     }
 
-    tile_count tiles;
+    panel_count panels;
 
 private:
     struct release {

@@ -72,7 +72,7 @@ void attend_on(Executor const& executor, workspace& scratch, A const& a, queries
     attend_on<Arch>(executor, scratch, a, x.source, m.source, m.source, result, extra...);
 }
 
-/// attend: computes the attention of a specification in one fused loop.
+/// attend: computes the attention of a specification; scores are stored for a few queries at a time only.
 ///
 ///     attend(spec, query, key, value, result)         sources of their own
 ///     attend(spec, x, result)                         self-attention

@@ -72,17 +72,17 @@ std::string explain_on(A const& a, operand_shapes const& n) {
         return lines({plan::traversal::listed_keys}, describe(a.mask) + ": keys are listed, not tested")
              + "one query at a time, heads innermost\n";
     } else {
-        using recipe_type = decltype(recipe{lowered, a.mask.predicate(), normalizer_of(a.normalize),
-                                            reweighting_of(a.normalize), core_of(a.aggregate)});
+        using spec_type = decltype(lowered_spec{lowered, a.mask.predicate(), normalizer_of(a.normalize),
+                                                reweighting_of(a.normalize), core_of(a.aggregate)});
         auto const how =
-            plan::make_dense_plan<T, Arch, recipe_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
+            plan::make_dense_plan<T, Arch, spec_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask(a, n, how));
         text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)
              + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.mr * how.blocks.nv)
              + " of " + number(Arch::registers) + " registers hold sums";
         if (how.by == plan::traversal::split_keys)
-            text = text + "; the keys in " + number(how.parts.count()) + " parts, merged";
+            text = text + "; the keys in " + number(how.splits.count()) + " parts, merged";
         return text + "\n";
     }
 }

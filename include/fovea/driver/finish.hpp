@@ -36,7 +36,7 @@ view<T, 4> joined(view<T, 4> const& x) {
     return {x.data, {x.extent(0), 1, x.extent(2), x.extent(1) * x.extent(3)}, {x.stride(0), 0, x.stride(2), 1}};
 }
 
-/// Calls f(pointer, batch, position, first feature side by side) for each row of features.
+/// Calls f(row, batch, position, head) for each row of features.
 template <class T, class F>
 void for_rows(view<T, 4> const& x, F const& f) {
     for (index_t b = 0; b < x.extent(0); ++b)

@@ -18,7 +18,7 @@ struct plain_sum {
 ///
 ///     to[b, n, :] = from[b, n, :] W + bias          from, to: (batch, 1, position, feature)
 ///
-/// One panel of columns at a time, of as many inputs as fit the L1 cache: that part of the matrix is packed
+/// One panel of columns at a time, of as many inputs as fit the L1 cache: that block of the matrix is packed
 /// once and multiplied by all rows, straight from the source and into the result where their elements are of type T.
 template <class T, class Arch, class Map, class From, class To>
 class matrix_product_loop {

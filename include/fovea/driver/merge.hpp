@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Partial results over disjoint keys, joined into the result over all of them.
+// Partial results over disjoint keys, merged into the result over all of them.
 #pragma once
 
 #include <fovea/core/as_view.hpp>
@@ -23,7 +23,7 @@ namespace driver {
 
 /// One partial result: (batch, head, query, feature), and the log-sum-exp of its rows: (batch, head, query).
 template <class T, class L>
-struct part {
+struct partial_result {
     using element = T;
     view<T, 4> result;
     view<L, 3> lse;
@@ -31,7 +31,7 @@ struct part {
 
 /// One row of the merged result. The row of a part that saw no key is not read.
 template <class T, class Arch, class... Parts, class Out, class Lse>
-void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, index_t b, index_t h, index_t n) {
+void merge_row(std::tuple<Parts...> const& parts, partial_result<Out, Lse> const& to, index_t b, index_t h, index_t n) {
     using vector = kernel::pack<T, Arch>;
     using lanes = kernel::lanes_of<T, Arch>;
     constexpr T none = -ieee::infinity<T>;
@@ -73,7 +73,8 @@ void merge_row(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, inde
 /// Errors: shape_error where an array cannot be, or one that is written shares an element with another, unless the
 /// result is one of the parts or its lse that of one.
 template <bool HasLse, class... Parts, class Out, class Lse, std::size_t... I>
-void check_merged_memory(std::tuple<Parts...> const& parts, part<Out, Lse> const& to, std::index_sequence<I...>) {
+void check_merged_memory(std::tuple<Parts...> const& parts, partial_result<Out, Lse> const& to,
+                         std::index_sequence<I...>) {
     using detail::memory_region;
     constexpr int result_twin = 1, lse_twin = 2;
     auto const with_twin = [](memory_region region, int twin) {
@@ -108,9 +109,9 @@ void merge(Executor const& executor, std::tuple<Views...> const& views, std::ind
             auto const lse = rows_of_call("lse is", std::get<2 * parts + 1>(views), shapes);
             using element = std::remove_pointer_t<decltype(lse.data)>;
             static_assert(!std::is_const_v<element>, "fovea: lse is a view of const elements and cannot be written");
-            return part<out_element, element>{out, lse};
+            return partial_result<out_element, element>{out, lse};
         } else {
-            return part<out_element, float>{out, {}};
+            return partial_result<out_element, float>{out, {}};
         }
     }();
     auto const all = std::tuple([&] {
@@ -123,8 +124,8 @@ void merge(Executor const& executor, std::tuple<Views...> const& views, std::ind
             return text;
         };
         auto const lse = rows_of_call(subject().data(), std::get<2 * I + 1>(views), shapes);
-        return part<std::remove_pointer_t<decltype(result.data)>, std::remove_pointer_t<decltype(lse.data)>>{result,
-                                                                                                             lse};
+        return partial_result<std::remove_pointer_t<decltype(result.data)>, std::remove_pointer_t<decltype(lse.data)>>{
+            result, lse};
     }()...);
     check_merged_memory<has_lse>(all, to, std::index_sequence<I...>{});
     using T =

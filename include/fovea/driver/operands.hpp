@@ -24,11 +24,11 @@ struct operands {
     Outputs outputs{};   // bound
     bool exact = false;  // integers may need more bits than a lane has
 
-    /// True where an output looks at whole rows, or adds up over them.
+    /// True where an output looks at whole rows, or sums over queries.
     static constexpr bool looks_at_rows = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
         return (takes_rows<Bound> || ...);
     }(std::type_identity<Outputs>{});
-    static constexpr bool adds_up = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
+    static constexpr bool outputs_sum_over_queries = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
         return (adds_over_queries<Bound> || ...);
     }(std::type_identity<Outputs>{});
 
@@ -47,10 +47,10 @@ struct operands {
 template <class... Elements>
 using compute_type = std::conditional_t<(std::is_same_v<std::remove_const_t<Elements>, double> || ...), double, float>;
 
-/// The parts of a specification that the loops read.
+/// A specification as the loops read it: its score lowered.
 template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
-struct recipe {
-    Score score;  // lowered
+struct lowered_spec {
+    Score score;
     Predicate predicate;
     Normalize normalize;
     Reweight reweight;  // `weight` where the weights stay as they are
@@ -60,7 +60,8 @@ struct recipe {
 };
 
 template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
-recipe(Score, Predicate, Normalize, Reweight, Aggregate) -> recipe<Score, Predicate, Normalize, Reweight, Aggregate>;
+lowered_spec(Score, Predicate, Normalize, Reweight, Aggregate)
+    -> lowered_spec<Score, Predicate, Normalize, Reweight, Aggregate>;
 
 /// What a normalizer may read of its row.
 template <class T, class Arch>

@@ -34,7 +34,7 @@ stored_rows rows_of(Rows const& rows) {
     }
 }
 
-/// Some neighbouring keys of one head, or their values.
+/// Adjacent keys of one head, or their values.
 struct row_range {
     index_t batch, head, first, last;
 };
@@ -49,26 +49,32 @@ inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const&
                                   steps_per_line);
 }
 
-/// Prefetches the lines of up to `count` of `all` rows, to be read or written; rows of `group` heads are interleaved.
+/// A row of the interleaved queries of a head group.
+struct group_row {
+    index_t batch, head_group, row;
+};
+
+/// Prefetches the lines of up to `count` rows from `at` on, to be read or written: of a head group, which has `all`
+/// rows, the interleaved queries of `heads` heads.
 template <bool Written>
-FOVEA_INLINE void prefetch_rows(stored_rows const& rows, index_t group, row_place const& at, index_t all,
+FOVEA_INLINE void prefetch_rows(stored_rows const& rows, index_t heads, group_row const& at, index_t all,
                                 index_t count) {
     if (rows.bytes == 0) return;
-    index_t const last = std::min(at.query + count, all);
-    index_t position = at.query / group, head = at.query % group;
-    for (index_t r = at.query; r < last; ++r) {
-        auto const* const row = rows.place(at.batch, at.head * group + head, position);
+    index_t const last = std::min(at.row + count, all);
+    index_t position = at.row / heads, head = at.row % heads;
+    for (index_t r = at.row; r < last; ++r) {
+        auto const* const row = rows.place(at.batch, at.head_group * heads + head, position);
         for (index_t c = 0; c < rows.bytes; c += kernel::cache_line) __builtin_prefetch(row + c, Written, 2);
-        if (++head < group) continue;
+        if (++head < heads) continue;
         head = 0;
         ++position;
     }
 }
 
-/// The row that is likely to follow when all before it in its head are done: (batch, head, row).
-inline row_place row_after(row_place at, index_t rows, index_t heads) {
-    if (at.query < rows) return at;
-    if (at.head + 1 < heads) return {at.batch, at.head + 1, 0};
+/// The row that is likely to follow when all before it in its head group are done.
+inline group_row row_after(group_row at, index_t rows, index_t head_groups) {
+    if (at.row < rows) return at;
+    if (at.head_group + 1 < head_groups) return {at.batch, at.head_group + 1, 0};
     return {at.batch + 1, 0, 0};
 }
 

@@ -10,13 +10,13 @@ namespace fovea::FOVEA_SET::driver {
 /// A tile of queries and a run of packed keys.
 template <class T>
 struct panel_product {
-    T const* queries;     // (features, step)
+    T const* queries;     // (features, mr)
     T const* keys;        // (panels, features, panel)
     index_t first, last;  // the run, in vectors of keys
     index_t features;     // or bf16 pairs of them
-    int step;             // rows of the register tile
-    T const* scales;      // (step), of products of bf16 pairs
-    T* scores;            // (step, stride)
+    int mr;               // rows of the register tile
+    T const* scales;      // (mr), of products of bf16 pairs
+    T* scores;            // (mr, stride)
     index_t stride;
 };
 
@@ -25,7 +25,7 @@ template <class T, class Value>
 struct weighted_rows {
     kernel::weighted_values<T, Value> all;
     index_t rows;
-    int step;  // rows of the register tile
+    int mr;  // rows of the register tile
 };
 
 /// Rows of elements: the positions of one head, or of several interleaved heads.

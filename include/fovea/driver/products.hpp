@@ -18,8 +18,8 @@ namespace fovea::FOVEA_SET::driver {
 /// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
 template <class Tile, int I = 0, class F>
 void with_rows(index_t rows, F&& f) {
-    if constexpr (I == Tile::last_step) f(std::integral_constant<int, Tile::row_step(I)>{});
-    else if (rows <= Tile::row_step(I)) f(std::integral_constant<int, Tile::row_step(I)>{});
+    if constexpr (I == Tile::last_height) f(std::integral_constant<int, Tile::height(I)>{});
+    else if (rows <= Tile::height(I)) f(std::integral_constant<int, Tile::height(I)>{});
     else with_rows<Tile, I + 1>(rows, f);
 }
 
@@ -37,7 +37,7 @@ void for_columns(index_t width, index_t lanes, F const& f) {
 template <class Products, class Arch, class T>
 void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
-    with_rows<tile>(p.step, [&](auto rows) {
+    with_rows<tile>(p.mr, [&](auto rows) {
         for (index_t pack = p.first; pack < p.last;) {
             index_t const offset = pack % tile::nv;
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
@@ -60,22 +60,22 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
 template <class Arch, class T, class Keys>
 void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
     if (p.rows == 1) kernel::contract_rows<1, T, Arch>(keys, p);
-    else kernel::contract_rows<plan::tile<T, Arch>::row_step(1), T, Arch>(keys, p);
+    else kernel::contract_rows<plan::tile<T, Arch>::height(1), T, Arch>(keys, p);
 }
 
 /// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
 template <class Arch, class T, class Aggregate>
 void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
-    auto part = w.all;
-    if (std::is_same_v<Aggregate, kernel::bf16_pair_products>) part.keys = kernel::bf16_pair_count(part.keys);
-    with_rows<tile>(w.step, [&](auto rows) {
+    auto piece = w.all;
+    if (std::is_same_v<Aggregate, kernel::bf16_pair_products>) piece.keys = kernel::bf16_pair_count(piece.keys);
+    with_rows<tile>(w.mr, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::nv, 1>(
             w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
-                next.prefetch_beside(part.keys);
-                part.values = w.all.values + c;
-                part.sums = w.all.sums + c;
-                kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, part);
+                next.prefetch_beside(piece.keys);
+                piece.values = w.all.values + c;
+                piece.sums = w.all.sums + c;
+                kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, piece);
             });
     });
 }
@@ -95,17 +95,17 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w
     T const* rescale = all.rescale;
     for (index_t k = 0; k < all.keys; k += block, rescale = ones) {
         index_t const count = std::min(block, all.keys - k), weight = as_pairs ? k / 2 : k;
-        auto part = all;
-        part.keys = as_pairs && !as_stored ? kernel::bf16_pair_count(count) : count;
+        auto piece = all;
+        piece.keys = as_pairs && !as_stored ? kernel::bf16_pair_count(count) : count;
         auto const add = [&](auto vectors, index_t c) {
             constexpr int rows = tile::rows_with(vectors());
-            part.values = all.values + (as_pairs && !as_stored ? k / 2 : k) * all.value_stride + c;
+            piece.values = all.values + (as_pairs && !as_stored ? k / 2 : k) * all.value_stride + c;
             for (index_t r = 0; r < w.rows; r += rows) {
-                part.weights = all.weights + weight + r * all.weight_stride;
-                part.sums = all.sums + r * all.sum_stride + c;
-                part.rescale = rescale + r;
-                if constexpr (as_stored) kernel::accumulate_bf16_pairs<rows, vectors(), Arch>(part);
-                else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, part);
+                piece.weights = all.weights + weight + r * all.weight_stride;
+                piece.sums = all.sums + r * all.sum_stride + c;
+                piece.rescale = rescale + r;
+                if constexpr (as_stored) kernel::accumulate_bf16_pairs<rows, vectors(), Arch>(piece);
+                else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, piece);
             }
         };
         if constexpr (as_stored) for_columns<8, 4, 2>(all.sum_stride, tile::lanes, add);
@@ -135,9 +135,9 @@ void store_transposed(result_rows<T, Element> const& rows) {
                 if (r < rows.count) kernel::store_as<T, Arch>(block[r], to[r] + c, vector::lanes);
             });
         } else {
-            vector part[vector::lanes];
-            each([&](index_t r) FOVEA_LAMBDA { part[r] = block[r]; });
-            for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(part[r], to[r] + c, left);
+            vector copy[vector::lanes];
+            each([&](index_t r) FOVEA_LAMBDA { copy[r] = block[r]; });
+            for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(copy[r], to[r] + c, left);
         }
     }
 }

@@ -31,8 +31,8 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
         decltype(auto) runner = driver::runner_of(executor);
         if (runner.workers() > 1 && all.sequences() >= runner.workers()) {
             workspace::call const alone(scratch);
-            scratch.prepare_parts(runner.workers());
-            runner.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.part(worker), i); });
+            scratch.prepare_nested(runner.workers());
+            runner.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.nested(worker), i); });
         } else {
             for (index_t i = 0; i < all.sequences(); ++i) run(runner, scratch, i);
         }

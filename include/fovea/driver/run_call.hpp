@@ -8,7 +8,7 @@
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
-#include <fovea/driver/graph/enumerated.hpp>
+#include <fovea/driver/graph/listed_loop.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/spec/exact_integers.hpp>
 
@@ -31,21 +31,22 @@ constexpr bool finishes_in_place() {
 }
 
 /// A dense call by its plan.
-template <class T, class Arch, class Recipe, class Operands, class Executor>
-void run_dense(Executor const& executor, workspace& scratch, Recipe const& recipe, Operands const& operands) {
-    using call = plan::dense_call<T, Arch, Recipe, Operands>;
-    auto const how = plan::make_dense_plan<T, Arch, Recipe, Operands>(operands.queries(), operands.group(),
-                                                                      operands.keys(), operands.features());
+template <class T, class Arch, class Spec, class Operands, class Executor>
+void run_dense(Executor const& executor, workspace& scratch, Spec const& spec, Operands const& operands) {
+    using call = plan::dense_call<T, Arch, Spec, Operands>;
+    auto const how = plan::make_dense_plan<T, Arch, Spec, Operands>(operands.queries(), operands.group(),
+                                                                    operands.keys(), operands.features());
     if constexpr (call::may_take_query_lanes)
         if (how.by == plan::traversal::query_lanes) {
-            auto const context = lane_spec<call>::make_context(how, recipe, operands);
-            return dense_loop<lane_tile<T, Arch>>(context).run(executor, scratch, Operands::adds_up);
+            auto const context = lane_spec<call>::make_context(how, spec, operands);
+            return dense_loop<lane_tile<T, Arch>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
         }
-    auto const context = row_spec<call>::make_context(how, recipe, operands);
+    auto const context = row_spec<call>::make_context(how, spec, operands);
     if constexpr (call::may_split_keys)
         if (how.by == plan::traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
-    if constexpr (call::whole_rows) whole_rows<T, Arch>(context).run(executor, scratch, Operands::adds_up);
-    else dense_loop<row_tile<T, Arch>>(context).run(executor, scratch, Operands::adds_up);
+    if constexpr (call::whole_rows)
+        whole_rows<T, Arch>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
+    else dense_loop<row_tile<T, Arch>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
 }
 
 /// The traversal that the plan of a call names.
@@ -56,14 +57,13 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
     } else {
         constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
         zeros_for_tables const zeros{scratch.shared(), operands.features()};
-        recipe const parts{plan::lower_for<lists_keys>(with_elements(a.score.expression(), zeros)),
-                           with_elements(a.mask.predicate(), zeros), normalizer_of(a.normalize),
-                           with_elements(reweighting_of(a.normalize), zeros), core_of(a.aggregate)};
-        using recipe_type = std::remove_const_t<decltype(parts)>;
+        lowered_spec const spec{plan::lower_for<lists_keys>(with_elements(a.score.expression(), zeros)),
+                                with_elements(a.mask.predicate(), zeros), normalizer_of(a.normalize),
+                                with_elements(reweighting_of(a.normalize), zeros), core_of(a.aggregate)};
+        using spec_type = std::remove_const_t<decltype(spec)>;
         if constexpr (lists_keys)
-            enumerated_loop<T, Arch, recipe_type, Operands>(parts, operands, a.mask.neighbor_list())
-                .run(executor, scratch);
-        else run_dense<T, Arch>(executor, scratch, parts, operands);
+            listed_loop<T, Arch, spec_type, Operands>(spec, operands, a.mask.neighbor_list()).run(executor, scratch);
+        else run_dense<T, Arch>(executor, scratch, spec, operands);
     }
 }
 

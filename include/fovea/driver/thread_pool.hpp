@@ -77,7 +77,7 @@ private:
 /// joining all, with the program. Nothing is allocated but threads.
 class thread_pool {
 public:
-    /// More than this many threads are never useful; at least those of any machine of today.
+    /// The most threads of a call: four for each core, at least 64.
     static index_t most() {
         static index_t const limit = std::max<index_t>(4 * thread::hardware(), 64);
         return limit;

@@ -52,32 +52,32 @@ public:
         shared_.clear();
         for (auto& a : arenas_) {
             a.clear(workers-- > 0 ? bytes : 0);
-            a.tiles = {};
+            a.panels = {};
         }
     }
-    /// What the last call shares between workers: projected operands.
+    /// What the workers of a call share: projected operands, terms of one side, sums of split keys.
     FOVEA_TAGGED arena& shared() { return shared_; }
 
-    /// The tiles that the last call visited, over all workers.
-    FOVEA_TAGGED tile_count tiles() const {
-        tile_count all;
+    /// The panels of keys that the tiles of the last call visited, over all workers.
+    FOVEA_TAGGED panel_count tiles() const {
+        panel_count all;
         for (auto const& a : arenas_) {
-            all.full += a.tiles.full;
-            all.mixed += a.tiles.mixed;
+            all.full += a.panels.full;
+            all.mixed += a.panels.mixed;
         }
         return all;
     }
 
     /// Workspaces of calls that run side by side, one for each worker.
-    FOVEA_TAGGED workspace& part(index_t worker) { return parts_[static_cast<std::size_t>(worker)]; }
-    FOVEA_TAGGED void prepare_parts(index_t workers) {
-        while (static_cast<index_t>(parts_.size()) < workers) parts_.emplace_back();
+    FOVEA_TAGGED workspace& nested(index_t worker) { return nested_[static_cast<std::size_t>(worker)]; }
+    FOVEA_TAGGED void prepare_nested(index_t workers) {
+        while (static_cast<index_t>(nested_.size()) < workers) nested_.emplace_back();
         std::size_t own = 0, common = 0;
-        for (auto const& each : parts_) {
+        for (auto const& each : nested_) {
             own = std::max(own, each.wanted());
             common = std::max(common, each.shared_.wanted());
         }
-        for (auto& each : parts_) {
+        for (auto& each : nested_) {
             each.prepare(1);
             each.worker(0).clear(own);
             each.shared_.clear(common);
@@ -102,7 +102,7 @@ private:
     flag in_use_;
     std::vector<arena, set_allocator<arena>> arenas_;
     arena shared_;
-    std::vector<workspace, set_allocator<workspace>> parts_;
+    std::vector<workspace, set_allocator<workspace>> nested_;
 };
 
 }  // namespace fovea

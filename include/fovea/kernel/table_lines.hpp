@@ -5,8 +5,6 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
 
-#include <span>
-
 namespace fovea::FOVEA_SET::kernel {
 
 /// The first element that a row reads along its keys, if it reads any.
@@ -49,18 +47,17 @@ struct key_range {
 /// apart, of at least a line. Rows that are closer share lines, which the first of them brings into the L1 cache. They
 /// are prefetched while microkernels take so many `steps`.
 template <class T, class Arch, class Expression>
-prefetch_queue table_lines(Expression const& expression, std::span<row_facts const> rows, key_range keys,
+prefetch_queue table_lines(Expression const& expression, row_facts const* rows, index_t count, key_range keys,
                            index_t steps) {
-    auto const place = [&](row_facts const& row) {
+    auto const place = [&](index_t r) {
         table_place found;
-        static_cast<void>(evaluate(expression, table_finder<T, Arch>{{row, {keys.first}}, found}));
+        static_cast<void>(evaluate(expression, table_finder<T, Arch>{{rows[r], {keys.first}}, found}));
         return found;
     };
-    index_t const count = std::ssize(rows);
-    auto const first = place(rows.front());
+    auto const first = place(0);
     if (count < 2 || first.first == nullptr) return {};
-    index_t const stride = place(rows[1]).first - first.first, distance = stride < 0 ? -stride : stride;
-    if (distance < cache_line || place(rows.back()).first != first.first + (count - 1) * stride) return {};
+    index_t const stride = place(1).first - first.first, distance = stride < 0 ? -stride : stride;
+    if (distance < cache_line || place(count - 1).first != first.first + (count - 1) * stride) return {};
     index_t const row_bytes = keys.count * first.bytes, lines = count * ((row_bytes + cache_line - 1) / cache_line);
     return prefetch_queue({.first = first.first, .rows = count, .row_bytes = row_bytes, .stride_bytes = stride},
                           std::max<index_t>(steps / lines, 1));

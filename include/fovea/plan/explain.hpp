@@ -16,20 +16,20 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// "1 matrix product + 2 row terms": the parts of a lowered score, with the files that compute them.
+/// "2 sums for each pair (kernel/pairwise.hpp); ...": the parts of a lowered score, with the files that compute them.
 template <class Lowered>
 std::string explain_score(Lowered const& score, files const& run_by) {
     using parts = std::remove_cvref_t<decltype(score.parts)>;
     std::string text;
-    auto const add = [&](index_t n, std::string const& what, std::string_view file) {
+    auto const add = [&](index_t n, std::string const& noun, std::string const& rest, std::string_view file) {
         if (n == 0) return;
-        text += (text.empty() ? "" : "; ") + std::to_string(n) + " " + what + (n > 1 ? "s" : "") + " ("
+        text += (text.empty() ? "" : "; ") + std::to_string(n) + " " + noun + (n > 1 ? "s" : "") + rest + " ("
               + std::string(file) + ")";
     };
-    add(count_of<decltype(parts::products)>, "matrix product", run_by.products);
-    add(count_of<decltype(parts::pairs)>, "sum for each pair", "kernel/pairwise.hpp");
-    add(count_of<decltype(parts::rows)>, "term for each query", "kernel/environment.hpp");
-    add(count_of<decltype(parts::keys)>, "term for each key", "kernel/environment.hpp");
+    add(count_of<decltype(parts::products)>, "matrix product", "", run_by.products);
+    add(count_of<decltype(parts::pairs)>, "sum", " for each pair", "kernel/pairwise.hpp");
+    add(count_of<decltype(parts::rows)>, "term", " for each query", "kernel/environment.hpp");
+    add(count_of<decltype(parts::keys)>, "term", " for each key", "kernel/environment.hpp");
     if (text.empty()) text = "indices only";
     using rest = std::remove_cvref_t<decltype(score.pointwise)>;
     constexpr bool bare = is_bare_product<rest> || std::is_same_v<rest, reference<part::pairwise, 0>>;
@@ -59,14 +59,14 @@ struct block_count {
 template <class Predicate>
 inline constexpr bool differs_by_head = uses<Predicate, batch_t, head_t>;
 
-/// The blocks q x k, ends included, halved until all of a part are alike.
+/// The blocks q x k, ends included, halved until all of a piece are alike.
 template <class Predicate>
 void count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys,
                   interval<index_t> q, interval<index_t> k, block_count& n) {
-    box part = all;
-    part.q_idx = {q.lo * block_queries, std::min((q.hi + 1) * block_queries, all.q_len) - 1};
-    part.kv_idx = {k.lo * block_keys, std::min((k.hi + 1) * block_keys, all.kv_len) - 1};
-    auto const seen = bound(predicate, part);
+    box piece = all;
+    piece.q_idx = {q.lo * block_queries, std::min((q.hi + 1) * block_queries, all.q_len) - 1};
+    piece.kv_idx = {k.lo * block_keys, std::min((k.hi + 1) * block_keys, all.kv_len) - 1};
+    auto const seen = bound(predicate, piece);
     index_t const rows = q.hi - q.lo + 1, columns = k.hi - k.lo + 1;
     if (seen.never()) n.empty += rows * columns;
     else if (seen.always()) n.full += rows * columns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Decomposes a score: terms that are computed once per query or once per key, matrix products, sums over features for
-// each pair, and the pointwise rest that is fused on the tile.
+// each pair, and the pointwise rest that is fused on the score tile.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>

@@ -85,7 +85,7 @@ constexpr void for_each_part(Tuple const& all, F&& f) {
     hana::for_each(all, f);
 }
 
-/// True where the matrix product is the score: nothing is left to do on the tile.
+/// True where the matrix product is the score: nothing is left to do on the score tile.
 template <class Pointwise>
 inline constexpr bool is_bare_product = std::is_same_v<Pointwise, reference<part::product, 0>>;
 

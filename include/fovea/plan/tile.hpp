@@ -11,24 +11,24 @@ namespace fovea::FOVEA_SET::plan {
 /// The shape of the work with a key in each lane: a register tile is `mr` queries by `nv` vectors of keys, a panel is
 /// that many keys, a block is what stays in the L1 and L2 caches while it is used.
 ///
-/// mr * nv sums, nv vectors of keys and one broadcast query fill the registers of the architecture.
+/// mr * nv sums, nv vectors of keys and one broadcast query fit in the registers of the architecture.
 template <class T, class Arch>
 struct tile {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
     static constexpr int rows = mr;  // queries
-    static constexpr int last_step = 3;
-    /// Rows of the register tiles for few queries.
-    static constexpr int row_step(int n) { return n == 0 ? 1 : n * rows / last_step; }
+    static constexpr int last_height = 3;
+    /// Heights of the register tiles for few queries, n = 0 ... last_height: 1, 4, 8, 12 where mr = 12.
+    static constexpr int height(int n) { return n == 0 ? 1 : n * rows / last_height; }
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
     /// Rows at a time for `n` vectors of a value.
     static constexpr int rows_with(int n) { return n >= 8 ? rows / 6 : rows / 3; }
-    static constexpr index_t pack = lanes;   // keys: a mask leaves out whole packs
-    static constexpr bool pads_keys = true;  // to whole packs
-    static constexpr int packs_per_panel = nv;
-    static constexpr index_t panel = packs_per_panel * pack;  // keys
-    static constexpr index_t panels = 16;                     // panels of a block of keys
+    static constexpr index_t granule = lanes;  // keys: a mask leaves out whole granules
+    static constexpr bool pads_keys = true;    // to whole granules
+    static constexpr int granules_per_panel = nv;
+    static constexpr index_t panel = granules_per_panel * granule;  // keys
+    static constexpr index_t panels = 16;                           // panels of a block of keys
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = index_t{16} * rows;
 };
@@ -39,15 +39,15 @@ template <class T, class Arch>
 struct lane_tile {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
     static constexpr int mr = Arch::registers >= 32 ? 8 : 6, nv = Arch::registers >= 32 ? 3 : 2;
-    /// Rows of a tile whose rows are features, for `n` vectors: more for a single vector, whose sums would otherwise
-    /// wait for the latency of each multiply-add.
+    /// Rows of a register tile whose rows are features, for `n` vectors: more for a single vector, whose sums would
+    /// otherwise wait for the latency of each multiply-add.
     static constexpr int features_with(int n) { return n == 1 ? 2 * mr : mr; }
     static constexpr index_t rows = index_t{nv} * lanes;
-    static constexpr index_t pack = mr;  // keys: a mask leaves out whole packs
-    static constexpr int packs_per_panel = 2;
+    static constexpr index_t granule = mr;  // keys: a mask leaves out whole granules
+    static constexpr int granules_per_panel = 2;
     static constexpr bool pads_keys = false;
-    static constexpr index_t panel = packs_per_panel * pack;  // keys
-    static constexpr index_t panels = 128 / panel;            // of a block of keys
+    static constexpr index_t panel = granules_per_panel * granule;  // keys
+    static constexpr index_t panels = 128 / panel;                  // of a block of keys
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = 4 * rows;
 

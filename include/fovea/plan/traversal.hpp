@@ -5,7 +5,7 @@
 #include <fovea/core/bfloat16.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/expr/analyze.hpp>
-#include <fovea/plan/key_parts.hpp>
+#include <fovea/plan/key_splits.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/tile.hpp>
@@ -23,7 +23,7 @@ enum class traversal {
     query_lanes,    // dense, a query in each lane
     key_lanes,      // dense, a key in each lane
     whole_rows,     // the same, keeping the scores of a few rows over all keys that they see
-    split_keys,     // the same for few queries: parts of the keys by themselves, and then all parts together
+    split_keys,     // the same for few queries: each split of the keys by itself, then all merged
     listed_keys,    // the edges of a graph
     running_state,  // one query after the other
 };
@@ -31,7 +31,7 @@ enum class traversal {
 /// The blocks of a dense traversal: rows are queries of the heads that share keys.
 struct blocking {
     index_t mr = 0, nv = 0;                 // of the register tile: broadcast elements, vectors
-    index_t tile_rows = 0, panel_keys = 0;  // the unit in which a mask is classified: full, mixed or empty
+    index_t tile_rows = 0, panel_keys = 0;  // what a mask is classified for: full, mixed or empty
     index_t block_rows = 0, block_keys = 0;
 };
 template <class Shape>
@@ -43,29 +43,29 @@ struct call_plan {
     blocking blocks{};
     bool packs_keys = false;  // or they are read in place
     index_t tile_heads = 1;   // heads whose queries are rows of one tile
-    key_parts parts{};        // of the keys of each head
+    key_splits splits{};      // of the keys of each head
 };
 
 /// What the types of a call say of it.
-template <class T, class Arch, class Recipe, class Operands>
+template <class T, class Arch, class Spec, class Operands>
 struct dense_call {
     using number = T;
     using architecture = Arch;
-    using recipe = Recipe;
+    using spec = Spec;
     using operands = Operands;
-    using parts = std::remove_cvref_t<decltype(Recipe::score.parts)>;
-    using normalizer = std::remove_const_t<decltype(Recipe::normalize)>;
+    using parts = std::remove_cvref_t<decltype(Spec::score.parts)>;
+    using normalizer = std::remove_const_t<decltype(Spec::normalize)>;
     using normalizing = plan::normalizing<normalizer, T>;
-    static constexpr bool adds = linear_aggregator<std::remove_const_t<decltype(Recipe::aggregate)>>;
+    static constexpr bool is_linear = linear_aggregator<std::remove_const_t<decltype(Spec::aggregate)>>;
     /// True where nothing is computed of the product: it may be -inf by itself, and is excluded by the mask alone.
-    static constexpr bool is_bare_product = plan::is_bare_product<decltype(Recipe::score.pointwise)>;
-    static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Recipe::predicate)>, always_t>;
+    static constexpr bool is_bare_product = plan::is_bare_product<decltype(Spec::score.pointwise)>;
+    static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
     /// True where one key wins and its value is copied.
-    static constexpr bool selects = normalizing::selects && !Recipe::reweights && adds;
+    static constexpr bool selects = normalizing::selects && !Spec::reweights && is_linear;
     /// True where a row of scores is read as a whole.
-    static constexpr bool whole_rows = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
-                                    || (normalizing::selects && !selects);
-    static constexpr bool may_split_keys = !whole_rows && adds && !selects;
+    static constexpr bool whole_rows =
+        normalizing::whole_row || Spec::reweights_rows || Operands::looks_at_rows || (normalizing::selects && !selects);
+    static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
     /// True where queries and keys are bfloat16 that is multiplied as it is stored, two features at a time.
     static constexpr bool multiplies_stored =
         arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float>
@@ -77,36 +77,36 @@ struct dense_call {
     static constexpr bool may_take_query_lanes = [] {
         if constexpr (is_paged<decltype(Operands::key)> || is_paged<decltype(Operands::value)>) return false;
         else
-            return !multiplies_stored && is_one_product<parts>
-                && !reads_a_row_of_query<std::remove_cvref_t<decltype(Recipe::score.pointwise)>>
-                && !reads_a_row_of_query<std::remove_const_t<decltype(Recipe::predicate)>> && normalizing::takes_lanes
-                && !row_dependent_normalizer<normalizer> && !Recipe::reweights && !Operands::looks_at_rows && adds;
+            return !multiplies_stored
+                && is_one_product<parts> && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
+                && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && normalizing::takes_lanes
+                && !row_dependent_normalizer<normalizer> && !Spec::reweights && !Operands::looks_at_rows && is_linear;
     }();
 };
 
 /// The plan of a dense call of `queries` queries for each of `group` heads that share `keys` keys.
-template <class T, class Arch, class Recipe, class Operands>
+template <class T, class Arch, class Spec, class Operands>
 call_plan make_dense_plan(index_t queries, index_t group, index_t keys, index_t features) {
-    using call = dense_call<T, Arch, Recipe, Operands>;
+    using call = dense_call<T, Arch, Spec, Operands>;
     index_t const rows = queries * group;
     using tile = plan::tile<T, Arch>;
     index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
-    key_parts const parts(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
+    key_splits const splits(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
     if constexpr (call::may_take_query_lanes) {
         using query_tile = lane_tile<T, Arch>;
         // Keys that would be split among threads are worth more than lanes that features leave empty.
-        if (query_tile::suits(rows, parts.count() > 1 ? query_tile::lanes : features)) {
+        if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : features)) {
             call_plan how{traversal::query_lanes, blocking_of<query_tile>};
             how.tile_heads = query_tile::sharing(
-                queries, group, keys, uses<std::remove_cvref_t<decltype(Recipe::score.pointwise)>, q_idx_t, head_t>);
+                queries, group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
             return how;
         }
     }
     call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes, blocking_of<tile>};
     how.tile_heads = group;
     how.packs_keys = !call::may_take_query_lanes && rows > tile::rows;
-    how.parts = parts;
-    if (how.parts.count() > 1) how.by = traversal::split_keys;
+    how.splits = splits;
+    if (how.splits.count() > 1) how.by = traversal::split_keys;
     return how;
 }
 
@@ -119,7 +119,7 @@ constexpr files files_of(call_plan const& how) {
         case traversal::query_lanes:
             return {"driver/dense/lane_tile.hpp", "kernel/lane_products.hpp", "kernel/transform_lanes.hpp"};
         case traversal::listed_keys:
-            return {"driver/graph/enumerated.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
+            return {"driver/graph/listed_loop.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
         case traversal::running_state:
             return {"driver/recurrent/recurrent.hpp", "kernel/recurrence.hpp", "kernel/recurrence.hpp"};
         default:

@@ -22,6 +22,9 @@ INSTEAD_OF = {
     "glances": "spins",
     **dict.fromkeys(("line_of", "grid_of"), "c_array or c_array_2d: a line is a cache line"),
     "spread": "to_integers",
+    "recipe": "lowered_spec",
+    **dict.fromkeys(("chunk", "chunks"), "steps or blocks: nothing here is the chunkwise form of linear attention"),
+    "enumerated": "listed",
 }
 
 

@@ -11,25 +11,24 @@ namespace fovea::FOVEA_SET::driver {
 template <class Call, class Engine>
 struct dense_context : Engine {
     using call = Call;
-    using predicate = std::remove_const_t<decltype(Call::recipe::predicate)>;
-    using indices_type = decltype(plan::take_index_terms(Call::recipe::score.pointwise, Call::recipe::predicate));
+    using predicate = std::remove_const_t<decltype(Call::spec::predicate)>;
+    using indices_type = decltype(plan::take_index_terms(Call::spec::score.pointwise, Call::spec::predicate));
 
-    typename Call::recipe const& recipe;
+    typename Call::spec const& spec;
     typename Call::operands const& operands;
     indices_type indices;
 
     template <class... Further>
-    dense_context(plan::call_plan const& how_run, typename Call::recipe const& of, typename Call::operands const& all,
+    dense_context(plan::call_plan const& how_run, typename Call::spec const& of, typename Call::operands const& all,
                   Further const&... further)
         : Engine(how_run, all, coverage_of_mask(), further...),
-          recipe(of),
+          spec(of),
           operands(all),
           indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {}
 
     /// What a normalizer is for one row.
     decltype(auto) normalizer(kernel::row_facts const& row) const {
-        return normalizer_of_row(recipe.normalize,
-                                 facts_of_row<typename Call::number, typename Call::architecture>{row});
+        return normalizer_of_row(spec.normalize, facts_of_row<typename Call::number, typename Call::architecture>{row});
     }
 
 private:
@@ -37,7 +36,7 @@ private:
         if constexpr (!Call::masks) return nullptr;
         else
             return [](dense_rows const& all, box const& where) {
-                return bound(static_cast<dense_context const&>(all).recipe.predicate, where);
+                return bound(static_cast<dense_context const&>(all).spec.predicate, where);
             };
     }
 };

@@ -9,7 +9,7 @@
 #include <fovea/driver/dense/whole_rows.hpp>
 #include <fovea/driver/products.hpp>
 
-/// Its parts: as definitions, or behind `extern` as what is found elsewhere. To be used in fovea::driver.
+/// Explicit instantiations: `declare` empty defines them, `extern` declares them. Expand in fovea::driver.
 #define FOVEA_DENSE_ENGINE(declare, T, Arch)                     \
     declare template struct products<T, Arch>;                   \
     declare template class block_mask<plan::tile<T, Arch>>;      \

@@ -21,7 +21,7 @@ public:
     /// `values` are the rows of the block.
     bool operator()(index_t block, row_range const& values) const {
         auto& known = finite_[block];
-        if (known == answer::unknown) known = call_.spec.all_finite(call_, values) ? answer::yes : answer::no;
+        if (known == answer::unknown) known = call_.functions.all_finite(call_, values) ? answer::yes : answer::no;
         return known == answer::yes;
     }
 

@@ -11,8 +11,8 @@ namespace fovea::FOVEA_SET::driver {
 
 /// The terms of a score that depend on the key alone, for some keys: (terms, stride). `row` holds the indices that
 /// are the same for all keys.
-template <class T, class Arch, class Keys, class Rows>
-void compute_key_terms(Keys const& terms, kernel::row_facts const& row, Rows const& keys, row_range const& at, T* to,
+template <class T, class Arch, class Terms, class Keys>
+void compute_key_terms(Terms const& terms, kernel::row_facts const& row, Keys const& keys, row_range const& at, T* to,
                        index_t stride) {
     plan::for_each_part(terms, [&](auto const& term) {
         for (index_t key = at.first; key < at.last; ++key) {

@@ -9,14 +9,14 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The queries of a tile, one in each lane: neighbouring queries of one head, or interleaved ones of heads that share
+/// The queries of a tile, one in each lane: adjacent queries of one head, or interleaved ones of heads that share
 /// keys.
 template <class T, class Arch>
 struct query_lanes {
     using shape = plan::lane_tile<T, Arch>;
     using integer = kernel::integer_like<T>;
 
-    head_group head{};
+    head_group heads{};
     index_t first_row = 0, count = 0, vectors = 0;
     T* queries = nullptr;                                    // (features, width)
     T* terms = nullptr;                                      // (row terms, width)
@@ -28,18 +28,21 @@ struct query_lanes {
 
     /// The indices of row r of the tile; rows after the last repeat it.
     kernel::row_facts facts_of(dense_rows const& call, index_t r) const {
-        return call.facts(head, first_row + std::min(r, count - 1));
+        return call.facts(heads, first_row + std::min(r, count - 1));
     }
 
     /// The rows of a view, the first of this tile being row 0.
     template <class Element>
     strided_rows<Element> strided(dense_rows const& call, view<Element, 4> const& rows) const {
-        return {rows.place(head.batch, head.head * call.group, 0, 0), rows.stride(2), rows.stride(1), call.group,
-                first_row};
+        return {.first = rows.place(heads.batch, heads.index * call.tile_heads, 0, 0),
+                .position_stride = rows.stride(2),
+                .head_stride = rows.stride(1),
+                .heads = call.tile_heads,
+                .offset = first_row};
     }
 };
 
-/// Neighbouring keys, and their scores, later weights, with the queries of a tile.
+/// Adjacent keys, and their scores, later weights, with the queries of a tile.
 template <class T>
 struct lane_block {
     index_t first, count;        // keys
@@ -76,12 +79,12 @@ struct lane_functions {
 /// A dense call with a query in each lane.
 template <class T, class Arch>
 struct lane_call : dense_rows {
-    lane_functions<T, Arch> const& spec;
+    lane_functions<T, Arch> const& functions;
 
     template <class Operands>
     lane_call(plan::call_plan const& plan, Operands const& all, coverage_function of_mask,
-              lane_functions<T, Arch> const& functions)
-        : dense_rows(plan, all, of_mask), spec(functions) {}
+              lane_functions<T, Arch> const& table)
+        : dense_rows(plan, all, of_mask), functions(table) {}
 };
 
 }  // namespace fovea::FOVEA_SET::driver

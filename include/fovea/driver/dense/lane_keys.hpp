@@ -23,21 +23,21 @@ public:
           steps_per_line_(steps_of_tile
                           * std::min((call.rows + shape::rows - 1) / shape::rows, shape::block_rows / shape::rows)),
           finite_(call, memory, blocks_),
-          terms_(memory.template take<T>(blocks_ * call.spec.key_terms * shape::block_keys)),
-          indices_(memory.template take<index_t>(blocks_ * call.spec.key_indices * shape::block_keys)),
+          terms_(memory.template take<T>(blocks_ * call.functions.key_terms * shape::block_keys)),
+          indices_(memory.template take<index_t>(blocks_ * call.functions.key_indices * shape::block_keys)),
           has_terms_(memory.template take<bool>(blocks_)),
-          keys_(call, call.key, call.spec.convert_keys, call.features),
-          values_(call, call.value, call.spec.convert_values, call.value_features) {
+          keys_(call, call.key, call.functions.convert_keys, call.features),
+          values_(call, call.value, call.functions.convert_values, call.value_features) {
         keys_.take(memory, shape::block_keys, call.keys, call.rows > shape::block_rows);
         values_.take(memory, shape::block_keys, call.keys, call.rows > shape::block_rows);
     }
 
-    void begin(head_group head) {
-        head_ = head;
+    void begin(head_group heads) {
+        heads_ = heads;
         keys_.begin();
         values_.begin();
         finite_.begin();
-        std::fill_n(has_terms_, blocks_, call_.spec.key_terms + call_.spec.key_indices == 0);
+        std::fill_n(has_terms_, blocks_, call_.functions.key_terms + call_.functions.key_indices == 0);
     }
 
     index_t first(index_t block) const { return block * shape::block_keys; }
@@ -49,7 +49,8 @@ public:
         keys_.prepare(block, range(block));
         values_.prepare(block, range(block));
         if (!std::exchange(has_terms_[block], true))
-            call_.spec.prepare_keys(call_, call_.facts(head_, 0), range(block), terms_of(block), indices_of(block));
+            call_.functions.prepare_keys(call_, call_.facts(heads_, 0), range(block), terms_of(block),
+                                         indices_of(block));
         if (block + 1 < blocks_ && (first_rows || !stays_in_l2())) {
             prefetch_keys = lines_of(call_.key, range(block + 1), steps_per_line_);
             prefetch_values = lines_of(call_.value, range(block + 1), steps_per_line_);
@@ -69,9 +70,11 @@ public:
     kernel::prefetch_queue prefetch_keys{}, prefetch_values{};  // of the next block
 
 private:
-    T* terms_of(index_t block) const { return terms_ + block * call_.spec.key_terms * shape::block_keys; }
-    index_t* indices_of(index_t block) const { return indices_ + block * call_.spec.key_indices * shape::block_keys; }
-    row_range range(index_t block) const { return {head_.batch, call_.key_head(head_), first(block), last(block)}; }
+    T* terms_of(index_t block) const { return terms_ + block * call_.functions.key_terms * shape::block_keys; }
+    index_t* indices_of(index_t block) const {
+        return indices_ + block * call_.functions.key_indices * shape::block_keys;
+    }
+    row_range range(index_t block) const { return {heads_.batch, call_.key_head(heads_), first(block), last(block)}; }
 
     bool stays_in_l2() const {
         constexpr index_t kept = 1 << 18;  // bytes
@@ -79,9 +82,9 @@ private:
     }
 
     lane_call<T, Arch> const& call_;
-    head_group head_{};
-    /// A tile reads so many elements of a key, or a value, at once for each of its vectors: the steps of a microkernel
-    /// in which it comes to the end of a line. All tiles of a block of rows share the lines of the next block of keys.
+    head_group heads_{};
+    /// Steps of a microkernel in which it reads one cache line of elements, `mr` at each step; all tiles of a block of
+    /// rows share the lines of the next block.
     static constexpr index_t steps_of_tile =
         std::max<index_t>(kernel::cache_line / static_cast<index_t>(sizeof(T)) / shape::mr, 1);
 

@@ -22,10 +22,10 @@ template <class Call>
 class lane_spec {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using recipe = typename Call::recipe;
+    using spec = typename Call::spec;
     using operands = typename Call::operands;
     using vector = kernel::pack<T, Arch>;
-    using normalizing = plan::normalizing<std::remove_const_t<decltype(recipe::normalize)>, vector>;
+    using normalizing = plan::normalizing<std::remove_const_t<decltype(spec::normalize)>, vector>;
     using state = typename normalizing::state;
     using lanes = query_lanes<T, Arch>;
     using shape = typename lanes::shape;
@@ -35,7 +35,7 @@ class lane_spec {
 public:
     using context = dense_context<Call, lane_call<T, Arch>>;
 
-    static context make_context(plan::call_plan const& how, recipe const& of, operands const& all) {
+    static context make_context(plan::call_plan const& how, spec const& of, operands const& all) {
         return context(how, of, all, functions);
     }
 
@@ -48,7 +48,7 @@ private:
         std::uninitialized_fill_n(states_of(rows), rows.vectors, state{});
         begin_queries(all, rows);
         T* terms = rows.terms;
-        plan::for_each_part(all.recipe.score.parts.rows, [&](auto const& t) {
+        plan::for_each_part(all.spec.score.parts.rows, [&](auto const& t) {
             for (index_t r = 0; r < rows.width(); ++r) *terms++ = of_row(all, rows, t.expression, r);
         });
         integer* indices = rows.indices;
@@ -76,7 +76,7 @@ private:
                                              .features = all.features,
                                              .first = rows.queries,
                                              .stride = rows.width()};
-        plan::for_each_part(all.recipe.score.parts.products, [&](auto const& p) {
+        plan::for_each_part(all.spec.score.parts.products, [&](auto const& p) {
             T scales[shape::rows];
             scales_of_rows<decltype(p.scale)>(rows.count, scales,
                                               [&](index_t r) { return of_row(all, rows, p.scale, r); });
@@ -124,8 +124,7 @@ private:
     static void prepare_keys(dense_rows const& call, kernel::row_facts const& facts, row_range const& keys, T* terms,
                              index_t* indices) {
         auto const& all = of(call);
-        compute_key_terms<T, Arch>(all.recipe.score.parts.keys, facts, all.operands.key, keys, terms,
-                                   shape::block_keys);
+        compute_key_terms<T, Arch>(all.spec.score.parts.keys, facts, all.operands.key, keys, terms, shape::block_keys);
         compute_index_terms<T, Arch>(all.indices.keys, facts, keys.first, keys.last, indices, shape::block_keys);
     }
 
@@ -136,19 +135,19 @@ private:
 
     template <bool Masked>
     static void transform(context const& all, lanes const& rows, lane_block<T> const& block) {
-        using pointwise = std::remove_const_t<decltype(decltype(recipe::score)::pointwise)>;
+        using pointwise = std::remove_const_t<decltype(decltype(spec::score)::pointwise)>;
         using predicate = typename context::predicate;
         index_t const width = rows.width();
         for (index_t lane = 0; lane < width; lane += shape::lanes) {
             auto const transform = [&](auto const& queries) {
                 kernel::transform_lanes<Masked, T, Arch>(
-                    all.recipe.score.pointwise, all.recipe.predicate, all.indices, rows.facts_of(all, lane), queries,
+                    all.spec.score.pointwise, all.spec.predicate, all.indices, rows.facts_of(all, lane), queries,
                     kernel::lane_scores<T>{block.scores + lane, width, block.first, block.count, rows.terms + lane,
                                            block.key_terms, shape::block_keys, rows.indices + lane, block.key_indices,
                                            block.row_max + lane});
             };
             if constexpr (uses<pointwise, q_idx_t, head_t> || uses<predicate, q_idx_t, head_t>)
-                if (all.group > 1) {
+                if (all.tile_heads > 1) {
                     transform(kernel::queries_of_heads<T, Arch>{rows.queries_of + lane, rows.heads_of + lane});
                     continue;
                 }
@@ -158,7 +157,7 @@ private:
 
     static void fold(dense_rows const& call, lanes& rows, lane_block<T> const& block, T* rescale) {
         using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
-        auto const& normalizer = of(call).recipe.normalize;
+        auto const& normalizer = of(call).spec.normalize;
         for (index_t v = 0; v < rows.vectors; ++v) {
             index_t const lane = v * shape::lanes;
             normalizing::fold(
@@ -173,11 +172,10 @@ private:
         for (index_t v = 0; v < rows.vectors; ++v) {
             index_t const lane = v * shape::lanes;
             auto const& state = states_of(rows)[v];
-            write(all, rows, lane, sums + lane, normalizing::finish(all.recipe.normalize, state));
-            if constexpr (requires { all.recipe.normalize.log_sum(state); }
+            write(all, rows, lane, sums + lane, normalizing::finish(all.spec.normalize, state));
+            if constexpr (requires { all.spec.normalize.log_sum(state); }
                           && std::tuple_size_v<decltype(all.operands.outputs)> > 0) {
-                auto const logs =
-                    kernel::lanes_of<T, Arch>::to_array(normalizing::log_sum(all.recipe.normalize, state));
+                auto const logs = kernel::lanes_of<T, Arch>::to_array(normalizing::log_sum(all.spec.normalize, state));
                 for (index_t r = lane; r < std::min(rows.count, lane + shape::lanes); ++r)
                     show_log_sum(all.operands.outputs, rows.facts_of(all, r), logs[static_cast<std::size_t>(r - lane)]);
             }
@@ -198,9 +196,9 @@ private:
     }
 
     static constexpr lane_functions<T, Arch> functions{
-        .row_terms = plan::count_of<decltype(decltype(recipe::score.parts)::rows)>,
+        .row_terms = plan::count_of<decltype(decltype(spec::score.parts)::rows)>,
         .row_indices = plan::count_of<decltype(context::indices_type::queries)>,
-        .key_terms = plan::count_of<decltype(decltype(recipe::score.parts)::keys)>,
+        .key_terms = plan::count_of<decltype(decltype(spec::score.parts)::keys)>,
         .key_indices = plan::count_of<decltype(context::indices_type::keys)>,
         .state_bytes = static_cast<index_t>(sizeof(state)),
         .is_bare_product = Call::is_bare_product,

@@ -11,16 +11,16 @@ namespace fovea::FOVEA_SET::driver {
 
 /// The keys and values of one head, block by block in the layout of the register tiles, or in place.
 ///
-/// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used
-/// once and all share the memory of one; otherwise every block is kept for the rows that follow. Where all rows fit one
-/// tile, or tiles with a query in each lane take what they do not fit, keys and values are read in place.
+/// A block is packed when it is first used. Where all rows fit one block of rows, each block of keys is used once and
+/// all share the memory of one; otherwise as many as a block of rows sees are kept. Keys are read in place where all
+/// rows fit one tile, and in calls that may also run with queries in lanes.
 template <class T, class Arch>
 class packed_keys {
     using shape = plan::tile<T, Arch>;
     using integer = kernel::integer_like<T>;
 
 public:
-    static constexpr bool packs = true;  // what another block of rows finds again
+    static constexpr bool packs = true;  // blocks stay packed for the next block of rows
 
     /// Memory for `slots` blocks at a time; keys are read in place unless the plan packs them.
     packed_keys(row_call<T, Arch> const& call, arena& memory, index_t slots)
@@ -30,29 +30,30 @@ public:
           slots_(std::clamp<index_t>(slots, 1, std::max<index_t>(blocks_, 1))),
           value_width_(call.value_width()),
           finite_(call, memory, blocks_) {
-        auto const& spec = call.spec;
-        direct_values_ = spec.reads_values_in_place && (in_place_ || !spec.reads_converted_values)
-                      && call.value_features % (spec.keys_per_row * shape::lanes) == 0 && call.value_features > 0;
+        auto const& functions = call.functions;
+        values_in_place_ = functions.reads_values_in_place && (in_place_ || !functions.reads_converted_values)
+                        && call.value_features % (functions.keys_per_row * shape::lanes) == 0
+                        && call.value_features > 0;
         holds_ = memory.template take<index_t>(slots_);
         factorable_ = memory.template take<bool>(slots_);
-        keys_ = memory.template take<T>(slots_ * spec.planes * shape::block_keys * call.key_features);
+        keys_ = memory.template take<T>(slots_ * functions.planes * shape::block_keys * call.key_features);
         terms_ = memory.template take<T>(slots_ * term_slots() * shape::block_keys);
-        indices_ = memory.template take<integer>(slots_ * spec.key_indices * shape::block_keys);
-        if (!direct_values_)
-            values_ = memory.template take<T>(slots_ * shape::block_keys / spec.keys_per_row * value_width_);
+        indices_ = memory.template take<integer>(slots_ * functions.key_indices * shape::block_keys);
+        if (!values_in_place_)
+            values_ = memory.template take<T>(slots_ * shape::block_keys / functions.keys_per_row * value_width_);
     }
 
     /// Begins with another head: nothing is packed yet.
     void begin(head_group at) {
-        head_ = at;
+        heads_ = at;
         std::fill_n(holds_, slots_, index_t{-1});
         finite_.begin();
     }
 
-    head_group head() const { return head_; }
+    head_group heads() const { return heads_; }
     index_t first(index_t block) const { return block * shape::block_keys; }
     index_t last(index_t block) const { return std::min(first(block) + shape::block_keys, call_.keys); }
-    row_range range(index_t block) const { return {head_.batch, head_.head, first(block), last(block)}; }
+    row_range range(index_t block) const { return {heads_.batch, heads_.index, first(block), last(block)}; }
 
     /// Packs a block unless it is there.
     void prepare(index_t block, bool = true) {
@@ -63,31 +64,31 @@ public:
             prefetch_keys_ = lines_of(call_.key, range(block + 1));
             prefetch_values_ = lines_of(call_.value, range(block + 1));
         }
-        call_.spec.pack(call_, *this, block);
+        call_.functions.pack(call_, *this, block);
     }
 
     /// True where products are computed with keys in place.
     bool in_place() const { return in_place_; }
     /// True where values are read in place.
-    bool direct_values() const { return direct_values_; }
+    bool values_in_place() const { return values_in_place_; }
     index_t value_width() const { return value_width_; }
 
     /// Keys of a block in the layout of one plane: (panels, features, panel).
     T* keys(index_t block, index_t plane) const {
-        return keys_ + (slot(block) * call_.spec.planes + plane) * shape::block_keys * call_.key_features;
+        return keys_ + (slot(block) * call_.functions.planes + plane) * shape::block_keys * call_.key_features;
     }
     /// Key terms of a block for one head of the group: (terms, block_keys).
     T* terms(index_t block, index_t group_head) const {
-        index_t const before = call_.spec.terms_per_head ? group_head * call_.spec.key_terms : 0;
+        index_t const before = call_.functions.terms_per_head ? group_head * call_.functions.key_terms : 0;
         return terms_ + (slot(block) * term_slots() + before) * shape::block_keys;
     }
     /// Index terms of the keys of a block: (terms, block_keys).
     integer* indices(index_t block) const {
-        return indices_ + slot(block) * call_.spec.key_indices * shape::block_keys;
+        return indices_ + slot(block) * call_.functions.key_indices * shape::block_keys;
     }
     /// Values of a block from one of its keys on: (keys / keys_per_row, value_width).
     T* values(index_t block, index_t key) const {
-        return values_ + (slot(block) * shape::block_keys + key) / call_.spec.keys_per_row * value_width_;
+        return values_ + (slot(block) * shape::block_keys + key) / call_.functions.keys_per_row * value_width_;
     }
 
     /// What is packed after the block that was packed last, where each is read once: keys, and then values.
@@ -101,11 +102,13 @@ public:
 
 private:
     index_t slot(index_t block) const { return slots_ == blocks_ ? block : block % slots_; }
-    index_t term_slots() const { return call_.spec.key_terms * (call_.spec.terms_per_head ? call_.group : 1); }
+    index_t term_slots() const {
+        return call_.functions.key_terms * (call_.functions.terms_per_head ? call_.tile_heads : 1);
+    }
 
     row_call<T, Arch> const& call_;
-    head_group head_{};
-    bool in_place_, direct_values_ = false;
+    head_group heads_{};
+    bool in_place_, values_in_place_ = false;
     index_t blocks_, slots_, value_width_;
     finite_blocks<row_call<T, Arch>> finite_;
     mutable kernel::prefetch_queue prefetch_keys_{}, prefetch_values_{};

@@ -17,11 +17,11 @@ template <class T, class Arch>
 struct query_rows {
     using shape = plan::tile<T, Arch>;
 
-    head_group head{};
+    head_group heads{};
     index_t first = 0, count = 0;  // rows
-    int step = shape::rows;        // rows of the register tile
+    int mr = shape::rows;          // of the register tile
     kernel::row_facts facts[shape::rows];
-    T* factors = nullptr;        // (products, features, step); for keys in place (products, packs, step, lanes)
+    T* factors = nullptr;        // (products, features, mr); for keys in place (products, packs, mr, lanes)
     T* scales = nullptr;         // (products, rows)
     T* terms = nullptr;          // (rows, row terms)
     index_t* indices = nullptr;  // (rows, index terms)
@@ -31,14 +31,14 @@ struct query_rows {
     T* sums = nullptr;           // (rows, value_width)
 };
 
-/// Scores of a tile and a block of keys, the first of which is a column of each row.
+/// Scores of a tile and a block of keys, from some column of each row on.
 template <class T>
 struct score_block {
     T* scores;  // (planes, rows, stride); plane 0 is the result
     index_t stride, plane_stride;
 };
 
-/// Packs of scores of all rows of a tile, which become weights.
+/// Scores of all rows of a tile, in packs, which become weights.
 template <class T>
 struct score_packs {
     T* scores;  // (rows, stride)
@@ -46,30 +46,30 @@ struct score_packs {
     index_t first_key;
 };
 
-/// The weights of a tile of rows for some values: (rows, stride), the first for a key of a block.
+/// Weights (rows, stride) of a tile for `count` keys of a block, from its key `key` on.
 template <class T>
 struct weight_tile {
     T* first;
     index_t stride;
     index_t rows;
-    int step;  // rows of the register tile
+    int mr;  // of the register tile
     index_t block, key, count;
     bool const* visible = nullptr;  // (rows, stride), where values are not finite
 };
 
-/// The unfinished sums and states of one row over each part of the keys, from the first part on.
+/// The unfinished sums and states of one row over each split of the keys, from the first split on.
 template <class T>
 struct partial_row {
-    T* sums;       // (parts, sum_stride), of which `width` are one row's
-    char* states;  // (parts, state_stride)
-    index_t parts, sum_stride, state_stride, width;
+    T* sums;       // (splits, sum_stride), of which `width` are one row's
+    char* states;  // (splits, state_stride)
+    index_t splits, sum_stride, state_stride, width;
 };
 
 template <class T, class Arch>
 struct row_functions {
     using rows = query_rows<T, Arch>;
     using keys = packed_keys<T, Arch>;
-    using part = key_part<plan::tile<T, Arch>>;
+    using key_run = driver::key_run<plan::tile<T, Arch>>;
 
     index_t products, pairs;                             // of each pair
     index_t query_factors, row_terms, row_indices;       // of each row
@@ -78,7 +78,7 @@ struct row_functions {
     index_t state_bytes;                                 // of a row
     index_t keys_per_row;                                // of packed values
     bool reads_values_in_place, reads_converted_values;  // from a view; of another type than T
-    bool selects, adds, is_bare_product, shows_weights;
+    bool selects, is_linear, is_bare_product, clears_excluded;
     T start;  // of a sum
 
     /// Query factors, terms of rows and states, at the beginning of a tile.
@@ -87,7 +87,7 @@ struct row_functions {
     void (*pack)(dense_rows const&, keys&, index_t block);
     bool (*all_finite)(dense_rows const&, row_range const& values);
     /// S: the score, and the mask in mixed panels.
-    void (*score)(dense_rows const&, rows const&, keys const&, part const&, score_block<T> const&);
+    void (*score)(dense_rows const&, rows const&, keys const&, key_run const&, score_block<T> const&);
     /// Scores become weights; `rescale` becomes the factors of the sums so far: (rows).
     void (*fold)(dense_rows const&, rows&, score_packs<T> const&, T* rescale);
     /// Sums are rescaled, and values times their weights added: those of all pairs; those of visible pairs alone, where
@@ -97,8 +97,8 @@ struct row_functions {
     bool (*add_nonzero)(dense_rows const&, rows&, keys const&, weight_tile<T> const&);
     /// Results of all rows.
     void (*finish)(dense_rows const&, rows&);
-    /// The parts of one row, one after the other, and its result.
-    void (*join)(dense_rows const&, kernel::row_facts const&, partial_row<T> const&);
+    /// Merges what the splits have left of one row, and writes its result.
+    void (*merge_splits)(dense_rows const&, kernel::row_facts const&, partial_row<T> const&);
     /// Scores of whole rows become their final weights; outputs that read rows get both.
     void (*normalize)(dense_rows const&, rows&, score_packs<T> const&, bool const* visible);
 };
@@ -107,12 +107,12 @@ struct row_functions {
 template <class T, class Arch>
 struct row_call : dense_rows {
     index_t key_features;
-    row_functions<T, Arch> const& spec;
+    row_functions<T, Arch> const& functions;
 
     template <class Operands>
     row_call(plan::call_plan const& how_run, Operands const& all, coverage_function of_mask,
-             row_functions<T, Arch> const& functions)
-        : dense_rows(how_run, all, of_mask), key_features(all.key_features()), spec(functions) {}
+             row_functions<T, Arch> const& table)
+        : dense_rows(how_run, all, of_mask), key_features(all.key_features()), functions(table) {}
 
     /// Elements of a row of sums.
     index_t value_width() const { return round_up(std::max<index_t>(value_features, 1), kernel::pack<T, Arch>::lanes); }

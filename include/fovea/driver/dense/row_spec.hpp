@@ -2,7 +2,7 @@
 // What is compiled for a specification with keys in lanes.
 #pragma once
 
-#include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/dense/tile_scores.hpp>
 #include <fovea/driver/dense/value_sums.hpp>
 #include <fovea/kernel/reweigh.hpp>
 
@@ -17,10 +17,10 @@ template <class Call>
 class row_spec {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using recipe = typename Call::recipe;
+    using spec = typename Call::spec;
     using operands = typename Call::operands;
     using normalizing = typename Call::normalizing;
-    using aggregator = std::remove_const_t<decltype(recipe::aggregate)>;
+    using aggregator = std::remove_const_t<decltype(spec::aggregate)>;
     using state = typename normalizing::state;
     using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
     using rows_type = query_rows<T, Arch>;
@@ -31,7 +31,7 @@ class row_spec {
 public:
     using context = row_context<Call>;
 
-    static context make_context(plan::call_plan const& how, recipe const& of, operands const& all) {
+    static context make_context(plan::call_plan const& how, spec const& of, operands const& all) {
         return context(how, of, all, functions);
     }
 
@@ -41,7 +41,7 @@ private:
 
     static void begin(dense_rows const& call, rows_type& rows, bool in_place) {
         std::uninitialized_fill_n(states_of(rows), shape::rows, state{});
-        score_tile<Call>::prepare(of(call), rows, in_place);
+        tile_scores<Call>::prepare(of(call), rows, in_place);
     }
 
     static void pack(dense_rows const& call, keys_type& keys, index_t block) { stored(of(call), keys).pack(block); }
@@ -50,9 +50,9 @@ private:
         return driver::all_finite<T, Arch>(of(call).operands.value, values);
     }
 
-    static void score(dense_rows const& call, rows_type const& rows, keys_type const& keys, key_part<shape> const& part,
+    static void score(dense_rows const& call, rows_type const& rows, keys_type const& keys, key_run<shape> const& at,
                       score_block<T> const& to) {
-        score_tile<Call>::score(of(call), rows, keys, part, to);
+        tile_scores<Call>::score(of(call), rows, keys, at, to);
     }
 
     static row_type row_of(score_packs<T> const& all, index_t r) {
@@ -64,10 +64,10 @@ private:
         for (index_t r = 0; r < rows.count; ++r) {
             auto const row = row_of(scores, r);
             rescale[r] = normalizing::fold(all.normalizer(rows.facts[r]), states_of(rows)[r], row);
-            if constexpr (recipe::reweights)
-                kernel::reweigh<!recipe::reweights_rows>(all.recipe.reweight, rows.facts[r], row);
+            if constexpr (spec::reweights)
+                kernel::reweigh<!spec::reweights_rows>(all.spec.reweight, rows.facts[r], row);
         }
-        if constexpr (!Call::adds && !Call::selects) restart_aggregates(rows, all.value_width(), rescale);
+        if constexpr (!Call::is_linear && !Call::selects) restart_aggregates(rows, all.value_width(), rescale);
     }
 
     /// An aggregate that is no sum cannot be multiplied by a rescale factor of 0: it begins anew instead.
@@ -89,7 +89,7 @@ private:
     }
     static bool add_nonzero(dense_rows const& call, rows_type& rows, keys_type const& keys,
                             weight_tile<T> const& weights) {
-        if constexpr (normalizing::whole_row && Call::adds)
+        if constexpr (normalizing::whole_row && Call::is_linear)
             return value_sums<Call>(of(call), keys, rows.sums).add_nonzero(weights);
         else return false;
     }
@@ -107,11 +107,12 @@ private:
         index_t const n = all.value_features;
         if constexpr (Call::selects) {
             index_t const key = all.normalizer(row).selected(s);
-            auto const* from = key < 0 ? nullptr : all.operands.value.place(row.batch, row.head / all.group, key, 0);
+            auto const* from =
+                key < 0 ? nullptr : all.operands.value.place(row.batch, row.head / all.tile_heads, key, 0);
             for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
         } else {
             T const factor = Call::whole_rows ? T{1} : normalizing::finish(all.normalizer(row), s);
-            if constexpr (Call::adds)
+            if constexpr (Call::is_linear)
                 for (index_t c = 0; c < n; c += shape::lanes)
                     kernel::store_as<T, Arch>(kernel::pack<T, Arch>::load(sum + c) * factor, to + c, n - c);
             else
@@ -120,14 +121,14 @@ private:
         show_log_sum(all.operands.outputs, row, normalizing::log_sum(all.normalizer(row), s));
     }
 
-    static void join(dense_rows const& call, kernel::row_facts const& facts, partial_row<T> const& row) {
+    static void merge_splits(dense_rows const& call, kernel::row_facts const& facts, partial_row<T> const& row) {
         if constexpr (Call::may_split_keys) {
             using vector = kernel::pack<T, Arch>;
             auto const& all = of(call);
             auto const state_of = [&](index_t p) -> state& {
                 return *reinterpret_cast<state*>(row.states + p * row.state_stride);
             };
-            for (index_t p = 1; p < row.parts; ++p) {
+            for (index_t p = 1; p < row.splits; ++p) {
                 auto const [own, others] = normalizing::merge(all.normalizer(facts), state_of(0), state_of(p));
                 T const* const other = row.sums + p * row.sum_stride;
                 for (index_t c = 0; c < row.width; c += vector::lanes)
@@ -146,24 +147,24 @@ private:
                 auto const row = row_of(scores, r);
                 show_scores(all.operands.outputs, facts, row);
                 normalizing::whole(all.normalizer(facts), states_of(rows)[r], row);
-                if constexpr (recipe::reweights)
-                    kernel::reweigh<!recipe::reweights_rows>(all.recipe.reweight, facts, row);
-                if constexpr (shows_weights)
+                if constexpr (spec::reweights) kernel::reweigh<!spec::reweights_rows>(all.spec.reweight, facts, row);
+                if constexpr (clears_excluded)
                     for (index_t i = 0; i < row.size(); ++i)
                         if (!visible[r * scores.stride + i]) row[i] = T{0};
                 show_weights(all.operands.outputs, facts, row);
             }
     }
 
-    /// The weight of an excluded pair is 0 whatever a normalizer or a reweighting makes of the row, NaN included.
-    static constexpr bool shows_weights = operands::looks_at_rows || recipe::reweights_rows;
+    /// True where weights of excluded pairs are set to 0 after the normalizer, since it or a reweighting may have made
+    /// them anything, NaN too.
+    static constexpr bool clears_excluded = operands::looks_at_rows || spec::reweights_rows;
 
     static constexpr row_functions<T, Arch> functions{
         .products = stored::products,
         .pairs = stored::pairs,
-        .query_factors = score_tile<Call>::query_factors,
-        .row_terms = score_tile<Call>::row_terms,
-        .row_indices = score_tile<Call>::row_indices,
+        .query_factors = tile_scores<Call>::query_factors,
+        .row_terms = tile_scores<Call>::row_terms,
+        .row_indices = tile_scores<Call>::row_indices,
         .planes = stored::planes,
         .key_terms = stored::key_terms,
         .key_indices = plan::count_of<decltype(context::indices_type::keys)>,
@@ -173,9 +174,9 @@ private:
         .reads_values_in_place = stored::has_value_rows,
         .reads_converted_values = stored::converts_values,
         .selects = Call::selects,
-        .adds = Call::adds,
+        .is_linear = Call::is_linear,
         .is_bare_product = Call::is_bare_product,
-        .shows_weights = shows_weights,
+        .clears_excluded = clears_excluded,
         .start = start_of<aggregator, T>,
         .begin = &begin,
         .pack = &pack,
@@ -186,7 +187,7 @@ private:
         .add_visible = &add_visible,
         .add_nonzero = &add_nonzero,
         .finish = &finish,
-        .join = &join,
+        .merge_splits = &merge_splits,
         .normalize = &normalize};
 };
 

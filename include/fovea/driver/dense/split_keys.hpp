@@ -5,29 +5,33 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Split KV, for few rows: each part of the keys by itself, and then all parts together.
+/// Split KV, for few rows: each split of the keys by itself, and then all are merged.
 template <class T, class Arch, class Executor>
 void run_split_keys(row_call<T, Arch> const& call, Executor const& executor, workspace& scratch) {
     using tile = row_tile<T, Arch>;
     dense_loop<tile> const loop(call);
-    auto const& parts = call.how.parts;
-    index_t const rows = round_up(call.rows, tile::shape::rows), heads = call.batches * call.heads;
-    index_t const width = call.value_width(), state_bytes = call.spec.state_bytes;
-    T* const sums = scratch.shared().template take<T>(heads * parts.count() * rows * width);
-    char* const states = scratch.shared().template take<char>(heads * parts.count() * rows * state_bytes);
-    executor.run(heads * parts.count(), [&](index_t task, index_t worker) {
+    auto const& splits = call.how.splits;
+    index_t const rows = round_up(call.rows, tile::shape::rows), head_groups = call.batches * call.head_groups;
+    index_t const width = call.value_width(), state_bytes = call.functions.state_bytes;
+    T* const sums = scratch.shared().template take<T>(head_groups * splits.count() * rows * width);
+    char* const states = scratch.shared().template take<char>(head_groups * splits.count() * rows * state_bytes);
+    executor.run(head_groups * splits.count(), [&](index_t task, index_t worker) {
         auto& memory = scratch.worker(worker);
         memory.clear();
-        index_t const head = task / parts.count(), part = task % parts.count();
-        loop.run_heads(memory, {head, head + 1}, {0, 1}, {parts.first(part), parts.last(part)},
+        index_t const n = task / splits.count(), split = task % splits.count();
+        loop.run_heads(memory, {n, n + 1}, {0, 1}, {splits.first(split), splits.last(split)},
                        {sums + task * rows * width, states + task * rows * state_bytes, state_bytes});
     });
-    executor.run(heads, [&](index_t head, index_t) {
-        index_t const first = head * parts.count() * rows;
+    executor.run(head_groups, [&](index_t n, index_t) {
+        index_t const first = n * splits.count() * rows;
         for (index_t r = 0; r < call.rows; ++r)
-            call.spec.join(call, call.facts(call.head(head), r),
-                           {sums + (first + r) * width, states + (first + r) * state_bytes, parts.count(), rows * width,
-                            rows * state_bytes, width});
+            call.functions.merge_splits(call, call.facts(call.head_group_at(n), r),
+                                        {.sums = sums + (first + r) * width,
+                                         .states = states + (first + r) * state_bytes,
+                                         .splits = splits.count(),
+                                         .sum_stride = rows * width,
+                                         .state_stride = rows * state_bytes,
+                                         .width = width});
     });
 }
 

@@ -62,7 +62,7 @@ public:
         std::conditional_t<multiplies_bf16_pairs<Product>, kernel::bf16_pair_products, kernel::number_products>;
     /// Weights are rounded to bfloat16 where values and results are stored so, and products of it are fast.
     static constexpr bool rounds_weights =
-        Call::adds
+        Call::is_linear
         && kernel::multiplies_stored<T, Arch, value_type, std::remove_cvref_t<decltype(*Operands::result.data)>>;
     static constexpr index_t keys_per_row = rounds_weights ? 2 : 1;  // of packed values
     static constexpr bool always_in_place = Call::may_take_query_lanes;
@@ -81,7 +81,7 @@ public:
     /// Calls f(values) with the values of a block from one of its keys on.
     template <class F>
     void with_values(index_t block, index_t key, F const& f) const {
-        if (!packed_.direct_values()) return f(value_rows<T>{packed_.values(block, key), value_width()});
+        if (!packed_.values_in_place()) return f(value_rows<T>{packed_.values(block, key), value_width()});
         if constexpr (has_value_rows) f(value_rows<value_type>{value(block, key), operands_.value.stride(2)});
     }
 
@@ -117,7 +117,7 @@ public:
 
     /// Planes and terms of the keys of a block, and its values unless they are read in place.
     void pack(index_t block) const {
-        auto const& parts = call_.recipe.score.parts;
+        auto const& parts = call_.spec.score.parts;
         index_t plane = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (!always_in_place)
@@ -138,16 +138,16 @@ public:
             }
         compute_index_terms<T, Arch>(call_.indices.keys, facts(0), packed_.first(block), packed_.last(block),
                                      packed_.indices(block), tile::block_keys);
-        if (!packed_.direct_values()) pack_values(block);
+        if (!packed_.values_in_place()) pack_values(block);
     }
 
 private:
-    index_t batch() const { return packed_.head().batch; }
-    index_t head() const { return packed_.head().head; }
+    index_t batch() const { return packed_.heads().batch; }
+    index_t head() const { return packed_.heads().index; }  // of keys
     index_t features() const { return call_.key_features; }
 
     /// Of the first query of a head of the group.
-    kernel::row_facts facts(index_t group_head) const { return call_.facts(packed_.head(), group_head); }
+    kernel::row_facts facts(index_t group_head) const { return call_.facts(packed_.heads(), group_head); }
 
     template <bool Bf16_pairs, class Body>
     void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body) const {
@@ -155,7 +155,7 @@ private:
         auto const row = facts(0);
         index_t const first = packed_.first(block), last = packed_.last(block);
         for (index_t key = first; key < last; key += tile::panel) {
-            if (packed_.direct_values()) prefetch_values(key, std::min(key + tile::panel, last));
+            if (packed_.values_in_place()) prefetch_values(key, std::min(key + tile::panel, last));
             auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch(), head(), key + i, 0); };
             index_t const count = std::min(last - key, tile::panel);
             kernel::transpose_target<T> all{.count = count,

@@ -25,7 +25,7 @@ public:
     /// The query sides of a tile; sources[r] are the features of row r.
     static void prepare(context const& call, rows_type& rows, element const* const* sources, bool in_place) {
         index_t n = 0;
-        plan::for_each_part(call.recipe.score.parts.products, [&](auto const& p) {
+        plan::for_each_part(call.spec.score.parts.products, [&](auto const& p) {
             using product = std::remove_cvref_t<decltype(p)>;
             auto const row = [&](index_t r) FOVEA_LAMBDA { return sources[r]; };
             auto const base = [&](index_t r) FOVEA_LAMBDA {
@@ -38,14 +38,14 @@ public:
                                                                                  call.features};
                 return static_cast<T>(evaluate(p.scale, here));
             });
-            for (index_t r = rows.count; r < rows.step; ++r) scales[r] = T{0};
+            for (index_t r = rows.count; r < rows.mr; ++r) scales[r] = T{0};
             auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
             [[maybe_unused]] kernel::transpose_target<T> const destination{.count = rows.count,
-                                                                           .padded_rows = rows.step,
+                                                                           .padded_rows = rows.mr,
                                                                            .available = rows.count,
                                                                            .features = call.features,
                                                                            .first = to,
-                                                                           .stride = rows.step};
+                                                                           .stride = rows.mr};
             if constexpr (stored::template multiplies_bf16_pairs<product>) {
                 if (stored::always_in_place || in_place) place_bf16_pairs(call, rows, row, to);
                 else kernel::transpose_bf16_pairs<Arch>(row, destination);
@@ -53,50 +53,50 @@ public:
                 if constexpr (!stored::always_in_place)
                     if (!in_place)
                         return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, destination);
-                std::fill_n(to, plane(call.features) * rows.step, T{0});
+                std::fill_n(to, plane(call.features) * rows.mr, T{0});
                 for (index_t r = 0; r < rows.count; ++r)
                     kernel::for_features<T, Arch>(
                         p.of_query, base(r), row(r), row(r), call.features, [&](index_t f, auto const& value) {
-                            (value * kernel::pack<T, Arch>(scale(r))).store(to + f * rows.step + r * tile::lanes);
+                            (value * kernel::pack<T, Arch>(scale(r))).store(to + f * rows.mr + r * tile::lanes);
                         });
             }
         });
     }
 
-    /// The products of a run of packs of a block.
+    /// The products with a run of keys of a block.
     static void contract(context const& call, rows_type const& rows, packed_keys<T, Arch> const& keys,
-                         key_part<tile> const& part, score_block<T> const& to) {
+                         key_run<tile> const& at, score_block<T> const& to) {
         index_t n = 0;
-        plan::for_each_part(call.recipe.score.parts.products, [&](auto const& p) {
+        plan::for_each_part(call.spec.score.parts.products, [&](auto const& p) {
             using product = std::remove_cvref_t<decltype(p)>;
             using arithmetic = typename stored::template products_of<product>;
             T const* const queries = factors_of(rows, n, call.features);
             T const* const scales = rows.scales + n * tile::rows;
             T* const scores = to.scores + n * to.plane_stride;
             if (call.features == 0) {
-                contract_no_features(rows.step, scales, part.run, scores, to.stride);
+                contract_no_features(rows.mr, scales, at.granules, scores, to.stride);
             } else if (stored::always_in_place || keys.in_place()) {
-                index_t const column = part.run.first * tile::lanes;
+                index_t const column = at.granules.first * tile::lanes;
                 index_t const last =
-                    std::min(part.run.last * tile::lanes, keys.last(part.block) - keys.first(part.block));
-                kernel::row_products<T> const all{queries,         rows.step, last - column, call.features,
+                    std::min(at.granules.last * tile::lanes, keys.last(at.block) - keys.first(at.block));
+                kernel::row_products<T> const all{queries,         rows.mr,   last - column, call.features,
                                                   scores + column, to.stride, scales};
-                stored(call, keys).template with_keys<product>(p.of_key, part.block, column, [&](auto const& from) {
+                stored(call, keys).template with_keys<product>(p.of_key, at.block, column, [&](auto const& from) {
                     contract_in_place<arithmetic>(from, all);
                 });
             }
             if constexpr (!stored::always_in_place)
                 if (call.features != 0 && !keys.in_place()) {
                     panel_product<T> const all{
-                        queries,
-                        keys.keys(part.block, n),
-                        part.run.first,
-                        part.run.last,
-                        arithmetic::scales ? kernel::bf16_pair_count(call.features) : call.features,
-                        rows.step,
-                        scales,
-                        scores,
-                        to.stride};
+                        .queries = queries,
+                        .keys = keys.keys(at.block, n),
+                        .first = at.granules.first,
+                        .last = at.granules.last,
+                        .features = arithmetic::scales ? kernel::bf16_pair_count(call.features) : call.features,
+                        .mr = rows.mr,
+                        .scales = scales,
+                        .scores = scores,
+                        .stride = to.stride};
                     if constexpr (arithmetic::scales) products<T, Arch>::contract_bf16_pairs(all, keys.prefetches());
                     else products<T, Arch>::contract(all, keys.prefetches());
                 }
@@ -107,23 +107,23 @@ public:
 private:
     static index_t plane(index_t features) { return round_up(features, tile::lanes); }
     static T* factors_of(rows_type const& rows, index_t product, index_t features) {
-        return rows.factors + product * plane(features) * rows.step;
+        return rows.factors + product * plane(features) * rows.mr;
     }
 
-    /// Rows as bf16 pairs, a pack of each row after the other: (packs, step, lanes).
+    /// Rows as bf16 pairs, a pack of each row after the other: (packs, mr, lanes).
     template <class Rows>
     static void place_bf16_pairs(context const& call, rows_type const& rows, Rows const& row, T* to) {
-        std::fill_n(to, plane(kernel::bf16_pair_count(call.features)) * rows.step, T{0});
+        std::fill_n(to, plane(kernel::bf16_pair_count(call.features)) * rows.mr, T{0});
         for (index_t r = 0; r < rows.count; ++r)
             for (index_t w = 0; w < kernel::bf16_pair_count(call.features); w += tile::lanes)
                 kernel::load_bf16_pairs<Arch>(row(r) + 2 * w, call.features - 2 * w)
-                    .store(to + w * rows.step + r * tile::lanes);
+                    .store(to + w * rows.mr + r * tile::lanes);
     }
 
     /// Products over no features: 0 times the scale, which may be infinite, as the expression says.
-    [[gnu::cold]] static void contract_no_features(int step, T const* scales, pack_run<tile> run, T* scores,
+    [[gnu::cold]] static void contract_no_features(int mr, T const* scales, granule_run<tile> run, T* scores,
                                                    index_t stride) {
-        for (index_t r = 0; r < step; ++r)
+        for (index_t r = 0; r < mr; ++r)
             std::fill(scores + r * stride + run.first * tile::lanes, scores + r * stride + run.last * tile::lanes,
                       T{0} * scales[r]);
     }

@@ -14,20 +14,16 @@ template <class Call>
 class value_sums {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using Packed = stored_keys<Call>;
-    using Aggregate = std::remove_const_t<decltype(Call::recipe::aggregate)>;
+    using stored = stored_keys<Call>;
+    using Aggregate = std::remove_const_t<decltype(Call::spec::aggregate)>;
     using tile = plan::tile<T, Arch>;
 
 public:
     value_sums(row_context<Call> const& call, packed_keys<T, Arch> const& keys, T* sums)
-        : keys_(call, keys),
-          packed_(keys),
-          aggregate_(call.recipe.aggregate),
-          sums_(sums),
-          width_(keys.value_width()) {}
+        : keys_(call, keys), packed_(keys), aggregate_(call.spec.aggregate), sums_(sums), width_(keys.value_width()) {}
 
     void add(weight_tile<T> const& weights, T const* rescale) const {
-        if constexpr (Packed::rounds_weights)
+        if constexpr (stored::rounds_weights)
             for (index_t r = 0; r < weights.rows; ++r)
                 kernel::round_to_bf16_pairs<Arch>(weights.first + r * weights.stride,
                                                   (weights.count + tile::lanes - 1) / tile::lanes);
@@ -36,9 +32,9 @@ public:
             weighted_rows<T, value> const all{
                 {weights.first, weights.stride, weights.count, values.first, values.stride, sums_, width_, rescale},
                 weights.rows,
-                weights.step};
-            constexpr bool as_pairs = Packed::rounds_weights, as_computed = std::is_same_v<value, T>;
-            if constexpr (as_computed && !Packed::always_in_place)
+                weights.mr};
+            constexpr bool as_pairs = stored::rounds_weights, as_computed = std::is_same_v<value, T>;
+            if constexpr (as_computed && !stored::always_in_place)
                 if (!keys_.in_place()) {  // converted values are packed
                     if constexpr (as_pairs) products<T, Arch>::accumulate_bf16_pairs(all, packed_.prefetches());
                     else if constexpr (linear_aggregator<Aggregate>)
@@ -56,7 +52,7 @@ public:
 
     /// The same where most weights are 0, as sparse normalizers leave them; nothing is done where they are not.
     bool add_nonzero(weight_tile<T> const& weights) const {
-        if constexpr (Packed::rounds_weights) return false;
+        if constexpr (stored::rounds_weights) return false;
         else {
             index_t packs = 0;
             for (index_t r = 0; r < weights.rows; ++r)
@@ -87,7 +83,7 @@ public:
     }
 
 private:
-    Packed keys_;
+    stored keys_;
     packed_keys<T, Arch> const& packed_;
     Aggregate const& aggregate_;
     T* sums_;

@@ -22,14 +22,14 @@ public:
     explicit whole_rows(call const& context) : call_(context), mask_(context) {}
 
     template <class Executor>
-    void run(Executor const& executor, workspace& scratch, bool adds_up) const {
+    void run(Executor const& executor, workspace& scratch, bool outputs_sum_over_queries) const {
         for_row_blocks<shape>(
-            executor, scratch, call_, adds_up,
-            [&](arena& memory, block_range heads, block_range rows) { run_heads(memory, heads, rows); });
+            executor, scratch, call_, outputs_sum_over_queries,
+            [&](arena& memory, index_range head_groups, index_range rows) { run_heads(memory, head_groups, rows); });
     }
 
 private:
-    /// Where the scores of a tile are: columns of its rows, the first of which is a key.
+    /// Columns of the score rows; column c is key first_key + c.
     struct columns {
         index_t first_key;  // the first of a block
         index_t from, to;   // columns with scores: whole packs
@@ -38,10 +38,10 @@ private:
         index_t last_block() const { return (first_key + to + shape::block_keys - 1) / shape::block_keys; }
     };
 
-    void run_heads(arena& memory, block_range heads, block_range rows) const;
+    void run_heads(arena& memory, index_range head_groups, index_range rows) const;
 
     /// S, for all keys that a row of the tile sees; pairs between runs are excluded.
-    columns score(tile_count& counts, tile& rows, keys_type& keys, scratch_type& scratch, block_range seen) const {
+    columns score(panel_count& counts, tile& rows, keys_type& keys, scratch_type& scratch, index_range seen) const {
         columns at{keys.first(seen.first), 0, 0};
         auto const extend = [&](index_t from, index_t to) {
             if (at.to == 0) at.from = from;
@@ -52,13 +52,13 @@ private:
         };
         for (index_t k = seen.first; k < seen.last; ++k) {
             auto const runs = mask_.runs(rows, keys.first(k), keys.last(k), truth{});
-            for (auto const run : runs) {
-                key_part<shape> const part{k, run, runs.mixed};
-                count_panels(counts, part);
+            for (auto const granules : runs) {
+                key_run<shape> const run{k, granules, runs.mixed};
+                count_panels(counts, run);
                 keys.prepare(k);
                 index_t const column = keys.first(k) - at.first_key;
-                extend(column + run.first * shape::lanes, column + run.last * shape::lanes);
-                call_.spec.score(call_, rows.rows(), keys, part, scratch.from(column));
+                extend(column + granules.first * shape::lanes, column + granules.last * shape::lanes);
+                call_.functions.score(call_, rows.rows(), keys, run, scratch.from(column));
             }
         }
         return at;
@@ -66,19 +66,19 @@ private:
 
     /// P of whole rows, the outputs that read rows, and P V.
     void finish(tile& rows, keys_type& keys, scratch_type& scratch, columns const& at) const {
-        auto const& spec = call_.spec;
-        bool nonfinite = !spec.adds;
-        for (index_t k = at.first_block(); k < at.last_block() && !spec.selects; ++k)
+        auto const& functions = call_.functions;
+        bool nonfinite = !functions.is_linear;
+        for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
             nonfinite = nonfinite || !keys.finite(k);
-        if (nonfinite || spec.shows_weights) rows.mark_visible(scratch, at.from, at.to);
-        spec.normalize(
+        if (nonfinite || functions.clears_excluded) rows.mark_visible(scratch, at.from, at.to);
+        functions.normalize(
             call_, rows.rows(),
             {scratch.scores + at.from, scratch.stride, (at.to - at.from) / shape::lanes, at.first_key + at.from},
             scratch.visible + at.from);
-        for (index_t k = at.first_block(); k < at.last_block() && !spec.selects; ++k)
+        for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
             if (!mask_.coverage(rows.span(call_), keys.first(k), keys.last(k)).never())
                 add_values(rows.rows(), keys, k, scratch, at, nonfinite);
-        spec.finish(call_, rows.rows());
+        functions.finish(call_, rows.rows());
     }
 
     /// O += P V for one block of keys.
@@ -87,13 +87,18 @@ private:
         keys.prepare(k);
         index_t const first = std::max(keys.first(k), at.first_key + at.from),
                       last = std::min(keys.last(k), at.first_key + at.to), column = first - at.first_key;
-        weight_tile<T> const weights{
-            scratch.scores + column, scratch.stride, rows.count, rows.step, k, first - keys.first(k), last - first,
-            scratch.visible + column};
+        weight_tile<T> const weights{.first = scratch.scores + column,
+                                     .stride = scratch.stride,
+                                     .rows = rows.count,
+                                     .mr = rows.mr,
+                                     .block = k,
+                                     .key = first - keys.first(k),
+                                     .count = last - first,
+                                     .visible = scratch.visible + column};
         std::fill_n(scratch.rescale, shape::rows, T{1});
-        if (nonfinite) call_.spec.add_visible(call_, rows, keys, weights, scratch.rescale);
-        else if (!call_.spec.add_nonzero(call_, rows, keys, weights))
-            call_.spec.add(call_, rows, keys, weights, scratch.rescale);
+        if (nonfinite) call_.functions.add_visible(call_, rows, keys, weights, scratch.rescale);
+        else if (!call_.functions.add_nonzero(call_, rows, keys, weights))
+            call_.functions.add(call_, rows, keys, weights, scratch.rescale);
     }
 
     call const& call_;
@@ -101,22 +106,22 @@ private:
 };
 
 template <class T, class Arch>
-void whole_rows<T, Arch>::run_heads(arena& memory, block_range heads, block_range rows) const {
-    index_t const at_once = mask_.blocks_at_once(heads, rows);
+void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, index_range rows) const {
+    index_t const at_once = mask_.blocks_at_once(head_groups, rows);
     keys_type keys(call_, memory, at_once);
     scratch_type scratch(memory, call_, at_once);
     auto& one = *new (memory.template take<tile>(1)) tile(memory, call_, {});
-    for (index_t h = heads.first; h < heads.last; ++h) {
-        auto const head = call_.head(h);
-        keys.begin(head);
+    for (index_t g = head_groups.first; g < head_groups.last; ++g) {
+        auto const heads = call_.head_group_at(g);
+        keys.begin(heads);
         for (index_t b = rows.first; b < rows.last; ++b) {
             index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-            auto const seen = mask_.seen_by(call_.span(head, first, last));
+            auto const seen = mask_.seen_by(call_.span(heads, first, last));
             for (index_t r = first; r < last; r += shape::rows) {
                 index_t const next = std::min(r + shape::rows, last);
-                call_.prefetch_beside(head, r, next, 0, shape::rows);
-                one.begin(call_, head, r, next - r, keys);
-                finish(one, keys, scratch, score(memory.tiles, one, keys, scratch, seen));
+                call_.prefetch_beside(heads, r, next, 0, shape::rows);
+                one.begin(call_, heads, r, next - r, keys);
+                finish(one, keys, scratch, score(memory.panels, one, keys, scratch, seen));
             }
         }
     }

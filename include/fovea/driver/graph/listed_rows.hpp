@@ -15,11 +15,11 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The key/value head of a query head: a division by the size of a group, as a product with its inverse, since it would
-/// take longer than the loads that need its result.
-class head_groups {
+/// Maps a query head to its key/value head: division by the group size as a multiplication by its inverse, since a
+/// division takes longer than the loads that need its result. Exact for head < 2^20.
+class key_head_of {
 public:
-    explicit head_groups(index_t size) : inverse_(((index_t{1} << 40) + size - 1) / size) {}
+    explicit key_head_of(index_t size) : inverse_(((index_t{1} << 40) + size - 1) / size) {}
     FOVEA_INLINE index_t operator()(index_t head) const { return (head * inverse_) >> 40; }
 
 private:
@@ -29,24 +29,24 @@ private:
 /// The rows of one query for all heads: from scores to the result.
 ///
 /// A normalizer that takes rows in lanes is run on all heads at once, any other on one head after the other.
-template <class T, class Arch, class Recipe, class Operands>
+template <class T, class Arch, class Spec, class Operands>
 class listed_rows {
-    using normalizer_type = std::remove_const_t<decltype(Recipe::normalize)>;
+    using normalizer_type = std::remove_const_t<decltype(Spec::normalize)>;
     using normalizing = plan::normalizing<normalizer_type, T>;
     using state = typename normalizing::state;
-    using aggregator_type = std::remove_const_t<decltype(Recipe::aggregate)>;
+    using aggregator_type = std::remove_const_t<decltype(Spec::aggregate)>;
     using vector = kernel::pack<T, Arch>;
     static constexpr index_t width = vector::lanes;
-    static constexpr bool selects = normalizing::selects && !Recipe::reweights && linear_aggregator<aggregator_type>;
-    static constexpr bool whole_rows = normalizing::whole_row || Recipe::reweights_rows || Operands::looks_at_rows
-                                    || (normalizing::selects && !selects);
+    static constexpr bool selects = normalizing::selects && !Spec::reweights && linear_aggregator<aggregator_type>;
+    static constexpr bool whole_rows =
+        normalizing::whole_row || Spec::reweights_rows || Operands::looks_at_rows || (normalizing::selects && !selects);
     static constexpr bool in_lanes =
-        normalizing::takes_lanes && !row_dependent_normalizer<normalizer_type> && !whole_rows && !Recipe::reweights;
+        normalizing::takes_lanes && !row_dependent_normalizer<normalizer_type> && !whole_rows && !Spec::reweights;
 
 public:
-    listed_rows(Recipe const& recipe, Operands const& operands, kernel::head_lanes const& lanes, arena& memory,
+    listed_rows(Spec const& spec, Operands const& operands, kernel::head_lanes const& lanes, arena& memory,
                 index_t longest)
-        : recipe_(recipe), operands_(operands), lanes_(lanes) {
+        : spec_(spec), operands_(operands), lanes_(lanes) {
         index_t const pairs = round_up(lanes.pairs(longest), width) + width, columns = operands.value_features();
         bool const adjacent =
             operands.group() == 1 && head_stride(operands.value) == columns && head_stride(operands.result) == columns;
@@ -81,7 +81,7 @@ public:
 
 private:
     decltype(auto) normalizer(kernel::row_facts const& row) const {
-        return normalizer_of_row(recipe_.normalize, facts_of_row<T, Arch>{row});
+        return normalizer_of_row(spec_.normalize, facts_of_row<T, Arch>{row});
     }
     static kernel::row_facts of_head(kernel::row_facts row, index_t head) {
         row.head = head;
@@ -92,15 +92,15 @@ private:
     void normalize_all(kernel::row_facts const& row, index_t n) const {
         using many = plan::normalizing<normalizer_type, vector>;
         using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
-        index_t const round = lanes_.common_period(width),
+        index_t const period = lanes_.common_period(width),
                       packs = lanes_.padded_heads < width ? (lanes_.pairs(n) + width - 1) / width : n;
-        for (index_t l = 0; l < round; l += width) {
+        for (index_t l = 0; l < period; l += width) {
             typename many::state s;
-            static_cast<void>(many::fold(recipe_.normalize, s, rows{scores_ + l, packs, round, lanes_.padded_heads}));
-            vector(many::finish(recipe_.normalize, s)).store(factors_ + l);
-            if constexpr (requires { recipe_.normalize.log_sum(s); }
+            static_cast<void>(many::fold(spec_.normalize, s, rows{scores_ + l, packs, period, lanes_.padded_heads}));
+            vector(many::finish(spec_.normalize, s)).store(factors_ + l);
+            if constexpr (requires { spec_.normalize.log_sum(s); }
                           && std::tuple_size_v<decltype(operands_.outputs)> > 0) {
-                auto const sums = kernel::lanes_of<T, Arch>::to_array(many::log_sum(recipe_.normalize, s));
+                auto const sums = kernel::lanes_of<T, Arch>::to_array(many::log_sum(spec_.normalize, s));
                 for (index_t h = l; h < std::min(l + width, lanes_.heads); ++h)
                     show_log_sum(operands_.outputs, of_head(row, h), sums[static_cast<std::size_t>(h - l)]);
             }
@@ -123,8 +123,8 @@ private:
 
     void normalize_one(kernel::row_facts const& row, index_t padded) const {
         // The weight of an excluded pair is 0 whatever a normalizer or a reweighting makes of the row, NaN included.
-        constexpr bool shows_weights = Operands::looks_at_rows || Recipe::reweights_rows;
-        if constexpr (shows_weights) std::copy_n(row_, padded, row_before_);
+        constexpr bool clears_excluded = Operands::looks_at_rows || Spec::reweights_rows;
+        if constexpr (clears_excluded) std::copy_n(row_, padded, row_before_);
         state s{};
         kernel::packed_row<T, Arch, typename normalizing::of_row, kernel::listed_keys> const weights{
             row_, padded / width, {keys_}};
@@ -133,13 +133,13 @@ private:
         if constexpr (whole_rows) {
             show_scores(operands_.outputs, row, weights);
             normalizing::whole(here, s, weights);
-            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, row, weights);
-            for (index_t e = 0; e < padded && shows_weights; ++e)
+            if constexpr (Spec::reweights) kernel::reweigh<!Spec::reweights_rows>(spec_.reweight, row, weights);
+            for (index_t e = 0; e < padded && clears_excluded; ++e)
                 if (row_before_[e] == excluded<T>) weights[e] = T{0};
             show_weights(operands_.outputs, row, weights);
         } else {
             normalizing::fold(here, s, weights);
-            if constexpr (Recipe::reweights) kernel::reweigh<!Recipe::reweights_rows>(recipe_.reweight, row, weights);
+            if constexpr (Spec::reweights) kernel::reweigh<!Spec::reweights_rows>(spec_.reweight, row, weights);
             factors_[row.head] = normalizing::finish(here, s);
         }
         if constexpr (selects) selected_[row.head] = here.selected(s);
@@ -156,7 +156,7 @@ private:
                 return operands_.value.place(row.batch, key_head_(h), listed[static_cast<std::size_t>(e)], 0);
             };
             kernel::accumulate_listed<Excluding, T, Arch>(
-                recipe_.aggregate, {scores_ + h, before_ + h, factors_ + h, lanes_.padded_heads, std::ssize(listed)},
+                spec_.aggregate, {scores_ + h, before_ + h, factors_ + h, lanes_.padded_heads, std::ssize(listed)},
                 head_of_, columns % width == 0, value, together_ * columns,
                 operands_.result.place(row.batch, h, row.q_idx, 0));
         }
@@ -173,17 +173,17 @@ private:
         }
     }
 
-    Recipe const& recipe_;
+    Spec const& spec_;
     Operands const& operands_;
     kernel::head_lanes const& lanes_;
-    head_groups key_head_{operands_.group()};
+    key_head_of key_head_{operands_.group()};
     index_t together_;                        // heads whose values, and results, are contiguous
     T* scores_;                               // (keys, head lanes)
     T* before_;                               // the scores before they became weights
     T* row_;                                  // (keys) of one head
     T* row_before_;                           // (keys)
     std::int32_t* keys_;                      // (keys), the last one repeated
-    T* factors_;                              // (round): one for the weights of each head
+    T* factors_;                              // (period): one for the weights of each head
     index_t* selected_;                       // (heads)
     kernel::integer_like<T> const* head_of_;  // (columns of a row) its head
 };

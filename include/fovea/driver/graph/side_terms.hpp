@@ -36,7 +36,7 @@ void compute_side_terms(Executor const& executor, Operands const& operands, kern
             else return operands.query;
         }();
         index_t const n = operand.extent(2), features = operand.extent(3), group = of_key ? operands.group() : 1;
-        head_groups const key_head(group);
+        key_head_of const key_head(group);
         bool joined =
             group == 1 && !operands.exact && kernel::fills_vectors<T, Arch>(features, head_stride(operand), lanes);
         plan::for_each_part(

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/driver/operands.hpp>
-#include <fovea/driver/recurrent/chunk_operands.hpp>
+#include <fovea/driver/recurrent/step_operands.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/recurrence.hpp>
 
@@ -19,36 +19,36 @@ template <class T, class Arch, class Spec, class Operands>
 class recurrent_loop {
     using types = recurrence<T, Arch, Spec>;
     using head_task = driver::head_task<T>;
-    static constexpr bool gated = types::gated, corrected = types::corrected, divided = types::divided;
+    static constexpr bool gated = types::gated, delta_rule = types::delta_rule, keeps_key_sum = types::keeps_key_sum;
     static constexpr int vectors = types::vectors;
-    static constexpr index_t width = types::width, chunk = types::chunk;
+    static constexpr index_t width = types::width, steps_at_once = types::steps_at_once;
     static constexpr int most_per_pass = 4;  // steps, or queries, in one pass over the state
 
 public:
-    recurrent_loop(Spec const& spec, Operands const& operands) : chunk_(spec, operands), operands_(operands) {}
+    recurrent_loop(Spec const& spec, Operands const& operands) : steps_(spec, operands), operands_(operands) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
         index_t const heads = operands_.batches() * operands_.key_heads();
         index_t const panels = std::max<index_t>((operands_.value_features() + width - 1) / width, 1);
-        index_t const parts = std::clamp<index_t>(executor.workers() / std::max<index_t>(heads, 1), 1, panels);
-        index_t const panels_of_part = (panels + parts - 1) / parts;
-        T* const sums = divided ? scratch.shared().template take<T>(heads * operands_.key_features()) : nullptr;
-        if constexpr (divided)
+        index_t const shares = std::clamp<index_t>(executor.workers() / std::max<index_t>(heads, 1), 1, panels);
+        index_t const panels_of_share = (panels + shares - 1) / shares;
+        T* const sums = keeps_key_sum ? scratch.shared().template take<T>(heads * operands_.key_features()) : nullptr;
+        if constexpr (keeps_key_sum)
             for (index_t i = 0; i < heads; ++i) load_sum(i, sums + i * operands_.key_features());
-        executor.run(heads * parts, [&](index_t task, index_t worker) {
+        executor.run(heads * shares, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
-            index_t const head = task / parts, first = task % parts * panels_of_part;
+            index_t const head = task / shares, first = task % shares * panels_of_share;
             if (first < panels)
                 run_head(memory, head, first * width,
-                         std::min((first + panels_of_part) * width, operands_.value_features()),
-                         divided ? sums + head * operands_.key_features() : nullptr);
+                         std::min((first + panels_of_share) * width, operands_.value_features()),
+                         keeps_key_sum ? sums + head * operands_.key_features() : nullptr);
         });
     }
 
 private:
-    chunk_operands<T, Arch, Spec, Operands> chunk_;
+    step_operands<T, Arch, Spec, Operands> steps_;
     Operands const& operands_;
 
     template <class F>
@@ -76,29 +76,29 @@ private:
     void run_head(arena& memory, index_t head, index_t first, index_t last, T const* sum) const {
         index_t const features = operands_.key_features(), group = operands_.group();
         index_t const panels = std::max<index_t>((last - first + width - 1) / width, 1);
-        head_task task{head / operands_.key_heads(),
-                       head % operands_.key_heads(),
-                       first,
-                       last,
-                       memory.take<T>(panels * features * width),
-                       memory.take<T>(chunk * features),
-                       memory.take<T>(gated ? chunk * features : 0),
-                       memory.take<T>(chunk * width),
-                       memory.take<T>(chunk * group * features),
-                       memory.take<T>(chunk * group * width),
-                       memory.take<T>(chunk * group),
-                       memory.take<T>(width),
-                       memory.take<T>(features)};
-        if constexpr (divided) std::copy_n(sum, features, task.sum);
+        head_task task{.batch = head / operands_.key_heads(),
+                       .head = head % operands_.key_heads(),
+                       .first = first,
+                       .last = last,
+                       .state = memory.take<T>(panels * features * width),
+                       .keys = memory.take<T>(steps_at_once * features),
+                       .gates = memory.take<T>(gated ? steps_at_once * features : 0),
+                       .values = memory.take<T>(steps_at_once * width),
+                       .queries = memory.take<T>(steps_at_once * group * features),
+                       .results = memory.take<T>(steps_at_once * group * width),
+                       .inverse_sums = memory.take<T>(steps_at_once * group),
+                       .retrieved = memory.take<T>(width),
+                       .sum = memory.take<T>(features)};
+        if constexpr (keeps_key_sum) std::copy_n(sum, features, task.sum);
         load_state(task);
         if constexpr (types::causal) {
-            for (index_t n = 0; n < operands_.keys(); n += chunk)
-                advance_chunk(task, n, std::min(chunk, operands_.keys() - n), group);
+            for (index_t n = 0; n < operands_.keys(); n += steps_at_once)
+                advance_steps(task, n, std::min(steps_at_once, operands_.keys() - n), group);
         } else {
-            for (index_t n = 0; n < operands_.keys(); n += chunk)
-                advance_chunk(task, n, std::min(chunk, operands_.keys() - n), 0);
-            for (index_t n = 0; n < operands_.queries(); n += chunk)
-                read_chunk(task, n, std::min(chunk, operands_.queries() - n));
+            for (index_t n = 0; n < operands_.keys(); n += steps_at_once)
+                advance_steps(task, n, std::min(steps_at_once, operands_.keys() - n), 0);
+            for (index_t n = 0; n < operands_.queries(); n += steps_at_once)
+                read_steps(task, n, std::min(steps_at_once, operands_.queries() - n));
         }
         store_state(task);
     }
@@ -118,7 +118,7 @@ private:
             for_each_element(task, [&](index_t f, index_t c, T const& s) {
                 present(task.batch, task.head, f, c) = rounded_to<element>(s);
             });
-            if (divided && task.first == 0)
+            if (keeps_key_sum && task.first == 0)
                 for (index_t f = 0; f < operands_.key_features(); ++f)
                     present(task.batch, task.head, f, operands_.value_features()) = rounded_to<element>(task.sum[f]);
         });
@@ -132,11 +132,11 @@ private:
     }
 
     /// Updates the state with a run of positions; at each, `reads` queries, a whole group or none, read it.
-    void advance_chunk(head_task const& task, index_t begin, index_t steps, index_t reads) const {
+    void advance_steps(head_task const& task, index_t begin, index_t steps, index_t reads) const {
         index_t const features = operands_.key_features();
-        chunk_.prepare(task, begin, steps, reads);
+        steps_.prepare(task, begin, steps, reads);
         for_panels(task, [&](T* state, index_t column) {
-            chunk_.prepare_values(task, begin, steps, column);
+            steps_.prepare_values(task, begin, steps, column);
             kernel::state_steps<T> at{task.keys, task.gates, task.values, task.queries, task.results, features, reads};
             auto const step_over = [&](index_t n) {
                 at.keys += n * features;
@@ -146,13 +146,13 @@ private:
                 at.results += n * reads * width;
             };
             index_t t = 0;
-            if constexpr (!corrected)
+            if constexpr (!delta_rule)
                 for (; t + most_per_pass <= steps && reads <= 1; t += most_per_pass, step_over(most_per_pass)) {
                     if (reads == 1) kernel::advance<most_per_pass, 1, gated, vectors, T, Arch>(state, at);
                     else kernel::advance<most_per_pass, 0, gated, vectors, T, Arch>(state, at);
                 }
             for (; t < steps; ++t, step_over(1)) {
-                if constexpr (corrected) correct_and_step(task, begin, t, t + 1 < steps, state, at);
+                if constexpr (delta_rule) correct_and_step(task, begin, t, t + 1 < steps, state, at);
                 else step(state, at);
             }
             if (reads > 0) write(task, begin, steps, column);
@@ -166,7 +166,7 @@ private:
         bool const same_pass = at.heads <= most_per_pass;
         if (t == 0 || !same_pass)
             kernel::gate_and_retrieve<gated, vectors, T, Arch>(state, at.keys, at.gates, at.features, task.retrieved);
-        kernel::delta_rule<vectors, T, Arch>(task.retrieved, chunk_.rate(task, begin + t), task.values + t * width);
+        kernel::delta_rule<vectors, T, Arch>(task.retrieved, steps_.rate(task, begin + t), task.values + t * width);
         if (!same_pass || !has_next) return step(state, at);
         with_count(at.heads, [&](auto reads) {
             kernel::advance_and_read<decltype(reads)::value, gated, vectors, T, Arch>(state, at, task.retrieved);
@@ -175,7 +175,7 @@ private:
 
     /// One step; as many queries as one pass has registers for read the state in it, the others in further passes.
     static void step(T* state, kernel::state_steps<T> const& at) {
-        constexpr bool gate_here = gated && !corrected;
+        constexpr bool gate_here = gated && !delta_rule;
         auto const first = std::min<index_t>(at.heads, most_per_pass);
         with_count(first, [&](auto reads) {
             kernel::advance<1, decltype(reads)::value, gate_here, vectors, T, Arch>(state, at);
@@ -199,9 +199,9 @@ private:
     }
 
     /// The results of a run of queries that all read the state after the last key.
-    void read_chunk(head_task const& task, index_t begin, index_t steps) const {
+    void read_steps(head_task const& task, index_t begin, index_t steps) const {
         index_t const features = operands_.key_features(), rows = steps * operands_.group();
-        for (index_t t = 0; t < steps; ++t) chunk_.prepare_queries(task, begin + t, t);
+        for (index_t t = 0; t < steps; ++t) steps_.prepare_queries(task, begin + t, t);
         for_panels(task, [&](T const* state, index_t column) {
             for (index_t i = 0; i < rows; i += most_per_pass)
                 read_some(state, task.queries + i * features, features, std::min<index_t>(rows - i, most_per_pass),
@@ -223,8 +223,9 @@ private:
             auto* const to =
                 operands_.result.place(task.batch, task.head * group + i % group, begin + i / group, column);
             using element = std::remove_cvref_t<decltype(*to)>;
-            T const share = divided ? task.inverse_sums[i] : T{1};
-            for (index_t c = 0; c < columns; ++c) to[c] = rounded_to<element>(task.results[i * width + c] * share);
+            T const inverse_sum = keeps_key_sum ? task.inverse_sums[i] : T{1};
+            for (index_t c = 0; c < columns; ++c)
+                to[c] = rounded_to<element>(task.results[i * width + c] * inverse_sum);
         }
     }
 };

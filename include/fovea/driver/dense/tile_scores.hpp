@@ -7,14 +7,13 @@
 #include <fovea/kernel/transform.hpp>
 
 #include <algorithm>
-#include <span>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The scores of a tile with a key in each lane: the terms of each row, then products, pairwise terms, the rest of the
-/// score and the mask.
+/// Computes the scores of a tile with a key in each lane: the terms of each row, then products, pairwise terms, the
+/// rest of the score and the mask.
 template <class Call>
-class score_tile {
+class tile_scores {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using Parts = typename Call::parts;
@@ -33,7 +32,7 @@ public:
     static void prepare(context const& call, rows_type& rows, bool in_place) {
         query_element const* sources[tile::rows];  // where the features of each row begin
         rows.factorable = true;
-        for (index_t r = 0; r < rows.step; ++r) {
+        for (index_t r = 0; r < rows.mr; ++r) {
             auto const& row = rows.facts[r];
             sources[r] = call.operands.query.place(row.batch, row.head, row.q_idx, 0);
             if (r < rows.count) prepare_row(call, rows, r, sources[r]);
@@ -41,44 +40,45 @@ public:
         tile_products<Call>::prepare(call, rows, sources, in_place);
     }
 
-    /// Scores of part of a block of keys.
-    static void score(context const& call, rows_type const& rows, packed const& keys, key_part<tile> const& part,
+    /// Scores of a run of keys of a block.
+    static void score(context const& call, rows_type const& rows, packed const& keys, key_run<tile> const& at,
                       score_block<T> const& to) {
-        auto const& score = call.recipe.score;
-        auto const run = part.run;
-        prefetch_tables(call, rows, keys, part);
-        tile_products<Call>::contract(call, rows, keys, part, to);
+        auto const& score = call.spec.score;
+        auto const run = at.granules;
+        prefetch_tables(call, rows, keys, at);
+        tile_products<Call>::contract(call, rows, keys, at, to);
         for (index_t p = run.first_panel(); p < run.last_panel() && stored::pairs > 0; ++p) {
             index_t plane = stored::products, key_plane = plane, query_factor = 0;
             plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
                 score_block<T> const panel{to.scores + p * tile::panel + plane++ * to.plane_stride, to.stride, 0};
-                if (rows.factorable && keys.factorable(part.block)) {
+                if (rows.factorable && keys.factorable(at.block)) {
                     index_t const factor = query_factor * tile::rows * call.features;
                     compare_factored(call, rows, pair.factors.body,
                                      {rows.pair_factors + factor, tile::rows * call.features,
-                                      keys.keys(part.block, key_plane) + p * tile::panel * call.features,
+                                      keys.keys(at.block, key_plane) + p * tile::panel * call.features,
                                       tile::block_keys * call.features, call.features},
-                                     keys.first(part.block) + p * tile::panel, panel);
+                                     keys.first(at.block) + p * tile::panel, panel);
                 } else {
-                    compare_directly(stored(call, keys), rows, pair.body, keys.first(part.block) + p * tile::panel,
-                                     keys.last(part.block), panel);
+                    compare_directly(stored(call, keys), rows, pair.body, keys.first(at.block) + p * tile::panel,
+                                     keys.last(at.block), panel);
                 }
                 key_plane += plan::count_of<decltype(pair.factors.keys)>;
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
             });
         }
-        if (Call::is_bare_product && !any_mixed(part)) return;
-        auto const* const key_indices = keys.indices(part.block);
-        for_spans(part, [&](index_t first, index_t packs, bool masked) {
-            index_t const column = first * tile::lanes, key = keys.first(part.block) + column;
+        if (Call::is_bare_product && !any_mixed(at)) return;
+        auto const* const key_indices = keys.indices(at.block);
+        for_spans(at, [&](index_t first, index_t packs, bool masked) {
+            index_t const column = first * tile::lanes, key = keys.first(at.block) + column;
             for (index_t r = 0; r < rows.count; ++r) {
                 T const* const key_terms =
-                    stored::key_terms > 0 ? keys.terms(part.block, rows.facts[r].head % call.group) : to.scores;
-                kernel::row_parts<T> const at{to.scores + r * to.stride + column, to.plane_stride,     stored::products,
-                                              rows.terms + r * row_terms,         key_terms + column,  tile::block_keys,
-                                              rows.indices + r * row_indices,     key_indices + column};
-                if (masked) transform<true>(call, rows.facts[r], at, key, packs);
-                else transform<false>(call, rows.facts[r], at, key, packs);
+                    stored::key_terms > 0 ? keys.terms(at.block, rows.facts[r].head % call.tile_heads) : to.scores;
+                kernel::row_parts<T> const row{
+                    to.scores + r * to.stride + column, to.plane_stride,     stored::products,
+                    rows.terms + r * row_terms,         key_terms + column,  tile::block_keys,
+                    rows.indices + r * row_indices,     key_indices + column};
+                if (masked) transform<true>(call, rows.facts[r], row, key, packs);
+                else transform<false>(call, rows.facts[r], row, key, packs);
             }
         });
     }
@@ -87,29 +87,28 @@ private:
     template <bool Masked>
     static void transform(context const& call, kernel::row_facts const& row, kernel::row_parts<T> const& at,
                           index_t key, index_t packs) {
-        kernel::transform<Masked, T, Arch>(call.recipe.score.pointwise, call.recipe.predicate, call.indices, row, at,
-                                           key, packs);
+        kernel::transform<Masked, T, Arch>(call.spec.score.pointwise, call.spec.predicate, call.indices, row, at, key,
+                                           packs);
     }
 
     /// Prefetches what score and mask read of tables while the products are computed.
     static void prefetch_tables(context const& call, rows_type const& rows, packed const& keys,
-                                key_part<tile> const& part) {
-        auto const& pointwise = call.recipe.score.pointwise;
-        auto const& predicate = call.recipe.predicate;
+                                key_run<tile> const& at) {
+        auto const& pointwise = call.spec.score.pointwise;
+        auto const& predicate = call.spec.predicate;
         if (keys.in_place() || !keys.prefetches().empty()) return;
-        kernel::key_range const at{.first = keys.first(part.block) + part.run.first * tile::lanes,
-                                   .count = (part.run.last - part.run.first) * tile::lanes};
-        index_t const steps = at.count / tile::panel * call.features * stored::products;
-        std::span<kernel::row_facts const> const facts(rows.facts, static_cast<std::size_t>(rows.count));
+        kernel::key_range const range{.first = keys.first(at.block) + at.granules.first * tile::lanes,
+                                      .count = (at.granules.last - at.granules.first) * tile::lanes};
+        index_t const steps = range.count / tile::panel * call.features * stored::products;
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(pointwise)>>)
-            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, facts, at, steps);
+            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, rows.facts, rows.count, range, steps);
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(predicate)>>)
             if (keys.prefetches().empty())
-                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, facts, at, steps);
+                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, rows.facts, rows.count, range, steps);
     }
 
     static void prepare_row(context const& call, rows_type& rows, index_t r, query_element const* features) {
-        auto const& parts = call.recipe.score.parts;
+        auto const& parts = call.spec.score.parts;
         auto const& row = rows.facts[r];
         kernel::single_environment<T, Arch, query_element, query_element> const here{
             {row, index_t{0}}, features, features, row.dim, row.dim};

@@ -17,11 +17,11 @@ namespace fovea::FOVEA_SET::driver {
 /// Lanes hold the heads of one key, then those of the next, so that short rows fill vectors and what a key has for all
 /// heads is loaded at once. Terms of one side are computed before, once for each key and head; the rows of later keys
 /// are prefetched.
-template <class T, class Arch, class Recipe, class Operands>
-class enumerated_loop {
-    using parts = decltype(Recipe::score.parts);
+template <class T, class Arch, class Spec, class Operands>
+class listed_loop {
+    using parts = decltype(Spec::score.parts);
     using vector = kernel::pack<T, Arch>;
-    using rows_type = listed_rows<T, Arch, Recipe, Operands>;
+    using rows_type = listed_rows<T, Arch, Spec, Operands>;
     static constexpr index_t width = vector::lanes;
     static constexpr index_t products = plan::count_of<decltype(parts::products)>;
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
@@ -31,22 +31,22 @@ class enumerated_loop {
     static constexpr index_t cached_bytes = 1
                                          << 22;  // of keys and values: up to this many the caches keep most of them
     static constexpr index_t long_rows = 2048;   // bytes of one key: longer rows the hardware prefetches by itself
-    static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Recipe::score.pointwise)>, edge_t>
-                                       || uses<std::remove_const_t<decltype(Recipe::predicate)>, edge_t>
-                                       || uses<std::remove_const_t<decltype(Recipe::reweight)>, edge_t>
+    static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Spec::score.pointwise)>, edge_t>
+                                       || uses<std::remove_const_t<decltype(Spec::predicate)>, edge_t>
+                                       || uses<std::remove_const_t<decltype(Spec::reweight)>, edge_t>
                                        || plan::any_pair_uses<decltype(parts::pairs), edge_t>;
-    static constexpr bool always_visible = std::is_same_v<std::remove_const_t<decltype(Recipe::predicate)>, always_t>;
+    static constexpr bool always_visible = std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
 
 public:
-    enumerated_loop(Recipe const& recipe, Operands const& operands, graph_view graph)
-        : recipe_(recipe), operands_(operands), graph_(graph), lanes_(operands.query.extent(1)) {
+    listed_loop(Spec const& spec, Operands const& operands, graph_view graph)
+        : spec_(spec), operands_(operands), graph_(graph), lanes_(operands.query.extent(1)) {
         index_t const stride = head_stride(operands.query), features = operands.features();
         joined_ = operands.group() == 1 && stride == head_stride(operands.key)
                && kernel::fills_vectors<T, Arch>(features, stride, lanes_);
         auto const joins = [&](auto const& body) { return kernel::joins_heads(body, lanes_.heads, features); };
-        plan::for_each_part(recipe.score.parts.products,
+        plan::for_each_part(spec.score.parts.products,
                             [&](auto const& p) { joined_ = joined_ && joins(p.of_query) && joins(p.of_key); });
-        plan::for_each_part(recipe.score.parts.pairs, [&](auto const& p) { joined_ = joined_ && joins(p.body); });
+        plan::for_each_part(spec.score.parts.pairs, [&](auto const& p) { joined_ = joined_ && joins(p.body); });
         joined_ = joined_ && !operands.exact;
         index_t const of_key = key_terms * lanes_.padded_heads * index_t{sizeof(T)} + position_bytes(operands.value)
                              + (planes > 0 ? position_bytes(operands.key) : 0);
@@ -59,20 +59,21 @@ public:
         T* const key_values = shared.template take<T>(operands_.batches() * key_terms * term_stride(operands_.keys()));
         T* const row_values =
             shared.template take<T>(operands_.batches() * row_terms * term_stride(operands_.queries()));
-        compute_side_terms<kernel::side::key, T, Arch>(executor, operands_, lanes_, recipe_.score.parts.keys,
-                                                       key_values);
-        compute_side_terms<kernel::side::query, T, Arch>(executor, operands_, lanes_, recipe_.score.parts.rows,
+        compute_side_terms<kernel::side::key, T, Arch>(executor, operands_, lanes_, spec_.score.parts.keys, key_values);
+        compute_side_terms<kernel::side::query, T, Arch>(executor, operands_, lanes_, spec_.score.parts.rows,
                                                          row_values);
-        index_t const share = Operands::adds_up ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
-        index_t const row_chunks = (operands_.queries() + share - 1) / share;
-        executor.run(operands_.batches() * row_chunks, [&](index_t task, index_t worker) {
+        index_t const queries_of_task =
+            Operands::outputs_sum_over_queries ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
+        index_t const tasks_of_batch = (operands_.queries() + queries_of_task - 1) / queries_of_task;
+        executor.run(operands_.batches() * tasks_of_batch, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
-            index_t const batch = task / row_chunks;
-            index_t const first = task % row_chunks * share, last = std::min(first + share, operands_.queries());
+            index_t const batch = task / tasks_of_batch;
+            index_t const first = task % tasks_of_batch * queries_of_task,
+                          last = std::min(first + queries_of_task, operands_.queries());
             index_t longest = 1;
             for (index_t q = first; q < last; ++q) longest = std::max(longest, std::ssize(graph_.of(q)));
-            rows_type rows(recipe_, operands_, lanes_, memory, longest);
+            rows_type rows(spec_, operands_, lanes_, memory, longest);
             task_scratch const here{key_values + batch * key_terms * term_stride(operands_.keys()),
                                     row_values + batch * row_terms * term_stride(operands_.queries()),
                                     memory.template take<T>((row_terms + products) * lanes_.common_period(width)),
@@ -89,7 +90,7 @@ private:
     struct task_scratch {
         T const* of_keys;     // (terms, keys, head lanes)
         T const* of_queries;  // (terms, queries, head lanes)
-        T* row;               // (terms, then scales of products; round)
+        T* row;               // (terms, then scales of products; period)
         index_t* edges;       // (keys of one query) their numbers, the last one repeated
         position_prefetch<decltype(Operands::value)> values;
         position_prefetch<decltype(Operands::key)> keys;
@@ -138,17 +139,17 @@ private:
         rows.finish(row, listed, excluding);
     }
 
-    /// The row terms of one query and the scales of its products, repeated for all lanes of a round.
+    /// The row terms of one query and the scales of its products, repeated over a common period of heads and vectors.
     void take_row(task_scratch const& here, kernel::row_facts const& row) const {
-        index_t const round = lanes_.common_period(width);
+        index_t const period = lanes_.common_period(width);
         for (index_t t = 0; t < row_terms; ++t)
-            for (index_t l = 0; l < round; l += width)
+            for (index_t l = 0; l < period; l += width)
                 kernel::lane_groups_of<T, Arch>::repeated(
                     here.of_queries + t * term_stride(operands_.queries()) + lanes_.pairs(row.q_idx) + l,
                     lanes_.padded_heads)
-                    .store(here.row + t * round + l);
-        T* scale = here.row + row_terms * round;
-        plan::for_each_part(recipe_.score.parts.products, [&](auto const& p) {
+                    .store(here.row + t * period + l);
+        T* scale = here.row + row_terms * period;
+        plan::for_each_part(spec_.score.parts.products, [&](auto const& p) {
             if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(p.scale)>, plan::unit>) {
                 for (index_t h = 0; h < lanes_.heads; ++h) {
                     auto of_head = row;
@@ -159,10 +160,10 @@ private:
                         {of_head, index_t{0}}, features, features, row.dim, row.dim};
                     scale[h] = static_cast<T>(evaluate(p.scale, names));
                 }
-                for (index_t l = lanes_.heads; l < round; ++l)
+                for (index_t l = lanes_.heads; l < period; ++l)
                     scale[l] = lanes_.head(l) < lanes_.heads ? scale[lanes_.head(l)] : T{0};
             }
-            scale += round;
+            scale += period;
         });
     }
 
@@ -170,7 +171,7 @@ private:
     FOVEA_INLINE bool score(T* to, task_scratch const& here, kernel::row_facts const& row,
                             std::span<std::int32_t const> listed, index_t pair) const {
         constexpr index_t parts_of_pair = std::max<index_t>(planes + key_terms, 1);
-        index_t const n = std::ssize(listed), round = lanes_.common_period(width);
+        index_t const n = std::ssize(listed), period = lanes_.common_period(width);
         vector found[static_cast<std::size_t>(parts_of_pair)];
         if constexpr (planes > 0) compare(found, here, row, listed, pair);
         for (index_t t = 0; t < key_terms; ++t) {
@@ -182,11 +183,11 @@ private:
                 lanes_.padded_heads);
         }
         kernel::pair_environment<T, Arch, parts_of_pair> const names{
-            {row}, listed.data(), n, lanes_, pair, found, products, planes - products, here.row + (pair & (round - 1)),
-            round};
-        auto score = kernel::value_in_lanes<T, Arch>(recipe_.score.pointwise, names);
+            {row}, listed.data(), n, lanes_, pair, found, products, planes - products, here.row + (pair & (period - 1)),
+            period};
+        auto score = kernel::value_in_lanes<T, Arch>(spec_.score.pointwise, names);
         if constexpr (!always_visible) {
-            score = select(kernel::mask_in_lanes<T, Arch>(recipe_.predicate, names), score, vector(excluded<T>));
+            score = select(kernel::mask_in_lanes<T, Arch>(spec_.predicate, names), score, vector(excluded<T>));
         }
         auto excluding = score == vector(excluded<T>);
         if (index_t const left = lanes_.pairs(n) - pair; left < width) {
@@ -216,21 +217,21 @@ private:
         };
         T const* scale =
             here.row + row_terms * lanes_.common_period(width) + (pair & (lanes_.common_period(width) - 1));
-        plan::for_each_part(recipe_.score.parts.products, [&](auto const& p) {
+        plan::for_each_part(spec_.score.parts.products, [&](auto const& p) {
             *sums = sum(p.of_query * p.of_key);
             if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(p.scale)>, plan::unit>)
                 *sums = *sums * vector::load(scale);
             ++sums;
             scale += lanes_.common_period(width);
         });
-        plan::for_each_part(recipe_.score.parts.pairs, [&](auto const& p) { *sums++ = sum(p.body); });
+        plan::for_each_part(spec_.score.parts.pairs, [&](auto const& p) { *sums++ = sum(p.body); });
     }
 
-    Recipe const& recipe_;
+    Spec const& spec_;
     Operands const& operands_;
     graph_view graph_;
     kernel::head_lanes lanes_;
-    head_groups key_head_{operands_.group()};
+    key_head_of key_head_{operands_.group()};
     bool joined_;      // vectors of features span the heads of an edge
     bool prefetches_;  // keys are short, and too many for the caches
 };

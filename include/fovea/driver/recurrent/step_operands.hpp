@@ -17,11 +17,11 @@ template <class T, class Arch, class Spec>
 struct recurrence {
     using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<Spec const&>().aggregate))>;
     using term = decltype(detail::scaled_product(std::declval<Spec const&>().score.expression(), unit{}));
-    static constexpr bool gated = aggregate::gated, corrected = aggregate::corrected;
-    static constexpr bool causal = is_causal_attention<Spec>, divided = divides_by_sum<Spec>;
+    static constexpr bool gated = aggregate::gated, delta_rule = aggregate::corrected;
+    static constexpr bool causal = is_causal_attention<Spec>, keeps_key_sum = divides_by_sum<Spec>;
     static constexpr int vectors = Arch::registers >= 32 ? 2 : 1;
     static constexpr index_t width = vectors * kernel::pack<T, Arch>::lanes;  // columns of a panel
-    static constexpr index_t chunk = 16;  // steps whose operands are mapped and converted together
+    static constexpr index_t steps_at_once = 16;  // positions whose operands are mapped and converted together
 };
 
 /// One head, or some columns of its state, and scratch memory.
@@ -30,27 +30,28 @@ struct head_task {
     index_t batch, head;  // of the keys
     index_t first, last;  // columns
     T* state;             // (panels, features, width)
-    T* keys;              // (chunk, features)
-    T* gates;             // (chunk, features)
-    T* values;            // (chunk, width)
-    T* queries;           // (chunk, group, features)
-    T* results;           // (chunk, group, width)
-    T* inverse_sums;      // (chunk, group): 1 over the sum of the weights of a query
+    T* keys;              // (steps, features)
+    T* gates;             // (steps, features)
+    T* values;            // (steps, width)
+    T* queries;           // (steps, group, features)
+    T* results;           // (steps, group, width)
+    T* inverse_sums;      // (steps, group): 1 over the sum of the weights of a query
     T* retrieved;         // (width): state^T key
     T* sum;               // (features): the sum of the keys so far
 };
 
-/// The operands of a chunk, a run of positions, of the keys of one head and the query heads that share them.
+/// The operands of up to steps_at_once steps, adjacent positions of the keys of one head and of the query heads that
+/// share them. They are prepared together; the recurrence itself is sequential.
 template <class T, class Arch, class Spec, class Operands>
-class chunk_operands {
+class step_operands {
     using types = recurrence<T, Arch, Spec>;
-    static constexpr bool gated = types::gated, divided = types::divided;
+    static constexpr bool gated = types::gated, keeps_key_sum = types::keeps_key_sum;
     static constexpr index_t width = types::width;
 
 public:
     using task_type = head_task<T>;
 
-    chunk_operands(Spec const& spec, Operands const& operands)
+    step_operands(Spec const& spec, Operands const& operands)
         : term_(detail::scaled_product(spec.score.expression(), unit{})),
           aggregate_(core_of(spec.aggregate)),
           operands_(operands) {}
@@ -66,7 +67,7 @@ public:
             kernel::scatter_features<T, Arch>(term_.of_key, kernel::index_environment<T, Arch, index_t>{row, begin + t},
                                               from, features, T{1}, key, 1);
             if constexpr (gated) prepare_gate(task, begin + t, task.gates + t * features);
-            if constexpr (divided)
+            if constexpr (keeps_key_sum)
                 for (index_t f = 0; f < features; ++f)
                     task.sum[f] = (gated ? task.sum[f] * task.gates[t * features + f] : task.sum[f]) + key[f];
             if (reads > 0) prepare_queries(task, begin + t, t);
@@ -87,7 +88,7 @@ public:
             T* const to = task.queries + (t * group + h) * features;
             kernel::scatter_features<T, Arch>(term_.of_query, base, from, features,
                                               static_cast<T>(evaluate(term_.scale, here)), to, 1);
-            if constexpr (divided) {
+            if constexpr (keeps_key_sum) {
                 T const weights = kernel::dot_product<T, Arch>(to, task.sum, features);
                 task.inverse_sums[t * group + h] = weights == 0 ? T{0} : 1 / weights;
             }

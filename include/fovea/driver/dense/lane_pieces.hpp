@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/driver/dense/block_mask.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Adjacent vectors of queries of a tile.
+struct vector_run {
+    index_t first, last;
+};
+
+/// A run of keys cut into pieces, each with the vectors of queries that see any of it.
+template <class Shape>
+class lane_pieces {
+    using run = granule_run<Shape>;
+
+public:
+    struct piece {
+        vector_run vectors;
+        run granules;
+    };
+
+    piece const* begin() const { return pieces_; }
+    piece const* end() const { return pieces_ + count_; }
+    index_t size() const { return count_; }
+
+    /// All vectors see all.
+    void take_whole(index_t vectors, run granules) {
+        count_ = 0;
+        add({0, vectors}, granules);
+    }
+
+    /// Cut where a vector sees nothing at the ends of the run; span(v) are the queries of vector v.
+    template <class Keys, class Span>
+    [[gnu::noinline]] void cut(index_t vectors, block_mask<Shape> const& mask, Keys const& keys,
+                               key_run<Shape> const& at, Span const& span) {
+        count_ = 0;
+        run of[Shape::nv];
+        for (index_t v = 0; v < vectors; ++v)
+            of[v] = mask.trimmed({span(v), keys.first(at.block), keys.last(at.block)}, at.granules, at.mixed);
+        // The vectors between are widened, so that those that see a granule are adjacent.
+        for (index_t v = 1; v + 1 < vectors; ++v) {
+            auto const &before = of[v - 1], &after = of[v + 1];
+            of[v] = {std::min(of[v].first, std::max(before.first, after.first)),
+                     std::max(of[v].last, std::min(before.last, after.last))};
+        }
+        for (index_t from = at.granules.first; from < at.granules.last;) {
+            vector_run seeing{vectors, 0};
+            index_t to = at.granules.last;  // the next place where a vector begins or ends
+            for (index_t v = 0; v < vectors; ++v) {
+                auto const& own = of[v];
+                if (own.first <= from && from < own.last) seeing = {std::min(seeing.first, v), v + 1};
+                for (index_t const end : {own.first, own.last})
+                    if (from < end) to = std::min(to, end);
+            }
+            if (seeing.first < seeing.last) add(seeing, {from, to});
+            from = to;
+        }
+    }
+
+private:
+    void add(vector_run vectors, run granules) { pieces_[count_++] = {vectors, granules}; }
+
+    piece pieces_[2 * Shape::nv];
+    index_t count_ = 0;
+};
+
+}  // namespace fovea::FOVEA_SET::driver
