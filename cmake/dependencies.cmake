@@ -6,8 +6,8 @@
 
 include(CheckCXXSourceCompiles)
 
-# A cross compiler has a C library of its own and must not search the host's /usr/include; headers that are the same
-# for every machine are therefore linked, one folder each, into a place without any others.
+# A cross compiler has a C library of its own and must not search the host's /usr/include; headers there that are the
+# same for every machine are therefore linked, one folder each, into a place without any others.
 function(fovea_borrow result root header)
     string(REGEX MATCH "^[^/]+" folder ${header})
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/host-headers)
@@ -27,7 +27,7 @@ function(fovea_find_headers name header url tag inside)
         FetchContent_MakeAvailable(${name})
         string(TOLOWER ${name} lower)
         set(${variable} ${${lower}_SOURCE_DIR}/${inside})
-    elseif(CMAKE_CROSSCOMPILING AND ${variable} MATCHES "^/usr/include")
+    elseif(CMAKE_CROSSCOMPILING AND ${variable} MATCHES "^/usr/include/?$")
         fovea_borrow(${variable} ${${variable}} ${header})
     endif()
     message(STATUS "${header}: ${${variable}}")
