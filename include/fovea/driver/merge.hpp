@@ -33,7 +33,7 @@ struct partial_result {
 template <class T, class Arch, class... Parts, class Out, class Lse>
 void merge_row(std::tuple<Parts...> const& parts, partial_result<Out, Lse> const& to, index_t b, index_t h, index_t n) {
     using vector = kernel::pack<T, Arch>;
-    using lanes = kernel::lanes_of<T, Arch>;
+    using lane_operations = kernel::lanes_of<T, Arch>;
     constexpr T none = -ieee::infinity<T>;
     std::array<T, sizeof...(Parts)> factors;
     auto const for_each = [&](auto const& f) {
@@ -60,9 +60,9 @@ void merge_row(std::tuple<Parts...> const& parts, partial_result<Out, Lse> const
             total = fma(x, vector(factor / sum), total);
         });
         if constexpr (std::is_same_v<Out, T>) {
-            lanes::store(total, row + c, features - c);
+            lane_operations::store(total, row + c, features - c);
         } else {
-            auto const elements = lanes::to_array(total);
+            auto const elements = lane_operations::to_array(total);
             for (index_t i = 0; i < std::min(features - c, vector::lanes); ++i)
                 row[c + i] = rounded_to<Out>(elements[static_cast<std::size_t>(i)]);
         }
