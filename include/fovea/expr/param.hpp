@@ -133,7 +133,8 @@ namespace detail {
 template <int Axes, class Table>
 FOVEA_INLINE constexpr auto table_param(Table&& table) {
     using type = std::remove_cvref_t<Table>;
-    constexpr bool elements = !std::is_arithmetic_v<type> && !fovea::expression<type>;
+    // Containers of other libraries may have tags that look like those of expressions.
+    constexpr bool elements = viewable<Table> || (!std::is_arithmetic_v<type> && !fovea::expression<type>);
     static_assert(elements, "fovea: this word reads a table by its indices: pass a view, a tensor or a container");
     using unknown = parameter<float, Axes == 0 ? 2 : Axes>;
     if constexpr (!elements) return unknown{};
