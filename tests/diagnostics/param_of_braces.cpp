@@ -12,7 +12,7 @@
 using namespace fovea;
 using namespace fovea::placeholders;
 
-constexpr std::array factors{1.f, 2.f, 3.f};
+inline constexpr std::array factors{1.f, 2.f, 3.f};
 
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
