@@ -6,7 +6,7 @@ using namespace fovea;
 using namespace fovea::placeholders;
 
 #ifdef FOVEA_BROKEN
-auto const made = compare([](auto a, auto b) { return sum(a * b); });
+auto made = compare([](auto a, auto b) { return sum(a * b); });
 #else
-auto const made = compare(sum(q * k));
+auto made = compare(sum(q * k));
 #endif

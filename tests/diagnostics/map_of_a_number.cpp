@@ -6,7 +6,7 @@ using namespace fovea;
 using namespace fovea::placeholders;
 
 #ifdef FOVEA_BROKEN
-auto const made = map(2.f);
+auto made = map(2.f);
 #else
-auto const made = map(2.f * out);
+auto made = map(2.f * out);
 #endif

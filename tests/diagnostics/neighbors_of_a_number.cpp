@@ -11,7 +11,7 @@ std::vector<graph::edge> const edges{{0, 0}};
 graph const listed(1, edges);
 
 #ifdef FOVEA_BROKEN
-auto const made = neighbors(3);
+auto made = neighbors(3);
 #else
-auto const made = neighbors(listed);
+auto made = neighbors(listed);
 #endif

@@ -6,7 +6,7 @@ using namespace fovea;
 using namespace fovea::placeholders;
 
 #ifdef FOVEA_BROKEN
-auto const made = reweight(0.5f);
+auto made = reweight(0.5f);
 #else
-auto const made = reweight(weight * 0.5f);
+auto made = reweight(weight * 0.5f);
 #endif

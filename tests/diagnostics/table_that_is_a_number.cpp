@@ -10,7 +10,7 @@ using namespace fovea::placeholders;
 constexpr std::array<float, 8> slopes{};
 
 #ifdef FOVEA_BROKEN
-auto const made = alibi(0.5f);
+auto made = alibi(0.5f);
 #else
-auto const made = alibi(slopes);
+auto made = alibi(slopes);
 #endif

@@ -10,7 +10,7 @@ tensor<float, 2> const table({8, 9});
 tensor<float, 1> const one_head({9});
 
 #ifdef FOVEA_BROKEN
-auto const made = relative_bias(one_head);
+auto made = relative_bias(one_head);
 #else
-auto const made = relative_bias(table);
+auto made = relative_bias(table);
 #endif

@@ -46,7 +46,7 @@ private:
 
 [[gnu::cold]] FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts);
 
-/// Throws std::invalid_argument: "softcap: the cap is -1.000000, it must be above 0".
+/// Throws std::invalid_argument: "softcap: the cap is -1, it must be above 0".
 [[noreturn, gnu::cold]] FOVEA_ONCE void refuse_number(char const* named, double x, char const* needed);
 }  // namespace detail
 

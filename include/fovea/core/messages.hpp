@@ -4,6 +4,7 @@
 
 #include <fovea/core/errors.hpp>
 
+#include <cstdio>
 #include <stdexcept>
 #include <string>
 
@@ -31,7 +32,9 @@ FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts) {
 }
 
 FOVEA_ONCE void refuse_number(char const* named, double x, char const* needed) {
-    throw std::invalid_argument(message_of({named, " is ", std::to_string(x), ", it must be ", needed}));
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", x);
+    throw std::invalid_argument(message_of({named, " is ", text, ", it must be ", needed}));
 }
 
 }  // namespace fovea::FOVEA_SET::detail
