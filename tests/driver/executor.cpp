@@ -135,6 +135,7 @@ TEST_CASE("helpers round as the caller does", "[driver]") {
     }
 }
 
+#ifndef FOVEA_TEST_WITHOUT_FORK
 TEST_CASE("a child process has a pool of its own", "[driver]") {
     CHECK(runs_all(threads(4), 100));
     pid_t const child = fork();
@@ -163,3 +164,4 @@ TEST_CASE("a program may end within a task", "[driver]") {
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 7));
 }
+#endif
