@@ -6,6 +6,7 @@
 
 #include <array>
 #include <concepts>
+#include <cstdio>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
