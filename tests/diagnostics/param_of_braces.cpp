@@ -12,12 +12,12 @@
 using namespace fovea;
 using namespace fovea::placeholders;
 
-inline constexpr std::array factors{1.f, 2.f, 3.f};
+constexpr std::array head_scales{1.f, 2.f, 3.f};
 
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
     attend(scaled_dot | rescore(score * param({1.f, 2.f, 3.f})[head]) | softmax | weighted_sum, x, result);
 #else
-    attend(scaled_dot | rescore(score * param(factors)[head]) | softmax | weighted_sum, x, result);
+    attend(scaled_dot | rescore(score * param(head_scales)[head]) | softmax | weighted_sum, x, result);
 #endif
 }
