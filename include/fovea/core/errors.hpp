@@ -6,7 +6,7 @@
 
 #include <array>
 #include <concepts>
-#include <cstdio>
+#include <cstdio>  // of messages.hpp, which not every unit includes
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
@@ -46,6 +46,9 @@ private:
 };
 
 [[gnu::cold]] FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts);
+
+/// A real number in 6 digits, as streams write it.
+[[gnu::cold]] FOVEA_ONCE std::string text_of_real(double x);
 
 /// Throws std::invalid_argument: "softcap: the cap is -1, it must be above 0".
 [[noreturn, gnu::cold]] FOVEA_ONCE void refuse_number(char const* named, double x, char const* needed);

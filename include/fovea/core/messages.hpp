@@ -31,10 +31,14 @@ FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts) {
     return message;
 }
 
-FOVEA_ONCE void refuse_number(char const* named, double x, char const* needed) {
+FOVEA_ONCE std::string text_of_real(double x) {
     char text[32];
     std::snprintf(text, sizeof text, "%g", x);
-    throw std::invalid_argument(message_of({named, " is ", text, ", it must be ", needed}));
+    return text;
+}
+
+FOVEA_ONCE void refuse_number(char const* named, double x, char const* needed) {
+    throw std::invalid_argument(message_of({named, " is ", text_of_real(x), ", it must be ", needed}));
 }
 
 }  // namespace fovea::FOVEA_SET::detail

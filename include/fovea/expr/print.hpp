@@ -3,8 +3,6 @@
 
 #include <fovea/expr/operators.hpp>
 
-#include <array>
-#include <cstdio>
 #include <string>
 
 namespace fovea::FOVEA_SET {
@@ -25,11 +23,7 @@ template <class Number>
 std::string print_number(Number x) {
     if constexpr (std::is_same_v<Number, bool>) return x ? "true" : "false";
     else if constexpr (std::is_integral_v<Number>) return std::to_string(x);
-    else {
-        std::array<char, 32> text{};  // 6 digits, as streams write
-        std::snprintf(text.data(), text.size(), "%g", static_cast<double>(x));
-        return text.data();
-    }
+    else return text_of_real(static_cast<double>(x));
 }
 }  // namespace detail
 
