@@ -7,7 +7,7 @@
 
 #include <cstdio>
 #include <exception>
-#include <vector>
+#include <span>
 
 /// Compares results with the definition and counts those that are too far away.
 struct judge {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The same calls from units that were compiled for several instruction sets, one after another in both orders.
-#include "judge.hpp"
+// The same calls from units that were compiled for several instruction sets, one after another in both orders, in one
+// mode of the floating-point unit, which the first argument names.
+#include "mode.hpp"
+
+#include <vector>
 
 void calls_sse2(surroundings const&);
 void calls_avx2(surroundings const&);
 void calls_native(surroundings const&);
 
-int main() {
+int main(int argc, char** argv) {
     std::vector<void (*)(surroundings const&)> units;
 #ifdef HAS_sse2
     units.push_back(calls_sse2);
@@ -17,9 +20,10 @@ int main() {
 #ifdef HAS_native
     units.push_back(calls_native);
 #endif
-    surroundings const plain{[] {}, [] {}, judge::take};
-    for (auto const unit : units) unit(plain);
-    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) (*unit)(plain);
-    std::printf("%zu units: %d of %d calls differ from the definition\n", units.size(), judge::failures, judge::calls);
-    return judge::failures == 0 && units.size() > 1 ? 0 : 1;
+    std::printf("%zu units\n", units.size());
+    if (units.size() < 2) return 1;
+    return run_in_mode(argc, argv, [&](surroundings const& around) {
+        for (auto const unit : units) unit(around);
+        for (auto unit = units.rbegin(); unit != units.rend(); ++unit) (*unit)(around);
+    });
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -47,13 +48,14 @@ constexpr auto reciprocal_of = [](auto const& x) {
     else return 1 / x;
 };
 
-/// The distance in units in the last place of T at the exact value; 0 where that is no normal number.
+/// The distance in units in the last place of T at the exact value; 0 where that is no normal number, inf for NaN.
 template <class T>
 double ulps(wider<T> exact, T got) {
     auto const size = std::abs(exact);
     if (!(size >= limits<T>::min() && size <= limits<T>::max())) return 0;
     auto const unit = std::ldexp(wider<T>{1}, std::ilogb(exact) - limits<T>::digits + 1);
-    return static_cast<double>(std::abs(static_cast<wider<T>>(got) - exact) / unit);
+    auto const distance = static_cast<double>(std::abs(static_cast<wider<T>>(got) - exact) / unit);
+    return std::isnan(distance) ? limits<double>::infinity() : distance;
 }
 
 /// The largest distance over numbers that `next` gives, a pack at a time.
@@ -65,6 +67,25 @@ double worst_ulps(F const& f, std::int64_t samples, Next const& next) {
     for (std::int64_t i = 0; i < samples; i += pack::lanes) {
         for (auto& element : x) element = next();
         f(pack::load(x.data())).store(y.data());
+        for (std::size_t j = 0; j < x.size(); ++j)
+            worst = std::max(worst, ulps(static_cast<wider<T>>(f(static_cast<wider<T>>(x[j]))), y[j]));
+    }
+    return worst;
+}
+
+/// The same in a rounding mode. What is called through volatile is not moved out of the mode.
+template <class T, class Arch, class F>
+double worst_ulps_in(int rounding, F f, double low, double high) {
+    using pack = kernel::pack<T, Arch>;
+    void (*const volatile compute)(T const*, T*) = [](T const* from, T* to) { F{}(pack::load(from)).store(to); };
+    testing::dice random(4);
+    std::array<T, std::size_t{pack::lanes}> x, y;
+    double worst = 0;
+    for (int i = 0; i < 2000; ++i) {
+        for (auto& element : x) element = static_cast<T>(i % 2 == 0 ? random.real(low, high) : random.between(-20, 20));
+        REQUIRE(std::fesetround(rounding) == 0);
+        compute(x.data(), y.data());
+        std::fesetround(FE_TONEAREST);
         for (std::size_t j = 0; j < x.size(); ++j)
             worst = std::max(worst, ulps(static_cast<wider<T>>(f(static_cast<wider<T>>(x[j]))), y[j]));
     }
@@ -102,7 +123,7 @@ T of(F const& f, T x) {
 
 template <class T, class Arch>
 void check_edges() {
-    constexpr T inf = limits<T>::infinity(), nan = limits<T>::quiet_NaN(), tiny = limits<T>::denorm_min();
+    constexpr T inf = limits<T>::infinity(), tiny = limits<T>::denorm_min();
     CHECK(of<T, Arch>(exp_of, T{0}) == 1);
     CHECK(of<T, Arch>(exp_of, -T{0}) == 1);
     CHECK(of<T, Arch>(exp_of, tiny) == 1);
@@ -110,13 +131,13 @@ void check_edges() {
     CHECK(of<T, Arch>(exp_of, limits<T>::lowest()) == 0);
     CHECK(of<T, Arch>(exp_of, inf) == inf);
     CHECK(of<T, Arch>(exp_of, limits<T>::max()) == inf);
-    CHECK(std::isnan(of<T, Arch>(exp_of, nan)));
+    check_nan<T, Arch>(exp_of);
 
     CHECK(of<T, Arch>(exp2_of, -inf) == 0);
     CHECK(of<T, Arch>(exp2_of, limits<T>::lowest()) == 0);
     CHECK(of<T, Arch>(exp2_of, inf) == inf);
     CHECK(of<T, Arch>(exp2_of, limits<T>::max()) == inf);
-    CHECK(std::isnan(of<T, Arch>(exp2_of, nan)));
+    check_nan<T, Arch>(exp2_of);
     CHECK(std::abs(of<T, Arch>(exp2_of, tiny) - 1) <= limits<T>::epsilon());
     CHECK(std::abs(of<T, Arch>(exp2_of, -tiny) - 1) <= limits<T>::epsilon());
 
@@ -126,7 +147,7 @@ void check_edges() {
     CHECK(of<T, Arch>(tanh_of, inf) == 1);
     CHECK(of<T, Arch>(tanh_of, -inf) == -1);
     CHECK(of<T, Arch>(tanh_of, limits<T>::max()) == 1);
-    CHECK(std::isnan(of<T, Arch>(tanh_of, nan)));
+    check_nan<T, Arch>(tanh_of);
 
     CHECK(of<T, Arch>(log_of, T{1}) == 0);
     CHECK(of<T, Arch>(log_of, T{0}) == -inf);
@@ -134,8 +155,21 @@ void check_edges() {
     CHECK(of<T, Arch>(log_of, inf) == inf);
     CHECK(std::isnan(of<T, Arch>(log_of, T{-1})));
     CHECK(std::isnan(of<T, Arch>(log_of, -inf)));
-    CHECK(std::isnan(of<T, Arch>(log_of, nan)));
-    CHECK(std::isnan(of<T, Arch>(reciprocal_of, nan)));
+    check_nan<T, Arch>(log_of);
+    check_nan<T, Arch>(reciprocal_of);
+    check_nan<T, Arch>(erf_of);
+}
+
+/// NaN of either sign and any payload stay NaN.
+template <class T, class Arch, class F>
+void check_nan(F const& f) {
+    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    auto const quiet = std::bit_cast<bits>(limits<T>::quiet_NaN());
+    for (bits const payload : {bits{0}, bits{1}, bits{1954}, bits{0xffff}, static_cast<bits>(quiet >> 10)})
+        for (bits const sign : {bits{0}, static_cast<bits>(~(~bits{0} >> 1))}) {
+            CAPTURE(payload, sign);
+            CHECK(std::isnan(of<T, Arch>(f, std::bit_cast<T>(static_cast<bits>(quiet | payload | sign)))));
+        }
 }
 
 /// Whether a function gives 0 between two ends, or, where an architecture scales to any exponent, the subnormal number,
@@ -198,6 +232,19 @@ TEMPLATE_LIST_TEST_CASE("exponentials below the normal numbers are 0, or subnorm
     CHECK(is_zero_or_subnormal<double, TestType>(exp2_of, -1090.0, -1022.01, 3));
 }
 
+TEMPLATE_LIST_TEST_CASE("exponentials are as exact in every rounding mode, but for a unit in each step", "[kernel]",
+                        lane_widths) {
+    for (int const rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        CAPTURE(rounding);
+        CHECK(worst_ulps_in<float, TestType>(rounding, exp_of, -87, 88) <= 4);
+        CHECK(worst_ulps_in<double, TestType>(rounding, exp_of, -708, 709) <= 4);
+        CHECK(worst_ulps_in<float, TestType>(rounding, exp2_of, -125.9, 127.9) <= 5);
+        CHECK(worst_ulps_in<double, TestType>(rounding, exp2_of, -1021.9, 1023.9) <= 5);
+        CHECK(worst_ulps_in<float, TestType>(rounding, tanh_of, -12, 12) <= 8);
+        CHECK(worst_ulps_in<double, TestType>(rounding, tanh_of, -25, 25) <= 8);
+    }
+}
+
 TEMPLATE_LIST_TEST_CASE("erf is within 3 ulp", "[kernel]", lane_widths) {
     CHECK(worst_of_floats<TestType>(erf_of) <= 3);
     CHECK(worst_of_doubles<TestType>(erf_of, -6, 6) <= 3);
@@ -250,6 +297,8 @@ void check_elementary(double low, double high) {
         return static_cast<float>(
             std::clamp(std::ldexp(random.real(-1, 1), static_cast<int>(random.between(-60, 9))), low, high));
     };
+    check_nan<float, Arch>(elementary_of<F>);
+    check_nan<double, Arch>(elementary_of<F>);
     CHECK(worst_ulps<float, Arch>(elementary_of<F>, 20000, next) <= 3);
     CHECK(worst_ulps<double, Arch>(elementary_of<F>, 2000, [&] { return random.real(low, high); }) <= 4);
 }

@@ -20,6 +20,7 @@ struct generic_lanes {
     using bits = registers<T, Arch>;
     static constexpr index_t count = vector::lanes;
     using array = std::array<T, static_cast<std::size_t>(count)>;
+    static constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
 
     FOVEA_INLINE static array to_array(vector const& a) {
         alignas(64) array elements;
@@ -69,15 +70,14 @@ struct generic_lanes {
     }
 
     /// True where scale(a, n) is a * 2^floor(n) for every n, also where the result is 0, subnormal or inf, and
-    /// fraction() exists; elsewhere n must be integral and the result normal.
+    /// fraction() exists; elsewhere neither does.
     static constexpr bool scales_any_exponent = false;
 
-    /// a * 2^n for integral n.
-    FOVEA_INLINE static vector scale(vector const& a, vector const& n) {
-        constexpr int mantissa = sizeof(T) == 4 ? 23 : 52;
-        constexpr T magic = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);  // 1.5 * 2^mantissa
-        auto const shifted = bits::template shift_left<mantissa>(bits::as_integers((n + magic).value));
-        return {bits::as_reals(bits::as_integers(a.value) + shifted)};
+    /// 2^n for integral n: 0 one below the least exponent of a normal number, inf one above the largest.
+    FOVEA_INLINE static vector two_to(vector const& n) {
+        constexpr T bias = sizeof(T) == 4 ? 127 : 1023;
+        auto const exponent = bits::as_integers((n + (rounding_constant<T> + bias)).value);
+        return {bits::as_reals(bits::template shift_left<mantissa>(exponent))};
     }
 
     /// 1 / a, correctly rounded; an override may be off by a unit in the last place, and give NaN for zeros and

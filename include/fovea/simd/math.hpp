@@ -37,17 +37,24 @@ inline constexpr T ln2_high = sizeof(T) == 4 ? T(0.693145751953125) : T(0x1.62e4
 template <class T>
 inline constexpr T ln2_low = sizeof(T) == 4 ? T(1.42860682030941723212e-6L) : T(1.90821492927058770002e-10L);
 
-/// (exp(r) - 1) / r on |r| <= ln(2) / 2: minimax of degree 5 in float (2.6e-9), the Taylor series in double.
+/// (exp(r) - 1) / r on 0 <= r <= ln(2): minimax, relative error 1.5e-8 of degree 5 in float, 2.3e-17 of degree 10 in
+/// double.
 template <class T>
 inline constexpr auto expm1_coefficients = [] {
     if constexpr (sizeof(T) == 4) {
-        return std::array<T, 6>{1.0000000496716337f, 0.5000000434650548f,   0.16666365314886647f,
-                                0.0416647764950919f, 0.008379020733058136f, 0.0014061277269454954f};
+        return std::array<T, 6>{1.0f, 0.500000954f, 0.166647002f, 0.0417974852f, 0.00795844197f, 0.00186269020f};
     } else {
-        std::array<T, 13> c{};
-        T factorial = 1;
-        for (std::size_t i = 0; i < c.size(); ++i) c[i] = 1 / (factorial *= static_cast<T>(i + 1));
-        return c;
+        return std::array<T, 11>{T(1),
+                                 T(0.49999999999999494849),
+                                 T(0.16666666666702420474),
+                                 T(0.041666666657894584694),
+                                 T(0.0083333334397464374334),
+                                 T(0.0013888881489747743718),
+                                 T(0.00019841587032494659572),
+                                 T(0.000024792932407709160299),
+                                 T(2.7707603793208702301e-6),
+                                 T(2.5958961621112427943e-7),
+                                 T(3.4380143909115621695e-8)};
     }
 }();
 
@@ -66,27 +73,16 @@ inline constexpr auto exp2_coefficients = [] {
     }
 }();
 
-/// Argument reduction: x = n ln 2 + r with integral n and |r| <= ln(2) / 2.
+/// Argument reduction: x = n ln 2 + r with integral n and 0 <= r < ln(2), but for rounding.
 template <class T, class Arch>
 struct reduced_argument {
     pack<T, Arch> n;
     pack<T, Arch> r;
 };
 
-/// 1.5 * 2^mantissa: adding it and subtracting it again rounds a number of less than 2^(mantissa - 1) to an integer.
-template <class T>
-inline constexpr T rounding_constant = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);
-
-/// The integer that x + rounding_constant was rounded to. Both are opaque, since -ffast-math would cancel the
-/// constants.
-template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> rounded_integer(pack<T, Arch> const& sum) {
-    return opaque(opaque(sum) - rounding_constant<T>);
-}
-
 template <class T, class Arch>
 FOVEA_INLINE reduced_argument<T, Arch> reduce_by_ln2(pack<T, Arch> const& x) {
-    auto const n = rounded_integer(fma(x, pack<T, Arch>(log2_e<T>), pack<T, Arch>(rounding_constant<T>)));
+    auto const n = floor(x * log2_e<T>);
     auto const r = fma(n, pack<T, Arch>(-ln2_low<T>), fma(n, pack<T, Arch>(-ln2_high<T>), x));
     return {n, r};
 }
@@ -98,14 +94,12 @@ template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
     using vector = pack<T, Arch>;
     constexpr bool any_exponent = lanes_of<T, Arch>::scales_any_exponent;
-    constexpr T lowest = sizeof(T) == 4 ? T(any_exponent ? -104 : -87.336544) : T(any_exponent ? -746 : -708.39);
-    constexpr T highest = sizeof(T) == 4 ? T(any_exponent ? 89 : 88.722838) : T(any_exponent ? 710 : 709.78271);
+    constexpr T lowest = sizeof(T) == 4 ? T(any_exponent ? -104 : -88) : T(any_exponent ? -746 : -709);
+    constexpr T highest = sizeof(T) == 4 ? T(89) : T(710);
     auto const [n, r] = detail::reduce_by_ln2(min(vector(highest), max(vector(lowest), x)));
     auto const power = fma(r, polynomial(r, detail::expm1_coefficients<T>), vector(T{1}));
-    auto const result = lanes_of<T, Arch>::scale(power, n);
-    if constexpr (any_exponent) return result;
-    else
-        return select(x < vector(lowest), vector(T{0}), select(vector(highest) < x, vector(ieee::infinity<T>), result));
+    if constexpr (any_exponent) return lanes_of<T, Arch>::scale(power, n);
+    else return power * lanes_of<T, Arch>::two_to(n);
 }
 
 /// 2^x, within 3 ulp where the result is a normal number; below that 0, with AVX-512 the subnormal number; inf above
@@ -119,12 +113,10 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
             return lane_operations::scale(lane_operations::two_to_fraction(x), x);
         else return lane_operations::scale(polynomial(lane_operations::fraction(x), detail::exp2_coefficients<T>), x);
     } else {
-        constexpr T lowest = sizeof(T) == 4 ? T(-126) : T(-1022), highest = sizeof(T) == 4 ? T(128) : T(1024);
-        auto const inside = min(vector(highest * (1 - std::numeric_limits<T>::epsilon() / 2)), max(vector(lowest), x));
-        auto const n = detail::rounded_integer(opaque(inside - vector(T(0.5))) + vector(detail::rounding_constant<T>));
-        auto const result = lane_operations::scale(polynomial(inside - n, detail::exp2_coefficients<T>), n);
-        auto const above = select(x < vector(highest), result, vector(ieee::infinity<T>));
-        return select(x < vector(lowest), vector(T{0}), select(x == x, above, x));
+        constexpr T lowest = sizeof(T) == 4 ? T(-127) : T(-1023), highest = sizeof(T) == 4 ? T(128) : T(1024);
+        auto const inside = min(vector(highest), max(vector(lowest), x));
+        auto const n = floor(inside);
+        return polynomial(inside - n, detail::exp2_coefficients<T>) * lane_operations::two_to(n);
     }
 }
 
@@ -145,7 +137,7 @@ FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
         return fma(two_n, r * polynomial(r, exp2m1_coefficients), two_n - T{1});
     } else {
         auto const [n, r] = reduce_by_ln2(x * T{2});
-        auto const two_n = lane_operations::scale(vector(T{1}), n);
+        auto const two_n = lane_operations::two_to(n);
         return fma(two_n, r * polynomial(r, expm1_coefficients<T>), two_n - T{1});
     }
 }

@@ -95,6 +95,8 @@ struct pack {
     FOVEA_INLINE friend pack select(bool m, pack const& a, pack const& b) { return m ? a : b; }
     FOVEA_INLINE friend pack abs(pack const& a) { return {operations::abs(a.value)}; }
     FOVEA_INLINE friend pack sqrt(pack const& a) { return {operations::sqrt(a.value)}; }
+    /// The largest integer that is not above a, in every rounding mode, for |a| < 2^22 in float and 2^51 in double.
+    FOVEA_INLINE friend pack floor(pack const& a) { return {operations::floor(a.value)}; }
     FOVEA_INLINE friend pack square(pack const& a) { return a * a; }
 };
 

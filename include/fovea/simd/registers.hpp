@@ -31,6 +31,10 @@ namespace fovea::FOVEA_SET::kernel {
 template <class T>
 using integer_like = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
+/// 1.5 * 2^mantissa: adding it rounds a number of less than 2^(mantissa - 1) to an integer, the low bits of the sum.
+template <class T>
+inline constexpr T rounding_constant = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);
+
 template <class T, class Arch>
 struct registers;
 
@@ -108,6 +112,24 @@ struct registers {
     }
     FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }
     FOVEA_INLINE static vector sqrt(vector const& a) { return xsimd::sqrt(a); }
+    /// In every rounding mode. SSE2 has no instruction for it: one of the two nearest integers is corrected. Both are
+    /// opaque, since -ffast-math would cancel the constants.
+    FOVEA_INLINE static vector floor(vector const& a) {
+        if constexpr (std::is_same_v<Arch, arch::sse2>) {
+            vector sum = a + rounding_constant<T>;
+            make_opaque(sum);
+            vector near = sum - rounding_constant<T>;
+            make_opaque(near);
+            return near - xsimd::select(a < near, vector(T{1}), vector(T{0}));
+        } else {
+#if defined(__aarch64__)
+            if constexpr (sizeof(T) == 4) return vrndmq_f32(a.data);
+            else return vrndmq_f64(a.data);
+#else
+            return xsimd::floor(a);
+#endif
+        }
+    }
     FOVEA_INLINE static bool any(mask const& m) { return xsimd::any(m); }
     FOVEA_INLINE static void make_opaque(vector& a) {
 #if defined(__x86_64__)
@@ -177,6 +199,9 @@ struct registers<T, arch::emulated<Bytes, Registers>> {
     }
     static vector sqrt(vector const& a) {
         return emulation::each(a, [](T x) { return std::sqrt(x); });
+    }
+    static vector floor(vector const& a) {
+        return emulation::each(a, [](T x) { return std::floor(x); });
     }
     static bool any(mask const& m) {
         for (bool lane : m.lane)
