@@ -27,6 +27,17 @@ TEST_CASE("masks combine like conditions", "[mask]") {
     CHECK(describe(!causal) == "where(!(kv_idx <= q_idx))");
 }
 
+TEST_CASE("a condition beside a mask is a mask", "[mask]") {
+    auto const first = kv_idx < 5;
+    CHECK(describe(causal && first) == describe(causal && where(first)));
+    CHECK(describe(first && causal) == describe(where(first) && causal));
+    CHECK(describe(causal || first) == describe(causal || where(first)));
+    CHECK(describe(first || causal) == describe(where(first) || causal));
+    CHECK(describe(where(causal && first)) == describe(causal && first));
+    testing::check_mask_laws(first || !causal);
+    testing::check_mask_laws(causal && first, sliding_window(2, 2));
+}
+
 TEST_CASE("a mask that lists keys keeps its list", "[mask]") {
     std::vector<index_t> const offsets{0, 1};
     std::vector<std::int32_t> const keys{0};
@@ -34,6 +45,7 @@ TEST_CASE("a mask that lists keys keeps its list", "[mask]") {
     STATIC_REQUIRE(enumerating_mask<decltype(listed && causal)>);
     STATIC_REQUIRE(enumerating_mask<decltype(causal && listed)>);
     CHECK((causal && listed).neighbor_list().edges() == 1);
+    CHECK((kv_idx < 1 && listed).neighbor_list().edges() == 1);
 }
 
 TEST_CASE("recent keys or the first one", "[mask]") {

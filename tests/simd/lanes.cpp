@@ -62,8 +62,15 @@ void check_powers_of_two() {
     using pack = kernel::pack<T, Arch>;
     using lanes = kernel::lanes_of<T, Arch>;
     constexpr int range = std::numeric_limits<T>::max_exponent - 2;
-    for (int n = -range; n <= range; n += 7)
-        CHECK(lanes::to_array(lanes::scale(pack(T{1.5}), pack(n))).back() == std::ldexp(T{1.5}, n));
+    for (int n = -range; n <= range; n += 7) {
+        CHECK(lanes::to_array(lanes::two_to(pack(n))).back() == std::ldexp(T{1}, n));
+        if constexpr (lanes::scales_any_exponent)
+            CHECK(lanes::to_array(lanes::scale(pack(T{1.5}), pack(n))).back() == std::ldexp(T{1.5}, n));
+    }
+    CHECK(lanes::to_array(lanes::two_to(pack(-range - 1))).back() == 0);
+    CHECK(lanes::to_array(lanes::two_to(pack(range + 2))).back() == std::numeric_limits<T>::infinity());
+    for (auto const x : {T(-3), T(-2.5), T(-1e-30), T(0), T(0.25), T(2.75), T(1000000.5)})
+        CHECK(lanes::to_array(floor(pack(x))).back() == std::floor(x));
 }
 
 template <class T, class Arch>

@@ -132,4 +132,23 @@ constexpr auto operator~(A const& a) {
     return detail::without_bits(a);
 }
 
+// Shifts likewise.
+namespace detail {
+template <class A>
+constexpr A const& without_shifts(A const& a) {
+    static_assert(never<A>, "fovea: there are no shifts: write i * 4 for i << 2, and i / 4 for i >> 2");
+    return a;
+}
+}  // namespace detail
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto operator<<(A const& a, B const&) {
+    return detail::without_shifts(as_expression(a));
+}
+template <class A, class B>
+    requires expression_operands<A, B>
+constexpr auto operator>>(A const& a, B const&) {
+    return detail::without_shifts(as_expression(a));
+}
+
 }  // namespace fovea::FOVEA_SET

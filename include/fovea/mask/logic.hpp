@@ -5,10 +5,11 @@
 
 namespace fovea::FOVEA_SET {
 
-/// logic: masks combine like conditions: and, or, not.
+/// logic: masks combine like conditions, and with them: and, or, not.
 ///
-///     causal && sliding_window(256, 0)    causal || where(kv_idx < prefix)    !causal
+///     causal && sliding_window(256, 0)    causal || kv_idx < prefix    !causal
 ///
+/// A condition beside a mask is where(condition).
 /// Cost: the combined expression is analysed like any other: empty tiles are never visited.
 /// Edge cases: `|` binds tighter than `&&`: put parentheses around a combination, or pipe masks one after the other. A
 /// mask that lists keys, such as `neighbors`, can only be narrowed, by `&&`.
@@ -23,6 +24,22 @@ constexpr auto operator||(A const& a, B const& b) {
     static_assert(!enumerating_mask<A> && !enumerating_mask<B>,
                   "fovea: a mask that lists keys cannot be widened by `||`: add the keys to its list");
     return where(a.predicate() || b.predicate());
+}
+template <mask A, expression B>
+constexpr auto operator&&(A const& a, B const& b) {
+    return a && where(b);
+}
+template <expression A, mask B>
+constexpr auto operator&&(A const& a, B const& b) {
+    return where(a) && b;
+}
+template <mask A, expression B>
+constexpr auto operator||(A const& a, B const& b) {
+    return a || where(b);
+}
+template <expression A, mask B>
+constexpr auto operator||(A const& a, B const& b) {
+    return where(a) || b;
 }
 template <mask A>
 constexpr auto operator!(A const& a) {

@@ -47,12 +47,13 @@ template <class F>
     requires(!fovea::expression<F>)
 constexpr auto where(F const& f) {
     constexpr bool table = viewable<F const>;
-    constexpr bool traceable = is_ill_formed<F> || table || traceable_mask<F>;
+    constexpr bool traceable = mask<F> || is_ill_formed<F> || table || traceable_mask<F>;
     static_assert(!table, "fovea: a table of conditions is a mask by mask_tensor(table)");
     static_assert(traceable,
                   "fovea: where takes a condition over indices, or a function that returns one, of `auto at` or of "
                   "(auto b, auto h, auto q_idx, auto kv_idx)");
-    if constexpr (traceable_mask<F>) return where(trace_mask(f));
+    if constexpr (mask<F>) return f;  // where(causal && kv_idx < 5)
+    else if constexpr (traceable_mask<F>) return where(trace_mask(f));
     else return ill_formed{};
 }
 

@@ -156,13 +156,14 @@ constexpr bool begins_well(int turn = -1) {
     else return its_turn > turn && begins_well<Rest...>(its_turn);
 }
 
-/// A call with a specification, or a part of one, that is not where it belongs.
+/// A call with a specification, or a part of one, that is not where it belongs, or with operands alone.
 template <class... Arguments>
 concept misordered_call =
     (sizeof...(Arguments) > 0) && !(is_ill_formed<Arguments> || ...) && !begins_well<Arguments...>()
-    && order_of_call<Arguments...>::count(place_in_call::specification)
-               + order_of_call<Arguments...>::count(place_in_call::before)
-           > 0;
+    && (order_of_call<Arguments...>::count(place_in_call::specification)
+                + order_of_call<Arguments...>::count(place_in_call::before)
+            > 0
+        || (viewable<Arguments> && ...));
 
 /// The sentences for it.
 template <class... Arguments>

@@ -197,14 +197,24 @@ constexpr ill_formed operator||(Left const&, Right const&) {
     return {};
 }
 
-// Masks have no bits either.
-template <mask A, mask B>
+// Masks have no bits either, beside each other and beside conditions.
+template <mask A, class B>
+    requires(mask<B> || expression<B>)
 constexpr auto operator&(A const& a, B const&) {
     return detail::without_bits(a);
 }
-template <mask A, mask B>
+template <expression A, mask B>
+constexpr auto operator&(A const&, B const& b) {
+    return detail::without_bits(b);
+}
+template <mask A, class B>
+    requires(mask<B> || expression<B>)
 constexpr auto operator^(A const& a, B const&) {
     return detail::without_bits(a);
+}
+template <expression A, mask B>
+constexpr auto operator^(A const&, B const& b) {
+    return detail::without_bits(b);
 }
 template <mask A>
 constexpr auto operator~(A const& a) {
