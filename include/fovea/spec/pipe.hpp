@@ -160,6 +160,14 @@ constexpr ill_formed operator|(Left const&, Right const&) {
     return {};
 }
 
+/// A function is a word once it is called.
+template <class Left, class Word, class... Arguments>
+    requires pipeable<Left>
+constexpr ill_formed operator|(Left const&, Word (&)(Arguments...)) {
+    static_assert(never<Left>, "fovea: this word takes arguments: write them in parentheses behind it");
+    return {};
+}
+
 // What has been reported once is not reported again.
 template <class Right>
 constexpr ill_formed operator|(ill_formed, Right const&) {

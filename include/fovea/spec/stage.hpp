@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/config.hpp>
+#include <fovea/core/diagnose.hpp>
 
 #include <concepts>
 #include <string>
@@ -23,6 +23,14 @@ constexpr std::string_view name_of(role r) {
 template <role Role>
 struct stage {
     static constexpr role stage_role = Role;
+
+    /// Words without arguments are values: softmax, not softmax().
+    template <class... Numbers>
+        requires(std::is_arithmetic_v<Numbers> && ...)
+    constexpr ill_formed operator()(Numbers...) const {
+        static_assert(never<Numbers...>, "fovea: this word takes no arguments: write it without parentheses");
+        return {};
+    }
 };
 
 template <class S>
