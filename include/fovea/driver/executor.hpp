@@ -3,6 +3,7 @@
 
 #include <fovea/core/executor.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/driver/thread_pool.hpp>
 
 #include <algorithm>
@@ -35,7 +36,8 @@ inline constexpr serial_t serial{};
 class threads {
 public:
     using executor_tag = void;
-    FOVEA_TAGGED explicit threads(int n) : count_(std::clamp<index_t>(n, 1, driver::thread_pool::most())) {}
+    FOVEA_TAGGED explicit threads(integer_argument n)
+        : count_(std::clamp<index_t>(n, 1, driver::thread_pool::most())) {}
     FOVEA_TAGGED index_t workers() const { return count_; }
 
     template <class Task>

@@ -7,6 +7,8 @@
 #include <fovea/expr/hidden.hpp>
 #include <fovea/expr/operators.hpp>
 
+#include <concepts>
+
 namespace fovea::FOVEA_SET {
 
 template <class A, class B>
@@ -215,9 +217,10 @@ constexpr auto elu(A const& a) {
 /// seeds give numbers that have nothing to do with each other. Of the seed and the positions the lower 32 bits count,
 /// of batch and head 16. Cost: 20 rounds of integer arithmetic for each pair. Source: Salmon et al. 2011
 /// (Threefry-2x32).
-constexpr auto random(index_t seed) {
+template <std::integral Integer>
+constexpr auto random(Integer seed) {
     using namespace placeholders;
-    return make_node<operations::random>(as_expression(seed), batch, head, q_idx, kv_idx);
+    return make_node<operations::random>(as_expression(static_cast<index_t>(seed)), batch, head, q_idx, kv_idx);
 }
 
 /// sum: adds an expression of q and k (and of parameters) over the features.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/mask/where.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -13,9 +14,9 @@ namespace fovea::FOVEA_SET {
 /// Cost: linear in the number of queries: tiles across two chunks are never visited, tiles within one are not masked.
 /// Edge cases: the last chunk may be shorter. A size below 1 counts as 1.
 /// Source: Child et al. 2019, section 4.2, the local part.
-constexpr auto chunked(index_t size) {
+constexpr auto chunked(integer_argument size) {
     using namespace placeholders;
-    index_t const positions = size < 1 ? 1 : size;
+    index_t const positions = size.value < 1 ? 1 : size.value;
     return where(q_idx / positions == kv_idx / positions);
 }
 

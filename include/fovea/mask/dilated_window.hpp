@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/mask/where.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -13,10 +14,10 @@ namespace fovea::FOVEA_SET {
 /// Cost: the tiles of the band; within it every tile is mixed unless step is 1.
 /// Edge cases: a step below 1 counts as 1.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
-constexpr auto dilated_window(index_t reach, index_t step) {
+constexpr auto dilated_window(integer_argument reach, integer_argument step) {
     using namespace placeholders;
-    index_t const stride = step < 1 ? 1 : step;
-    return where(q_idx - kv_idx <= reach && kv_idx - q_idx <= reach && (q_idx - kv_idx) % stride == 0);
+    index_t const stride = step.value < 1 ? 1 : step.value;
+    return where(q_idx - kv_idx <= reach.value && kv_idx - q_idx <= reach.value && (q_idx - kv_idx) % stride == 0);
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/mask/where.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -14,9 +15,9 @@ namespace fovea::FOVEA_SET {
 /// Cost: the first rows and the first columns of tiles.
 /// Edge cases: 0 excludes every pair: the mask is meant to be joined to another.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
-constexpr auto global_tokens(index_t count) {
+constexpr auto global_tokens(integer_argument count) {
     using namespace placeholders;
-    return where(q_idx < count || kv_idx < count);
+    return where(q_idx < count.value || kv_idx < count.value);
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/mask/where.hpp>
 
 namespace fovea::FOVEA_SET {
@@ -13,9 +14,9 @@ namespace fovea::FOVEA_SET {
 /// Cost: the tiles of the band only: linear in the number of queries.
 /// Edge cases: negative sizes shrink the window. With causal_from or other offsets, write the condition with `where`.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
-constexpr auto sliding_window(index_t left, index_t right) {
+constexpr auto sliding_window(integer_argument left, integer_argument right) {
     using namespace placeholders;
-    return where(q_idx - kv_idx <= left && kv_idx - q_idx <= right);
+    return where(q_idx - kv_idx <= left.value && kv_idx - q_idx <= right.value);
 }
 
 }  // namespace fovea::FOVEA_SET

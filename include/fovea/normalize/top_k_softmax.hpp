@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
 
@@ -108,6 +109,6 @@ private:
     }
 };
 
-constexpr top_k_softmax_t top_k_softmax(index_t k) { return top_k_softmax_t(k); }
+constexpr top_k_softmax_t top_k_softmax(integer_argument k) { return top_k_softmax_t(k); }
 
 }  // namespace fovea::FOVEA_SET

@@ -3,6 +3,7 @@
 
 #include <fovea/core/angle.hpp>
 #include <fovea/core/as_view.hpp>
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/expr/literal.hpp>
 #include <fovea/spec/headwise.hpp>
 #include <fovea/spec/row_positions.hpp>
@@ -38,11 +39,11 @@ struct rotary_t {
     row_positions<Index> place{};
 
     constexpr rotary_t interleaved() const { return {turned, theta, stretch, ntk, true, given, place}; }
-    constexpr rotary_t features(index_t n) const { return {n, theta, stretch, ntk, neighbors, given, place}; }
+    constexpr rotary_t features(integer_argument n) const { return {n, theta, stretch, ntk, neighbors, given, place}; }
     constexpr rotary_t base(double b) const { return {turned, b, stretch, ntk, neighbors, given, place}; }
     constexpr rotary_t interpolated(double s) const { return {turned, theta, s, ntk, neighbors, given, place}; }
     constexpr rotary_t ntk_scaled(double s) const { return {turned, theta, stretch, s, neighbors, given, place}; }
-    constexpr rotary_t from(index_t n) const { return at(row_positions<Index>{n, place.first_of, place.table}); }
+    constexpr rotary_t from(integer_argument n) const { return at(place.counted_from(n.value)); }
 
     template <class Table>
         requires(!std::is_convertible_v<Table, index_t>)

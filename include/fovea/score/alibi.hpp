@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/score/rescore.hpp>
 
 #include <cmath>
@@ -16,7 +17,7 @@ enum class alibi_slopes_of {
 };
 
 /// The slope of each head: 2^(-8 (h + 1) / heads) where heads is a power of two.
-inline std::vector<float> alibi_slopes(index_t heads, alibi_slopes_of convention = alibi_slopes_of::mixed) {
+inline std::vector<float> alibi_slopes(integer_argument heads, alibi_slopes_of convention = alibi_slopes_of::mixed) {
     auto const power = [](double exponent) { return static_cast<float>(std::exp2(exponent)); };
     index_t below = 1;
     while (2 * below <= heads) below *= 2;

@@ -3,6 +3,8 @@
 
 #include <fovea/score/rescore.hpp>
 
+#include <concepts>
+
 namespace fovea::FOVEA_SET {
 
 /// gumbel: adds noise to the scores, so that the best key is drawn with the probability of its softmax weight.
@@ -15,6 +17,9 @@ namespace fovea::FOVEA_SET {
 /// Edge cases: `u` is a function of seed, batch, head, query and key, so a call gives the same bits for any tiling and
 /// any number of threads. random(seed) is u itself, for any expression: `reweight` has dropout.
 /// Source: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 (Threefry-2x32 with 20 rounds) for u.
-constexpr auto gumbel(index_t seed) { return rescore(placeholders::score - log(-log(random(seed)))); }
+template <std::integral Integer>
+constexpr auto gumbel(Integer seed) {
+    return rescore(placeholders::score - log(-log(random(seed))));
+}
 
 }  // namespace fovea::FOVEA_SET

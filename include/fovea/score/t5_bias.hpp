@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/score/rescore.hpp>
 
 #include <cmath>
@@ -11,10 +12,10 @@ namespace fovea::FOVEA_SET {
 
 /// The buckets of distances: bucket[d] of a distance d below `length`, exact up to half of them, then by logarithm.
 /// Errors: shape_error for fewer than 2 buckets, or a max_distance that half of them reach.
-inline std::vector<int> t5_buckets(index_t buckets, index_t max_distance, index_t length) {
-    auto const exact = buckets / 2;
+inline std::vector<int> t5_buckets(integer_argument buckets, integer_argument max_distance, integer_argument length) {
+    index_t const exact = buckets / 2;
     if (buckets < 2 || max_distance <= exact)
-        throw shape_error("t5_buckets: there are ", buckets, " buckets up to a distance of ", max_distance,
+        throw shape_error("t5_buckets: there are ", buckets.value, " buckets up to a distance of ", max_distance.value,
                           ": it takes 2 or more, and a distance above half of them");
     std::vector<int> bucket;
     for (index_t d = 0; d < length; ++d) {

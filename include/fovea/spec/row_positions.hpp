@@ -24,7 +24,8 @@ struct row_positions {
         return row + first + (first_of ? static_cast<index_t>((*first_of)(at.batch)) : 0);
     }
 
-    /// The same counted from the elements of a table, or with the positions of one.
+    /// The same counted from a number or from the elements of a table, or with the positions of one.
+    constexpr row_positions counted_from(index_t n) const { return {n, first_of, table}; }
     template <class I>
     constexpr auto counted_from(view<I, 1> const& t) const {
         auto changed = in<std::remove_const_t<I>>();
