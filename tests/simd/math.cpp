@@ -205,6 +205,11 @@ TEMPLATE_LIST_TEST_CASE("exp neither overflows early nor lets go late", "[kernel
     CHECK(of<float, TestType>(exp_of, 88.8f) == limits<float>::infinity());
     CHECK(of<float, TestType>(exp_of, -104.5f) == 0);
     CHECK(of<float, TestType>(exp_of, -90.f) <= limits<float>::min());
+    for (double x :
+         {0x1.62e42fefa39efp+9, 709.5, -708.396, -708.0}) {  // the first is the logarithm of the largest number
+        CAPTURE(x);
+        CHECK(ulps<double>(std::exp(static_cast<long double>(x)), of<double, TestType>(exp_of, x)) <= 2);
+    }
     CHECK(of<double, TestType>(exp_of, 709.79) == limits<double>::infinity());
     CHECK(of<double, TestType>(exp_of, -746.0) == 0);
 }

@@ -112,15 +112,17 @@ struct registers {
     }
     FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }
     FOVEA_INLINE static vector sqrt(vector const& a) { return xsimd::sqrt(a); }
-    /// In every rounding mode. SSE2 has no instruction for it: one of the two nearest integers is corrected. Both are
-    /// opaque, since -ffast-math would cancel the constants.
+    /// In every rounding mode. SSE2 has no instruction for it: one of the two nearest integers is corrected. All is
+    /// opaque, since -ffast-math would cancel the constants and reorder what uses the result.
     FOVEA_INLINE static vector floor(vector const& a) {
         if constexpr (std::is_same_v<Arch, arch::sse2>) {
             vector sum = a + rounding_constant<T>;
             make_opaque(sum);
             vector near = sum - rounding_constant<T>;
             make_opaque(near);
-            return near - xsimd::select(a < near, vector(T{1}), vector(T{0}));
+            vector below = near - xsimd::select(a < near, vector(T{1}), vector(T{0}));
+            make_opaque(below);
+            return below;
         } else {
 #if defined(__aarch64__)
             if constexpr (sizeof(T) == 4) return vrndmq_f32(a.data);
@@ -150,7 +152,21 @@ struct registers {
     FOVEA_INLINE static mask as_mask(typename integers::batch_bool_type const& m) {
         return mask(std::bit_cast<typename mask::register_type>(m.data));
     }
-    FOVEA_INLINE static vector to_real(integers const& a) { return xsimd::to_float(a); }
+    /// 64-bit integers have an instruction in AVX-512 and AArch64. Elsewhere both halves become the low bits of a real,
+    /// 2^52 + low and 2^84 + 2^32 (high + 2^31), which are added; xsimd adds in an order that -ffast-math changes.
+    FOVEA_INLINE static vector to_real(integers const& a) {
+        if constexpr (sizeof(T) == 8 && (std::is_same_v<Arch, arch::sse2> || std::is_same_v<Arch, arch::avx2>)) {
+            using wide = xsimd::batch<std::uint64_t, typename xsimd_arch<Arch>::type>;
+            wide const bits(a.data);
+            wide const low = (bits & wide(0xffffffffU)) | wide(0x4330000000000000U);
+            wide const high = (bits >> 32) ^ wide(0x4530000080000000U);
+            vector upper(std::bit_cast<native>(high.data) - vector(0x1.00000801p+84).data);  // both constants at once
+            make_opaque(upper);
+            return upper + vector(std::bit_cast<native>(low.data));
+        } else {
+            return xsimd::to_float(a);
+        }
+    }
     template <int Bits>
     FOVEA_INLINE static integers shift_left(integers const& a) {
         return a << Bits;
