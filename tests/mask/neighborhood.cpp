@@ -5,6 +5,8 @@
 #include "catch.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -50,4 +52,16 @@ TEST_CASE("every query has as many neighbours", "[mask]") {
             seen += evaluate(mask.predicate(), reference::index_environment<double>{{}, 0, 0, i, j, 60, 60, 8});
         CHECK(seen == 12);
     }
+}
+
+TEST_CASE("sizes and extents are any integers", "[mask]") {
+    constexpr index_t least = std::numeric_limits<index_t>::min(), largest = std::numeric_limits<index_t>::max();
+    reference::index_environment<double> const at{{}, 0, 0, 1, 1, 8, 8, 4};
+    for (index_t const extent : {least, index_t{-1}, index_t{8}, largest}) {
+        CAPTURE(extent);
+        CHECK(!evaluate(neighborhood({least}, {extent}).predicate(), at));
+        CHECK(!evaluate(neighborhood({-5, -5, -5}, {extent, extent, extent}).predicate(), at));
+    }
+    CHECK(evaluate(neighborhood({largest}, {largest}).predicate(), at));
+    CHECK(evaluate(neighborhood({largest, largest}, {8, largest}).predicate(), at));
 }

@@ -32,3 +32,10 @@ TEST_CASE("the prefix is not masked", "[mask]") {
     auto const ancestors = tree_ancestors(parents);
     CHECK(bound(tree(64, ancestors).predicate(), box{0, 0, {0, 2}, {0, 63}, 3, 67}).always());
 }
+
+TEST_CASE("parents that do not stand before their children are refused", "[mask]") {
+    CHECK_THROWS_WITH(tree_ancestors(std::vector<int>{-1, 0, 7}),
+                      "tree_ancestors: the parent of node 2 is 7: it must be a node before it, or -1 for a root");
+    CHECK_THROWS_AS(tree_ancestors(std::vector<int>{0}), shape_error);
+    CHECK_THROWS_AS(tree_ancestors(std::vector<int>{-1, 2, 0}), shape_error);
+}

@@ -11,8 +11,8 @@ namespace detail {
 /// Within `size` places around a place that keeps away from both ends, so that every query has as many neighbours.
 template <class Query, class Key>
 constexpr auto is_near(Query const& of_query, Key const& of_key, index_t size, index_t extent) {
-    index_t const left = size / 2, right = (size - 1) / 2;
-    auto const center = max(min(of_query, extent - 1 - right), left);
+    index_t const left = size / 2, right = wrapped_minus(size, 1) / 2;
+    auto const center = max(min(of_query, wrapped_minus(wrapped_minus(extent, 1), right)), left);
     return of_key >= center - left && of_key <= center + right;
 }
 }  // namespace detail
@@ -37,7 +37,7 @@ constexpr auto neighborhood(index_t const (&size)[Axes], index_t const (&extent)
         return where(detail::is_near(q_idx / extent[1], kv_idx / extent[1], size[0], extent[0])
                      && detail::is_near(q_idx % extent[1], kv_idx % extent[1], size[1], extent[1]));
     } else {
-        index_t const plane = extent[1] * extent[2];
+        index_t const plane = wrapped_times(extent[1], extent[2]);
         return where(detail::is_near(q_idx / plane, kv_idx / plane, size[0], extent[0])
                      && detail::is_near(q_idx % plane / extent[2], kv_idx % plane / extent[2], size[1], extent[1])
                      && detail::is_near(q_idx % extent[2], kv_idx % extent[2], size[2], extent[2]));

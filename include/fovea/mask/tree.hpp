@@ -31,6 +31,7 @@ constexpr auto tree(Prefix const& prefix, Ancestors&& ancestors) {
 }
 
 /// The table of a tree whose parents stand before their children; a root has parent -1.
+/// Errors: shape_error for a parent that does not.
 template <class Parents>
 tensor<std::uint8_t, 2> tree_ancestors(Parents const& parents) {
     auto const count = static_cast<index_t>(std::size(parents));
@@ -38,6 +39,9 @@ tensor<std::uint8_t, 2> tree_ancestors(Parents const& parents) {
     for (index_t i = 0; i < count; ++i) {
         table(i, i) = 1;
         auto const parent = static_cast<index_t>(parents[static_cast<std::size_t>(i)]);
+        if (parent >= i)
+            throw shape_error("tree_ancestors: the parent of node ", i, " is ", parent,
+                              ": it must be a node before it, or -1 for a root");
         for (index_t j = 0; j < i && parent >= 0; ++j)
             if (table(parent, j)) table(i, j) = 1;
     }

@@ -21,7 +21,7 @@ struct row_positions {
     constexpr index_t operator()(head_place const& at) const {
         index_t row = at.position;
         if (table) row = static_cast<index_t>((*table)(table->extent(0) == 1 ? index_t{0} : at.batch, at.position));
-        return row + first + (first_of ? static_cast<index_t>((*first_of)(at.batch)) : 0);
+        return wrapped_plus(wrapped_plus(row, first), first_of ? static_cast<index_t>((*first_of)(at.batch)) : 0);
     }
 
     /// The same counted from a number or from the elements of a table, or with the positions of one.
