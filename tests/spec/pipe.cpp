@@ -4,6 +4,7 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/sliding_window.hpp>
+#include <fovea/normalize/reweight.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/project/project.hpp>
 #include <fovea/score/compare.hpp>
@@ -42,6 +43,23 @@ TEST_CASE("run-time numbers reach the record whatever stands beside them", "[spe
                  | where(9 < kv_idx) | softmax | weighted_sum | map(13 * out);
     CHECK(text(a) == "compare(7 * sum(q * k) / 8 + 3) | rescore(11 + score) | where(5 + q_idx < kv_idx) | causal | "
                      "where(9 < kv_idx) | softmax | weighted_sum | map(13 * out)");
+}
+
+TEST_CASE("a chain that was kept is what its parts are, one after the other", "[spec]") {
+    auto const tail = softmax | weighted_sum;
+    auto const masks = causal | where(kv_idx < 5);
+    auto const weights = softmax | reweight(weight * 2);
+    auto const scores = scaled_dot | rescore(score * 2) | causal;
+    auto const mapped = weighted_sum | map(elu(out));
+    auto const same = [](auto const& a, auto const& b) { return std::is_same_v<decltype(a), decltype(b)>; };
+    CHECK(same(scaled_dot | tail, scaled_dot | softmax | weighted_sum));
+    CHECK(same(scores | tail, scaled_dot | rescore(score * 2) | causal | softmax | weighted_sum));
+    CHECK(same(scaled_dot | masks | tail, scaled_dot | causal | where(kv_idx < 5) | softmax | weighted_sum));
+    CHECK(same(scaled_dot | causal | masks, scaled_dot | causal | causal | where(kv_idx < 5)));
+    CHECK(same(scaled_dot | weights | mapped,
+               scaled_dot | softmax | reweight(weight * 2) | weighted_sum | map(elu(out))));
+    auto const kept = where(kv_idx < 7) | softmax;
+    CHECK(text(scaled_dot | kept | weighted_sum) == "scaled_dot | where(kv_idx < 7) | softmax | weighted_sum");
 }
 
 TEST_CASE("can_follow asks whether a stage may be added", "[spec]") {

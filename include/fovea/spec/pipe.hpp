@@ -151,82 +151,35 @@ constexpr auto operator|(Left const& left, Right const& right) {
     }
 }
 
-/// An expression is no part of an attention.
-template <class Left, expression Right>
-    requires pipeable<Left>
-constexpr ill_formed operator|(Left const&, Right const&) {
-    static_assert(never<Left>,
-                  "fovea: this is an expression: write where(condition), rescore(scores) or reweight(weights)");
-    return {};
-}
+namespace detail {
+/// A part with another one after it, such as a second mask: each is added by itself.
+template <class Part>
+inline constexpr bool is_two_parts = false;
+template <class First, class Second>
+inline constexpr bool is_two_parts<rescored<First, Second>> = true;
+template <class First, class Second>
+inline constexpr bool is_two_parts<intersection<First, Second>> = true;
+template <class First, class Second>
+inline constexpr bool is_two_parts<reweighted<First, Second>> = true;
+template <class First, class Second>
+inline constexpr bool is_two_parts<finished<First, Second>> = true;
 
-/// A function is a word once it is called.
-template <class Left, class Word, class... Arguments>
-    requires pipeable<Left>
-constexpr ill_formed operator|(Left const&, Word (&)(Arguments...)) {
-    static_assert(never<Left>, "fovea: this word takes arguments: write them in parentheses behind it");
-    return {};
+template <class Before, class Part>
+constexpr auto add_part(Before const& before, Part const& part) {
+    if constexpr (is_empty_slot<Part>) return before;
+    else if constexpr (is_two_parts<Part>) return add_part(add_part(before, part.first), part.second);
+    else return before | part;
 }
+}  // namespace detail
 
-// What has been reported once is not reported again.
-template <class Right>
-constexpr ill_formed operator|(ill_formed, Right const&) {
-    return {};
-}
-template <pipeable Left>
-constexpr ill_formed operator|(Left const&, ill_formed) {
-    return {};
-}
-template <class Left, class Right>
-    requires(is_ill_formed<Left> || is_ill_formed<Right>)
-constexpr ill_formed operator&&(Left const&, Right const&) {
-    return {};
-}
-template <class Left, class Right>
-    requires(is_ill_formed<Left> || is_ill_formed<Right>)
-constexpr ill_formed operator||(Left const&, Right const&) {
-    return {};
-}
-constexpr ill_formed operator!(ill_formed) { return {}; }
-
-/// a | mask && mask | b: the compiler reads (a | mask) && (mask | b).
-template <class Left, class Right>
-    requires((attention_spec<Left> || attention_spec<Right>) && !is_ill_formed<Left> && !is_ill_formed<Right>)
-constexpr ill_formed operator&&(Left const&, Right const&) {
-    static_assert(never<Left>,
-                  "fovea: `|` binds tighter than `&&`: put parentheses around the mask, or pipe the masks one after "
-                  "the other");
-    return {};
-}
-template <class Left, class Right>
-    requires((attention_spec<Left> || attention_spec<Right>) && !is_ill_formed<Left> && !is_ill_formed<Right>)
-constexpr ill_formed operator||(Left const&, Right const&) {
-    static_assert(never<Left>, "fovea: `|` binds tighter than `||`: put parentheses around the mask");
-    return {};
-}
-
-// Masks have no bits either, beside each other and beside conditions.
-template <mask A, class B>
-    requires(mask<B> || expression<B>)
-constexpr auto operator&(A const& a, B const&) {
-    return detail::without_bits(a);
-}
-template <expression A, mask B>
-constexpr auto operator&(A const&, B const& b) {
-    return detail::without_bits(b);
-}
-template <mask A, class B>
-    requires(mask<B> || expression<B>)
-constexpr auto operator^(A const& a, B const&) {
-    return detail::without_bits(a);
-}
-template <expression A, mask B>
-constexpr auto operator^(A const&, B const& b) {
-    return detail::without_bits(b);
-}
-template <mask A>
-constexpr auto operator~(A const& a) {
-    return detail::without_bits(a);
+/// A chain of words that was kept, such as softmax | weighted_sum: its parts are added one after the other.
+template <pipeable Left, attention_spec Right>
+constexpr auto operator|(Left const& left, Right const& right) {
+    using detail::add_part;
+    auto const scores = add_part(add_part(left, right.project), right.score);
+    return add_part(add_part(add_part(scores, right.mask), right.normalize), right.aggregate);
 }
 
 }  // namespace fovea::FOVEA_SET
+
+#include <fovea/spec/refused_pipes.hpp>

@@ -60,6 +60,10 @@ concept correction_update = requires(U const& u) {
 template <class U>
 concept state_update = gate_update<U> || correction_update<U>;
 
+template <attention_stage Stage, state_update Update>
+constexpr auto operator|(Stage const& stage, Update const& update) {
+    return (empty_attention{} | stage) | update;
+}
 template <attention_spec A, state_update Update>
 constexpr auto operator|(A const& a, Update const& update) {
     using before = std::remove_cvref_t<decltype(a.aggregate)>;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What cannot be joined by `|`, `&&` and `||`: a sentence each. Included by spec/pipe.hpp.
+#pragma once
+
+#include <fovea/spec/pipe.hpp>
+
+namespace fovea::FOVEA_SET {
+
+/// An expression is no part of an attention.
+template <class Left, expression Right>
+    requires pipeable<Left>
+constexpr ill_formed operator|(Left const&, Right const&) {
+    static_assert(never<Left>,
+                  "fovea: this is an expression: write where(condition), rescore(scores) or reweight(weights)");
+    return {};
+}
+
+/// A function is a word once it is called.
+template <class Left, class Word, class... Arguments>
+    requires pipeable<Left>
+constexpr ill_formed operator|(Left const&, Word (&)(Arguments...)) {
+    static_assert(never<Left>, "fovea: this word takes arguments: write them in parentheses behind it");
+    return {};
+}
+
+/// What is not joined: operands, executors, outputs.
+template <class Other>
+concept no_part_of_attention = !pipeable<Other> && !expression<Other> && !is_ill_formed<Other>
+                            && !std::is_function_v<Other> && !requires { typename Other::state_update_tag; };
+namespace detail {
+template <class Other>
+constexpr ill_formed refuse_part() {
+    static_assert(never<Other>,
+                  "fovea: words and specifications are joined by `|`; operands, threads and outputs are arguments of "
+                  "attend");
+    return {};
+}
+}  // namespace detail
+template <pipeable Left, no_part_of_attention Right>
+constexpr ill_formed operator|(Left const&, Right const&) {
+    return detail::refuse_part<Right>();
+}
+template <no_part_of_attention Left, pipeable Right>
+constexpr ill_formed operator|(Left const&, Right const&) {
+    return detail::refuse_part<Left>();
+}
+
+// What has been reported once is not reported again.
+template <class Right>
+constexpr ill_formed operator|(ill_formed, Right const&) {
+    return {};
+}
+template <pipeable Left>
+constexpr ill_formed operator|(Left const&, ill_formed) {
+    return {};
+}
+template <class Left, class Right>
+    requires(is_ill_formed<Left> || is_ill_formed<Right>)
+constexpr ill_formed operator&&(Left const&, Right const&) {
+    return {};
+}
+template <class Left, class Right>
+    requires(is_ill_formed<Left> || is_ill_formed<Right>)
+constexpr ill_formed operator||(Left const&, Right const&) {
+    return {};
+}
+constexpr ill_formed operator!(ill_formed) { return {}; }
+
+/// a | mask && mask | b: the compiler reads (a | mask) && (mask | b).
+template <class Left, class Right>
+    requires((attention_spec<Left> || attention_spec<Right>) && !is_ill_formed<Left> && !is_ill_formed<Right>)
+constexpr ill_formed operator&&(Left const&, Right const&) {
+    static_assert(never<Left>,
+                  "fovea: `|` binds tighter than `&&`: put parentheses around the mask, or pipe the masks one after "
+                  "the other");
+    return {};
+}
+template <class Left, class Right>
+    requires((attention_spec<Left> || attention_spec<Right>) && !is_ill_formed<Left> && !is_ill_formed<Right>)
+constexpr ill_formed operator||(Left const&, Right const&) {
+    static_assert(never<Left>, "fovea: `|` binds tighter than `||`: put parentheses around the mask");
+    return {};
+}
+
+// Masks combine with masks and conditions alone.
+template <class Other>
+concept no_mask = !mask<Other> && !expression<Other> && !attention_spec<Other> && !is_ill_formed<Other>;
+namespace detail {
+template <class Other>
+constexpr ill_formed refuse_mask() {
+    static_assert(never<Other>, "fovea: a mask combines with masks and with conditions such as kv_idx < 5");
+    return {};
+}
+}  // namespace detail
+template <mask A, no_mask B>
+constexpr ill_formed operator&&(A const&, B const&) {
+    return detail::refuse_mask<B>();
+}
+template <no_mask A, mask B>
+constexpr ill_formed operator&&(A const&, B const&) {
+    return detail::refuse_mask<A>();
+}
+template <mask A, no_mask B>
+constexpr ill_formed operator||(A const&, B const&) {
+    return detail::refuse_mask<B>();
+}
+template <no_mask A, mask B>
+constexpr ill_formed operator||(A const&, B const&) {
+    return detail::refuse_mask<A>();
+}
+
+// Masks have no bits either, beside each other and beside conditions.
+template <mask A, class B>
+    requires(mask<B> || expression<B>)
+constexpr auto operator&(A const& a, B const&) {
+    return detail::without_bits(a);
+}
+template <expression A, mask B>
+constexpr auto operator&(A const&, B const& b) {
+    return detail::without_bits(b);
+}
+template <mask A, class B>
+    requires(mask<B> || expression<B>)
+constexpr auto operator^(A const& a, B const&) {
+    return detail::without_bits(a);
+}
+template <expression A, mask B>
+constexpr auto operator^(A const&, B const& b) {
+    return detail::without_bits(b);
+}
+template <mask A>
+constexpr auto operator~(A const& a) {
+    return detail::without_bits(a);
+}
+
+}  // namespace fovea::FOVEA_SET
