@@ -35,3 +35,8 @@ TEST_CASE("a tensor of bool holds one after the other", "[core]") {
     CHECK(copy.view()(1, 0) == false);
     CHECK(tensor<bool, 1>({4}).size() == 4);
 }
+
+TEST_CASE("a tensor has no negative extents", "[core]") {
+    CHECK_THROWS_WITH((tensor<float, 2>({-3, -2})), "a tensor has extent -3 along axis 0: it must be 0 or more");
+    CHECK_THROWS_AS((tensor<bool, 3>({2, 0, -1})), shape_error);
+}

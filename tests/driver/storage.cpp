@@ -188,3 +188,10 @@ TEST_CASE("graphs with values in 16 bits", "[driver]") {
     reference::attend(dot | neighbors(g) | softmax | weighted_sum, x, expected);
     for (std::size_t i = 0; i < 6; ++i) CHECK(got.elements[i] == Approx(expected.elements[i]));
 }
+
+TEST_CASE("long doubles are computed in double", "[driver]") {
+    long double const query[1][1] = {{1}}, key[1][1] = {{1}}, value[1][1] = {{1 + 1e-12L}};
+    long double result[1][1];
+    attend(dot | unnormalized | weighted_sum, query, key, value, result);
+    CHECK(std::abs(result[0][0] - value[0][0]) < 1e-15L);
+}

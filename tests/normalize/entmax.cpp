@@ -81,7 +81,7 @@ TEST_CASE("ties share in entmax, one far above has all", "[normalize]") {
 }
 
 TEST_CASE("entmax needs an alpha above 1", "[normalize]") {
-    CHECK_THROWS_WITH(entmax(1), "entmax: alpha is 1, it must be greater than 1");
+    CHECK_THROWS_WITH(entmax(1), "entmax: alpha is 1, it must be finite and above 1");
 }
 
 TEST_CASE("entmax, fused", "[normalize]") {

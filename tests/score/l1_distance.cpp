@@ -21,3 +21,8 @@ TEST_CASE("l1_distance is a sum of distances", "[score]") {
         },
         7);
 }
+
+TEST_CASE("a width is above 0", "[score]") {
+    CHECK_THROWS_WITH(l1_distance(0), "l1_distance: the width is 0, it must be above 0");
+    CHECK_THROWS_AS(l1_distance(-2.0f), std::invalid_argument);
+}

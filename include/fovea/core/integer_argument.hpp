@@ -10,6 +10,16 @@
 
 namespace fovea::FOVEA_SET {
 
+namespace detail {
+/// The sentence for a real number; true for others.
+template <class Number>
+constexpr bool is_integer_argument() {
+    constexpr bool whole = !std::is_floating_point_v<Number>;
+    static_assert(whole, "fovea: this argument is an integer; a real number was given");
+    return whole;
+}
+}  // namespace detail
+
 /// An argument that counts or numbers something: an integer of any type, or what converts to one. A real number would
 /// lose its fraction without a word.
 ///
@@ -19,7 +29,7 @@ struct integer_argument {
 
     template <std::convertible_to<index_t> Number>
     constexpr integer_argument(Number const& n) : value(static_cast<index_t>(n)) {
-        static_assert(!std::is_floating_point_v<Number>, "fovea: this argument is an integer; a real number was given");
+        static_cast<void>(detail::is_integer_argument<Number>());
         if constexpr (std::unsigned_integral<Number> && sizeof(Number) >= sizeof(index_t))
             if (!std::in_range<index_t>(n))
                 throw shape_error("an argument is the unsigned integer ", n, ": it is at most 2^63 - 1");

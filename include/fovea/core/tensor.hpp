@@ -18,9 +18,18 @@ struct tensor {
 
     FOVEA_TAGGED tensor() {}
     FOVEA_TAGGED [[gnu::flatten]] explicit tensor(extents_t<Rank> sizes, T fill = T{}) : extents(sizes) {
+        for (int i = 0; i < Rank; ++i)
+            if (extent(i) < 0)
+                throw shape_error("a tensor has extent ", extent(i), " along axis ", i, ": it must be 0 or more");
         auto const count = static_cast<std::size_t>(fovea::view<T, Rank>(nullptr, sizes).size());
         if constexpr (std::is_same_v<T, bool>) elements.resize(count, fill);
         else elements = std::vector<T>(count, fill);
+    }
+    /// An extent for each axis, or a sentence.
+    template <std::size_t Extents>
+        requires(Extents != std::size_t{Rank})
+    FOVEA_TAGGED explicit tensor(index_t const (&)[Extents], T = T{}) {
+        static_assert(detail::has_extents_of_rank<Extents == std::size_t{Rank}>());
     }
 
     FOVEA_TAGGED fovea::view<T, Rank> view() { return {data(), extents}; }

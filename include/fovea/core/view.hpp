@@ -41,6 +41,13 @@ concept elements_of = std::is_same_v<V, Element*> || requires(V const& v) {
     { v.data } -> std::same_as<Element* const&>;
 };
 
+/// The sentence for a wrong number of extents.
+template <bool Equal>
+constexpr bool has_extents_of_rank() {
+    static_assert(Equal, "fovea: the rank and the number of extents differ: give one extent for each axis");
+    return true;
+}
+
 /// The sentence for a matrix that is not stored by rows; true where it is.
 template <bool Row_major>
 constexpr bool is_row_major() {
@@ -80,6 +87,13 @@ struct view {
     FOVEA_TAGGED constexpr view() = default;
 
     FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes) : view(first, sizes, dense_strides(sizes)) {}
+
+    /// An extent for each axis, or a sentence.
+    template <std::size_t Extents>
+        requires(Extents != std::size_t{Rank})
+    FOVEA_TAGGED constexpr view(T*, index_t const (&)[Extents]) {
+        static_assert(detail::has_extents_of_rank<Extents == std::size_t{Rank}>());
+    }
 
     FOVEA_TAGGED constexpr view(T* first, extents_t<Rank> sizes, extents_t<Rank> steps)
         : data(first), extents(sizes), strides(steps) {

@@ -2,6 +2,7 @@
 // The functions of the language; each builds a node.
 #pragma once
 
+#include <fovea/core/integer_argument.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/elementary.hpp>
 #include <fovea/expr/hidden.hpp>
@@ -217,8 +218,9 @@ constexpr auto elu(A const& a) {
 /// seeds give numbers that have nothing to do with each other. Of the seed and the positions the lower 32 bits count,
 /// of batch and head 16. Cost: 20 rounds of integer arithmetic for each pair. Source: Salmon et al. 2011
 /// (Threefry-2x32).
-template <std::integral Integer>
+template <std::convertible_to<index_t> Integer>
 constexpr auto random(Integer seed) {
+    static_cast<void>(detail::is_integer_argument<Integer>());
     using namespace placeholders;
     return make_node<operations::random>(as_expression(static_cast<index_t>(seed)), batch, head, q_idx, kv_idx);
 }

@@ -129,6 +129,13 @@ constexpr auto param(std::initializer_list<std::initializer_list<T>>) {
 }
 
 namespace detail {
+/// The reach of a table of distances from -reach to reach.
+constexpr index_t reach_of(char const* word, index_t distances) {
+    if (distances % 2 == 0)
+        throw shape_error(word, ": the table has ", distances, " distances: it needs 2 reach + 1, an odd number");
+    return (distances - 1) / 2;
+}
+
 /// param of what a word reads as a table of so many axes; of 0 where it says itself how many.
 template <int Axes, class Table>
 FOVEA_INLINE constexpr auto table_param(Table&& table) {

@@ -22,13 +22,13 @@ namespace fovea::FOVEA_SET {
 /// Edge cases: tied scores share the weight. A visible score that is NaN makes all weights NaN; a query that sees no
 /// key gets zeros. For alpha above 2, small weights are sensitive to rounding, since their slope is unbounded; near 1,
 /// all are, in proportion to 1 / (alpha - 1).
-/// Errors: std::invalid_argument unless alpha is above 1. At compile time, for `lse`.
+/// Errors: std::invalid_argument unless alpha is finite and above 1. At compile time, for `lse`.
 /// Source: Blondel, Martins and Niculae 2019; Peters, Niculae and Martins 2019, algorithm 1.
 struct entmax_t : stage<role::normalizer> {
     double alpha = 1.5;
 
     constexpr explicit entmax_t(double a) : alpha(a) {
-        if (!(a > 1)) detail::refuse_number("entmax: alpha", a, "greater than 1");
+        if (!(a > 1 && a < ieee::infinity<double>)) detail::refuse_number("entmax: alpha", a, "finite and above 1");
     }
     std::string text() const { return "entmax(" + std::to_string(alpha) + ")"; }
 

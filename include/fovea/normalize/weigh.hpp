@@ -55,4 +55,12 @@ constexpr auto weigh(E const& e) {
     else return ill_formed{};
 }
 
+/// What is no expression: a sentence.
+template <class Other>
+    requires(!fovea::expression<Other>)
+constexpr ill_formed weigh(Other const&) {
+    static_assert(is_ill_formed<Other>, "fovea: weigh takes an expression of score, such as sigmoid(score)");
+    return {};
+}
+
 }  // namespace fovea::FOVEA_SET

@@ -17,7 +17,7 @@ namespace fovea::FOVEA_SET {
 /// Edge cases: `u` is a function of seed, batch, head, query and key, so a call gives the same bits for any tiling and
 /// any number of threads. random(seed) is u itself, for any expression: `reweight` has dropout.
 /// Source: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 (Threefry-2x32 with 20 rounds) for u.
-template <std::integral Integer>
+template <std::convertible_to<index_t> Integer>
 constexpr auto gumbel(Integer seed) {
     return rescore(placeholders::score - log(-log(random(seed))));
 }

@@ -14,13 +14,13 @@ namespace fovea::FOVEA_SET {
 /// Shapes: `table` is (head, 2 reach + 1), kept as a view.
 /// Cost: one number read for each pair.
 /// Edge cases: distances beyond the reach use the ends of the table.
-/// Errors: shape_error where the table has fewer heads than the call.
+/// Errors: shape_error where the table has fewer heads than the call, or an even number of distances.
 /// Source: Shaw, Uszkoreit and Vaswani 2018, equation 5, with a number in place of a vector.
 template <class Table>
 constexpr auto relative_bias(Table&& table) {
     using namespace placeholders;
     auto const all = detail::table_param<2>(std::forward<Table>(table));
-    index_t const reach = (all.table.extent(1) - 1) / 2;
+    index_t const reach = detail::reach_of("relative_bias", all.table.extent(1));
     return rescore(score + all(head, min(max(kv_idx - q_idx, -reach), reach) + reach));
 }
 

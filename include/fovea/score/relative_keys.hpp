@@ -15,13 +15,14 @@ namespace fovea::FOVEA_SET {
 /// Cost: one matrix product, and one lookup and one multiply-add for each feature and pair; no product of query and
 /// table is stored.
 /// Edge cases: distances beyond the reach use the ends of the table.
-/// Errors: shape_error where the table and the query have different numbers of features.
+/// Errors: shape_error where the table and the query have different numbers of features, or the table an even number of
+/// distances.
 /// Source: Shaw, Uszkoreit and Vaswani 2018, equation 5.
 template <class Table>
 constexpr auto relative_keys(Table&& table) {
     using namespace placeholders;
     auto const all = detail::table_param<2>(std::forward<Table>(table));
-    index_t const reach = (all.table.extent(0) - 1) / 2;
+    index_t const reach = detail::reach_of("relative_keys", all.table.extent(0));
     auto const distance = min(max(kv_idx - q_idx, -reach), reach) + reach;
     return compare((sum(q * k) + sum(q * all[distance])) * rsqrt(dim));
 }

@@ -187,8 +187,10 @@ constexpr bool is_sound_output() {
 template <class A, class Result, class... Extra>
 constexpr bool is_well_formed_call() {
     constexpr bool writable = !std::is_const_v<Result>;
+    constexpr bool holds_numbers = !std::is_same_v<Result, bool>;
     static_assert(writable, "fovea: the result is a view of const elements and cannot be written");
-    if constexpr (!writable) return false;
+    static_assert(holds_numbers, "fovea: the result has elements of type bool, which hold no weighted sum");
+    if constexpr (!writable || !holds_numbers) return false;
     else if constexpr (!is_complete(static_cast<A const*>(nullptr))) return false;
     else if constexpr (!has_sound_expressions<A>()) return false;
     else if constexpr (!is_step_as_claimed<decltype(core_of(std::declval<A const&>().aggregate))>()) return false;
