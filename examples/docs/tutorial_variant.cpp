@@ -25,10 +25,11 @@ int main() {
     //! [variant]
     std::vector<float> const slopes{std::log(2.f), 0};  // one for each head
     auto const biased = scaled_dot | rescore(score + param(slopes)[head] * (kv_idx - q_idx));
+    auto const average = softmax | weighted_sum;
 
-    show(scaled_dot | softmax | weighted_sum);
-    show(scaled_dot | causal | softmax | weighted_sum);
-    show(biased | causal | softmax | weighted_sum);
-    show(biased | causal | where(q_idx - kv_idx < 3) | softmax | weighted_sum);
+    show(scaled_dot | average);
+    show(scaled_dot | causal | average);
+    show(biased | causal | average);
+    show(biased | causal | where(q_idx - kv_idx < 3) | average);
     //! [variant]
 }
