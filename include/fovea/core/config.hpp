@@ -10,6 +10,9 @@
 #define FOVEA_PROCESSOR 0
 #error "fovea: this processor is not supported: compile for x86-64 or AArch64"
 #endif
+#ifndef __cpp_exceptions
+#error "fovea: wrong arguments are reported by exceptions: compile without -fno-exceptions"
+#endif
 
 // With the address sanitizer GCC keeps every variable of what is inlined in memory, and guards it: inlining by force
 // doubles the time of the compiler and its memory, for a fifth of the speed.
