@@ -13,6 +13,8 @@ TEST_CASE("prefix_lm shows the prefix and what comes before", "[mask]") {
     std::vector<int> const prefixes{2, 9};
     testing::check_mask_laws(prefix_lm(0));
     testing::check_mask_laws(prefix_lm(param(prefixes)[batch]), testing::lengths{12, 20, 1, 2});
+    testing::check_mask_laws(prefix_lm(prefixes), testing::lengths{12, 20, 1, 2});
+    CHECK(describe(prefix_lm(prefixes)) == describe(prefix_lm(param(prefixes)[batch])));
     auto const of = [](index_t i, interval<index_t> keys) {
         return bound(prefix_lm(8).predicate(), box{0, 0, i, keys, 64, 64});
     };

@@ -46,7 +46,8 @@ TEST_CASE("sinks far above and far below all scores", "[normalize]") {
 }
 
 TEST_CASE("a sink for each head, fused", "[normalize]") {
-    check_fused_at_all_widths<float>(scaled_dot | causal | softmax_with_sink(param(sinks)[head]) | weighted_sum);
+    CHECK(describe(softmax_with_sink(sinks)) == describe(softmax_with_sink(param(sinks)[head])));
+    check_fused_at_all_widths<float>(scaled_dot | causal | softmax_with_sink(sinks) | weighted_sum);
     testing::compare_with_reference<double>(fused, scaled_dot | softmax_with_sink(q_idx - 3) | weighted_sum);
 }
 

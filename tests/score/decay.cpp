@@ -14,8 +14,9 @@ using namespace fovea::placeholders;
 TEST_CASE("decay multiplies scores by a power of the distance", "[score]") {
     //! [example]
     std::vector<float> const gamma{0.5f, 0.9f};
-    auto const fading = decay(param(gamma)[head]);
+    auto const fading = decay(gamma);
     //! [example]
+    CHECK(describe(fading) == describe(decay(param(gamma)[head])));
     CHECK(rescored_to(fading, 8, 0, 0, 5, 2) == Approx(1));
     CHECK(rescored_to(fading, 1, 0, 1, 9, 2) == Approx(std::pow(static_cast<double>(0.9f), 7)));
     CHECK(rescored_to(decay(0.5), -8, 0, 0, 5, 4) == Approx(-4));

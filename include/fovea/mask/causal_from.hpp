@@ -3,15 +3,16 @@
 
 #include <fovea/mask/where.hpp>
 
+#include <utility>
+
 namespace fovea::FOVEA_SET {
 
 /// causal_from: causal with the first query at a given position, for queries that continue a cache.
 ///
 ///     kv_idx <= q_idx + offset
-///     causal_from(128)    causal_from(param(cached)[batch])
+///     causal_from(128)    causal_from(cached)    causal_from(param(cached)[batch])
 ///
-/// Shapes: the offset is a number or an expression of batch and head, usually a table with one number for each
-/// sequence.
+/// Shapes: the offset is a number, a table (batch) of integers, kept as a view, or an expression of batch and head.
 /// Cost: empty tiles are never visited, full tiles are not masked.
 /// Edge cases: 0 is `causal`, kv_len - q_len is causal_at_end. With a negative offset the first queries see no key and
 /// get zeros.
@@ -21,6 +22,11 @@ template <operand Offset>
 constexpr auto causal_from(Offset const& offset) {
     using namespace placeholders;
     return where(kv_idx <= q_idx + as_expression(offset));
+}
+template <class Table>
+    requires(!operand<Table>)
+constexpr auto causal_from(Table&& offsets) {
+    return causal_from(detail::table_param<1>(std::forward<Table>(offsets))[placeholders::batch]);
 }
 
 }  // namespace fovea::FOVEA_SET

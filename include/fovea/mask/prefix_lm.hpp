@@ -3,14 +3,16 @@
 
 #include <fovea/mask/where.hpp>
 
+#include <utility>
+
 namespace fovea::FOVEA_SET {
 
 /// prefix_lm: every query sees a prefix; what follows it is causal.
 ///
 ///     kv_idx < prefix  ||  kv_idx <= q_idx
-///     prefix_lm(128)    prefix_lm(param(prefixes)[batch])
+///     prefix_lm(128)    prefix_lm(prefixes)    prefix_lm(param(prefixes)[batch])
 ///
-/// Shapes: the prefix is a number or an expression of batch and head.
+/// Shapes: the prefix is a number, a table (batch) of integers, kept as a view, or an expression of batch and head.
 /// Cost: tiles above the diagonal and after the prefix are never visited.
 /// Edge cases: 0 is `causal`; with the number of keys, all pairs are visible.
 /// Errors: shape_error where a table of prefixes has fewer elements than the call reads.
@@ -19,6 +21,11 @@ template <operand Prefix>
 constexpr auto prefix_lm(Prefix const& prefix) {
     using namespace placeholders;
     return where(kv_idx < as_expression(prefix) || kv_idx <= q_idx);
+}
+template <class Table>
+    requires(!operand<Table>)
+constexpr auto prefix_lm(Table&& prefixes) {
+    return prefix_lm(detail::table_param<1>(std::forward<Table>(prefixes))[placeholders::batch]);
 }
 
 }  // namespace fovea::FOVEA_SET

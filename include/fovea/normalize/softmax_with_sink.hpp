@@ -45,10 +45,9 @@ private:
 /// softmax_with_sink: softmax with one additional key that takes weight but contributes no value.
 ///
 ///     w_j = exp(s_j) / (exp(sink) + sum_k exp(s_k))
-///     softmax_with_sink(param(sinks)[head])
+///     softmax_with_sink(sinks)    softmax_with_sink(param(sinks)[head])
 ///
-/// Shapes: the sink is an expression of head, batch, q_idx and the lengths, usually a table with one number for each
-/// head.
+/// Shapes: the sink is a table (head), kept as a view, or an expression of head, batch, q_idx and the lengths.
 /// Cost: streaming, as `softmax`; the sink is added once, at the end of a row.
 /// Edge cases: weights sum to less than one. The log-sum-exp includes the sink, but is -inf for a query that sees no
 /// key. A sink far above all scores does not overflow.
@@ -79,6 +78,11 @@ constexpr auto softmax_with_sink(E const& e) {
                   "floor_div(x, y) if rounding is meant");
     if constexpr (of_row && !whole_quotient) return softmax_with_sink_t<expression>(as_expression(e));
     else return ill_formed{};
+}
+template <class Table>
+    requires(!operand<Table>)
+constexpr auto softmax_with_sink(Table&& sinks) {
+    return softmax_with_sink(detail::table_param<1>(std::forward<Table>(sinks))[placeholders::head]);
 }
 
 }  // namespace fovea::FOVEA_SET

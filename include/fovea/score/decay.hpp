@@ -5,15 +5,16 @@
 
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
 /// decay: scores times gamma to the power of the distance, as in retention.
 ///
 ///     s' = s gamma^(q_idx - kv_idx)
-///     dot | decay(param(gamma)[head]) | causal | unnormalized | weighted_sum
+///     dot | decay(gamma) | causal | unnormalized | weighted_sum
 ///
-/// Shapes: `gamma` is a number or an expression of head; it must be above 0, and in a
+/// Shapes: `gamma` is a number, a table (head), kept as a view, or an expression of head; it must be above 0, and in a
 /// table, where that is not checked, others make scores NaN.
 /// Cost: an exponential for each pair.
 /// Edge cases: scores of keys after the query grow, so use it with a causal mask.
@@ -27,6 +28,11 @@ auto decay(Gamma const& gamma) {
     if constexpr (std::is_arithmetic_v<Gamma>)
         return rescore(score * exp(std::log(static_cast<double>(gamma)) * (q_idx - kv_idx)));
     else return rescore(score * exp(log(gamma) * (q_idx - kv_idx)));
+}
+template <class Table>
+    requires(!operand<Table>)
+auto decay(Table&& gammas) {
+    return decay(detail::table_param<1>(std::forward<Table>(gammas))[placeholders::head]);
 }
 
 }  // namespace fovea::FOVEA_SET
