@@ -72,7 +72,7 @@ void many_lengths() {
     tensor<float, 4> result(query.extents);
     //! [batch]
     std::vector<index_t> const past{17, 5};  // tokens that each sequence had before this one
-    auto const batched = scaled_dot | causal_from(param(past)[batch]) | softmax | weighted_sum;
+    auto const batched = scaled_dot | causal_from(past) | softmax | weighted_sum;
     attend(batched, query, keys, values, result);  // over the whole capacity
     //! [batch]
     auto const score = [&](index_t b, index_t h, index_t i, index_t j) {
