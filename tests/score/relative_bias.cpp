@@ -24,6 +24,6 @@ TEST_CASE("relative_bias reads a table by distance", "[score]") {
 TEST_CASE("a table of distances has one for 0 and as many on both sides", "[score]") {
     tensor<float, 2> const even({2, 4}), none({2, 0});
     CHECK_THROWS_WITH(relative_bias(even),
-                      "relative_bias: the table has 4 distances: it needs 2 reach + 1, an odd number");
+                      "relative_bias: a table of 4 distances: it needs 2 reach + 1, an odd number");
     CHECK_THROWS_AS(relative_bias(none), shape_error);
 }

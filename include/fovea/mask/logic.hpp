@@ -5,6 +5,16 @@
 
 namespace fovea::FOVEA_SET {
 
+namespace detail {
+/// A function, which asks no more than it must: every `&&` between conditions asks.
+template <class A, class B>
+constexpr bool is_mask_beside_condition() {
+    if constexpr (expression<A> == expression<B>) return false;
+    else if constexpr (expression<A>) return mask<B>;
+    else return mask<A>;
+}
+}  // namespace detail
+
 /// logic: masks combine like conditions, and with them: and, or, not.
 ///
 ///     causal && sliding_window(256, 0)    causal || kv_idx < prefix    !causal
@@ -25,21 +35,15 @@ constexpr auto operator||(A const& a, B const& b) {
                   "fovea: a mask that lists keys cannot be widened by `||`: add the keys to its list");
     return where(a.predicate() || b.predicate());
 }
-template <mask A, expression B>
+template <class A, class B>
+    requires(detail::is_mask_beside_condition<A, B>())
 constexpr auto operator&&(A const& a, B const& b) {
-    return a && where(b);
+    return where(a) && where(b);
 }
-template <expression A, mask B>
-constexpr auto operator&&(A const& a, B const& b) {
-    return where(a) && b;
-}
-template <mask A, expression B>
+template <class A, class B>
+    requires(detail::is_mask_beside_condition<A, B>())
 constexpr auto operator||(A const& a, B const& b) {
-    return a || where(b);
-}
-template <expression A, mask B>
-constexpr auto operator||(A const& a, B const& b) {
-    return where(a) || b;
+    return where(a) || where(b);
 }
 template <mask A>
 constexpr auto operator!(A const& a) {

@@ -23,26 +23,29 @@ constexpr ill_formed operator|(Left const&, Word (&)(Arguments...)) {
     return {};
 }
 
-/// What is not joined: operands, executors, outputs.
-template <class Other>
-concept no_part_of_attention = !pipeable<Other> && !expression<Other> && !is_ill_formed<Other>
-                            && !std::is_function_v<Other> && !requires { typename Other::state_update_tag; };
+// Operands, executors and outputs are not joined.
 namespace detail {
 template <class Other>
-constexpr ill_formed refuse_part() {
-    static_assert(never<Other>,
+constexpr bool is_no_part() {
+    return !expression<Other> && !is_ill_formed<Other> && !std::is_function_v<Other>
+        && !requires { typename Other::state_update_tag; };
+}
+template <class Left, class Right>
+constexpr bool is_refused_pipe() {
+    if constexpr (pipeable<Left>) {
+        if constexpr (pipeable<Right>) return false;
+        else return is_no_part<Right>();
+    } else if constexpr (pipeable<Right>) return is_no_part<Left>();
+    else return false;
+}
+}  // namespace detail
+template <class Left, class Right>
+    requires(detail::is_refused_pipe<Left, Right>())
+constexpr ill_formed operator|(Left const&, Right const&) {
+    static_assert(never<Left>,
                   "fovea: words and specifications are joined by `|`; operands, threads and outputs are arguments of "
                   "attend");
     return {};
-}
-}  // namespace detail
-template <pipeable Left, no_part_of_attention Right>
-constexpr ill_formed operator|(Left const&, Right const&) {
-    return detail::refuse_part<Right>();
-}
-template <no_part_of_attention Left, pipeable Right>
-constexpr ill_formed operator|(Left const&, Right const&) {
-    return detail::refuse_part<Left>();
 }
 
 // What has been reported once is not reported again.
@@ -83,30 +86,33 @@ constexpr ill_formed operator||(Left const&, Right const&) {
 }
 
 // Masks combine with masks and conditions alone.
-template <class Other>
-concept no_mask = !mask<Other> && !expression<Other> && !attention_spec<Other> && !is_ill_formed<Other>;
 namespace detail {
 template <class Other>
-constexpr ill_formed refuse_mask() {
-    static_assert(never<Other>, "fovea: a mask combines with masks and with conditions such as kv_idx < 5");
+constexpr bool is_no_mask() {
+    return !mask<Other> && !attention_spec<Other> && !is_ill_formed<Other>;
+}
+template <class A, class B>
+constexpr bool is_refused_logic() {
+    if constexpr (expression<A> || expression<B>) return false;
+    else if constexpr (mask<A>) return is_no_mask<B>();
+    else if constexpr (mask<B>) return is_no_mask<A>();
+    else return false;
+}
+template <class A>
+constexpr ill_formed refuse_logic() {
+    static_assert(never<A>, "fovea: a mask combines with masks and with conditions such as kv_idx < 5");
     return {};
 }
 }  // namespace detail
-template <mask A, no_mask B>
+template <class A, class B>
+    requires(detail::is_refused_logic<A, B>())
 constexpr ill_formed operator&&(A const&, B const&) {
-    return detail::refuse_mask<B>();
+    return detail::refuse_logic<A>();
 }
-template <no_mask A, mask B>
-constexpr ill_formed operator&&(A const&, B const&) {
-    return detail::refuse_mask<A>();
-}
-template <mask A, no_mask B>
+template <class A, class B>
+    requires(detail::is_refused_logic<A, B>())
 constexpr ill_formed operator||(A const&, B const&) {
-    return detail::refuse_mask<B>();
-}
-template <no_mask A, mask B>
-constexpr ill_formed operator||(A const&, B const&) {
-    return detail::refuse_mask<A>();
+    return detail::refuse_logic<A>();
 }
 
 // Masks have no bits either, beside each other and beside conditions.
