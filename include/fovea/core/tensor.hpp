@@ -7,6 +7,16 @@
 #include <valarray>
 #include <vector>
 
+namespace fovea::FOVEA_SET::detail {
+/// Errors: shape_error for a negative extent.
+template <int Rank>
+[[gnu::noinline]] void require_extents(extents_t<Rank> const& sizes) {
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (sizes[i] < 0)
+            throw shape_error("a tensor has extent ", sizes[i], " along axis ", i, ": it must be 0 or more");
+}
+}  // namespace fovea::FOVEA_SET::detail
+
 namespace fovea {
 
 /// tensor: a small owning array in C order, for examples and tests; the library itself works on views.
@@ -18,9 +28,7 @@ struct tensor {
 
     FOVEA_TAGGED tensor() {}
     FOVEA_TAGGED [[gnu::flatten]] explicit tensor(extents_t<Rank> sizes, T fill = T{}) : extents(sizes) {
-        for (int i = 0; i < Rank; ++i)
-            if (extent(i) < 0)
-                throw shape_error("a tensor has extent ", extent(i), " along axis ", i, ": it must be 0 or more");
+        detail::require_extents<Rank>(sizes);
         auto const count = static_cast<std::size_t>(fovea::view<T, Rank>(nullptr, sizes).size());
         if constexpr (std::is_same_v<T, bool>) elements.resize(count, fill);
         else elements = std::vector<T>(count, fill);
