@@ -4,6 +4,8 @@
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>
 
+#include "../support/ulps.hpp"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -17,8 +19,6 @@ using namespace fovea::placeholders;
 namespace {
 
 int failures = 0;
-
-bool is_finite(float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7f800000U) != 0x7f800000U; }
 
 void compare(std::string const& name, std::vector<float> const& expected, std::vector<float> const& got) {
     for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -2,10 +2,10 @@
 // Elementary functions keep their bounds however they are compiled. Nothing here asks whether a number is NaN.
 #include <fovea/simd/math.hpp>
 
+#include "../support/ulps.hpp"
+
 #include <array>
-#include <cmath>
 #include <cstdio>
-#include <limits>
 
 using namespace fovea;
 
@@ -17,18 +17,15 @@ int failures = 0;
 template <class T, class F>
 void check(char const* name, F const& f, double low, double high, double allowed) {
     using pack = kernel::pack<T, arch::best>;
-    using wider = std::conditional_t<sizeof(T) == 4, double, long double>;
     constexpr int steps = 20000;
     std::array<T, std::size_t{pack::lanes}> result;
     double worst = 0, at = 0;
     for (int i = 0; i <= steps; ++i) {
         auto const x = static_cast<T>(low + (high - low) * i / steps);
         f(pack(x)).store(result.data());
-        auto const exact = f(static_cast<wider>(x));
-        auto const unit = std::ldexp(wider{1}, std::ilogb(exact) - std::numeric_limits<T>::digits + 1);
-        auto const ulps = static_cast<double>(std::abs(static_cast<wider>(result[0]) - exact) / unit);
-        if (ulps <= worst) continue;
-        worst = ulps;
+        double const distance = ulps(static_cast<wider<T>>(f(static_cast<wider<T>>(x))), result[0]);
+        if (distance <= worst) continue;
+        worst = distance;
         at = static_cast<double>(x);
     }
     std::printf("%s of %zu bytes: at most %.2f ulp, at %g\n", name, sizeof(T), worst, at);
@@ -37,22 +34,6 @@ void check(char const* name, F const& f, double low, double high, double allowed
 
 template <class T>
 void check_all(double least, double largest) {
-    auto const exp_of = [](auto const& x) {
-        using std::exp;
-        return exp(x);
-    };
-    auto const exp2_of = [](auto const& x) {
-        using std::exp2;
-        return exp2(x);
-    };
-    auto const tanh_of = [](auto const& x) {
-        using std::tanh;
-        return tanh(x);
-    };
-    auto const log_of = [](auto const& x) {
-        using std::log;
-        return log(x);
-    };
     check<T>("exp", exp_of, least * 0.69, largest * 0.69, 3);  // 2, but for sums in another order
     check<T>("exp2", exp2_of, least, largest, 3);
     check<T>("tanh", tanh_of, 0.001, 20, 5);
@@ -66,7 +47,7 @@ void check_integers() {
     using pack = kernel::pack<T, arch::best>;
     using integer = kernel::integer_like<T>;
     std::array<T, std::size_t{pack::lanes}> result;
-    for (int bits = 0; bits < std::numeric_limits<T>::digits; ++bits)
+    for (int bits = 0; bits < limits<T>::digits; ++bits)
         for (integer const n : {integer{1} << bits, -(integer{1} << bits), (integer{1} << bits) - 1}) {
             pack(registers::to_real(typename registers::integers(n))).store(result.data());
             if (static_cast<integer>(result[0]) == n && static_cast<T>(n) == result[0]) continue;

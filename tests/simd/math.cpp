@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "support/architectures.hpp"
+#include "support/ulps.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -18,45 +19,14 @@ using namespace fovea;
 
 namespace {
 
-template <class T>
-using wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
-template <class T>
-using limits = std::numeric_limits<T>;
-
-constexpr auto exp_of = [](auto const& x) {
-    using std::exp;
-    return exp(x);
-};
-constexpr auto exp2_of = [](auto const& x) {
-    using std::exp2;
-    return exp2(x);
-};
-constexpr auto tanh_of = [](auto const& x) {
-    using std::tanh;
-    return tanh(x);
-};
 constexpr auto erf_of = [](auto const& x) {
     using std::erf;
     return erf(x);
-};
-constexpr auto log_of = [](auto const& x) {
-    using std::log;
-    return log(x);
 };
 constexpr auto reciprocal_of = [](auto const& x) {
     if constexpr (requires { reciprocal(x); }) return reciprocal(x);
     else return 1 / x;
 };
-
-/// The distance in units in the last place of T at the exact value; 0 where that is no normal number, inf for NaN.
-template <class T>
-double ulps(wider<T> exact, T got) {
-    auto const size = std::abs(exact);
-    if (!(size >= limits<T>::min() && size <= limits<T>::max())) return 0;
-    auto const unit = std::ldexp(wider<T>{1}, std::ilogb(exact) - limits<T>::digits + 1);
-    auto const distance = static_cast<double>(std::abs(static_cast<wider<T>>(got) - exact) / unit);
-    return std::isnan(distance) ? limits<double>::infinity() : distance;
-}
 
 /// The largest distance over numbers that `next` gives, a pack at a time.
 template <class T, class Arch, class F, class Next>
@@ -122,6 +92,18 @@ T of(F const& f, T x) {
     return y.back();
 }
 
+/// NaN of either sign and any payload stay NaN.
+template <class T, class Arch, class F>
+void check_nan(F const& f) {
+    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    auto const quiet = std::bit_cast<bits>(limits<T>::quiet_NaN());
+    for (bits const payload : {bits{0}, bits{1}, bits{1954}, bits{0xffff}, static_cast<bits>(quiet >> 10)})
+        for (bits const sign : {bits{0}, static_cast<bits>(~(~bits{0} >> 1))}) {
+            CAPTURE(payload, sign);
+            CHECK(std::isnan(of<T, Arch>(f, std::bit_cast<T>(static_cast<bits>(quiet | payload | sign)))));
+        }
+}
+
 template <class T, class Arch>
 void check_edges() {
     constexpr T inf = limits<T>::infinity(), tiny = limits<T>::denorm_min();
@@ -159,18 +141,6 @@ void check_edges() {
     check_nan<T, Arch>(log_of);
     check_nan<T, Arch>(reciprocal_of);
     check_nan<T, Arch>(erf_of);
-}
-
-/// NaN of either sign and any payload stay NaN.
-template <class T, class Arch, class F>
-void check_nan(F const& f) {
-    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    auto const quiet = std::bit_cast<bits>(limits<T>::quiet_NaN());
-    for (bits const payload : {bits{0}, bits{1}, bits{1954}, bits{0xffff}, static_cast<bits>(quiet >> 10)})
-        for (bits const sign : {bits{0}, static_cast<bits>(~(~bits{0} >> 1))}) {
-            CAPTURE(payload, sign);
-            CHECK(std::isnan(of<T, Arch>(f, std::bit_cast<T>(static_cast<bits>(quiet | payload | sign)))));
-        }
 }
 
 /// Whether a function gives 0 between two ends, or, where an architecture scales to any exponent, the subnormal number,
