@@ -130,7 +130,7 @@ constexpr auto param(std::initializer_list<std::initializer_list<T>>) {
 
 namespace detail {
 /// The reach of a table of distances from -reach to reach.
-constexpr index_t reach_of(char const* word, index_t distances) {
+constexpr index_t reach_of_distances(char const* word, index_t distances) {
     if (distances % 2 == 0)
         throw shape_error(word, ": a table of ", distances, " distances: it needs 2 reach + 1, an odd number");
     return (distances - 1) / 2;

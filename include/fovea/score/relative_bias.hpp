@@ -20,7 +20,7 @@ template <class Table>
 constexpr auto relative_bias(Table&& table) {
     using namespace placeholders;
     auto const all = detail::table_param<2>(std::forward<Table>(table));
-    index_t const reach = detail::reach_of("relative_bias", all.table.extent(1));
+    index_t const reach = detail::reach_of_distances("relative_bias", all.table.extent(1));
     return rescore(score + all(head, min(max(kv_idx - q_idx, -reach), reach) + reach));
 }
 

@@ -22,7 +22,7 @@ template <class Table>
 constexpr auto relative_keys(Table&& table) {
     using namespace placeholders;
     auto const all = detail::table_param<2>(std::forward<Table>(table));
-    index_t const reach = detail::reach_of("relative_keys", all.table.extent(0));
+    index_t const reach = detail::reach_of_distances("relative_keys", all.table.extent(0));
     auto const distance = min(max(kv_idx - q_idx, -reach), reach) + reach;
     return compare((sum(q * k) + sum(q * all[distance])) * rsqrt(dim));
 }

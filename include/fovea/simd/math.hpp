@@ -67,11 +67,12 @@ inline constexpr auto exp2_coefficients = [] {
     }
 }();
 
-/// Argument reduction: x - n ln 2 for integral n. The opaque difference is what -ffast-math would add in another order.
+/// Cody-Waite argument reduction: x - n ln 2 for integral n, ln 2 in two parts. The difference is opaque, since
+/// -ffast-math would join the parts.
 template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> minus_ln2_times(pack<T, Arch> const& n, pack<T, Arch> const& x) {
-    auto const most = opaque(fma(n, pack<T, Arch>(-ln2_high<T>), x));
-    return fma(n, pack<T, Arch>(-ln2_low<T>), most);
+FOVEA_INLINE pack<T, Arch> cody_waite_remainder(pack<T, Arch> const& n, pack<T, Arch> const& x) {
+    auto const without_high = opaque(fma(n, pack<T, Arch>(-ln2_high<T>), x));
+    return fma(n, pack<T, Arch>(-ln2_low<T>), without_high);
 }
 
 /// exp(r) - 1 on 0 <= r <= ln(2).
@@ -89,9 +90,9 @@ FOVEA_INLINE pack<T, Arch> exp(pack<T, Arch> const& x) {
     constexpr bool any_exponent = lanes_of<T, Arch>::scales_any_exponent;
     constexpr T lowest = sizeof(T) == 4 ? T(any_exponent ? -104 : -88) : T(any_exponent ? -746 : -709);
     constexpr T highest_exponent = std::numeric_limits<T>::max_exponent - 1;  // above it exp(r) grows instead
-    auto const inside = max(vector(lowest), x);
-    auto const n = min(vector(highest_exponent), floor(inside * detail::log2_e<T>));
-    auto const r = detail::minus_ln2_times(n, inside);
+    auto const clamped = max(vector(lowest), x);
+    auto const n = min(vector(highest_exponent), floor(clamped * detail::log2_e<T>));
+    auto const r = detail::cody_waite_remainder(n, clamped);
     auto const power = detail::expm1_of_reduced(r) + T{1};
     if constexpr (any_exponent) return lanes_of<T, Arch>::scale(power, n);
     else return opaque(power) * lanes_of<T, Arch>::two_to(n);  // of parts of the sum, products may be subnormal
@@ -109,9 +110,9 @@ FOVEA_INLINE pack<T, Arch> exp2(pack<T, Arch> const& x) {
         else return lane_operations::scale(polynomial(lane_operations::fraction(x), detail::exp2_coefficients<T>), x);
     } else {
         constexpr T lowest = sizeof(T) == 4 ? T(-127) : T(-1023), highest = sizeof(T) == 4 ? T(128) : T(1024);
-        auto const inside = min(vector(highest), max(vector(lowest), x));
-        auto const n = floor(inside);
-        return opaque(polynomial(inside - n, detail::exp2_coefficients<T>)) * lane_operations::two_to(n);
+        auto const clamped = min(vector(highest), max(vector(lowest), x));
+        auto const n = floor(clamped);
+        return opaque(polynomial(clamped - n, detail::exp2_coefficients<T>)) * lane_operations::two_to(n);
     }
 }
 
@@ -131,7 +132,7 @@ FOVEA_INLINE pack<T, Arch> expm1_of_twice(pack<T, Arch> const& x) {
         auto const two_n = lane_operations::scale(vector(T{1}), power);
         return fma(two_n, r * polynomial(r, exp2m1_coefficients), two_n - T{1});
     } else {
-        auto const twice = x * T{2}, n = floor(twice * log2_e<T>), r = minus_ln2_times(n, twice);
+        auto const twice = x * T{2}, n = floor(twice * log2_e<T>), r = cody_waite_remainder(n, twice);
         auto const two_n = lane_operations::two_to(n);
         return fma(two_n, expm1_of_reduced(r), two_n - T{1});
     }

@@ -118,11 +118,11 @@ struct registers {
         if constexpr (std::is_same_v<Arch, arch::sse2>) {
             vector sum = a + rounding_constant<T>;
             make_opaque(sum);
-            vector near = sum - rounding_constant<T>;
-            make_opaque(near);
-            vector below = near - xsimd::select(a < near, vector(T{1}), vector(T{0}));
-            make_opaque(below);
-            return below;
+            vector nearby = sum - rounding_constant<T>;
+            make_opaque(nearby);
+            vector result = nearby - xsimd::select(a < nearby, vector(T{1}), vector(T{0}));
+            make_opaque(result);
+            return result;
         } else {
 #if defined(__aarch64__)
             if constexpr (sizeof(T) == 4) return vrndmq_f32(a.data);
