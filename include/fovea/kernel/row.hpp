@@ -133,12 +133,11 @@ struct packed_row {
     /// The kth largest of the maxima of the lanes: at least k scores reach it, since each lane has keys of its own.
     T reached_by(index_t k) const {
         if (k < 1 || k > width) return excluded<T>;
-        auto maxima = lane_operations::to_array(lane_max());
-        auto const last = maxima.begin() + k;
-        for (auto at = maxima.begin(); at != last; ++at)
-            for (auto other = at + 1; other != maxima.end(); ++other)
-                if (*other > *at) std::swap(*at, *other);
-        return maxima[static_cast<std::size_t>(k - 1)];
+        vector const maxima = lane_max();
+        vector larger(T{0});  // how many maxima are larger than that of the lane
+        for (T const maximum : lane_operations::to_array(maxima))
+            larger = larger + select(maxima < vector(maximum), vector(T{1}), vector(T{0}));
+        return -lane_operations::max(select(larger < vector(static_cast<T>(k)), -maxima, vector(excluded<T>)));
     }
 
     /// f is not computed for packs in which no score reaches the limit.

@@ -38,10 +38,7 @@ public:
 
     /// What the mask says of some rows and the keys [first, last).
     truth coverage(box const& rows, index_t first_key, index_t last_key) const {
-        if (call_.coverage == nullptr) return truth(true);
-        auto where = rows;
-        where.kv_idx = {first_key, last_key - 1};
-        return call_.coverage(call_, where);
+        return call_.coverage ? call_.coverage(call_, rows, {first_key, last_key - 1}) : truth(true);
     }
 
     /// The blocks of keys outside which some rows see nothing.
@@ -76,7 +73,7 @@ public:
 
     /// Some rows and the keys [first, last) of a block.
     struct rows_and_keys {
-        box where;
+        box const& where;
         index_t first, last;
     };
 

@@ -35,7 +35,9 @@ private:
     static constexpr dense_rows::coverage_function coverage_of_mask() {
         if constexpr (!Call::masks) return nullptr;
         else
-            return [](dense_rows const& all, box const& where) {
+            return [](dense_rows const& all, box const& rows, interval<index_t> keys) {
+                auto where = rows;
+                where.kv_idx = keys;
                 return bound(static_cast<dense_context const&>(all).spec.predicate, where);
             };
     }

@@ -16,6 +16,7 @@ namespace fovea::FOVEA_SET::driver {
 ///
 ///     shape                                   a plan's blocks: rows, block_rows, granule, panel, block_keys
 ///     selects(call), is_linear(call)          one key wins; O is a sum of weighted values
+///     prefetches_rows                         results, and queries of the next block, are prefetched
 ///     is_bare_product(call)                   a score is a product, nothing is computed of it
 ///     keys(call, memory, blocks)              the keys and values of a head, packed or in place: packs, begin(heads),
 ///                                             first, last, finite(block), prepare(block, first_rows)
@@ -73,7 +74,7 @@ private:
             if (seen.never()) continue;  // an empty block of the mask
             keys.prepare(k, rows.is_first);
             for (index_t t = 0; t < rows.tiles; ++t) {
-                if (!begun && call_.rows > shape::block_rows)  // the same tile of the next block follows
+                if (Tile::prefetches_rows && !begun && call_.rows > shape::block_rows)  // the next block's tile follows
                     call_.prefetch_beside(rows.heads, rows.first, rows.last, t * shape::rows, shape::rows);
                 auto& tile = tiles[t];
                 auto const runs = mask_.runs(tile, keys.first(k), keys.last(k), seen);

@@ -24,7 +24,7 @@ struct head_group {
 /// A dense call as the engine sees it, whatever it computes: its plan, its sizes, and what its mask says of a box of
 /// pairs. Rows are the queries of one head, or the interleaved queries of `tile_heads` heads that share keys.
 struct dense_rows {
-    using coverage_function = truth (*)(dense_rows const&, box const&);
+    using coverage_function = truth (*)(dense_rows const&, box const& rows, interval<index_t> keys);
 
     plan::call_plan const& how;
     stored_rows query, key, value, result;

@@ -23,6 +23,7 @@ public:
     using key_run = driver::key_run<shape>;
     using block = lane_block<T>;
 
+    static constexpr bool prefetches_rows = false;  // rows are transposed, which reads and writes many at once
     static constexpr bool selects(call const&) { return false; }
     static constexpr bool is_linear(call const&) { return true; }
     static bool is_bare_product(call const& all) { return all.functions.is_bare_product; }

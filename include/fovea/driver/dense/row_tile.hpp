@@ -19,6 +19,7 @@ public:
     using keys = packed_keys<T, Arch>;
     using key_run = driver::key_run<shape>;
 
+    static constexpr bool prefetches_rows = true;
     static bool selects(call const& all) { return all.functions.selects; }
     static bool is_linear(call const& all) { return all.functions.is_linear; }
     static bool is_bare_product(call const& all) { return all.functions.is_bare_product; }
