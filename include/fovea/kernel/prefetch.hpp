@@ -6,6 +6,8 @@
 #include <fovea/core/index.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -45,9 +47,9 @@ public:
     static constexpr index_t usual_steps_per_line = 16;
 
     prefetch_queue() = default;
-    /// The lines of these rows, one for so many steps of a microkernel.
+    /// The lines of these rows, one for so many steps of a microkernel, or for fewer: the power of two below.
     explicit prefetch_queue(strided_lines const& all, index_t steps_per_line = usual_steps_per_line)
-        : steps_per_line_(steps_per_line),
+        : steps_log2_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(steps_per_line))) - 1),
           at_(static_cast<char const*>(all.first)),
           per_row_((all.row_bytes + cache_line - 1) / cache_line),
           in_row_(per_row_),
@@ -56,7 +58,7 @@ public:
 
     /// Some lines while a microkernel takes so many steps: few enough that the line fill buffers do not fill up.
     void prefetch_beside(index_t steps) {
-        for (index_t lines = std::min(left_, steps / steps_per_line_ + 1); lines > 0; --lines, --left_) {
+        for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) {
             __builtin_prefetch(at_, 0, 3);
             at_ += cache_line;
             if (--in_row_ > 0) continue;
@@ -67,7 +69,7 @@ public:
     bool empty() const { return left_ == 0; }
 
 private:
-    index_t steps_per_line_ = usual_steps_per_line;
+    int steps_log2_ = 0;
     char const* at_ = nullptr;
     index_t per_row_ = 0, in_row_ = 0, left_ = 0, gap_ = 0;  // lines; bytes
 };

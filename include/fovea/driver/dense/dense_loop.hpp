@@ -19,7 +19,7 @@ namespace fovea::FOVEA_SET::driver {
 ///     prefetches_rows                         results, and queries of the next block, are prefetched
 ///     is_bare_product(call)                   a score is a product, nothing is computed of it
 ///     keys(call, memory, blocks)              the keys and values of a head, packed or in place: packs, begin(heads),
-///                                             first, last, finite(block), prepare(block, first_rows)
+///                                             first, last, finite(block), prepare(block)
 ///     place                                   where unfinished sums are left: tile(t, keys), empty()
 ///     scratch(memory, call, blocks)           scores and weights of one tile
 ///     Tile(memory, call, place), begin(call, heads, first, count, keys), span(call), whole_panels()
@@ -58,7 +58,6 @@ private:
         head_group heads;
         index_t first, last;  // rows
         index_t tiles;
-        bool is_first;  // of a task: it reads keys and values from memory, those that follow from a cache
     };
 
     //! [flash]
@@ -72,7 +71,7 @@ private:
         for (index_t k = blocks.first; k < blocks.last; ++k) {
             auto const seen = mask_.coverage(where, keys.first(k), keys.last(k));
             if (seen.never()) continue;  // an empty block of the mask
-            keys.prepare(k, rows.is_first);
+            keys.prepare(k);
             for (index_t t = 0; t < rows.tiles; ++t) {
                 if (Tile::prefetches_rows && !begun && call_.rows > shape::block_rows)  // the next block's tile follows
                     call_.prefetch_beside(rows.heads, rows.first, rows.last, t * shape::rows, shape::rows);
@@ -127,7 +126,7 @@ void dense_loop<Tile>::run_heads(arena& memory, index_range head_groups, index_r
         keys.begin(heads);
         for (index_t b = rows.first; b < rows.last; ++b) {
             index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-            row_block const block{heads, first, last, (last - first + shape::rows - 1) / shape::rows, b == rows.first};
+            row_block const block{heads, first, last, (last - first + shape::rows - 1) / shape::rows};
             for (index_t t = 0; t < block.tiles; ++t) {
                 index_t const row = first + t * shape::rows;
                 tiles[t].begin(call_, heads, row, std::min<index_t>(shape::rows, last - row), keys);

@@ -37,24 +37,26 @@ public:
         keys_.begin();
         values_.begin();
         finite_.begin();
+        fetched_ = 0;
         std::fill_n(has_terms_, blocks_, call_.functions.key_terms + call_.functions.key_indices == 0);
     }
 
     index_t first(index_t block) const { return block * shape::block_keys; }
     index_t last(index_t block) const { return std::min(first(block) + shape::block_keys, call_.keys); }
 
-    /// Computes the terms of a block. The next block is prefetched while this one is used, for the first rows or where
-    /// the L2 cache does not keep it.
-    void prepare(index_t block, bool first_rows) {
+    /// Computes the terms of a block. The next block is prefetched while this one is used, unless the L2 cache has it.
+    void prepare(index_t block) {
         keys_.prepare(block, range(block));
         values_.prepare(block, range(block));
         if (!std::exchange(has_terms_[block], true))
             call_.functions.prepare_keys(call_, call_.facts(heads_, 0), range(block), terms_of(block),
                                          indices_of(block));
-        if (block + 1 < blocks_ && (first_rows || !stays_in_l2())) {
-            prefetch_keys = lines_of(call_.key, range(block + 1), steps_per_line_);
-            prefetch_values = lines_of(call_.value, range(block + 1), steps_per_line_);
+        index_t const next = block + 1;
+        if (next < blocks_ && (next >= fetched_ || !stays_in_l2())) {
+            prefetch_keys = lines_of(call_.key, range(next), steps_per_line_);
+            prefetch_values = lines_of(call_.value, range(next), steps_per_line_);
         }
+        fetched_ = std::max(fetched_, next + 1);
     }
 
     T const* terms(index_t block) const { return terms_of(block); }            // (terms, block_keys)
@@ -77,7 +79,7 @@ private:
     row_range range(index_t block) const { return {heads_.batch, call_.key_head(heads_), first(block), last(block)}; }
 
     bool stays_in_l2() const {
-        constexpr index_t kept = 1 << 18;  // bytes
+        constexpr index_t kept = 1 << 19;  // bytes
         return call_.keys * (call_.features + call_.value_features) * static_cast<index_t>(sizeof(T)) <= kept;
     }
 
@@ -89,6 +91,7 @@ private:
         std::max<index_t>(kernel::cache_line / static_cast<index_t>(sizeof(T)) / shape::mr, 1);
 
     index_t blocks_, steps_per_line_;
+    index_t fetched_ = 0;  // blocks before it have been used or prefetched for this head
     finite_blocks<lane_call<T, Arch>> finite_;
     T* terms_;          // (blocks, terms, block_keys)
     index_t* indices_;  // (blocks, index terms, block_keys)

@@ -56,7 +56,7 @@ public:
     row_range range(index_t block) const { return {heads_.batch, heads_.index, first(block), last(block)}; }
 
     /// Packs a block unless it is there.
-    void prepare(index_t block, bool = true) {
+    void prepare(index_t block) {
         if (holds_[slot(block)] == block) return;
         holds_[slot(block)] = block;
         factorable_[slot(block)] = true;
