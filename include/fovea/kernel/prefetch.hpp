@@ -41,7 +41,8 @@ struct strided_lines {
     index_t rows, row_bytes, stride_bytes;
 };
 
-/// The cache lines of rows that are read some time later, prefetched a few at a time between other work.
+/// The cache lines of rows that are read some time later, prefetched to the L2 cache a few at a time between other
+/// work: what is in use fills the L1 cache.
 class prefetch_queue {
 public:
     static constexpr index_t usual_steps_per_line = 16;
@@ -59,7 +60,7 @@ public:
     /// Some lines while a microkernel takes so many steps: few enough that the line fill buffers do not fill up.
     void prefetch_beside(index_t steps) {
         for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) {
-            __builtin_prefetch(at_, 0, 3);
+            __builtin_prefetch(at_, 0, 2);
             at_ += cache_line;
             if (--in_row_ > 0) continue;
             in_row_ = per_row_;
