@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
-#include <utility>
 
 namespace fovea::FOVEA_SET::kernel {
 
