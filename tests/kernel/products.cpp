@@ -46,6 +46,14 @@ void check_contract(index_t features) {
             worst = std::max(worst, std::abs(sum - static_cast<double>(scores[r * width + c])));
         }
     CHECK(worst <= allowed<T>);
+
+    // The same sums with lines prefetched at its steps: two for each of two rows, one at every other step.
+    kernel::prefetch_queue lines({.first = keys.data(), .rows = 2, .row_bytes = 100, .stride_bytes = 128}, 2);
+    guarded<T> again(Rows * width, T{99});
+    kernel::contract<Rows, Vectors, T, Arch, kernel::number_products, kernel::prefetch_queue&>(
+        queries.data(), keys.data(), width, features, again.data(), width, nullptr, lines);
+    CHECK(std::equal(again.begin(), again.end(), scores.begin()));
+    CHECK(lines.empty() == (features >= 7));
 }
 
 /// Keys in place, a row every features + 3 elements; of all queries, At_once at a time.

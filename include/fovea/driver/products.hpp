@@ -33,7 +33,8 @@ void for_columns(index_t width, index_t lanes, F const& f) {
     (columns(std::integral_constant<int, Vectors>{}), ...);
 }
 
-/// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel.
+/// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel. The
+/// largest register tile prefetches at its steps, since many lines at once would fill the line fill buffers.
 template <class Products, class Arch, class T>
 void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
@@ -42,16 +43,21 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
             index_t const offset = pack % tile::nv;
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
             T* const to = p.scores + pack * tile::lanes;
+            int const vectors = offset == 0 && p.last - pack >= tile::nv ? tile::nv : 1;
+            auto const multiply = [&]<class Lines>(auto count, Lines&& lines) {
+                kernel::contract<rows(), count(), T, Arch, Products, Lines>(p.queries, from, tile::panel, p.features,
+                                                                            to, p.stride, p.scales, lines);
+            };
+            constexpr std::integral_constant<int, tile::nv> panel{};
+            pack += vectors;
+            if constexpr (rows() == tile::rows)
+                if (vectors == panel && !next.empty()) {
+                    multiply(panel, next);
+                    continue;
+                }
             next.prefetch_beside(p.features);
-            if (offset == 0 && p.last - pack >= tile::nv) {
-                kernel::contract<rows(), tile::nv, T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
-                                                                      p.stride, p.scales);
-                pack += tile::nv;
-            } else {
-                kernel::contract<rows(), 1, T, Arch, Products>(p.queries, from, tile::panel, p.features, to, p.stride,
-                                                               p.scales);
-                ++pack;
-            }
+            if (vectors == panel) multiply(panel, kernel::no_prefetch{});
+            else multiply(std::integral_constant<int, 1>{}, kernel::no_prefetch{});
         }
     });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/simd/bf16_pairs.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -11,16 +12,21 @@ namespace fovea::FOVEA_SET::kernel {
 ///     scores[r][c] = sum_f queries[f][r] * keys[f][c]
 ///
 /// With bf16_pair_products `features` counts pairs of features, and the sums of each row are multiplied by its scale.
-template <int Rows, int Vectors, class T, class Arch, class Products = number_products>
+/// Lines, a prefetch_queue&, are prefetched at its steps.
+template <int Rows, int Vectors, class T, class Arch, class Products = number_products, class Lines = no_prefetch>
 [[gnu::noinline]] void contract(T const* FOVEA_RESTRICT queries,  // (features, Rows)
                                 T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
                                 index_t key_stride,               // from feature to feature
                                 index_t features,
                                 T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
-                                index_t row_stride, [[maybe_unused]] T const* scales) {
+                                index_t row_stride, [[maybe_unused]] T const* scales, Lines lines = {}) {
     register_tile<Rows, Vectors, T, Arch> tile;
+    auto rest = lines;  // in registers
+    index_t step = 0;
     broadcast_operand<T, unit_stride, constant_stride<Rows>> const columns{queries, {}, {}};
-    tile.add_products(Products{}, columns, vector_operand<T>{keys, key_stride}, features);
+    tile.add_products(Products{}, columns, vector_operand<T>{keys, key_stride}, features,
+                      [&](T const*) FOVEA_LAMBDA { rest.prefetch_at(step++); });
+    lines = rest;
     if constexpr (Products::scales) tile.scale_rows(scales);
     tile.store(scores, row_stride);
 }

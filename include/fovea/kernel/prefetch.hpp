@@ -59,20 +59,33 @@ public:
 
     /// Some lines while a microkernel takes so many steps: few enough that the line fill buffers do not fill up.
     void prefetch_beside(index_t steps) {
-        for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) {
-            __builtin_prefetch(at_, 0, 2);
-            at_ += cache_line;
-            if (--in_row_ > 0) continue;
-            in_row_ = per_row_;
-            at_ += gap_;
-        }
+        for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) prefetch_line();
+    }
+    /// The same one by one: a line at this step of a microkernel, if one is due.
+    FOVEA_INLINE void prefetch_at(index_t step) {
+        if ((step & ((index_t{1} << steps_log2_) - 1)) != 0 || left_ == 0) return;
+        prefetch_line();
+        --left_;
     }
     bool empty() const { return left_ == 0; }
 
 private:
+    FOVEA_INLINE void prefetch_line() {
+        __builtin_prefetch(at_, 0, 2);
+        at_ += cache_line;
+        if (--in_row_ > 0) return;
+        in_row_ = per_row_;
+        at_ += gap_;
+    }
+
     int steps_log2_ = 0;
     char const* at_ = nullptr;
     index_t per_row_ = 0, in_row_ = 0, left_ = 0, gap_ = 0;  // lines; bytes
+};
+
+/// Nothing to prefetch at the steps of a microkernel.
+struct no_prefetch {
+    FOVEA_INLINE void prefetch_at(index_t) const {}
 };
 
 }  // namespace fovea::FOVEA_SET::kernel
