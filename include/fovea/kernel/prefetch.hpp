@@ -57,7 +57,7 @@ public:
           left_(all.rows * per_row_),
           gap_(all.stride_bytes - per_row_ * cache_line) {}
 
-    /// Some lines while a microkernel takes so many steps: few enough that the line fill buffers do not fill up.
+    /// As many lines as are due while a microkernel takes so many steps.
     void prefetch_beside(index_t steps) {
         for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) prefetch_line();
     }
@@ -70,6 +70,7 @@ public:
     bool empty() const { return left_ == 0; }
 
 private:
+    /// Callers count: GCC would decrement left_ and in_row_ as one vector, whose load waits for the stores of both.
     FOVEA_INLINE void prefetch_line() {
         __builtin_prefetch(at_, 0, 2);
         at_ += cache_line;
