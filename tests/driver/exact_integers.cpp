@@ -79,6 +79,19 @@ TEST_CASE("integers of reweightings, of random numbers and inside sums are exact
                      | reweight(select(t[q_idx] < t[kv_idx], weight, 0.25f * weight)) | weighted_sum);
 }
 
+TEST_CASE("a choice between integers that are the same in all lanes keeps their 64 bits", "[driver]") {
+    check_everywhere(scaled_dot | where(select(kv_idx > q_idx, far * 2, 7) <= 100) | softmax | weighted_sum);
+    auto const times = spread_out<std::int64_t>(3'000'000'000);
+    std::vector<std::int64_t> const starts{6'000'000'000};
+    auto const time = param(times), start = param(starts);
+    check_everywhere(scaled_dot | rescore(score + select(kv_idx < q_idx, far, 2 * far + 5) * 1e-10f)
+                     | where(time[kv_idx] >= select(kv_idx % 2 == 0, time[q_idx] - 5'000'000, start[batch])) | sparsemax
+                     | reweight(weight * select(kv_idx > q_idx, 2 * far, far) * 1e-9f) | weighted_sum);
+    check_everywhere(compare(sum(q * k * select(q > k, 2 * far, 1)) * 1e-10f)
+                     | weigh(sigmoid(score) * select(score > 0, 2 * far, far) * 1e-9f) | weighted_sum
+                     | map(out * select(out > 0, 2 * far, far) * 1e-9f));
+}
+
 TEST_CASE("integers along the edges of a graph are exact", "[driver]") {
     testing::call_sizes const n{
         .batches = 2, .heads = 3, .key_heads = 3, .queries = 40, .keys = 70, .features = 3, .value_features = 4};
@@ -88,7 +101,7 @@ TEST_CASE("integers along the edges of a graph are exact", "[driver]") {
     check_fused<float>(
         compare(sum(select(t[q_idx] == t[kv_idx], q * k, abs(q - k))) + sum(k) * floor_div(t[kv_idx], far))
             | rescore(score + select(t[kv_idx] > far, 1, head * far) * 1e-9f) | neighbors(g)
-            | where(t[q_idx] == t[kv_idx] || t[q_idx] < far) | softmax
+            | where(t[q_idx] == t[kv_idx] || t[q_idx] < select(kv_idx > q_idx, far, 2 * far)) | softmax
             | reweight(weight * select(t[q_idx] < t[kv_idx], 2, 1)) | weighted_sum,
         n);
 }

@@ -71,6 +71,55 @@ TEST_CASE("pages that are not there are never looked at", "[driver]") {
     testing::check_close<float, float>("result", before.elements, after.elements, {1e-6, 1e-5});
 }
 
+TEST_CASE("a visible position in a page that is not there is refused, in keys and in values", "[driver]") {
+    cache keys(1), values(2);
+    tensor<float, 4> const query({2, 2, 4, cache::features}, 1);
+    tensor<float, 4> result({2, 2, 4, cache::features}, 7);
+    auto const k = paged(keys.pages, keys.table), v = paged(values.pages, values.table);
+    auto const refused = [&](auto const& mask, std::string const& sentence) {
+        auto const spec = scaled_dot | mask | softmax | weighted_sum;
+        CHECK_THROWS_WITH(attend(spec, query, k, v, result), Catch::Matchers::StartsWith(sentence));
+        CHECK_THROWS_WITH(explain(spec, query, k, v), Catch::Matchers::StartsWith(sentence));
+        CHECK_THROWS_WITH(reference::attend(spec, query, k, v, result), Catch::Matchers::StartsWith(sentence));
+        for (float const x : result.elements) CHECK(x == 7);
+    };
+    auto const in_pages = where(kv_idx < (param(keys.lengths)[batch] + 4) / 5 * 5);
+    auto const accepted = [&](auto const& mask) {
+        CHECK_NOTHROW(attend(scaled_dot | mask | softmax | weighted_sum, query, k, v, result));
+        std::fill(result.elements.begin(), result.elements.end(), 7.f);
+    };
+    refused(where(kv_idx >= 0), "key has no page for position");
+    accepted(in_pages);
+    refused(where(kv_idx <= (param(keys.lengths)[batch] + 4) / 5 * 5 || kv_idx < 5),
+            "key has no page for position 15 of batch 1, where its table has -1, and query");
+    refused(where(kv_idx < 15 || (q_idx == 3 && head == 1 && kv_idx % 11 == 5 && batch == 1)),
+            "key has no page for position 27 of batch 1, where its table has -1, and query 3 of head 1 sees it");
+    accepted(where(kv_idx < 15 && random(1) < 2));
+    values.table(0, 3) = -5;
+    refused(in_pages, "value has no page for position");
+    accepted(in_pages && where(kv_idx < 15));
+    accepted(in_pages && where(kv_idx < 15 || kv_idx >= 20));
+    keys.table(1, 0) = -1;
+    refused(in_pages && where(kv_idx < 15), "key has no page for position");
+    accepted(in_pages && where(kv_idx < 15 && (batch == 0 || kv_idx > 4)));
+    graph::edge const edges[] = {{0, 5}, {1, 7}, {3, 14}};
+    graph const listed(4, edges);
+    accepted(neighbors(listed));
+    graph::edge const missing[] = {{0, 5}, {1, 17}};
+    graph const beyond(4, missing);
+    refused(neighbors(beyond), "key has no page for position 17 of batch 1, where its table has -1, and query 1");
+}
+
+TEST_CASE("a running state reads every position: pages that are not there are refused", "[driver]") {
+    cache const keys(1), values(2);
+    tensor<float, 4> const query({2, 2, 35, cache::features}, 1);
+    tensor<float, 4> result({2, 2, 35, cache::features}, 7);
+    CHECK_THROWS_WITH(attend(dot | causal | unnormalized | running_state, query, paged(keys.pages, keys.table),
+                             paged(values.pages, values.table), result),
+                      Catch::Matchers::StartsWith("key has no page for position"));
+    CHECK(result.elements.front() == 7);
+}
+
 TEST_CASE("a table that asks for a page that is not there is refused", "[driver]") {
     cache keys(1), values(2);
     tensor<float, 4> const query({2, 2, 1, cache::features}, 1);

@@ -151,7 +151,7 @@ void check_lanes(char const* who, E const& e, place const& at) {
         compare_lanes<T, Arch>(who, e, at, want, evaluate_in_lanes<T, Arch, true>(e, names));
         if (is_wide && sizeof(T) == 4) return;
     }
-    compare_lanes<T, Arch>(who, e, at, want, evaluate(e, names));
+    compare_lanes<T, Arch>(who, e, at, want, evaluate_in_lanes<T, Arch, false>(e, names));
 }
 
 template <class E>

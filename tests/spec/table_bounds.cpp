@@ -51,7 +51,7 @@ bool some_pair_throws(Condition const& visible, E const& e, operand_shapes const
 template <class A>
 bool is_refused(A const& a, operand_shapes const& n) {
     try {
-        check_tables(a, n);
+        check_tables<float>(a, n);
     } catch (shape_error const&) {
         return true;
     }
@@ -158,14 +158,14 @@ TEST_CASE("a look-up that leaves its table is named, with a pair that does it", 
     auto const biased = [&](auto const& index) {
         return scaled_dot | rescore(score + param(numbers)[index]) | causal | softmax | weighted_sum;
     };
-    CHECK_NOTHROW(check_tables(biased(kv_idx), shapes_of(2, 3, 5, 9)));
+    CHECK_NOTHROW(check_tables<float>(biased(kv_idx), shapes_of(2, 3, 5, 9)));
     CHECK_THROWS_WITH(
-        check_tables(biased(kv_idx), shapes_of(2, 3, 6, 9)),
+        check_tables<float>(biased(kv_idx), shapes_of(2, 3, 6, 9)),
         "a table of extents (5) is read at 5 along axis 0, which has 5 elements: batch 0, head 0, q_idx 5, "
         "kv_idx 5");
-    CHECK_THROWS_WITH(check_tables(biased(batch - 1), shapes_of(2, 3, 6, 9)),
+    CHECK_THROWS_WITH(check_tables<float>(biased(batch - 1), shapes_of(2, 3, 6, 9)),
                       ContainsSubstring("is read at -1 along axis 0, which has 5 elements: batch 0"));
-    CHECK_THROWS_WITH(check_tables(biased(kv_idx + 4 * head), shapes_of(2, 3, 3, 9)),
+    CHECK_THROWS_WITH(check_tables<float>(biased(kv_idx + 4 * head), shapes_of(2, 3, 3, 9)),
                       ContainsSubstring("is read at") && ContainsSubstring("head 2"));
 }
 
@@ -174,25 +174,27 @@ TEST_CASE("tables in a mask, a reweighting, a sum and a map are looked at as wel
     tensor<float, 2> const rows({2, 8});
     auto const n = shapes_of(1, 3, 4, 9);
     auto const table = param(numbers);
-    CHECK_THROWS_WITH(check_tables(scaled_dot | where(table[kv_idx] > 0) | softmax | weighted_sum, n),
+    CHECK_THROWS_WITH(check_tables<float>(scaled_dot | where(table[kv_idx] > 0) | softmax | weighted_sum, n),
                       ContainsSubstring("is read at 5 along axis 0"));
-    CHECK_NOTHROW(check_tables(scaled_dot | where(kv_idx < 5 && table[kv_idx] > 0) | softmax | weighted_sum, n));
-    CHECK_NOTHROW(check_tables(scaled_dot | where(kv_idx < 5) | where(table[kv_idx] > 0) | softmax | weighted_sum, n));
-    CHECK_THROWS_WITH(check_tables(scaled_dot | softmax | reweight(weight * table[kv_idx]) | weighted_sum, n),
+    CHECK_NOTHROW(check_tables<float>(scaled_dot | where(kv_idx < 5 && table[kv_idx] > 0) | softmax | weighted_sum, n));
+    CHECK_NOTHROW(
+        check_tables<float>(scaled_dot | where(kv_idx < 5) | where(table[kv_idx] > 0) | softmax | weighted_sum, n));
+    CHECK_THROWS_WITH(check_tables<float>(scaled_dot | softmax | reweight(weight * table[kv_idx]) | weighted_sum, n),
                       ContainsSubstring("is read at 5 along axis 0"));
-    CHECK_NOTHROW(check_tables(scaled_dot | causal | softmax | reweight(weight * table[kv_idx]) | weighted_sum, n));
-    CHECK_THROWS_WITH(check_tables(compare(sum(param(rows)[head] * q * k)) | softmax | weighted_sum, n),
+    CHECK_NOTHROW(
+        check_tables<float>(scaled_dot | causal | softmax | reweight(weight * table[kv_idx]) | weighted_sum, n));
+    CHECK_THROWS_WITH(check_tables<float>(compare(sum(param(rows)[head] * q * k)) | softmax | weighted_sum, n),
                       ContainsSubstring("is read at 2 along axis 0") && ContainsSubstring("head 2"));
-    CHECK_THROWS_WITH(check_tables(scaled_dot | softmax | weighted_sum | map(out * table[q_idx + 2]), n),
+    CHECK_THROWS_WITH(check_tables<float>(scaled_dot | softmax | weighted_sum | map(out * table[q_idx + 2]), n),
                       ContainsSubstring("is read at 5 along axis 0") && ContainsSubstring("q_idx 3"));
 }
 
 TEST_CASE("what a normalizer asks of its rows is looked at", "[spec]") {
     std::vector<float> const sinks(3);
     auto const spec = scaled_dot | softmax_with_sink(param(sinks)[head]) | weighted_sum;
-    CHECK_NOTHROW(check_tables(spec, shapes_of(1, 3, 4, 9)));
+    CHECK_NOTHROW(check_tables<float>(spec, shapes_of(1, 3, 4, 9)));
     CHECK_THROWS_WITH(
-        check_tables(spec, shapes_of(1, 4, 4, 9)),
+        check_tables<float>(spec, shapes_of(1, 4, 4, 9)),
         ContainsSubstring("a table of extents (3) is read at 3 along axis 0") && ContainsSubstring("head 3"));
 }
 
@@ -200,15 +202,15 @@ TEST_CASE("what depends on scores or features is not known and not refused", "[s
     std::vector<float> const numbers(5);
     auto const read = select(score > 0, param(numbers)[kv_idx], 0.f);
     auto const n = shapes_of(1, 1, 4, 9);
-    CHECK_NOTHROW(check_tables(scaled_dot | rescore(score + read) | softmax | weighted_sum, n));
+    CHECK_NOTHROW(check_tables<float>(scaled_dot | rescore(score + read) | softmax | weighted_sum, n));
 
     std::vector<float> const gains(8);
     auto const of_features = [](auto const& factor) { return compare(sum(factor * q * k)) | softmax | weighted_sum; };
     auto const table = param(numbers);
-    CHECK_NOTHROW(check_tables(of_features(select(param(gains) > 0.f, table[kv_idx], 0.f)), n));
+    CHECK_NOTHROW(check_tables<float>(of_features(select(param(gains) > 0.f, table[kv_idx], 0.f)), n));
     CHECK_NOTHROW(
-        check_tables(scaled_dot | rescore(score + table[select(score > 0, 5, 0)]) | softmax | weighted_sum, n));
-    CHECK_THROWS_WITH(check_tables(of_features(select(kv_idx > 7, table[kv_idx], 0.f)), n),
+        check_tables<float>(scaled_dot | rescore(score + table[select(score > 0, 5, 0)]) | softmax | weighted_sum, n));
+    CHECK_THROWS_WITH(check_tables<float>(of_features(select(kv_idx > 7, table[kv_idx], 0.f)), n),
                       ContainsSubstring("is read at 8 along axis 0"));
 }
 
@@ -221,18 +223,18 @@ TEST_CASE("of a graph only the edges count, and each edge has its number", "[spe
     auto const biased = [&](auto const& e) {
         return scaled_dot | rescore(score + e) | neighbors(g) | softmax | weighted_sum;
     };
-    CHECK_THROWS_WITH(check_tables(biased(table[kv_idx]), n),
+    CHECK_THROWS_WITH(check_tables<float>(biased(table[kv_idx]), n),
                       ContainsSubstring("is read at 8 along axis 0") && ContainsSubstring("q_idx 2, kv_idx 8"));
-    CHECK_NOTHROW(check_tables(biased(table[kv_idx / 2]), n));
-    CHECK_NOTHROW(check_tables(biased(select(kv_idx < 8, table[kv_idx], 0.f)), n));
-    CHECK_NOTHROW(check_tables(biased(table[edge + batch]), n));
-    CHECK_THROWS_WITH(check_tables(biased(table[edge + batch + head]), n),
+    CHECK_NOTHROW(check_tables<float>(biased(table[kv_idx / 2]), n));
+    CHECK_NOTHROW(check_tables<float>(biased(select(kv_idx < 8, table[kv_idx], 0.f)), n));
+    CHECK_NOTHROW(check_tables<float>(biased(table[edge + batch]), n));
+    CHECK_THROWS_WITH(check_tables<float>(biased(table[edge + batch + head]), n),
                       ContainsSubstring("batch 1, head 1, q_idx 3"));
 
     std::vector<graph::edge> const of_one_row(6, graph::edge{1, 0});
     graph const star(4, of_one_row);
     CHECK_THROWS_WITH(
-        check_tables(scaled_dot | rescore(score + table[edge]) | neighbors(star) | softmax | weighted_sum, n),
+        check_tables<float>(scaled_dot | rescore(score + table[edge]) | neighbors(star) | softmax | weighted_sum, n),
         ContainsSubstring("is read at 5 along axis 0"));
 }
 
@@ -240,8 +242,8 @@ TEST_CASE("calls without pairs read no table", "[spec]") {
     std::vector<float> const none;
     auto const spec = scaled_dot | rescore(score + param(none)[kv_idx]) | softmax | weighted_sum;
     for (auto const& n : {shapes_of(0, 2, 3, 4), shapes_of(1, 0, 3, 4), shapes_of(1, 2, 0, 4), shapes_of(1, 2, 3, 0)})
-        CHECK_NOTHROW(check_tables(spec, n));
-    CHECK_THROWS_WITH(check_tables(spec, shapes_of(1, 1, 1, 1)),
+        CHECK_NOTHROW(check_tables<float>(spec, n));
+    CHECK_THROWS_WITH(check_tables<float>(spec, shapes_of(1, 1, 1, 1)),
                       ContainsSubstring("a table of extents (0) is read at 0 along axis 0, which has 0 elements"));
 }
 
@@ -252,16 +254,16 @@ TEST_CASE("long rows are decided by few boxes", "[spec]") {
     auto const table = param(numbers);
     auto const doc = param(documents);
     auto const n = shapes_of(4, 16, length, length);
-    CHECK_NOTHROW(check_tables(compare(table[doc[kv_idx]]) | causal | softmax | weighted_sum, n));
-    CHECK_NOTHROW(check_tables(
+    CHECK_NOTHROW(check_tables<float>(compare(table[doc[kv_idx]]) | causal | softmax | weighted_sum, n));
+    CHECK_NOTHROW(check_tables<float>(
         compare(table[q_idx - kv_idx]) | causal | where(q_idx - kv_idx < 1024) | softmax | weighted_sum, n));
     CHECK_THROWS_WITH(
-        check_tables(compare(table[q_idx - kv_idx]) | causal | where(q_idx - kv_idx < 1026) | softmax | weighted_sum,
-                     n),
+        check_tables<float>(
+            compare(table[q_idx - kv_idx]) | causal | where(q_idx - kv_idx < 1026) | softmax | weighted_sum, n),
         ContainsSubstring("along axis 0, which has 1024 elements"));
     documents[static_cast<std::size_t>(length) - 3] = 1024;
-    CHECK_THROWS_WITH(check_tables(compare(table[doc[kv_idx]]) | causal | softmax | weighted_sum, n),
+    CHECK_THROWS_WITH(check_tables<float>(compare(table[doc[kv_idx]]) | causal | softmax | weighted_sum, n),
                       ContainsSubstring("is read at 1024") && ContainsSubstring("kv_idx 1048573"));
-    CHECK_THROWS_WITH(check_tables(compare(table[q_idx - kv_idx]) | causal | softmax | weighted_sum, n),
+    CHECK_THROWS_WITH(check_tables<float>(compare(table[q_idx - kv_idx]) | causal | softmax | weighted_sum, n),
                       ContainsSubstring("along axis 0, which has 1024 elements"));
 }

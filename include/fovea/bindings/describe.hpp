@@ -157,7 +157,7 @@ std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I.
 /// A kernel for elements of one type; `expression` is what it was written as.
 template <class Element, class Kernel>
 kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel) {
-    using T = driver::compute_type<Element>;
+    using T = compute_type<Element>;
     kernel_description d;
     d.name = std::move(name);
     d.type = type_name<Element>;

@@ -216,7 +216,7 @@ fovea_status status_of(fovea_call const* call, Work const& work) noexcept {
 template <class Element, class Kernel>
 fovea_status run_unit(fovea_call const* call, fovea_array const* operands, fovea_value const* values,
                       Kernel const& kernel) noexcept {
-    using T = driver::compute_type<Element>;
+    using T = compute_type<Element>;
     if constexpr (is_kernel<Kernel, T>()) {
         return status_of(call, [&] {
             threads const executor(call == nullptr ? 1 : call->threads);

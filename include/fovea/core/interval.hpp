@@ -4,8 +4,10 @@
 
 #include <fovea/core/ieee.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/core/rounded.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <limits>
 #include <type_traits>
 
@@ -30,10 +32,13 @@ constexpr truth operator&&(truth a, bool b) { return a && truth(b); }
 constexpr truth operator||(truth a, bool b) { return a || truth(b); }
 constexpr truth operator!(truth a) { return {a.may_fail, a.may_hold}; }
 
-/// Every value an expression can take over a box: lo <= value <= hi. T is index_t or double.
+/// Every value an expression can take over a box: lo <= value <= hi. T is index_t, or the type of the arithmetic: float
+/// or double.
 ///
-/// Where a value may be a NaN, or an integer may wrap around, the interval is everything(): so what is computed of
-/// everything() in reals may be a NaN again.
+/// The ends are computed in T, step by step as the values are. Since rounding never turns two numbers around, what is
+/// computed in T lies between them, and an interval of one pair is the value itself. Where a value may be a NaN, or an
+/// integer may wrap around, the interval is everything(): so what is computed of everything() in reals may be a NaN
+/// again.
 template <class T>
 struct interval {
     using value_type = T;
@@ -45,14 +50,14 @@ struct interval {
         if (value != value) *this = everything();
     }
     constexpr interval(T low, T high) : lo(low), hi(high) {}
-    constexpr operator interval<double>() const
-        requires std::is_same_v<T, index_t>
-    {
-        return {static_cast<double>(lo), static_cast<double>(hi)};
+    template <std::floating_point Real>
+        requires(!std::is_same_v<T, Real>)
+    constexpr operator interval<Real>() const {
+        return {static_cast<Real>(lo), static_cast<Real>(hi)};
     }
     constexpr bool contains(T value) const { return lo <= value && value <= hi; }
     static constexpr interval everything() {
-        if constexpr (std::is_same_v<T, double>) return {-ieee::infinity<double>, ieee::infinity<double>};
+        if constexpr (std::floating_point<T>) return {-ieee::infinity<T>, ieee::infinity<T>};
         else return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
     }
     friend constexpr bool operator==(interval, interval) = default;
@@ -68,34 +73,42 @@ struct interval_kind<interval<T>> {
     static constexpr bool is = true;
 };
 
-/// A number or an interval as an interval of its kind: integers stay exact, the rest is double.
+/// A number or an interval as an interval of its kind.
 template <class T>
 constexpr auto as_interval(T const& x) {
     if constexpr (interval_kind<T>::is) return x;
     else if constexpr (std::is_integral_v<T>) return interval<index_t>(static_cast<index_t>(x));
-    else return interval<double>(static_cast<double>(x));
+    else return interval<T>(x);
 }
 
 template <class T>
 constexpr bool may_be_nan(interval<T> x) {
-    return std::is_same_v<T, double> && x == interval<T>::everything();
+    return std::floating_point<T> && x == interval<T>::everything();
 }
+
+/// The kind of what is computed of two: an integer of two integers, otherwise the arithmetic of the call, which is
+/// float where an interval is one of floats, whatever type a number beside it has.
+template <class A, class B>
+using common_kind =
+    std::conditional_t<std::is_same_v<A, B>, A,
+                       std::conditional_t<std::is_same_v<A, interval<float>> || std::is_same_v<B, interval<float>>,
+                                          interval<float>, interval<double>>>;
 
 template <class A, class B>
 concept interval_operands = (interval_kind<A>::is && (interval_kind<B>::is || std::is_arithmetic_v<B>))
                          || (interval_kind<B>::is && std::is_arithmetic_v<A>);
 
-/// Both operands in one kind: interval<index_t> only where both are integers.
+/// Both operands in their common kind.
 template <class A, class B, class F>
 constexpr auto in_common_kind(A const& a, B const& b, F f) {
-    auto const x = as_interval(a);
-    auto const y = as_interval(b);
-    if constexpr (std::is_same_v<decltype(x), decltype(y)>) return f(x, y);
-    else return f(interval<double>(x), interval<double>(y));
+    using kind = common_kind<decltype(as_interval(a)), decltype(as_interval(b))>;
+    return f(kind(as_interval(a)), kind(as_interval(b)));
 }
 
-constexpr double without_nan(double x, double otherwise) { return x == x ? x : otherwise; }
-constexpr index_t without_nan(index_t x, index_t) { return x; }
+template <class T>
+constexpr T without_nan(T x, T otherwise) {
+    return x == x ? x : otherwise;
+}
 
 /// The interval between two ends; an end that is not a number widens to everything.
 template <class T>
@@ -113,10 +126,17 @@ constexpr interval<T> hull(T a, T b, T c, T d) {
 }
 
 /// Sums, differences and products: of integers everything where one of them may wrap around.
-constexpr interval<double> plus(interval<double> x, interval<double> y) { return between(x.lo + y.lo, x.hi + y.hi); }
-constexpr interval<double> minus(interval<double> x, interval<double> y) { return between(x.lo - y.hi, x.hi - y.lo); }
-constexpr interval<double> times(interval<double> x, interval<double> y) {
-    return hull(x.lo * y.lo, x.lo * y.hi, x.hi * y.lo, x.hi * y.hi);
+template <std::floating_point T>
+constexpr interval<T> plus(interval<T> x, interval<T> y) {
+    return between(x.lo + y.lo, x.hi + y.hi);
+}
+template <std::floating_point T>
+constexpr interval<T> minus(interval<T> x, interval<T> y) {
+    return between(x.lo - y.hi, x.hi - y.lo);
+}
+template <std::floating_point T>
+constexpr interval<T> times(interval<T> x, interval<T> y) {
+    return hull(rounded(x.lo * y.lo), rounded(x.lo * y.hi), rounded(x.hi * y.lo), rounded(x.hi * y.hi));
 }
 constexpr interval<index_t> plus(interval<index_t> x, interval<index_t> y) {
     interval<index_t> sum;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+#include <limits>
 #include <type_traits>
 
 namespace fovea::FOVEA_SET {
@@ -61,15 +63,42 @@ constexpr interval<T> square(interval<T> a) {
 
 /// The same numbers, as reals.
 template <class T>
-constexpr interval<double> to_real(interval<T> a) {
-    return a;
+constexpr auto to_real(interval<T> a) {
+    if constexpr (std::floating_point<T>) return a;
+    else return interval<double>(a);
 }
+
+namespace detail {
+/// The interval around the ends of a range of function values, which the functions of vectors and of <cmath> come to
+/// within some ulp. Below the normal numbers the result may be 0.
+template <std::floating_point T>
+constexpr interval<T> with_function_error(double lo, double hi) {
+    using limits = std::numeric_limits<T>;
+    constexpr double ulps = 8 * static_cast<double>(limits::epsilon()), largest = static_cast<double>(limits::max()),
+                     least = static_cast<double>(limits::min());
+    auto const error = [](double x) {
+        double const size = x < 0 ? -x : x;
+        return size < ieee::infinity<double> ? size * ulps + least : 0;
+    };
+    lo = std::min(lo - error(lo), largest);
+    hi = std::max(hi + error(hi), -largest);
+    return {lo < -largest ? -ieee::infinity<T> : static_cast<T>(lo),
+            hi > largest ? ieee::infinity<T> : static_cast<T>(hi)};
+}
+
+/// The reals that functions of an interval are computed in, and those of several operands.
+template <class T>
+using real_of = std::conditional_t<std::floating_point<T>, T, double>;
+template <class... A>
+using common_real = std::conditional_t<(std::is_same_v<A, interval<float>> || ...), float, double>;
+}  // namespace detail
 
 /// The image under a function that never decreases.
 template <class T, class F>
-constexpr interval<double> increasing(interval<T> a, F f) {
-    if (detail::may_be_nan(a)) return a;
-    return {f(static_cast<double>(a.lo)), f(static_cast<double>(a.hi))};
+constexpr auto increasing(interval<T> a, F f) {
+    using real = detail::real_of<T>;
+    if (detail::may_be_nan(a)) return interval<real>::everything();
+    return detail::with_function_error<real>(f(static_cast<double>(a.lo)), f(static_cast<double>(a.hi)));
 }
 
 /// Whatever the pair is.
@@ -80,26 +109,33 @@ constexpr interval<double> uniform_of_pair(A const&...) {
 }
 
 template <class T>
-interval<double> exp(interval<T> a) {
+auto exp(interval<T> a) {
     return increasing(a, [](double x) { return std::exp(x); });
 }
+/// Of subnormal numbers logarithms are not exact.
 template <class T>
-interval<double> log(interval<T> a) {
-    if (a.lo < 0) return interval<double>::everything();
-    return increasing(a, [](double x) { return std::log(x); });
+auto log(interval<T> a) {
+    using real = detail::real_of<T>;
+    constexpr double least = static_cast<double>(std::numeric_limits<real>::min());
+    if (!(a.lo >= 0)) return interval<real>::everything();
+    auto const lo = static_cast<double>(a.lo), hi = static_cast<double>(a.hi);
+    return detail::with_function_error<real>(lo < least ? -ieee::infinity<double> : std::log(lo),
+                                             std::log(std::max(hi, 2 * least)));
 }
 template <class T>
-interval<double> tanh(interval<T> a) {
+auto tanh(interval<T> a) {
     return increasing(a, [](double x) { return std::tanh(x); });
 }
 template <class T>
-interval<double> erf(interval<T> a) {
+auto erf(interval<T> a) {
     return increasing(a, [](double x) { return std::erf(x); });
 }
+/// Correctly rounded, as in vectors.
 template <class T>
-interval<double> sqrt(interval<T> a) {
-    if (a.lo < 0) return interval<double>::everything();
-    return increasing(a, [](double x) { return std::sqrt(x); });
+auto sqrt(interval<T> a) {
+    using real = detail::real_of<T>;
+    if (!(a.lo >= 0)) return interval<real>::everything();
+    return interval<real>{std::sqrt(static_cast<real>(a.lo)), std::sqrt(static_cast<real>(a.hi))};
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -12,8 +12,8 @@ namespace fovea::FOVEA_SET {
 /// paged_rows: keys or values that lie in pages of some positions each, as caches of servers do; owns nothing.
 ///
 /// pages: (page, head, slot, feature); table: (batch, n), the n-th page of each sequence. Position p of a sequence is
-/// slot p % slots of its page p / slots. An entry below 0 stands for a page that is not there yet: what would lie in it
-/// must be masked, as key_lengths does.
+/// slot p % slots of its page p / slots. An entry below 0 stands for a page that is not there yet: a call in which a
+/// query sees a position in it throws, so mask such positions, as key_lengths does.
 template <class T>
 struct paged_rows {
     view<T const, 4> pages;
@@ -63,8 +63,8 @@ inline constexpr bool is_paged<paged_rows<T>> = true;
 
 /// paged: keys or values in pages, for a call: attend(spec, query, paged(keys, table), paged(values, table), result).
 ///
-/// Errors: shape_error for a table that asks for a page that is not there, before anything is written.
-/// Source: Kwon et al. 2023 (PagedAttention), section 4.
+/// Errors: shape_error for a table that asks for a page that is not there, or has none for a position that a query
+/// sees, before anything is written. Source: Kwon et al. 2023 (PagedAttention), section 4.
 template <class Pages, class Table>
 constexpr auto paged(Pages&& pages, Table&& table) {
     auto const p = detail::view_of(pages);

@@ -44,13 +44,13 @@ std::string explain_state(A const& a, operand_shapes const& n) {
 }
 
 /// What a dense mask leaves of the blocks of a plan.
-template <class A>
+template <class Real, class A>
 std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan const& how) {
     box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
                   n.queries(),          n.keys(),           n.compared()};
     index_t const block_queries = std::max<index_t>(how.blocks.block_rows / how.tile_heads, 1);
     auto const predicate = a.mask.predicate();
-    auto const counted = plan::count_blocks(predicate, all, block_queries, how.blocks.block_keys);
+    auto const counted = plan::count_blocks<Real>(predicate, all, block_queries, how.blocks.block_keys);
     std::string const mask = describe(a.mask);
     return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries) + " queries x "
          + number(how.blocks.block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed)
@@ -77,7 +77,7 @@ std::string explain_on(A const& a, operand_shapes const& n) {
         auto const how =
             plan::make_dense_plan<T, Arch, spec_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
-        auto text = lines(how, explain_mask(a, n, how));
+        auto text = lines(how, explain_mask<T>(a, n, how));
         text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)
              + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.mr * how.blocks.nv)
              + " of " + number(Arch::registers) + " registers hold sums";

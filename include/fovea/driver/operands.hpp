@@ -43,12 +43,6 @@ struct operands {
     index_t rows() const { return queries() * group(); }  // rows that share one key/value head
 };
 
-/// The type of the arithmetic: double where any operand is double or longer, float otherwise.
-template <class... Elements>
-using compute_type =
-    std::conditional_t<((std::is_floating_point_v<Elements> && sizeof(Elements) > sizeof(float)) || ...), double,
-                       float>;
-
 /// A specification as the loops read it: its score lowered.
 template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
 struct lowered_spec {

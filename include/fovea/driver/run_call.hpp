@@ -82,7 +82,7 @@ void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const&
                   view<Out, 4> const& out, Extra const&... extra) {
     auto const& [executor, scratch, a, shapes] = run;
     bool const exact = [&] {
-        if constexpr (sizeof(T) == 4) return needs_exact_integers(a, shapes);
+        if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, shapes);
         else return false;
     }();
     auto const outputs = std::tuple(extra.bind(shapes)...);

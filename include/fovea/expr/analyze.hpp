@@ -87,6 +87,14 @@ template <class Operation, class... Operands>
              || std::is_same_v<Operation, operations::square> || std::is_same_v<Operation, operations::relu>)
 inline constexpr bool is_whole_number<node<Operation, Operands...>> = (is_whole_number<Operands> && ...);
 
+/// True where an expression chooses between integers.
+template <class E>
+inline constexpr bool chooses_integer = false;
+template <class Operation, class... Children>
+inline constexpr bool chooses_integer<node<Operation, Children...>> =
+    (std::is_same_v<Operation, operations::select> && is_whole_number<node<Operation, Children...>>)
+    || (chooses_integer<Children> || ...);
+
 /// True where some integer of an expression may need more than 32 bits in a lane, as far as types and names tell:
 /// positions, their differences and elements of fewer bits do not. What values it comes to is for integer_range.hpp.
 template <class E>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/interval.hpp>
+#include <fovea/core/interval_functions.hpp>
 #include <fovea/expr/evaluate.hpp>
 
 #include <algorithm>
@@ -99,7 +99,23 @@ auto range_of(view<T const, Rank> const& table,
     return range;
 }
 
+/// Intervals of one type of reals: functions of numbers have the error that those of vectors have.
+template <class Real>
+struct interval_arithmetic : arithmetic_in<Real> {
+    template <class X>
+    static constexpr auto to_real(X const& x) {
+        if constexpr (interval_kind<X>::is) return interval<Real>(x);
+        else return static_cast<Real>(x);
+    }
+    template <class Operation, class... X>
+    static auto function(X const&... x) {
+        return Operation::apply(interval<Real>(x)...);
+    }
+};
+
+template <class Real>
 struct bound_environment {
+    using arithmetic = interval_arithmetic<Real>;
     box const& where;
 
     constexpr auto operator()(q_idx_t) const { return where.q_idx; }
@@ -110,27 +126,30 @@ struct bound_environment {
     constexpr auto operator()(kv_len_t) const { return interval<index_t>(where.kv_len); }
     constexpr auto operator()(dim_t) const { return interval<index_t>(where.dim); }
     constexpr auto operator()(edge_t) const { return interval<index_t>::everything(); }
-    constexpr auto operator()(score_t) const { return interval<double>::everything(); }
-    constexpr auto operator()(weight_t) const { return interval<double>::everything(); }
-    constexpr auto operator()(out_t) const { return interval<double>::everything(); }
-    constexpr auto sum(auto const&) const { return interval<double>::everything(); }
+    constexpr auto operator()(score_t) const { return interval<Real>::everything(); }
+    constexpr auto operator()(weight_t) const { return interval<Real>::everything(); }
+    constexpr auto operator()(out_t) const { return interval<Real>::everything(); }
+    constexpr auto sum(auto const&) const { return interval<Real>::everything(); }
 
     template <class T, int Rank, class... Index>
     constexpr auto lookup(view<T const, Rank> const& table, Index const&... at) const {
         static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
         auto const range = range_of(table, std::array<interval<index_t>, std::size_t{Rank}>{interval<index_t>(at)...});
         if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
-        else return range;
+        else if constexpr (std::is_integral_v<T>) return range;
+        else return interval<Real>(range);
     }
 };
 }  // namespace detail
 
-/// bound: what an expression can be over a box of pairs: an interval, or a truth for a condition.
+/// bound: what an expression can be over a box of pairs in a call whose arithmetic is Real: an interval, or a truth for
+/// a condition.
 ///
-/// Exact where each index occurs once; otherwise it may say more than can happen, never less.
-template <class E>
+/// Exact where each index occurs once; otherwise it may say more than can happen, never less. Functions other than sqrt
+/// leave room for the error that they have in vectors.
+template <class Real = double, class E>
 constexpr auto bound(E const& e, box const& where) {
-    auto const result = evaluate(e, detail::bound_environment{where});
+    auto const result = evaluate(e, detail::bound_environment<Real>{where});
     if constexpr (std::is_same_v<decltype(result), bool const>) return truth(result);
     else return result;
 }

@@ -156,9 +156,11 @@ auto value_of(F, A... a) {
 
 template <class F, class... A>
     requires(detail::interval_kind<A>::is || ...)
-interval<double> value_of(F, A const&... a) {
-    if ((detail::may_be_nan(interval<double>(detail::as_interval(a))) || ...)) return interval<double>::everything();
-    return F::range(interval<double>(detail::as_interval(a))...);
+auto value_of(F, A const&... a) {
+    using real = detail::common_real<A...>;
+    if ((detail::may_be_nan(interval<double>(detail::as_interval(a))) || ...)) return interval<real>::everything();
+    auto const range = F::range(interval<double>(detail::as_interval(a))...);
+    return detail::with_function_error<real>(range.lo, range.hi);
 }
 
 namespace operations {
@@ -166,6 +168,7 @@ namespace operations {
 template <class F>
 struct elementary_function {
     static constexpr std::string_view name = F::name;
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static auto apply(auto const&... a) {
         using scalar::value_of;
         return value_of(F{}, a...);

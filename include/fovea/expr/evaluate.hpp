@@ -1,23 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/expr/function_operations.hpp>
-#include <fovea/expr/operators.hpp>
+#include <fovea/expr/analyze.hpp>
+#include <fovea/expr/arithmetic.hpp>
 
 namespace fovea::FOVEA_SET {
+
+namespace detail {
+/// A comparison in reals: which way it goes must not depend on how its operands were computed.
+template <class E>
+inline constexpr bool compares_reals = false;
+template <class Operation, class A, class B>
+inline constexpr bool compares_reals<node<Operation, A, B>> =
+    is_condition<node<Operation, A, B>> && !(is_condition<A> && is_condition<B>)
+    && !(is_whole_number<A> && is_whole_number<B>);
+
+/// A real product, which a compiler might contract with a sum.
+template <class E>
+inline constexpr bool is_real_product =
+    (is_node_of<operations::times, E> || is_node_of<operations::square, E>) && !is_whole_number<E>;
+
+template <class E>
+concept takes_reals = requires { E::operation::takes_reals; };
+template <class E>
+concept is_approximated = requires { E::operation::is_approximated; };
+
+/// A value that is a real: a product of its own where each is Rounded.
+template <bool Rounded, class E, class Value>
+[[gnu::always_inline]] constexpr auto each_rounded(Value const& value) {
+    using scalar::rounded;
+    if constexpr (Rounded && is_real_product<E> && requires { rounded(value); }) return rounded(value);
+    else return value;
+}
+}  // namespace detail
 
 /// evaluate: the value of an expression where `environment` gives its names a meaning.
 ///
 /// The environment answers three questions: environment(placeholder), environment.lookup(table, indices...)
 /// and environment.sum(body). The kind of its answers (number, pack, interval) is the kind of the result;
 /// what is the same for a whole pack stays a number. A settled && or || does not look at its right side, a
-/// settled select not at the branch it does not take. environment.constant(value), where there is one, decides
-/// what a literal is.
-template <class E, class Environment>
+/// settled select not at the branch it does not take. Environment::arithmetic, where there is one, says what literals
+/// are, what an integer is beside reals, and how functions of numbers are computed. In a comparison of reals every
+/// product is `Rounded` before it is added.
+template <bool Rounded = false, class E, class Environment>
 [[gnu::always_inline]] constexpr auto evaluate(E const& e, Environment const& environment) {
+    using arithmetic = arithmetic_of<Environment>;
     if constexpr (is_literal<E>) {
-        if constexpr (requires { environment.constant(e.value); }) return environment.constant(e.value);
-        else return e.value;
+        return arithmetic::constant(e.value);
     } else if constexpr (is_parameter<E>) {
         return environment.lookup(e.table);
     } else if constexpr (!is_node<E>) {
@@ -42,17 +71,36 @@ template <class E, class Environment>
         }
     } else if constexpr (is_node_of<operations::select, E>) {
         auto const condition = evaluate(get<0>(e), environment);
+        auto const chosen = [](auto const& x) __attribute__((always_inline)) {
+            if constexpr (is_whole_number<E>) return arithmetic::chosen_integer(x);
+            else return x;
+        };
         if constexpr (std::is_same_v<decltype(condition), bool const>) {
-            using value = decltype(E::operation::apply(condition, evaluate(get<1>(e), environment),
-                                                       evaluate(get<2>(e), environment)));
-            if (condition) return static_cast<value>(evaluate(get<1>(e), environment));
-            return static_cast<value>(evaluate(get<2>(e), environment));
+            using value = decltype(chosen(E::operation::apply(condition, evaluate<Rounded>(get<1>(e), environment),
+                                                              evaluate<Rounded>(get<2>(e), environment))));
+            if (condition) return static_cast<value>(evaluate<Rounded>(get<1>(e), environment));
+            return static_cast<value>(evaluate<Rounded>(get<2>(e), environment));
         } else {
-            return E::operation::apply(condition, evaluate(get<1>(e), environment), evaluate(get<2>(e), environment));
+            return chosen(E::operation::apply(condition, evaluate<Rounded>(get<1>(e), environment),
+                                              evaluate<Rounded>(get<2>(e), environment)));
         }
-    } else {
+    } else if constexpr (is_node_of<operations::random, E>) {
         return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
-            return E::operation::apply(evaluate(children, environment)...);
+            return arithmetic::to_real(E::operation::apply(evaluate(children, environment)...));
+        });
+    } else if constexpr (detail::is_approximated<E>) {
+        return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
+            return arithmetic::template function<typename E::operation>(
+                arithmetic::to_real(evaluate<Rounded>(children, environment))...);
+        });
+    } else if constexpr (detail::takes_reals<E>) {
+        return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
+            return E::operation::apply(arithmetic::to_real(evaluate<Rounded>(children, environment))...);
+        });
+    } else {
+        constexpr bool each = Rounded || detail::compares_reals<E>;
+        return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
+            return detail::each_rounded<each, E>(E::operation::apply(evaluate<each>(children, environment)...));
         });
     }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the functions of an expression do: a name, and the meaning in terms of the value's own arithmetic, written once
 // for every kind of value: number, pack, interval.
+//
+// takes_reals: an integer becomes a real before the function is computed. is_approximated: that too, and the result is
+// not the correctly rounded one, so that vectors and <cmath> differ.
 #pragma once
 
 #include <fovea/core/interval_functions.hpp>
@@ -19,6 +22,7 @@ struct floor_div {
 /// An integer as a real.
 struct real {
     static constexpr std::string_view name = "real";
+    static constexpr bool takes_reals = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         using scalar::to_real;
         return to_real(a);
@@ -61,6 +65,7 @@ struct square {
 };
 struct exp {
     static constexpr std::string_view name = "exp";
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         using scalar::exp;
         return exp(a);
@@ -68,6 +73,7 @@ struct exp {
 };
 struct log {
     static constexpr std::string_view name = "log";
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         using scalar::log;
         return log(a);
@@ -75,6 +81,7 @@ struct log {
 };
 struct tanh {
     static constexpr std::string_view name = "tanh";
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         using scalar::tanh;
         return tanh(a);
@@ -82,6 +89,7 @@ struct tanh {
 };
 struct erf {
     static constexpr std::string_view name = "erf";
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         using scalar::erf;
         return erf(a);
@@ -89,6 +97,7 @@ struct erf {
 };
 struct sqrt {
     static constexpr std::string_view name = "sqrt";
+    static constexpr bool takes_reals = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         using scalar::sqrt;
         return sqrt(a);
@@ -96,18 +105,22 @@ struct sqrt {
 };
 struct rsqrt {
     static constexpr std::string_view name = "rsqrt";
+    static constexpr bool takes_reals = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / sqrt::apply(a); }
 };
 struct sigmoid {
     static constexpr std::string_view name = "sigmoid";
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / (1 + exp::apply(negate::apply(a))); }
 };
 struct silu {
     static constexpr std::string_view name = "silu";
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return a * sigmoid::apply(a); }
 };
 struct gelu {
     static constexpr std::string_view name = "gelu";
+    static constexpr bool is_approximated = true;
     static constexpr double sqrt_half = 0.70710678118654752440;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         return times::apply(times::apply(0.5, a), plus::apply(1.0, erf::apply(times::apply(sqrt_half, a))));
@@ -119,12 +132,14 @@ struct relu {
 };
 struct leaky_relu {
     static constexpr std::string_view name = "leaky_relu";
+    static constexpr bool takes_reals = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& slope) {
         return plus::apply(max::apply(0, a), times::apply(slope, min::apply(0, a)));
     }
 };
 struct elu {
     static constexpr std::string_view name = "elu";
+    static constexpr bool is_approximated = true;
     [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
         return plus::apply(max::apply(0, a), exp::apply(min::apply(0, a)) - 1);
     }

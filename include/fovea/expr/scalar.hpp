@@ -4,6 +4,7 @@
 
 #include <fovea/core/counter_random.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/core/rounded.hpp>
 
 #include <cmath>
 #include <limits>
@@ -87,6 +88,7 @@ constexpr auto to_real(A a) {
     return static_cast<real<A>>(a);
 }
 
+using fovea::rounded;
 using fovea::uniform_of_pair;
 
 template <class A>

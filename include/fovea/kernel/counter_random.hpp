@@ -51,18 +51,19 @@ FOVEA_INLINE auto threefry(threefry_block<T, Arch> const& counter, threefry_bloc
 /// An index with the bits that a lane holds; random numbers count with the low 32 of them.
 template <class I>
 FOVEA_INLINE auto narrowed(I const& index) {
-    if constexpr (is_exact_pack<I>) return low_halves(index);
+    if constexpr (is_exact_pack<I> || is_either_integer<I>) return low_halves(index);
     else return index;
 }
 
 /// One random number per lane, whichever of the indices differ from lane to lane.
 template <class... Index>
-    requires((sizeof...(Index) == 5) && (is_exact_pack<Index> || ...))
+    requires((sizeof...(Index) == 5) && ((is_exact_pack<Index> || is_either_integer<Index>) || ...))
 auto uniform_of_pair(Index const&... at) {
     return uniform_of_pair(narrowed(at)...);
 }
 template <class... Index>
-    requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...) && !(is_exact_pack<Index> || ...))
+    requires((sizeof...(Index) == 5) && (lane_indices<Index> || ...)
+             && !((is_exact_pack<Index> || is_either_integer<Index>) || ...))
 auto uniform_of_pair(Index const&... at) {
     using any = decltype((to_integers(at) + ...));  // integers per lane
     using real = typename any::real;

@@ -2,9 +2,7 @@
 // Environments: what the names of an expression stand for at one place of a loop.
 #pragma once
 
-#include <fovea/expr/analyze.hpp>
-#include <fovea/expr/evaluate.hpp>
-#include <fovea/kernel/lookup.hpp>
+#include <fovea/kernel/lane_integers.hpp>
 #include <fovea/plan/index_terms.hpp>
 #include <fovea/plan/lower.hpp>
 
@@ -25,6 +23,7 @@ struct row_facts {
 /// Names that stand for one number per row; the key positions are what `Keys` is: a number, or one per lane.
 template <class T, class Arch, class Keys>
 struct index_environment {
+    using arithmetic = call_arithmetic<T, Arch>;
     row_facts const& row;
     Keys keys;
     index_t column = 0;  // of the (first) key in its row
@@ -54,70 +53,6 @@ struct index_environment {
         return look_up<T, Arch>(table, at...);
     }
 };
-
-/// A value as a pack: a number is the same in all lanes.
-template <class T, class Arch, class X>
-FOVEA_INLINE pack<T, Arch> as_pack(X const& x) {
-    if constexpr (lane_indices<X>) return x.to_real();
-    else return pack<T, Arch>(x);
-}
-
-/// The same names where integers have 64 bits in every lane.
-template <class T, class Arch, class Names>
-struct exact_environment {
-    Names const& names;
-
-    template <class X>
-    static auto exact(X const& x) {
-        if constexpr (lane_indices<X>) return exact_pack<T, Arch>(x);
-        else return x;
-    }
-    template <class Name>
-    auto operator()(Name name) const {
-        return exact(names(name));
-    }
-    template <class Body>
-    auto sum(Body const& body) const {
-        return names.sum(body);
-    }
-    template <class Element, int Rank, class... Index>
-    auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
-        if constexpr (sizeof...(Index) == Rank) return exact(look_up<T, Arch, true>(table, at...));
-        else return names.lookup(table, at...);
-    }
-};
-
-/// Where integers of 64 bits may be needed at all: beside floats, in expressions that are more than a difference of
-/// positions or tables of fewer bits.
-template <class T, class... E>
-inline constexpr bool asks_for_exact = sizeof(T) == 4 && (may_exceed_32_bits<E> || ...);
-
-/// The value of an expression in lanes, integers narrow or exact.
-template <class T, class Arch, bool Exact, class E, class Names>
-FOVEA_INLINE auto evaluate_in_lanes(E const& e, Names const& names) {
-    if constexpr (Exact) return evaluate(e, exact_environment<T, Arch, Names>{names});
-    else return evaluate(e, names);
-}
-template <class T, class Arch, class E, class Names>
-[[gnu::noinline]] auto evaluate_exactly(E const& e, Names const& names) {
-    return evaluate_in_lanes<T, Arch, true>(e, names);
-}
-
-/// The value of an expression as a pack, and of a condition as a mask, whichever integers this call needs.
-template <class T, class Arch, class E, class Names>
-FOVEA_INLINE pack<T, Arch> value_in_lanes(E const& e, Names const& names) {
-    if constexpr (asks_for_exact<T, E>)
-        if (names.row.exact) [[unlikely]]
-            return as_pack<T, Arch>(evaluate_exactly<T, Arch>(e, names));
-    return as_pack<T, Arch>(evaluate(e, names));
-}
-template <class T, class Arch, class E, class Names>
-FOVEA_INLINE lane_mask<T, Arch> mask_in_lanes(E const& e, Names const& names) {
-    if constexpr (asks_for_exact<T, E>)
-        if (names.row.exact) [[unlikely]]
-            return lane_mask<T, Arch>::all() && evaluate_exactly<T, Arch>(e, names);
-    return lane_mask<T, Arch>::all() && evaluate(e, names);
-}
 
 /// The environment inside sum() with features in lanes: features offset, offset + 1, ... of one query and one key.
 template <class T, class Arch, class Q, class K, class Base>

@@ -20,6 +20,27 @@ FOVEA_INLINE auto exact_lanes(positions<T, Arch, Step> const& keys) {
     return exact;
 }
 
+/// One of two integers in each lane, which need not be as narrow as a lane.
+template <class T, class Arch>
+struct either_integer {
+    using real = pack<T, Arch>;
+    using mask = lane_mask<T, Arch>;
+    mask takes_first;
+    index_t first, second;
+
+    FOVEA_INLINE real to_real() const {
+        return select(takes_first, real(static_cast<T>(first)), real(static_cast<T>(second)));
+    }
+};
+template <class T, class Arch>
+FOVEA_INLINE auto exact_lanes(either_integer<T, Arch> const& either) {
+    typename exact_pack<T, Arch>::array_type exact;
+    auto const takes_first =
+        lanes_of<T, Arch>::to_array(select(either.takes_first, pack<T, Arch>(T{1}), pack<T, Arch>(T{0})));
+    for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = takes_first[i] != T{0} ? either.first : either.second;
+    return exact;
+}
+
 /// Integers of 64 bits, one per lane of reals of any width: computed one after the other, where those of index_pack are
 /// too narrow for the values of an expression.
 template <class T, class Arch>
@@ -38,7 +59,7 @@ struct exact_pack {
         lane.fill(static_cast<index_t>(x));
     }
     template <class Indices>
-        requires is_index_pack<Indices> || is_positions<Indices>
+        requires is_index_pack<Indices> || is_positions<Indices> || is_either_integer<Indices>
     exact_pack(Indices const& i) : lane(exact_lanes(i)) {}
 
     array_type const& array() const { return lane; }
@@ -95,9 +116,15 @@ private:
 };
 
 template <class T, class Arch>
-inline constexpr bool is_exact_pack<exact_pack<T, Arch>> = true;
+FOVEA_INLINE exact_pack<T, Arch> exact_of(either_integer<T, Arch> const& either) {
+    return exact_pack<T, Arch>(either);
+}
 
 /// The low half of each integer: 32 bits beside floats.
+template <class T, class Arch>
+FOVEA_INLINE index_pack<T, Arch> low_halves(either_integer<T, Arch> const& either) {
+    return select(either.takes_first, index_pack<T, Arch>(either.first), index_pack<T, Arch>(either.second));
+}
 template <class T, class Arch>
 index_pack<T, Arch> low_halves(exact_pack<T, Arch> const& exact) {
     typename index_pack<T, Arch>::array_type low;

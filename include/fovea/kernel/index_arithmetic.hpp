@@ -2,6 +2,7 @@
 // Arithmetic, comparisons and functions of the indices of kernel/positions.hpp, among themselves and with numbers.
 #pragma once
 
+#include <fovea/expr/arithmetic.hpp>
 #include <fovea/expr/elementary.hpp>
 #include <fovea/kernel/positions.hpp>
 #include <fovea/simd/math.hpp>
@@ -11,14 +12,12 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-template <class T, class Arch>
-struct exact_pack;
-
 /// Two operands of which one holds lane indices and the other is an integer, or lane indices too; without the
 /// pairs that have operators of their own.
 template <class A, class B>
 concept mixed_indices = (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>)
-                         && !is_exact_pack<A> && !is_exact_pack<B>);
+                         && !is_exact_pack<A> && !is_exact_pack<B>)
+                     || (is_either_integer<A> && std::integral<B>) || (std::integral<A> && is_either_integer<B>);
 template <class A, class B>
 concept positions_and_integer = (is_positions<A> && std::integral<B>) || (std::integral<A> && is_positions<B>);
 /// Lane indices beside a real: the arithmetic is real.
@@ -107,17 +106,20 @@ FOVEA_INLINE auto max(A const& a, B const& b) {
     if constexpr (index_and_real<A, B>) return max(real(a), real(b));
     else return max(to_integers(a), to_integers(b));
 }
-template <lane_indices I>
-FOVEA_INLINE auto abs(I const& i)
-    requires is_positions<I>
-{
-    return abs(i.to_integers());
+template <class I>
+    requires is_either_integer<I>
+FOVEA_INLINE auto operator-(I const& i) {
+    return -to_integers(i);
 }
-template <lane_indices I>
-FOVEA_INLINE auto square(I const& i)
-    requires is_positions<I>
-{
-    return i.to_integers() * i.to_integers();
+template <class I>
+    requires is_positions<I> || is_either_integer<I>
+FOVEA_INLINE auto abs(I const& i) {
+    return abs(to_integers(i));
+}
+template <class I>
+    requires is_positions<I> || is_either_integer<I>
+FOVEA_INLINE auto square(I const& i) {
+    return square(to_integers(i));
 }
 
 // Functions of reals take indices as reals.
@@ -159,12 +161,15 @@ auto value_of(F, A const&... a) {
     }
 }
 
-/// select with a condition per lane: integers stay integers where both sides are, anything else is real.
+/// select with a condition per lane: integers stay integers where both sides are, anything else is real. Lanes of
+/// 32 bits hold the integers of a call that needs no more; two numbers may be wider.
 template <class T, class Arch, class A, class B>
     requires(!(is_pack<A> && is_pack<B>) && !(is_index_pack<A> && is_index_pack<B>))
 FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     constexpr bool whole = (lane_indices<A> || std::integral<A>) && (lane_indices<B> || std::integral<B>);
-    if constexpr (whole && (is_exact_pack<A> || is_exact_pack<B>))
+    if constexpr (std::integral<A> && std::integral<B>)
+        return either_integer<T, Arch>{m, static_cast<index_t>(a), static_cast<index_t>(b)};
+    else if constexpr (whole && (is_exact_pack<A> || is_exact_pack<B> || is_either_integer<A> || is_either_integer<B>))
         return select(m, exact_pack<T, Arch>(a), exact_pack<T, Arch>(b));
     else if constexpr (whole)
         return select(m, index_pack<T, Arch>(to_integers(a)), index_pack<T, Arch>(to_integers(b)));
@@ -178,5 +183,22 @@ FOVEA_INLINE auto select(bool condition, A const& a, B const& b) {
     using mask = typename std::conditional_t<lane_indices<A>, A, B>::mask;
     return select(condition ? mask::all() : mask::none(), a, b);
 }
+
+/// The arithmetic of a call: reals are T, whichever lanes a number is the same for, and functions of numbers are those
+/// of vectors.
+template <class T, class Arch>
+struct call_arithmetic : arithmetic_in<T> {
+    template <class X>
+    FOVEA_INLINE static auto to_real(X const& x) {
+        if constexpr (std::is_arithmetic_v<X>) return static_cast<T>(x);
+        else return real(x);
+    }
+    template <class Operation, class... X>
+    FOVEA_INLINE static auto function(X const&... x) {
+        if constexpr ((std::is_arithmetic_v<X> && ...))
+            return lanes_of<T, Arch>::to_array(Operation::apply(pack<T, Arch>(x)...))[0];
+        else return Operation::apply(x...);
+    }
+};
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/view.hpp>
+#include <fovea/expr/arithmetic.hpp>
 #include <fovea/kernel/counter_random.hpp>
 #include <fovea/kernel/exact_pack.hpp>
 #include <fovea/simd/storage.hpp>
@@ -99,10 +100,7 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
         int axis = 0;
         ((offset += clamped_index(static_cast<index_t>(index), table.extent(axis)) * table.stride(axis), ++axis), ...);
         auto const element = table.data[offset];
-        if constexpr (std::is_integral_v<Element> && !std::is_same_v<Element, bool>)
-            return static_cast<index_t>(element);
-        else if constexpr (std::is_arithmetic_v<Element>) return element;
-        else return static_cast<T>(element);
+        return arithmetic_in<T>::constant(element);
     } else {
         auto const one_by_one = [&]() FOVEA_LAMBDA {
             auto const arrays = std::make_tuple(as_array(index)...);

@@ -33,7 +33,12 @@ struct offset_indices {
     offsets offset;
 
     FOVEA_INLINE offsets to_integers() const { return offsets(base) + offset; }
-    FOVEA_INLINE pack<T, Arch> to_real() const { return pack<T, Arch>(base) + offset.to_real(); }
+    FOVEA_INLINE pack<T, Arch> to_real() const {
+        if (!adds_exactly<T>(base)) [[unlikely]]
+            return rounded_lanes<T, Arch>(
+                [lane = as_array(*this)](index_t i) { return lane[static_cast<std::size_t>(i)]; });
+        return pack<T, Arch>(base) + offset.to_real();
+    }
     /// Lanes that are below a limit.
     FOVEA_INLINE mask below(index_t limit) const { return offset < offsets(clamped_distance(limit)); }
 
@@ -95,7 +100,9 @@ FOVEA_INLINE offset_indices<T, Arch> heads_of_lanes(head_lanes const& layout, in
 }
 
 /// The names whose value is the same number in all lanes.
+template <class T, class Arch>
 struct uniform_names {
+    using arithmetic = call_arithmetic<T, Arch>;
     row_facts const& row;
 
     FOVEA_INLINE index_t operator()(batch_t) const { return row.batch; }
@@ -106,7 +113,7 @@ struct uniform_names {
 
 /// Pairs of one query with listed keys: what the parts of a lowered score are there.
 template <class T, class Arch, int Parts>
-struct pair_environment : uniform_names {
+struct pair_environment : uniform_names<T, Arch> {
     std::int32_t const* list;
     index_t listed;
     head_lanes const& layout;
@@ -117,7 +124,8 @@ struct pair_environment : uniform_names {
     T const* row_terms;  // of the first row term and these heads
     index_t row_term_stride;
 
-    using uniform_names::operator();
+    using uniform_names<T, Arch>::row;
+    using uniform_names<T, Arch>::operator();
     FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
     FOVEA_INLINE auto operator()(head_t) const { return heads_of_lanes<T, Arch>(layout, pair); }
     FOVEA_INLINE auto operator()(edge_t) const {
@@ -161,12 +169,13 @@ using plan::side;
 
 /// Terms of one side: consecutive queries, or keys, and their heads. `sums(body)` is the sum over the features of each.
 template <side Side, class T, class Arch, class Sums>
-struct side_environment : uniform_names {
+struct side_environment : uniform_names<T, Arch> {
     head_lanes const& layout;
     index_t pair;  // of the first lane
     Sums const& sums;
 
-    using uniform_names::operator();
+    using uniform_names<T, Arch>::row;
+    using uniform_names<T, Arch>::operator();
     FOVEA_INLINE auto operator()(q_idx_t) const {
         if constexpr (Side == side::query) return positions_of_lanes<T, Arch>(layout, pair);
         else return row.q_idx;

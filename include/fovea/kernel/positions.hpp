@@ -5,6 +5,7 @@
 #include <fovea/simd/index_pack.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <limits>
 
@@ -16,6 +17,20 @@ FOVEA_INLINE index_t distance_between(index_t a, index_t b) {
     if (__builtin_sub_overflow(a, b, &distance))
         return a < b ? std::numeric_limits<index_t>::min() : std::numeric_limits<index_t>::max();
     return distance;
+}
+
+/// True where a number and the lanes that are counted from it are exact as reals.
+template <class T>
+constexpr bool adds_exactly(index_t first) {
+    constexpr index_t exact = index_t{1} << (std::numeric_limits<T>::digits - 1);
+    return -exact < first && first < exact;
+}
+/// The integer of each lane rounded to a real.
+template <class T, class Arch, class Lane>
+[[gnu::noinline]] pack<T, Arch> rounded_lanes(Lane const& lane) {
+    alignas(64) std::array<T, static_cast<std::size_t>(pack<T, Arch>::lanes)> reals;
+    for (std::size_t i = 0; i < reals.size(); ++i) reals[i] = static_cast<T>(lane(static_cast<index_t>(i)));
+    return pack<T, Arch>::load(reals.data());
 }
 
 /// first, first + Step, first + 2 Step, ...: consecutive positions, of keys or of queries. Step is 1 or -1.
@@ -37,7 +52,10 @@ struct positions {
         }();
         return index_pack<T, Arch>(first) + index_pack<T, Arch>::load(counted.data());
     }
+    /// Each lane as its own number would be rounded, whichever lane that is.
     FOVEA_INLINE real to_real() const {
+        if (!adds_exactly<T>(first)) [[unlikely]]
+            return rounded_lanes<T, Arch>([this](index_t lane) { return wrapped_plus(first, Step * lane); });
         if constexpr (Step == 1) return real(first) + real::iota();
         else return real(first) - real::iota();
     }
@@ -89,16 +107,27 @@ inline constexpr bool is_positions = false;
 template <class T, class Arch, int Step>
 inline constexpr bool is_positions<positions<T, Arch, Step>> = true;
 
+template <class T, class Arch>
+struct exact_pack;
+template <class T, class Arch>
+struct either_integer;
 template <class I>
 inline constexpr bool is_exact_pack = false;
+template <class T, class Arch>
+inline constexpr bool is_exact_pack<exact_pack<T, Arch>> = true;
+template <class I>
+inline constexpr bool is_either_integer = false;
+template <class T, class Arch>
+inline constexpr bool is_either_integer<either_integer<T, Arch>> = true;
 
 /// Anything that holds one integer per lane.
 template <class I>
-concept lane_indices = is_index_pack<I> || is_positions<I> || is_exact_pack<I>;
+concept lane_indices = is_index_pack<I> || is_positions<I> || is_exact_pack<I> || is_either_integer<I>;
 
 template <lane_indices I>
 FOVEA_INLINE auto to_integers(I const& i) {
     if constexpr (is_positions<I>) return i.to_integers();
+    else if constexpr (is_either_integer<I>) return exact_of(i);
     else return i;
 }
 template <std::integral I>

@@ -60,36 +60,36 @@ template <class Predicate>
 inline constexpr bool differs_by_head = uses<Predicate, batch_t, head_t>;
 
 /// The blocks q x k, ends included, halved until all of a piece are alike.
-template <class Predicate>
+template <class Real, class Predicate>
 void count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys,
                   interval<index_t> q, interval<index_t> k, block_count& n) {
     box piece = all;
     piece.q_idx = {q.lo * block_queries, std::min((q.hi + 1) * block_queries, all.q_len) - 1};
     piece.kv_idx = {k.lo * block_keys, std::min((k.hi + 1) * block_keys, all.kv_len) - 1};
-    auto const seen = bound(predicate, piece);
+    auto const seen = bound<Real>(predicate, piece);
     index_t const rows = q.hi - q.lo + 1, columns = k.hi - k.lo + 1;
     if (seen.never()) n.empty += rows * columns;
     else if (seen.always()) n.full += rows * columns;
     else if (rows == 1 && columns == 1) ++n.mixed;
     else if (rows >= columns) {
         index_t const middle = q.lo + rows / 2;
-        count_blocks(predicate, all, block_queries, block_keys, {q.lo, middle - 1}, k, n);
-        count_blocks(predicate, all, block_queries, block_keys, {middle, q.hi}, k, n);
+        count_blocks<Real>(predicate, all, block_queries, block_keys, {q.lo, middle - 1}, k, n);
+        count_blocks<Real>(predicate, all, block_queries, block_keys, {middle, q.hi}, k, n);
     } else {
         index_t const middle = k.lo + columns / 2;
-        count_blocks(predicate, all, block_queries, block_keys, q, {k.lo, middle - 1}, n);
-        count_blocks(predicate, all, block_queries, block_keys, q, {middle, k.hi}, n);
+        count_blocks<Real>(predicate, all, block_queries, block_keys, q, {k.lo, middle - 1}, n);
+        count_blocks<Real>(predicate, all, block_queries, block_keys, q, {middle, k.hi}, n);
     }
 }
 
 /// Of all blocks of one head; of all heads where the mask differs from one to the next.
-template <class Predicate>
+template <class Real, class Predicate>
 block_count count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys) {
     block_count n;
     if (all.q_len <= 0 || all.kv_len <= 0) return n;
     auto const count = [&](box const& where) {
-        count_blocks(predicate, where, block_queries, block_keys, {0, (all.q_len - 1) / block_queries},
-                     {0, (all.kv_len - 1) / block_keys}, n);
+        count_blocks<Real>(predicate, where, block_queries, block_keys, {0, (all.q_len - 1) / block_queries},
+                           {0, (all.kv_len - 1) / block_keys}, n);
     };
     if constexpr (differs_by_head<Predicate>) {
         for (index_t b = all.batch.lo; b <= all.batch.hi; ++b)

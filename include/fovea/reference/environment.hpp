@@ -13,14 +13,6 @@
 
 namespace fovea::FOVEA_SET::reference {
 
-/// A number of the user's, from a literal or a table: conditions stay conditions, integers integers, the rest is Real.
-template <class Real, class T>
-constexpr auto number(T const& x) {
-    if constexpr (std::is_same_v<T, bool>) return x;
-    else if constexpr (std::is_integral_v<T>) return static_cast<index_t>(x);
-    else return static_cast<Real>(x);
-}
-
 /// What a table has for one feature: real, whatever the table holds.
 template <class Real, class T>
 constexpr auto real_number(T const& x) {
@@ -42,16 +34,13 @@ auto read(view<T const, Rank> const& table, Index... at) {
             throw shape_error("a table of extents ", table.extents, " is read at ", indices, ": index ", axis, " is ",
                               i, ", it must be from 0 to ", table.extent(axis) - 1);
     }
-    return number<Real>(table(at...));
+    return arithmetic_in<Real>::constant(table(at...));
 }
 
 /// The meaning of numbers and tables, whatever the names mean.
 template <class Real>
 struct number_environment {
-    template <class T>
-    constexpr auto constant(T const& x) const {
-        return number<Real>(x);
-    }
+    using arithmetic = arithmetic_in<Real>;
     template <class T, int Rank, class... Index>
     auto lookup(view<T const, Rank> const& table, Index... at) const {
         return read<Real>(table, at...);

@@ -9,6 +9,7 @@
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/table_bounds.hpp>
+#include <fovea/spec/visible_pages.hpp>
 #include <fovea/spec/well_formed.hpp>
 
 #include <array>
@@ -75,10 +76,10 @@ FOVEA_INLINE void check_memory_written(A const& a, operand_shapes const& shapes,
 }  // namespace detail
 
 /// check_operands_of: the extents of the operands of a call as its score sees them, with every check of what the call
-/// reads; its arrays are sound.
+/// reads in an arithmetic of type Real; its arrays are sound.
 ///
 /// Errors: shape_error naming the argument, what it has and what was needed; graph_error for a mask that lists keys.
-template <attention_spec A, class Q, class KeyRows, class ValueRows>
+template <class Real, attention_spec A, class Q, class KeyRows, class ValueRows>
 FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& query, KeyRows const& key,
                                               ValueRows const& value) {
     [[maybe_unused]] auto const check_pages = [](auto const& rows, char const* name) {
@@ -89,7 +90,9 @@ FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& quer
     check_pages(value, "value");
     check_summed_tables(a.score.expression(), shapes.query[3], shapes.key[3]);
     if constexpr (enumerating_mask<decltype(a.mask)>) a.mask.neighbor_list().check(shapes.queries(), shapes.keys());
-    check_tables(a, shapes);
+    check_tables<Real>(a, shapes);
+    check_visible_pages<Real>(a, key, shapes, "key");
+    check_visible_pages<Real>(a, value, shapes, "value");
     check_recurrence(a, shapes);
     return shapes;
 }
@@ -98,7 +101,8 @@ FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& quer
 template <attention_spec A, class Q, class KeyRows, class ValueRows, class Out, extra_output... Extra>
 FOVEA_INLINE call_shapes check_extents(A const& a, view<Q, 4> const& query, KeyRows const& key, ValueRows const& value,
                                        view<Out, 4> const& result, Extra const&... extra) {
-    call_shapes shapes{check_operands_of(a, query, key, value), {}};
+    using real = compute_type<std::remove_const_t<Q>, element_of_rows<KeyRows>, element_of_rows<ValueRows>, Out>;
+    call_shapes shapes{check_operands_of<real>(a, query, key, value), {}};
     shapes.result = result_shape(a, shapes.operands, query.extents);
     if (result.extents != shapes.result)
         throw shape_error("result is ", result.extents, " and must be ", shapes.result,
@@ -134,7 +138,8 @@ template <attention_spec A, class Q, class KeyRows, class ValueRows>
 FOVEA_INLINE operand_shapes check_explained(A const& a, view<Q, 4> const& query, KeyRows const& key,
                                             ValueRows const& value) {
     detail::check_memory_read(a, query, key, value);
-    return check_operands_of(a, query, key, value);
+    using real = compute_type<std::remove_const_t<Q>, element_of_rows<KeyRows>, element_of_rows<ValueRows>>;
+    return check_operands_of<real>(a, query, key, value);
 }
 
 }  // namespace fovea::FOVEA_SET

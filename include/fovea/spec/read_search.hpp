@@ -15,33 +15,31 @@ struct read_box : box {
     interval<index_t> edge{0};
 };
 
-struct read_environment : bound_environment {
+template <class Real>
+struct read_environment : bound_environment<Real> {
     interval<index_t> edges;
-    explicit constexpr read_environment(read_box const& b) : bound_environment{b}, edges(b.edge) {}
-    using bound_environment::operator();
+    explicit constexpr read_environment(read_box const& b) : bound_environment<Real>{b}, edges(b.edge) {}
+    using bound_environment<Real>::operator();
     constexpr auto operator()(edge_t) const { return edges; }
 };
 
-/// One pair in plain numbers, as the definition takes them: this settles what intervals leave open, such as comparisons
-/// with a NaN, random numbers and integers that wrap around. Tables are read at the element nearest to the index.
+/// One pair in plain numbers: this settles what intervals leave open, such as comparisons with a NaN, random numbers
+/// and integers that wrap around. Tables are read at the element nearest to the index.
+template <class Real>
 struct read_pair {
-    read_environment ranges;
+    using arithmetic = arithmetic_in<Real>;
+    read_environment<Real> ranges;
 
     constexpr index_t operator()(auto name) const { return ranges(name).lo; }
-    static constexpr auto constant(auto x) {
-        if constexpr (std::is_same_v<decltype(x), bool>) return x;
-        else if constexpr (std::is_integral_v<decltype(x)>) return static_cast<index_t>(x);
-        else return static_cast<double>(x);
-    }
     template <class T, int Rank, class... Index>
     constexpr auto lookup(view<T const, Rank> const& table, Index... at) const {
-        if (table.empty()) return constant(T{});
+        if (table.empty()) return arithmetic::constant(T{});
         index_t offset = 0;
         int axis = 0;
         ((offset += std::clamp<index_t>(static_cast<index_t>(at), 0, table.extent(axis) - 1) * table.stride(axis),
           ++axis),
          ...);
-        return constant(table.data[offset]);
+        return arithmetic::constant(table.data[offset]);
     }
 };
 
@@ -55,13 +53,15 @@ template <class T, int Rank, class... Indices>
 inline constexpr bool is_known_of_pair<node<at_operation, parameter<T, Rank>, Indices...>> =
     sizeof...(Indices) == Rank && (is_known_of_pair<Indices> && ...);
 
-/// Who reads a table: every pair.
+/// Who reads a table: every pair, of a call whose arithmetic is Real.
+template <class Real>
 struct every_reader {
+    using real = Real;
     static constexpr bool is_known = true;
     template <class Placeholder>
     static constexpr bool depends_on = false;
     constexpr truth operator()(read_box const&) const { return truth{true}; }
-    constexpr bool operator()(read_pair const&) const { return true; }
+    constexpr bool operator()(read_pair<Real> const&) const { return true; }
 };
 
 /// Of some readers those for which a condition holds, or fails. Conditions on features or scores are not known.
@@ -71,6 +71,7 @@ struct readers_where {
     E const& condition;
     bool holds;
 
+    using real = typename Readers::real;
     static constexpr bool is_known = Readers::is_known && is_known_of_pair<E>;
     template <class Placeholder>
     static constexpr bool depends_on = Readers::template depends_on<Placeholder> || uses<E, Placeholder>;
@@ -80,16 +81,19 @@ struct readers_where {
         if constexpr (!is_known) return first && truth{};
         else {
             if (first.never()) return first;
-            truth const second(evaluate(condition, read_environment(b)));
+            truth const second(evaluate(condition, read_environment<real>(b)));
             return first && (holds ? second : !second);
         }
     }
-    bool operator()(read_pair const& pair) const { return before(pair) && evaluate(condition, pair) == holds; }
+    bool operator()(read_pair<real> const& pair) const { return before(pair) && evaluate(condition, pair) == holds; }
 };
 
 /// Halves boxes until one index of one table is decided; gives up after `left` boxes, which costs less than a call.
 template <class Index, class Readers>
 struct read_search {
+    using real = typename Readers::real;
+    using names = read_environment<real>;
+    using pair_names = read_pair<real>;
     Index const& index;
     index_t extent;
     Readers const& readers;
@@ -99,10 +103,10 @@ struct read_search {
 
     /// What the index can be over a box; one number where the box is a point on the sides that the index depends on.
     interval<index_t> at(read_box const& b) const {
-        interval<index_t> const range = evaluate(index, read_environment(b));
+        interval<index_t> const range = evaluate(index, names(b));
         if constexpr (is_known_of_pair<Index>)
             if (range.lo != range.hi && b.edge.lo == b.edge.hi && widest_side<true>(b) < 0)
-                return evaluate(index, read_pair{read_environment(b)});
+                return evaluate(index, pair_names{names(b)});
         return range;
     }
     bool is_inside(read_box const& b) const {
@@ -116,7 +120,7 @@ struct read_search {
         if ((range.lo >= 0 && range.hi < extent) || --left < 0) return false;
         auto reading = readers(b);
         if (reading.may_hold && reading.may_fail && widest_side<false>(b) < 0)
-            reading = truth(readers(read_pair{read_environment(b)}));
+            reading = truth(readers(pair_names{names(b)}));
         if (reading.never()) return false;
         bool const outside = range.hi < 0 || range.lo >= extent;
         if (outside && reading.always()) {

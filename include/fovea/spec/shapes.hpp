@@ -36,6 +36,12 @@ constexpr auto as_rows(R const& rows) {
 template <class R>
 using element_of_rows = std::remove_cvref_t<decltype(*std::declval<R const&>().place(0, 0, 0, 0))>;
 
+/// The type of the arithmetic: double where any operand or the result is double or longer, float otherwise.
+template <class... Elements>
+using compute_type =
+    std::conditional_t<((std::is_floating_point_v<Elements> && sizeof(Elements) > sizeof(float)) || ...), double,
+                       float>;
+
 /// (batch, 1, position, heads * feature) as (batch, head, position, feature): the same elements.
 template <class T>
 constexpr view<T, 4> split_heads(view<T, 4> const& v, index_t heads, char const* argument) {

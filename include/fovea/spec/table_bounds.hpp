@@ -107,22 +107,24 @@ inline read_box all_pairs(operand_shapes const& shapes) {
 }
 
 /// What a normalizer asks of its rows is read once for each row.
+template <class Real>
 struct reads_of_rows {
     read_pairs const& rows;
     double operator()(auto const& e) const {
-        check_reads(e, every_reader{}, rows);
+        check_reads(e, every_reader<Real>{}, rows);
         return 1;
     }
 };
 }  // namespace detail
 
-/// check_tables: no pair that takes part may read a table of the specification beside its elements.
+/// check_tables: no pair that takes part may read a table of the specification beside its elements, in a call whose
+/// arithmetic is Real.
 ///
 /// Cost: one interval for each index of a table; where that is too wide, intervals over boxes of pairs. What 65536
 /// boxes do not decide is not reported; the engine then reads the element nearest to the index.
 /// Errors: shape_error naming the table's extents, the index, its axis and the pair; or a table of unsigned integers
 /// that need all 64 bits.
-template <attention_spec A>
+template <class Real, attention_spec A>
 void check_tables(A const& a, operand_shapes const& shapes) {
     using namespace detail;
     auto const score = a.score.expression();
@@ -135,14 +137,14 @@ void check_tables(A const& a, operand_shapes const& shapes) {
         rows.all.head = rows.all.kv_idx = index_t{0};
         if constexpr (pointwise_finish<std::remove_cvref_t<decltype(finish)>>) {
             auto const expression = finish.expression();
-            check_reads(expression, every_reader{}, rows);
+            check_reads(expression, every_reader<Real>{}, rows);
         }
     });
     auto const normalizer = normalizer_of(a.normalize);
     if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>) {
         auto rows = pairs;
         rows.all.kv_idx = index_t{0};
-        static_cast<void>(normalizer.for_row(reads_of_rows{rows}));
+        static_cast<void>(normalizer.for_row(reads_of_rows<Real>{rows}));
     }
     if (shapes.keys() == 0) return;
     [[maybe_unused]] graph_view listed;
@@ -150,8 +152,8 @@ void check_tables(A const& a, operand_shapes const& shapes) {
         listed = a.mask.neighbor_list();
         pairs.listed = &listed;
     }
-    every_reader const all;
-    readers_where<every_reader, std::remove_const_t<decltype(visible)>> const seeing{all, visible, true};
+    every_reader<Real> const all;
+    readers_where<every_reader<Real>, std::remove_const_t<decltype(visible)>> const seeing{all, visible, true};
     check_reads(visible, all, pairs);
     check_reads(score, seeing, pairs);
     check_reads(weight, seeing, pairs);

@@ -38,7 +38,7 @@ private:
             return [](dense_rows const& all, box const& rows, interval<index_t> keys) {
                 auto where = rows;
                 where.kv_idx = keys;
-                return bound(static_cast<dense_context const&>(all).spec.predicate, where);
+                return bound<typename Call::number>(static_cast<dense_context const&>(all).spec.predicate, where);
             };
     }
 };

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A law: each position of a prefill sees what the decoding call of that position sees, though a plan may compute for
+// one query, for a few, and for many, with queries in lanes or with keys.
+#include <fovea/fovea.hpp>
+#include <fovea/reference/attend.hpp>
+
+#include "catch.hpp"
+#include "support/seeds.hpp"
+
+#include <array>
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+constexpr index_t keys = 150, features = 20;
+
+/// Values whose sums over visible keys are exact, and tell which keys these are: 1, the key, and its square modulo 512.
+tensor<float, 4> telling_values() {
+    tensor<float, 4> values({1, 1, keys, 3});
+    for (index_t j = 0; j < keys; ++j) {
+        values(0, 0, j, 0) = 1;
+        values(0, 0, j, 1) = static_cast<float>(j);
+        values(0, 0, j, 2) = static_cast<float>(j * j % 512);
+    }
+    return values;
+}
+
+/// Tables of positions whose sums and products round.
+struct tables {
+    std::vector<float> x, y;  // for each position
+    std::vector<double> wide;
+    std::vector<float> limit{2.5f, 1e-3f};  // for each head
+
+    explicit tables(testing::dice& random) {
+        for (index_t i = 0; i < keys; ++i) {
+            x.push_back(0.1f * static_cast<float>(random.between(0, 20)));
+            y.push_back(0.1f * static_cast<float>(random.between(0, 20)));
+            wide.push_back(0.1 * static_cast<double>(random.between(0, 20)));
+        }
+    }
+};
+
+/// The result of some queries from a position on, with the specification that `spec` makes of that position.
+template <class Spec>
+tensor<float, 4> rows_from(index_t first, index_t count, Spec const& spec, tensor<float, 4> const& query,
+                           tensor<float, 4> const& key, tensor<float, 4> const& value) {
+    std::vector<index_t> const start{first};
+    tensor<float, 4> result({1, query.extent(1), count, value.extent(3)});
+    view<float const, 4> some = query;
+    some.data += first * some.stride(2);
+    some.extents[2] = count;
+    attend(spec(q_idx + param(start)[batch]), some, key, value, result);
+    return result;
+}
+
+/// Every position of a prefill against calls of 1, 5 and 33 queries, and the mask against its definition in float.
+template <class Condition>
+void check(Condition const& condition) {
+    auto random = seeds::dice_for("decoding");
+    auto const query = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 2, keys, features});
+    auto const key = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 1, keys, features});
+    auto const value = telling_values();
+    auto const seen = [&](auto const& position) {
+        return compare(0 * sum(q * k) + 1) | where(condition(position)) | unnormalized | weighted_sum;
+    };
+    auto const prefill = rows_from(0, keys, seen, query, key, value);
+    index_t visible = 0;
+    for (index_t const count : {index_t{1}, index_t{5}, index_t{33}}) {
+        for (index_t first = 0; first + count <= keys; first += count == 1 ? 7 : count) {
+            auto const some = rows_from(first, count, seen, query, key, value);
+            for (index_t h = 0; h < 2; ++h)
+                for (index_t i = 0; i < count; ++i)
+                    for (index_t c = 0; c < 3; ++c)
+                        if (some(0, h, i, c) != prefill(0, h, first + i, c)) {
+                            INFO(count << " queries, position " << first + i << ", head " << h);
+                            CHECK(some(0, h, i, c) == prefill(0, h, first + i, c));
+                        }
+        }
+    }
+    for (index_t i = 0; i < keys; ++i) visible += static_cast<index_t>(prefill(0, 0, i, 0));
+    CHECK(visible > 0);
+    CHECK(visible < keys * keys);
+}
+
+/// The same for numbers: scores that depend on positions.
+template <class Score>
+void check_scores(Score const& of_position) {
+    auto random = seeds::dice_for("decoding scores");
+    auto const query = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 2, keys, features});
+    auto const key = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 1, keys, features});
+    auto const value = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 1, keys, 5});
+    auto const spec = [&](auto const& position) {
+        return scaled_dot | rescore(score + of_position(position)) | where(kv_idx <= position) | softmax | weighted_sum;
+    };
+    auto const prefill = rows_from(0, keys, spec, query, key, value);
+    for (index_t const count : {index_t{1}, index_t{5}})
+        for (index_t first = 0; first + count <= keys; first += 13) {
+            auto const some = rows_from(first, count, spec, query, key, value);
+            for (index_t h = 0; h < 2; ++h)
+                for (index_t i = 0; i < count; ++i)
+                    for (index_t c = 0; c < 5; ++c)
+                        CHECK(std::abs(some(0, h, i, c) - prefill(0, h, first + i, c)) < 2e-6f);
+        }
+}
+
+}  // namespace
+
+TEST_CASE("a position sees the same keys in a prefill and alone: reals of indices", "[driver]") {
+    check([](auto const& i) { return real(kv_idx) * 0.1f < 4.80000019f + 0 * i; });
+    check([](auto const& i) { return real(i) * 0.1f + real(kv_idx) * 0.3f <= 20.7000008f; });
+    check([](auto const& i) { return (i + 1) * 0.7 >= (kv_idx + 1) * 0.7000000001; });
+}
+
+TEST_CASE("a position sees the same keys in a prefill and alone: functions", "[driver]") {
+    check([](auto const& i) { return exp(-0.1f * abs(i - kv_idx)) >= exp(-0.1f * real(abs(i - kv_idx) / 3 * 3)); });
+    check([](auto const& i) { return tanh(0.01f * i) + log(1 + real(kv_idx)) < sqrt(real(i)); });
+    check([](auto const& i) { return sigmoid(0.02f * kv_idx) * 2 > sin(0.1f * i) + pow(1.001f, real(i)); });
+}
+
+TEST_CASE("a position sees the same keys in a prefill and alone: tables", "[driver]") {
+    auto random = seeds::dice_for("decoding tables");
+    tables const t(random);
+    auto const x = param(t.x), y = param(t.y), limit = param(t.limit);
+    auto const wide = param(t.wide);
+    check([&](auto const& i) { return square(x[i] - x[kv_idx]) + square(y[i] - y[kv_idx]) <= limit[head]; });
+    check([&](auto const& i) { return x[i] * y[kv_idx] + y[i] * x[kv_idx] > wide[i] * wide[kv_idx] + limit[head]; });
+}
+
+TEST_CASE("what is visible is what the definition in the arithmetic of the call says", "[driver]") {
+    auto random = seeds::dice_for("decoding definition");
+    tables const t(random);
+    auto const x = param(t.x), y = param(t.y);
+    auto const query = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 1, keys, features});
+    auto const key = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 1, keys, features});
+    auto const value = telling_values();
+    auto const spec = compare(0 * sum(q * k) + 1)
+                    | where(square(x[q_idx] - x[kv_idx]) + square(y[q_idx] - y[kv_idx]) <= 2.56f)
+                    | where(real(kv_idx) * 0.1f + 0.3f * q_idx != 4.8000002f) | unnormalized | weighted_sum;
+    tensor<float, 4> mine({1, 1, keys, 3}), defined({1, 1, keys, 3});
+    attend(spec, query, key, value, mine);
+    reference::attend_in<float>(spec, query, key, value, defined);
+    for (index_t i = 0; i < keys; ++i)
+        for (index_t c = 0; c < 3; ++c) CHECK(mine(0, 0, i, c) == defined(0, 0, i, c));
+}
+
+TEST_CASE("scores of positions are the same in a prefill and alone", "[driver]") {
+    std::vector<float> const slopes{0.5f, 0.03f};
+    auto const slope = param(slopes);
+    check_scores([&](auto const& i) { return slope[head] * (kv_idx - i); });
+    check_scores([&](auto const& i) { return tanh(0.1f * (kv_idx - i)) * sin(real(i)); });
+}
+
+TEST_CASE("positions far from 0 are rounded once", "[driver]") {
+    index_t const far = (index_t{1} << 24) + 1;
+    check([=](auto const& i) { return real(kv_idx + far) - real(i + far) <= 0; });
+    check([=](auto const& i) { return real(kv_idx) + static_cast<float>(far) >= real(i + far); });
+}
