@@ -5,6 +5,7 @@
 
 #include "calls/calls.hpp"
 
+#include <algorithm>
 #include <limits>
 
 using namespace fovea;
@@ -30,6 +31,14 @@ void judge_pages(fuzz::memory& all, pages_view const& pages, table_view const& t
     all.must_refuse(!inside, "a table asks for a page that is not there");
     // Whether pages without slots may be missing is nobody's question.
     if (asks && pages.extent(0) == 0) pages.extent(2) > 0 ? all.must_refuse(true, "no pages") : all.leave_open(true);
+}
+
+/// Whether a position below the length of its sequence lies in a page that is not there.
+bool sees_a_missing_page(table_view const& table, index_t slots, index_t keys, view<std::int32_t const, 1> lengths) {
+    for (index_t b = 0; b < table.extent(0); ++b)
+        for (index_t p = 0; p < std::min<index_t>(lengths(b), keys); ++p)
+            if (table(b, p / slots) < 0) return true;
+    return false;
 }
 
 }  // namespace
@@ -58,6 +67,10 @@ void fuzz::pages(bytes& in) {
     if (!all.is_refused() && is_long(q.extents, keys, values)) return;
     if (q.extent(0) * q.extent(1) * q.extent(2) > 0 && keys[2] > 0)
         all.must_refuse(lengths.extent(0) < q.extent(0), "lengths are too few");
+    if (!all.is_refused() && q.extent(0) * q.extent(1) * q.extent(2) > 0)
+        all.must_refuse(sees_a_missing_page(k_table, k.extent(2), keys[2], lengths)
+                            || sees_a_missing_page(v_table, v.extent(2), values[2], lengths),
+                        "a visible position has no page");
 
     auto const spec_of = [](auto const& by_batch) { return dot | key_lengths(by_batch) | softmax | weighted_sum; };
     all.settle();
