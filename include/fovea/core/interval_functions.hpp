@@ -59,7 +59,7 @@ constexpr interval<T> square(interval<T> a) {
     return detail::times(positive, positive);
 }
 
-/// The same numbers, as reals.
+/// An interval of integers as one of reals.
 template <class T>
 constexpr interval<double> to_real(interval<T> a) {
     return a;

@@ -62,7 +62,7 @@ FOVEA_INLINE pack<T, Arch> as_pack(X const& x) {
     else return pack<T, Arch>(x);
 }
 
-/// The same names where integers have 64 bits in every lane.
+/// The names of another environment, with integers of 64 bits in every lane.
 template <class T, class Arch, class Names>
 struct exact_environment {
     Names const& names;

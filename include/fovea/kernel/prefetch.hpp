@@ -61,7 +61,7 @@ public:
     void prefetch_beside(index_t steps) {
         for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) prefetch_line();
     }
-    /// The same one by one: a line at this step of a microkernel, if one is due.
+    /// One line at this step of a microkernel, if one is due.
     FOVEA_INLINE void prefetch_at(index_t step) {
         if ((step & ((index_t{1} << steps_log2_) - 1)) != 0 || left_ == 0) return;
         prefetch_line();

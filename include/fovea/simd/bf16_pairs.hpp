@@ -77,7 +77,7 @@ FOVEA_INLINE void round_to_bf16_pairs(float* row, index_t packs) {
             .store(row + p / 2 * vector::lanes);
 }
 
-/// The same on arrays, for the emulation of the architecture that has these products.
+/// Products of pairs on arrays, for the emulation of the architecture that has them.
 template <>
 struct bf16_pairs<arch::emulated<64, 32>> {
     using vector = pack<float, arch::emulated<64, 32>>;

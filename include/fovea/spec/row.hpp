@@ -38,7 +38,7 @@ constexpr bool any_lane(Mask const& comparison) {
 template <class T>
 struct row_room {
     static constexpr index_t size = 256;
-    alignas(64) T scores[size + 16];  // a vector may be written behind the last score
+    alignas(64) T scores[size + 16];  // a vector may be written after the last score
 };
 
 /// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which keys of a block a tile reads, and where the mask has to be applied: from the intervals of the predicate.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A dense call as the engine sees it, without its specification: its plan, its sizes, and its tasks.
 #pragma once
 
 #include <fovea/driver/dense/key_run.hpp>
