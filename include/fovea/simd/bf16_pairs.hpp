@@ -44,7 +44,7 @@ struct bf16_pair_products {
     }
 };
 
-/// The number of pairs that hold so many features; an odd last one is beside a zero.
+/// The number of pairs that hold these features; a last one without a partner is paired with zero.
 constexpr index_t bf16_pair_count(index_t features) { return (features + 1) / 2; }
 
 /// The first n of 2 * lanes elements as pairs, zeros after them; all where n is larger, none where it is negative.

@@ -61,7 +61,7 @@ public:
         sums_ = memory.template take<T>(all.value_features * width);
     }
 
-    /// Begins with so many rows from `first` on.
+    /// Begins with the `count` rows from `first` on.
     void begin(call const& all, head_group heads, index_t first, index_t count, keys const&) {
         rows_.heads = heads;
         rows_.first_row = first;

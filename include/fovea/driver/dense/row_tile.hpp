@@ -68,7 +68,7 @@ public:
         rows_.pair_factors = memory.template take<T>(functions.query_factors * all.features * shape::rows);
     }
 
-    /// Begins with so many rows from `first` on.
+    /// Begins with the `count` rows from `first` on.
     void begin(call const& all, head_group heads, index_t first, index_t count, keys const& from) {
         rows_.heads = heads;
         rows_.first = first;
