@@ -23,7 +23,10 @@ STATED = {  # files that state the version themselves, and how
     "python/pyproject.toml": r'^version = "([^"]*)"',
     "packaging/vcpkg/fovea/vcpkg.json": r'"version": "([^"]*)"',
 }
-NAMED = r"fovea[-_/](?:dev_)?v?(\d+\.\d+\.\d+)\b"  # in a page: fovea-1.2.3, libfovea-dev_1.2.3, fovea/1.2.3
+NAMED = (  # in a page: fovea-1.2.3, libfovea-dev_1.2.3, fovea/1.2.3; find_package(fovea 1.2)
+    r"fovea[-_/](?:dev_)?v?(\d+\.\d+\.\d+)\b",
+    r"find_package\(fovea (\d+\.\d+)\b",
+)
 
 
 class ReleaseError(Exception):
@@ -88,8 +91,8 @@ def check_versions(root, version):
         if not found or found[1] != version:
             raise ReleaseError(f"{name} states version {found[1] if found else 'none'}, and {HEADER} {version}")
     for page in [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / "packaging").rglob("*.md")]:
-        for found in re.finditer(NAMED, page.read_text()):
-            if page.name != "CHANGELOG.md" and found[1] != version:
+        for found in [match for form in NAMED for match in re.finditer(form, page.read_text())]:
+            if page.name != "CHANGELOG.md" and not f"{version}.".startswith(f"{found[1]}."):
                 raise ReleaseError(f"{page.relative_to(root)} names {found[0]}, and {HEADER} states {version}")
 
 

@@ -90,11 +90,12 @@ class Refusals(unittest.TestCase):
             ("python/pyproject.toml", r'^version = ".*"', 'version = "7.8.9"'),
             ("packaging/vcpkg/fovea/vcpkg.json", r'"version": ".*"', '"version": "7.8.9"'),
             ("packaging/README.md", r"libfovea-dev_[\d.]+", "libfovea-dev_7.8.9"),
+            ("docs/support.md", r"find_package\(fovea [\d.]+", "find_package(fovea 7.8.9"),
             ("docs/support.md", r"\Z", "\nfovea/7.8.9 is a name in Conan.\n"),
         ):
             with self.subTest(name):
                 change(name, expression, text)
-                self.expect(f"release: {name} ", "7.8.9", f", and {HEADER}")
+                self.expect(f"release: {name} ", "7.8", f", and {HEADER}")
                 git("reset", "--hard", "--quiet")
         change("python/pyproject.toml", r'^version = ".*"\n', "")
         self.expect("python/pyproject.toml states version none, and ")
