@@ -4,9 +4,9 @@
 
     release.py [--root DIR] [URL]
 
-Into build/archive go fovea-1.2.3.tar.gz, which is the last commit without what .gitattributes leaves out, its SHA-512, and
-the port of vcpkg and the recipe of Conan that load it and compare its hash (of Conan that is SHA-256). URL is the folder
-from which users will load the archive; without it, the recipes name the file that was written.
+Into build/archive go fovea-1.2.3.tar.gz, which is the last commit without what .gitattributes leaves out, its SHA-512,
+and the port of vcpkg and the recipe of Conan that load it and compare its hash (of Conan that is SHA-256). URL is the
+folder from which users will load the archive; without it, the recipes name the file that was written.
 """
 
 import argparse
@@ -62,7 +62,8 @@ def git(root, *arguments):
 
 
 def stated_version(root):
-    numbers = re.findall(r"^#define FOVEA_VERSION_(MAJOR|MINOR|PATCH) (\d+)$", (root / HEADER).read_text(), re.MULTILINE)
+    form = r"^#define FOVEA_VERSION_(MAJOR|MINOR|PATCH) (\d+)$"
+    numbers = re.findall(form, (root / HEADER).read_text(), re.MULTILINE)
     if [name for name, _ in numbers] != ["MAJOR", "MINOR", "PATCH"]:
         raise ReleaseError(f"{HEADER} does not state major, minor and patch version, in this order")
     return ".".join(number for _, number in numbers)
@@ -110,7 +111,8 @@ def check_commit(root, version):
         others = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise ReleaseError(f"the tree has changes that are not committed: {changed[0]}{others}")
     tag = f"v{version}"
-    if git(root, "tag", "--list", tag) and git(root, "rev-parse", f"{tag}^{{commit}}") != git(root, "rev-parse", "HEAD"):
+    head = git(root, "rev-parse", "HEAD")
+    if git(root, "tag", "--list", tag) and git(root, "rev-parse", f"{tag}^{{commit}}") != head:
         raise ReleaseError(f"the tag {tag} is not the last commit: a version is released once")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the recipe of Conan with stand-ins for what it imports: what it exports, or the archive that it loads, must install
-what the tree installs.
+"""Runs the recipe of Conan with stand-ins for what it imports: what it exports, or the archive that it loads, must
+install what the tree installs.
 
     conan_recipe.py RECIPE WORK TREE VERSION CXX
 

@@ -109,7 +109,8 @@ class Refusals(unittest.TestCase):
         self.expect("tests/structure/check.py finds problems", "docs/reference/mask/causal.md differs")
 
     def test_a_version_that_was_released(self):
-        version = ".".join(re.findall(r"^#define FOVEA_VERSION_[A-Z]+ (\d+)$", (TREE / HEADER).read_text(), re.MULTILINE))
+        form = r"^#define FOVEA_VERSION_[A-Z]+ (\d+)$"
+        version = ".".join(re.findall(form, (TREE / HEADER).read_text(), re.MULTILINE))
         git("tag", f"v{version}")
         self.addCleanup(git, "tag", "--delete", f"v{version}")
         git("commit", "--quiet", "--allow-empty", "--message=later")
@@ -128,7 +129,8 @@ class Releases(unittest.TestCase):  # after Refusals, in the order of names
         self.assertEqual(sums.read_text(), f"{digest}  {archive.name}\n")
         with tarfile.open(archive) as files:
             names = {name.partition("/")[2] for name in files.getnames() if not files.getmember(name).isdir()}
-            self.assertEqual({name.partition("/")[0] for name in files.getnames()}, {archive.name.removesuffix(".tar.gz")})
+            folders = {name.partition("/")[0] for name in files.getnames()}
+            self.assertEqual(folders, {archive.name.removesuffix(".tar.gz")})
         tracked = set(git("ls-files", "-z").split("\0")) - {""}
         cases = {name for name in tracked if re.fullmatch(r"tests/conformance/cases/\w+\.tar\.xz", name)}
         self.assertEqual(names, tracked - cases)
