@@ -9,7 +9,8 @@ of the region `example` of its test. The comment is
     ///
     ///     formulas, conditions and calls
     ///
-    /// Text, and sections: each begins on a line of its own, with one of LABELS and a colon.
+    /// Text, and sections: each begins on a line of its own, with one of LABELS and a colon. Options become a table:
+    /// Options: a sentence of what holds without them; .member(x): what it changes; .other(): what that does.
 
     reference.py [--root DIR]    writes the pages and their table; tests/structure/check.py reference compares them
 """
@@ -33,7 +34,7 @@ PARTS = {
 }
 WRITTEN = {"surface": "What every program uses"}  # folders of pages that are written by hand
 OTHERS = {"driver/merge": "driver/merge", "driver/ragged": "spec/ragged"}  # pages of what is no word: page, header
-LABELS = ("Shapes", "Cost", "Edge cases", "Errors", "Source")
+LABELS = ("Shapes", "Options", "Cost", "Edge cases", "Errors", "Source")
 COMMENT_LINES = 12
 
 
@@ -128,8 +129,14 @@ class Word:
         if self.code:
             blocks.append("```text\n" + "\n".join(self.code) + "\n```")
         for label, text in self.sections:
+            options = []
+            if label == "Options":
+                text, options = options_of(text)
             text = capital(text, names, self.path)
             blocks.append(f"**{label}.** {text}" if label else text)
+            if options:
+                rows = [f"| `{call}` | {in_markdown(what, names, self.path)} |" for call, what in options]
+                blocks.append("\n".join(["| option | |", "|---|---|", *rows]))
         blocks.append("## Example")
         blocks.append(f"<!-- {self.test}:example -->\n```cpp\n{self.example}\n```")
         blocks.append("## Declaration")
@@ -215,6 +222,15 @@ def parse_comment(lines, name):
     if "Cost" not in labels:
         raise PageError(f"{name} does not say what it costs")
     return sentence, [line[4:] for line in block], sections
+
+
+def options_of(text):
+    """What holds without options, and (call, what it changes) of each."""
+    first, *rest = re.split(r"; (?=\.\w+\()", text.removesuffix("."))
+    options = [re.fullmatch(r"(\.\w+\([^()]*\)): (.*)", item) for item in rest]
+    if not options or not all(options):
+        raise PageError("options are a sentence and then '; .member(x): what it changes' for each")
+    return f"{first}.", [match.groups() for match in options]
 
 
 def calls_of(line):

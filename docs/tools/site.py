@@ -71,7 +71,17 @@ ORDER = [
     ("Errors", ["docs/errors.md"]),
     ("Performance", ["docs/inside/performance.md"]),
     ("Inside", ["docs/map.md", "docs/inside/*.md", "docs/glossary.md"]),
-    ("Project", ["docs/support.md", "packaging/README.md", "CHANGELOG.md", "CONTRIBUTING.md"]),
+    (
+        "Project",
+        [
+            "docs/support.md",
+            "packaging/README.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "CODE_OF_CONDUCT.md",
+            "SECURITY.md",
+        ],
+    ),
     ("More", ["*.md", "**/*.md"]),
 ]
 WITHOUT_CONTENTS = "---\nhide:\n  - toc\n---\n\n"  # begins a page that is short, or has no headings

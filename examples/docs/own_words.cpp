@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 using namespace fovea;
@@ -77,6 +78,44 @@ struct l2_weights_t : stage<role::normalizer> {
 inline constexpr l2_weights_t l2_weights{};
 //! [state]
 
+//! [lanes]
+/// softmax_base_2: weights proportional to powers of two, w_j = 2^s_j / sum_k 2^s_k.
+struct softmax_base_2_t : stage<role::normalizer> {
+    static constexpr std::string_view name = "softmax_base_2";
+    static constexpr bool takes_lanes = true;      // fold takes many rows, one in each lane: T may be a vector
+    static constexpr bool excluded_vanish = true;  // exp2(-inf) is 0
+    static constexpr bool sums_to_one = true, shift_invariant = true;
+
+    template <class T>
+    struct state {
+        T max = T(std::numeric_limits<number_of<T>>::lowest());
+        T sum = T(0);
+    };
+
+    template <class T, class Row>
+    static T fold(state<T>& s, Row const& row) {
+        using std::exp2, std::max;  // those of vectors are found by their arguments
+        T const before = s.max, now = s.max = max(before, row.max()), factor = exp2(before - now);
+        T const added = row.map_and_sum([now](auto score) { return exp2(score - decltype(score)(now)); });
+        s.sum = s.sum * factor + added;
+        return factor;
+    }
+    template <class T>
+    static std::pair<T, T> merge(state<T>& s, state<T> const& other) {
+        T const now = std::max(s.max, other.max);
+        std::pair<T, T> const factors{std::exp2(s.max - now), std::exp2(other.max - now)};
+        s = {now, s.sum * factors.first + other.sum * factors.second};
+        return factors;
+    }
+    template <class T>
+    static T finish(state<T> const& s) {
+        using std::max;
+        return T(1) / max(s.sum, T(1));  // the largest weight adds 1; without a key there is none to divide
+    }
+};
+inline constexpr softmax_base_2_t softmax_base_2{};
+//! [lanes]
+
 //! [row]
 /// above_mean: the keys whose scores are not below the mean share the weight evenly.
 struct above_mean_t : stage<role::normalizer> {
@@ -114,13 +153,22 @@ int main() {
     testing::check_score_laws(manhattan);
     testing::check_mask_laws(same_half);
     testing::check_normalizer_laws(l2_weights);
+    testing::check_normalizer_laws(softmax_base_2);
     testing::check_normalizer_laws(above_mean);
     testing::check_aggregator_laws(weighted_squares);
 
     auto const engine = [](auto const&... arguments) { attend(arguments...); };
     testing::compare_with_reference<float>(engine, manhattan | same_half | l2_weights | weighted_squares);
+    testing::compare_with_reference<float>(engine, scaled_dot | causal | softmax_base_2 | weighted_sum);
     testing::compare_with_reference<float>(engine, scaled_dot | causal | above_mean | weighted_sum);
     //! [laws]
+
+    tensor<float, 4> const long_rows({1, 1, 512, 64});
+    auto const loop_of = [&](auto const& normalizer) {
+        return explain(scaled_dot | normalizer | weighted_sum, long_rows, long_rows, long_rows);
+    };
+    require(loop_of(softmax_base_2).find("lane_tile.hpp") != std::string::npos, "many rows are folded at once");
+    require(loop_of(l2_weights).find("lane_tile.hpp") == std::string::npos, "one row is folded at a time");
 
     tensor<float, 1> const bias({2}, 3);
     tensor<float, 4> const x({1, 2, 4, 8}, 0.5f);

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conan 2: `conan create packaging/conan` packages the tree that this file lies in."""
+"""Conan 2: `conan create packaging/conan` packages the tree that this file lies in.
+
+Where `./run release` has written conandata.yml beside it, it packages the archive of that version.
+"""
 
 import re
 from pathlib import Path
@@ -8,7 +11,7 @@ from conan import ConanFile
 from conan.errors import ConanInvalidConfiguration
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
-from conan.tools.files import copy, load
+from conan.tools.files import copy, get, load
 
 
 class Fovea(ConanFile):
@@ -24,14 +27,23 @@ class Fovea(ConanFile):
         return Path(self.recipe_folder).parent.parent
 
     def set_version(self):
+        if self.conan_data:
+            (self.version,) = self.conan_data["sources"]
+            return
         header = load(self, self._tree() / "include/fovea/core/version.hpp")
         self.version = ".".join(re.findall(r"^#define FOVEA_VERSION_[A-Z]+ (\d+)$", header, re.MULTILINE))
 
     def export_sources(self):
+        if self.conan_data:
+            return
         files = ["CMakeLists.txt", "CHANGELOG.md", "LICENSE"]
         folders = ["cmake/*", "include/*", "packaging/debian/*", "src/*"]
         for pattern in files + folders:
             copy(self, pattern, src=self._tree(), dst=self.export_sources_folder)
+
+    def source(self):
+        if self.conan_data:
+            get(self, **self.conan_data["sources"][self.version], strip_root=True)
 
     def requirements(self):
         self.requires("xsimd/13.0.0", transitive_headers=True)

@@ -72,6 +72,15 @@ class Headers(unittest.TestCase):
         with self.assertRaisesRegex(reference.PageError, "0 comments begin with"):
             reference.comment_of(HEADER, "another")
 
+    def test_options_are_a_sentence_and_calls(self):
+        self.assertEqual(
+            reference.options_of("p counts from 0; b is 1; .from(n): p counts from n; .of(t, u): t; and u."),
+            ("p counts from 0; b is 1.", [(".from(n)", "p counts from n"), (".of(t, u)", "t; and u")]),
+        )
+        for text in ("nothing but a sentence.", "a sentence; .from(n) without a colon.", ".from(n): without a sentence."):
+            with self.subTest(text), self.assertRaisesRegex(reference.PageError, "options are a sentence"):
+                reference.options_of(text)
+
     def test_calls_stand_one_a_line(self):
         self.assertEqual(reference.calls_of("word(1)    word(2)    in words"), ["word(1)", "word(2)  // in words"])
 

@@ -1,15 +1,26 @@
 # Runs the port of vcpkg with stand-ins for the functions of vcpkg that it calls, and finds what it has installed. vcpkg
 # itself, and its ports of xsimd and Boost.Hana, are not part of this.
 #
-#   cmake -DROOT=DIR -DWORK=DIR -DCXX=c++ -P vcpkg.cmake
+#   cmake -DPORT_DIR=DIR -DWORK=DIR -DCXX=c++ -P vcpkg.cmake
 cmake_policy(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 set(PORT fovea)
-set(CURRENT_PORT_DIR ${ROOT}/packaging/vcpkg/fovea)
+set(CURRENT_PORT_DIR ${PORT_DIR})
 set(CURRENT_PACKAGES_DIR ${WORK}/packages)
 
 function(run)
     execute_process(COMMAND ${ARGN} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(vcpkg_download_distfile result)
+    cmake_parse_arguments(PARSE_ARGV 1 the "" "URLS;FILENAME;SHA512" "")
+    file(DOWNLOAD ${the_URLS} ${WORK}/${the_FILENAME} EXPECTED_HASH SHA512=${the_SHA512})
+    set(${result} ${WORK}/${the_FILENAME} PARENT_SCOPE)
+endfunction()
+function(vcpkg_extract_source_archive result)
+    cmake_parse_arguments(PARSE_ARGV 1 the "" "ARCHIVE" "")
+    file(ARCHIVE_EXTRACT INPUT ${the_ARCHIVE} DESTINATION ${WORK}/source)
+    file(GLOB folder ${WORK}/source/*)
+    set(${result} ${folder} PARENT_SCOPE)
 endfunction()
 function(vcpkg_cmake_configure)
     cmake_parse_arguments(PARSE_ARGV 0 the "" SOURCE_PATH OPTIONS)

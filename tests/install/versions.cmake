@@ -1,4 +1,5 @@
-# The version is stated by include/fovea/core/version.hpp; whatever else states one agrees.
+# The version is stated by include/fovea/core/version.hpp, and what is installed agrees; packaging/release.py compares the
+# files of the repository.
 #
 #   cmake -DROOT=DIR -DTREE=DIR -DVERSION=1.2.3 -P versions.cmake
 cmake_policy(VERSION 3.25)
@@ -21,9 +22,6 @@ endfunction()
 if(NOT VERSION STREQUAL version)
     message(SEND_ERROR "CMake has ${VERSION}, and core/version.hpp ${version}: configure again")
 endif()
-expect(${ROOT}/CHANGELOG.md "\n## ([0-9.]+)")  # the first one is the newest
-expect(${ROOT}/python/pyproject.toml "\nversion = \"([^\"]*)\"")
-expect(${ROOT}/packaging/vcpkg/fovea/vcpkg.json "\"version\": \"([^\"]*)\"")
 expect("${TREE}/share/pkgconfig/fovea.pc" "\nVersion: ([^\n]*)\n")
 expect("${TREE}/share/cmake/fovea/fovea-config-version.cmake" "set\\(PACKAGE_VERSION \"([^\"]*)\"\\)")
 message(NOTICE "version ${version}")

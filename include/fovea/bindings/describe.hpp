@@ -104,7 +104,7 @@ struct names_of_samples {
             if (value == static_cast<double>(x)) return name;
         return without_names{}(x);
     }
-    /// The same in text, where samples stand as digits.
+    /// Names in place of the samples that stand as digits in a text.
     std::string operator()(std::string text) const {
         for (auto const& [value, name] : numbers) {
             auto const digits = without_names{}(value);
@@ -133,7 +133,7 @@ std::vector<std::string> formula_of(A const& a, names_of_samples const& names = 
     return lines;
 }
 
-/// The same for a specification that is made from arguments. A line that numbers go into changed says so;
+/// The lines of a specification that is made from arguments. A line that numbers go into changed says so;
 /// there are none where samples are no arguments for the function.
 template <class Kernel, class Parameters, std::size_t... I>
 std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I...>) {

@@ -18,9 +18,9 @@ struct takes_t {
     static constexpr bool ragged = Ragged;
     Make make;
 
-    /// The same over keys and values that lie in pages, as `paged` in C++.
+    /// This kernel over keys and values in pages, as `paged` in C++.
     constexpr auto over_pages() const { return takes_t<Text, Make, true, Ragged>{make}; }
-    /// The same for sequences of different lengths, as `ragged` in C++.
+    /// This kernel for sequences of different lengths, as `ragged` in C++.
     constexpr auto of_sequences() const { return takes_t<Text, Make, Paged, true>{make}; }
 };
 

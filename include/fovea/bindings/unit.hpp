@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// What stands behind the arguments and their extents.
+    /// What follows the arguments and their extents.
     fovea_value const& added(std::size_t i) const { return values_[text::size + text::extents + i]; }
 
     template <std::size_t I>
@@ -147,7 +147,7 @@ private:
         }
     }
 
-    /// Of a number, the edges of a graph, or an extent that stands behind the arguments.
+    /// Of a number, the edges of a graph, or an extent that follows the arguments.
     index_t extent_of_argument(std::string_view name) const {
         std::size_t found = text::place_of(name);
         if (found < text::size)

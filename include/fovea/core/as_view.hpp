@@ -207,7 +207,7 @@ FOVEA_INLINE constexpr auto view_of(V&& v) {
     else return view<float, 1>();
 }
 
-/// The same for a word that keeps the view, with `Rank` axes; those that are missing stand in front.
+/// The view that a word keeps of a container, with `Rank` axes; those that are missing stand in front.
 template <int Rank, class V>
 FOVEA_INLINE constexpr auto kept_table_of(V&& v) {
     static_assert(

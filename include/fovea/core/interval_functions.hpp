@@ -61,7 +61,7 @@ constexpr interval<T> square(interval<T> a) {
     return detail::times(positive, positive);
 }
 
-/// The same numbers, as reals.
+/// An interval of integers as one of reals.
 template <class T>
 constexpr auto to_real(interval<T> a) {
     if constexpr (std::floating_point<T>) return a;

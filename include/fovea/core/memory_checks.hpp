@@ -52,7 +52,7 @@ FOVEA_ONCE void require_sound(memory_region const& r) {
                       || (r.data != 0 && r.data < static_cast<std::uint64_t>(reach.before));
     if (too_far)
         throw shape_error(r.name, r.owner, " is ", r.list(r.extents), " with strides ", r.list(r.strides),
-                          ": no memory reaches so far");
+                          ": it reaches outside the address space");
     if (r.data == 0) throw shape_error(r.name, r.owner, " is ", r.list(r.extents), " and its data is a null pointer");
 }
 

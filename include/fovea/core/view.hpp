@@ -223,7 +223,7 @@ view(Range&&, detail::any_extent const (&)[Rank])
 
 namespace fovea::FOVEA_SET {
 
-/// The same elements with axes inserted in front until the rank is `Rank`; the new axes have extent 1. A view that has
+/// A view with axes inserted in front until its rank is `Rank`; the new axes have extent 1. A view that has
 /// too many axes gives none: who asks says so.
 template <int Rank, class T, int From>
 constexpr view<T, Rank> with_leading_axes(view<T, From> const& v) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whether some rows of an operand are finite.
 #pragma once
 
 #include <fovea/driver/prefetch.hpp>

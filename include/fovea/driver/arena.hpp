@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The scratch memory of one worker: taken in order, given back all at once, kept for the next call.
 #pragma once
 
 #include <fovea/core/config.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Zeros in place of tables without elements.
 #pragma once
 
 #include <fovea/driver/arena.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Who runs the tasks of a call: the calling thread, threads of the library, or an executor of the user.
 #pragma once
 
 #include <fovea/core/executor.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The call explain(): what would run for some operands, as text.
 #pragma once
 
 #include <fovea/core/as_view.hpp>
@@ -99,7 +100,7 @@ std::string explain_call(A const& a, view<Q, 4> const&, K const&, V const&, oper
     else return first + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, Out, Outputs>>(a, shapes);
 }
 
-/// What may stand behind a specification, with a result and without.
+/// What may follow a specification, with a result and without.
 template <class Arch, attention_spec A, viewable Query, row_source Key, row_source Value>
 std::string explain_arguments(A const& a, Query const& query, Key const& key, Value const& value) {
     if constexpr (!detail::is_well_formed_call<A, float>() || !detail::has_comparable_features<A, Query, Key>())

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Projections: rows of features times a matrix, with a bias.
 #pragma once
 
 #include <fovea/driver/workspace.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operands, the lowered specification and the outputs of a call, as all traversals take them.
 #pragma once
 
 #include <fovea/core/view.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which rows of operands are prefetched while others are worked on.
 #pragma once
 
 #include <fovea/core/config.hpp>

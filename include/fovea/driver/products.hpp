@@ -86,8 +86,8 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
     });
 }
 
-/// The same for few rows: as many columns at a time as registers hold, of about 8 KiB of values, which the next rows
-/// then find in the L1 cache.
+/// Adds weighted values to the sums of few rows: as many columns at a time as registers hold, of about 8 KiB of values,
+/// which the next rows then find in the L1 cache.
 template <class Arch, class T, class Value, class Aggregate>
 void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
     using tile = plan::tile<T, Arch>;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operands after their projections and the maps of their heads.
 #pragma once
 
 #include <fovea/driver/matrix_product.hpp>

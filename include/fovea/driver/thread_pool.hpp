@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The threads of the library: one pool of the program, which helps with the regions that calls begin.
 #pragma once
 
 #include <fovea/driver/thread.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scratch memory that the caller keeps between calls.
 #pragma once
 
 #include <fovea/driver/arena.hpp>

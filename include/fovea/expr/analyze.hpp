@@ -17,7 +17,7 @@ inline constexpr bool uses = (std::is_same_v<E, Placeholder> || ...);
 template <class Operation, class... Children, class... Placeholder>
 inline constexpr bool uses<node<Operation, Children...>, Placeholder...> = (uses<Children, Placeholder...> || ...);
 
-/// The same, but what stands inside a sum does not count.
+/// True where the expression mentions any of the placeholders outside sums.
 template <class E, class... Placeholder>
 inline constexpr bool uses_outside_sum = (std::is_same_v<E, Placeholder> || ...);
 template <class Operation, class... Children, class... Placeholder>

@@ -84,7 +84,7 @@ template <class Operation, class... Children, class F>
                }(std::index_sequence_for<Children...>{});
 }
 
-/// The same operation over other children.
+/// An operation over these children.
 template <class Operation, class... Children>
 constexpr node<Operation, Children...> make_node(Children const&... children) {
     return {children...};

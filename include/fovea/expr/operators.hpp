@@ -108,7 +108,7 @@ constexpr auto operator!=(A const& a, B const& b) {
 // What bits would be combined by: a sentence, and the first operand.
 namespace detail {
 template <class A>
-constexpr A const& without_bits(A const& a) {
+constexpr A without_bits(A const& a) {
     static_assert(never<A>, "fovea: there are no bitwise operators: combine conditions and masks by &&, || and !");
     return a;
 }
@@ -135,7 +135,7 @@ constexpr auto operator~(A const& a) {
 // Shifts likewise.
 namespace detail {
 template <class A>
-constexpr A const& without_shifts(A const& a) {
+constexpr A without_shifts(A const& a) {
     static_assert(never<A>, "fovea: there are no shifts: write i * 4 for i << 2, and i / 4 for i >> 2");
     return a;
 }

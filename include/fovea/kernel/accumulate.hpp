@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The product P V with a feature of the value in each lane, and other aggregators in its place.
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
@@ -60,7 +61,8 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
     tile.store(w.sums, w.sum_stride);
 }
 
-/// The same for bfloat16 values that are read as they are stored, and weights as bf16 pairs of two keys.
+/// accumulate_bf16_pairs: weighted sums of bfloat16 values that are read as stored, with weights as bf16 pairs of two
+/// keys. Rows of two keys are interleaved in registers, which register_tile does not do.
 template <int Rows, int Vectors, class Arch>
 [[gnu::noinline]] void accumulate_bf16_pairs(weighted_values<float, bfloat16> const& all) {
     auto const [weights, weight_stride, keys, values, value_stride, sums, sum_stride, rescale] = all;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The product Q K^T with a key in each lane.
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>

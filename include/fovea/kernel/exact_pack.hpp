@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Integers of 64 bits in lanes, for expressions whose values need more than 32.
 #pragma once
 
 #include <fovea/kernel/index_arithmetic.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The features of one row as the functions of a row map see them.
 #pragma once
 
 #include <fovea/kernel/lookup.hpp>

@@ -17,7 +17,7 @@ struct generic_lane_groups {
     static constexpr index_t count = vector::lanes;
     static constexpr auto size = static_cast<std::size_t>(count);
 
-    /// The sums of groups of `Group` adjacent lanes, of as many vectors: those of the first vector, then of the next.
+    /// The sums of groups of `Group` adjacent lanes of `Group` vectors: those of the first vector, then of the next.
     template <std::size_t Group>
     FOVEA_INLINE static vector sums(vector (&parts)[Group]) {
         if constexpr (Group == size) {

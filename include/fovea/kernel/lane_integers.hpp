@@ -16,7 +16,7 @@ FOVEA_INLINE pack<T, Arch> as_pack(X const& x) {
     else return pack<T, Arch>(x);
 }
 
-/// The same names where integers have 64 bits in every lane.
+/// The names of another environment, with integers of 64 bits in every lane.
 template <class T, class Arch, class Names>
 struct exact_environment {
     Names const& names;
@@ -44,7 +44,7 @@ struct exact_environment {
     }
 };
 
-/// The same names where all integers fit their lanes, as has been found for the whole call.
+/// The names of another environment where all integers fit their lanes, as has been found for the whole call.
 template <class T, class Arch, class Names>
 struct narrow_environment {
     Names const& names;

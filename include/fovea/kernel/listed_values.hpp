@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums of listed values, several heads in a vector: SpMM.
 #pragma once
 
 #include <fovea/kernel/accumulate.hpp>
@@ -66,7 +67,7 @@ template <bool Nonfinite, bool One_head, int Vectors, class T, class Arch, class
     });
 }
 
-/// The same for all columns, some vectors at a time.
+/// accumulate_listed: these sums for all columns, some vectors at a time.
 template <bool Nonfinite, class T, class Arch, class Aggregate, class Value, class Out>
 FOVEA_INLINE void accumulate_listed(Aggregate const& aggregate, listed_weights<T> const& from,
                                     integer_like<T> const* head_of, bool one_head, Value const& value, index_t columns,

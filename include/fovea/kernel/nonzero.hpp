@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums of values by a sparse row of weights: only values whose weight is not 0 are read.
 #pragma once
 
 #include <fovea/kernel/accumulate.hpp>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The microkernel of all dense products: a sum of outer products, a column of broadcast elements by a row of vectors,
-// in registers. kernel/contract.hpp, kernel/accumulate.hpp and kernel/lane_products.hpp say what it is applied to.
+// The microkernel of dense products: a sum of outer products, a column of broadcast elements by a row of vectors, in
+// registers, which kernel/contract.hpp, kernel/accumulate.hpp and kernel/lane_products.hpp apply. Two products have
+// loops of their own: those of keys in place (kernel/contract_rows.hpp), whose lanes hold features, so that sums end
+// across lanes, and those of bfloat16 values as stored (kernel/accumulate.hpp).
 #pragma once
 
 #include <fovea/kernel/score_packs.hpp>

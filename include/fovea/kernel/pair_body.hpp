@@ -39,7 +39,7 @@ FOVEA_INLINE Element const* row_at(view<Element const, Rank> const& table, Index
     return table.data + start;
 }
 
-/// The same expression with what its tables are for one pair in their place; `names` knows the indices of the pair.
+/// An expression whose tables are replaced by what they are for one pair; `names` knows the indices of the pair.
 /// Heads_differ: the body is read for several heads at once, and an element of a head is none of all of them.
 template <bool Heads_differ, class E, class Names>
 FOVEA_INLINE auto body_of_pair(E const& e, Names const& names) {

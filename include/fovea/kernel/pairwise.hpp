@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums over features that are no product, computed for each pair of a tile and a panel.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>

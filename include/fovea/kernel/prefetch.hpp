@@ -17,11 +17,11 @@ inline constexpr index_t cache_line = 64;  // bytes
 /// enough for the memory latency. An address past the last row does no harm.
 class prefetch_distance {
 public:
-    /// Rows of so many bytes, one every `stride` bytes.
+    /// Rows of `row_bytes` bytes, one every `stride` bytes.
     prefetch_distance(index_t row_bytes, index_t stride)
         : bytes_((reach + row_bytes) / std::max(row_bytes, cache_line) * stride) {}
 
-    /// The lines that are so far ahead of `Count` elements.
+    /// Prefetches the lines at this distance ahead of `Count` elements.
     template <index_t Count, class Element>
     FOVEA_INLINE void prefetch(Element const* from) const {
         constexpr index_t all = Count * static_cast<index_t>(sizeof(Element));
@@ -48,7 +48,7 @@ public:
     static constexpr index_t usual_steps_per_line = 16;
 
     prefetch_queue() = default;
-    /// The lines of these rows, one for so many steps of a microkernel, or for fewer: the power of two below.
+    /// The lines of these rows, one for every `steps_per_line` steps of a microkernel, rounded down to a power of two.
     explicit prefetch_queue(strided_lines const& all, index_t steps_per_line = usual_steps_per_line)
         : steps_log2_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(steps_per_line))) - 1),
           at_(static_cast<char const*>(all.first)),
@@ -57,11 +57,11 @@ public:
           left_(all.rows * per_row_),
           gap_(all.stride_bytes - per_row_ * cache_line) {}
 
-    /// As many lines as are due while a microkernel takes so many steps.
+    /// Prefetches the lines that are due while a microkernel takes `steps` steps.
     void prefetch_beside(index_t steps) {
         for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) prefetch_line();
     }
-    /// The same one by one: a line at this step of a microkernel, if one is due.
+    /// Prefetches one line at this step of a microkernel, if one is due.
     FOVEA_INLINE void prefetch_at(index_t step) {
         if ((step & ((index_t{1} << steps_log2_) - 1)) != 0 || left_ == 0) return;
         prefetch_line();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Weights changed by an expression after the normalizer.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>

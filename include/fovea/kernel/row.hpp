@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One row of scores in memory as a normalizer sees it, with a key in each lane.
 #pragma once
 
 #include <fovea/kernel/score_packs.hpp>

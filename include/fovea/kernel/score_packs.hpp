@@ -74,7 +74,7 @@ FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/// The same for any number of packs.
+/// Makes weights of any number of packs of scores, and returns their sum.
 template <class Normalize, class T, class Arch, class F>
 FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step) {
     return sum_of_packs<packs_in_sequence, pack<T, Arch>>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {

@@ -45,7 +45,7 @@ struct key_range {
 
 /// The cache lines of a table that some rows read at a run of keys: none unless the rows of the table are one stride
 /// apart, of at least a line. Rows that are closer share lines, which the first of them brings into the L1 cache. They
-/// are prefetched while microkernels take so many `steps`.
+/// are prefetched while microkernels take `steps` steps.
 template <class T, class Arch, class Expression>
 prefetch_queue table_lines(Expression const& expression, row_facts const* rows, index_t count, key_range keys,
                            index_t steps) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rest of a score and the mask, applied to a row of scores with a key in each lane.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>

@@ -80,7 +80,7 @@ inline constexpr bool is_scaled_tanh<node<operations::divided, A, B>> = is_scale
 template <class A>
 inline constexpr bool is_scaled_tanh<node<operations::negate, A>> = is_scaled_tanh<A>;
 
-/// The same expression with another in place of its tanh.
+/// An expression with another in place of its tanh.
 template <class E, class F>
 constexpr auto in_place_of_tanh(E const& e, F const& f) {
     if constexpr (is_tanh_of_sum<E>) return f(e);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where the keys of a head are divided for split KV.
 #pragma once
 
 #include <fovea/core/config.hpp>

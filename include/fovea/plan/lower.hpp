@@ -160,8 +160,8 @@ constexpr auto lower(E const& e, Parts const& found) {
     }
 }
 
-/// The same for a call whose mask lists keys or does not. The features of listed keys are read once in any case, so
-/// that expanding squares would gain nothing.
+/// Lowers the score of a call whose mask lists keys, or does not. The features of listed keys are read once in any
+/// case, so that expanding squares would gain nothing.
 template <bool ListsKeys, class E>
 constexpr auto lower_for(E const& e) {
     if constexpr (ListsKeys) return lower(e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The classes of normalizers behind one interface, so that a loop is written once.
+// All classes of normalizers under one interface, so that a loop is written once for all of them.
 #pragma once
 
 #include <fovea/core/config.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whether a reweighting only scales, so that no row has to be kept for it.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sizes of register tiles, panels and blocks, for keys in lanes and for queries in lanes.
 #pragma once
 
 #include <fovea/core/index.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The plan of a call as a value: which traversal runs it, and over which blocks. Nothing else decides that.
+// The plan of a dense call as a value: which traversal runs it, and over which blocks. Calls with listed keys or a
+// running state have one traversal each and no plan; driver/run_call.hpp takes it by the type of the specification.
 #pragma once
 
 #include <fovea/core/bfloat16.hpp>

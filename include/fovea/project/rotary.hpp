@@ -21,10 +21,10 @@ namespace fovea::FOVEA_SET {
 ///
 ///     (x, y) -> (x cos a - y sin a, y cos a + x sin a),   a = p / base^(2 i / r),   i = 0 ... r / 2 - 1
 ///
-/// Shapes: `r` is the number of features of a head, or .features(r); pairs are (i, i + r / 2), or (2 i, 2 i + 1) with
-/// .interleaved(). p counts from 0, or .from(n), a number or a table (batch), and is n plus the element of
-/// .positions(table), (position) or (batch, position). .base(b) replaces 10000, .interpolated(s) divides p by s,
-/// .ntk_scaled(s) multiplies the base by s^(r / (r - 2)), .frequencies(table), (r / 2), gives the angles at p = 1.
+/// Options: pairs are (i, i + r / 2) of the r features of a head, and p counts from 0; .features(r): the first r alone;
+/// .interleaved(): pairs are (2 i, 2 i + 1); .from(n): p counts from n, a number or a table (batch); .positions(table):
+/// p is n plus its element, (position) or (batch, position); .base(b): replaces 10000; .interpolated(s): divides p by
+/// s; .ntk_scaled(s): multiplies base by s^(r / (r - 2)); .frequencies(table): (r / 2) angles at p = 1.
 /// Cost: angles, in double, once per position for all heads; four multiplications for each pair.
 /// Edge cases: position 0 changes nothing. Tables are kept as views. Queries and keys need the same pairing.
 /// Errors: shape_error for an odd r, one above a head, or an unfit table; std::invalid_argument for b or s <= 0.

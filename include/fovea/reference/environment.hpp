@@ -93,7 +93,7 @@ struct facts_of_row {
     }
 };
 
-/// The same inside a sum, at one feature: a table with one axis without an index is read there.
+/// The names inside a sum, at one feature: a table with one axis without an index is read there.
 template <class Real>
 struct feature_environment : pair_environment<Real> {
     std::size_t feature = 0;

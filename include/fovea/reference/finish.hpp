@@ -27,8 +27,9 @@ array<Real> side_by_side(array<Real> const& x) {
     return result;
 }
 
-/// finish: the result behind one finish; `source` is what the queries are made of.
+/// finish: the result after one finish; `source` is what the queries are made of. Most finishes return `x` changed.
 template <fovea::finish Finish, class Real>
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 array<Real> finish(Finish const& f, array<Real> x, array<Real> const& source) {
     if constexpr (averaging_finish<Finish>) {
         array<Real> mean({x.extent(0), 1, x.extent(2), x.extent(3)});

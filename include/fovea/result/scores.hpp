@@ -16,7 +16,7 @@ struct kept_scores_t : stage<role::normalizer> {
     static constexpr void normalize(auto const&) {}
 };
 
-/// The score that a comparison made, without the rescorings behind it.
+/// The score that a comparison made, without the rescorings after it.
 template <class Score>
 constexpr auto compared(Score const& score) {
     return score;

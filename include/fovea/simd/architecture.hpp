@@ -16,7 +16,7 @@ struct avx512 {
     static constexpr int registers = 32;
 };
 
-/// The same with products of pairs of bfloat16, on processors where these are fast.
+/// avx512 with products of pairs of bfloat16, on processors where these are fast.
 struct avx512_bf16 : avx512 {
     static constexpr std::string_view name = "avx512_bf16";
 };

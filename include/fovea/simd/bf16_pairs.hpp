@@ -44,7 +44,7 @@ struct bf16_pair_products {
     }
 };
 
-/// The number of pairs that hold so many features; an odd last one is beside a zero.
+/// The number of pairs that hold these features; a last one without a partner is paired with zero.
 constexpr index_t bf16_pair_count(index_t features) { return (features + 1) / 2; }
 
 /// The first n of 2 * lanes elements as pairs, zeros after them; all where n is larger, none where it is negative.
@@ -77,7 +77,7 @@ FOVEA_INLINE void round_to_bf16_pairs(float* row, index_t packs) {
             .store(row + p / 2 * vector::lanes);
 }
 
-/// The same on arrays, for the emulation of the architecture that has these products.
+/// Products of pairs on arrays, for the emulation of the architecture that has them.
 template <>
 struct bf16_pairs<arch::emulated<64, 32>> {
     using vector = pack<float, arch::emulated<64, 32>>;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Vectors of integers, as wide as the vectors of reals beside them.
 #pragma once
 
 #include <fovea/simd/math.hpp>

@@ -100,7 +100,7 @@ struct pack {
     FOVEA_INLINE friend pack square(pack const& a) { return a * a; }
 };
 
-/// The same pack in a register, its origin hidden from the compiler (an optimization barrier): it is neither read from
+/// A pack in a register, its origin hidden from the compiler (an optimization barrier): it is neither read from
 /// memory again at each use nor reassociated with other arithmetic (-ffast-math).
 template <class T, class Arch>
 FOVEA_INLINE pack<T, Arch> opaque(pack<T, Arch> a) {

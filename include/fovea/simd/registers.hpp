@@ -178,7 +178,7 @@ struct registers {
 };
 #endif
 
-/// The same operations on arrays.
+/// The operations of `registers` on arrays.
 template <class T, int Bytes, int Registers>
 struct registers<T, arch::emulated<Bytes, Registers>> {
     static constexpr int lanes = Bytes / static_cast<int>(sizeof(T));

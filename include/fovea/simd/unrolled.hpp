@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops that are always unrolled.
 #pragma once
 
 #include <fovea/core/config.hpp>

@@ -97,7 +97,7 @@ constexpr bool is_result() {
     return !pages && !temporary;
 }
 
-/// The sentences for what stands behind the specification of a call: Arguments&&...; true where it is in order.
+/// The sentences for what follows the specification of a call: Arguments&&...; true where it is in order.
 template <class... Arguments>
 constexpr bool is_call() {
     using order = order_of_call<Arguments...>;
@@ -132,7 +132,7 @@ constexpr bool is_call() {
     else return is_result<named + operands - 1, Arguments...>();
 }
 
-/// The same of a call that is only explained, and may have no result.
+/// Whether Arguments&&... are those of a call that is only explained, and may have no result.
 template <class... Arguments>
 constexpr bool is_explained_call() {
     using order = order_of_call<Arguments...>;
@@ -143,7 +143,7 @@ constexpr bool is_explained_call() {
     else return is_call<Arguments...>();
 }
 
-/// Whether a call begins with a specification, behind what may stand before it.
+/// Whether a call begins with a specification, or with what may stand before it and then a specification.
 template <class First, class... Rest>
 constexpr bool begins_well(int turn = -1) {
     using argument = std::remove_cvref_t<First>;

@@ -103,7 +103,7 @@ template <normalizer N, class T = double>
 using row_normalizer =
     std::remove_cvref_t<decltype(normalizer_of_row(std::declval<N const&>(), row_facts_archetype<T>{}))>;
 
-/// An aggregator: how weights and values meet, one key after the other: step(sum so far, weight, value).
+/// An aggregator: how weights and values are combined, one key after the other: step(sum so far, weight, value).
 ///
 /// `linear` says that step is sum + weight * value: the loops compute matrix products and do not call it. Otherwise
 /// only pairs that take part are met, the sum begins with `start`, or 0, and a row where no pair takes part gives 0. A

@@ -57,7 +57,8 @@ void check_feature_tables(E const& e, index_t features, std::string const& owner
     }
 }
 
-/// The same for every sum of a score: it runs over the features of the query, or of the key where it has no query.
+/// Checks the tables in every sum of a score, which runs over the features of the query, or of the key where it has no
+/// query.
 template <class E>
 void check_summed_tables(E const& e, index_t query_features, index_t key_features) {
     if constexpr (is_node_of<operations::sum, E>) {

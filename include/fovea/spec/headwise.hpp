@@ -6,7 +6,7 @@
 
 namespace fovea::FOVEA_SET {
 
-/// headwise: a row map, and what happens to the features of each head behind it.
+/// headwise: a row map, and what happens to the features of each head after it.
 template <row_map First, head_map Second>
 struct headwise {
     using row_map_tag = void;

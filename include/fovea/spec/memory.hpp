@@ -92,7 +92,7 @@ FOVEA_INLINE void for_each_array_read(A const& a, Visit const& visit) {
     });
 }
 
-/// The same for what stands for queries, keys or values: a view, or pages and their table.
+/// Calls visit(region) for the arrays of queries, keys or values: of a view, or of pages and their table.
 template <class Rows, class Visit>
 FOVEA_INLINE void for_each_array_of_rows(Rows const& rows, char const* argument, Visit const& visit) {
     if constexpr (is_paged<Rows>) {

@@ -95,7 +95,7 @@ struct lse_output {
         return {rows_of_call("lse is", target, shapes)};
     }
 
-    /// The same for one sequence of a ragged batch.
+    /// The output of one sequence of a ragged batch.
     ///
     /// Errors: shape_error where there is not one number for each query of all sequences.
     lse_output of_sequence(auto const& at) const {

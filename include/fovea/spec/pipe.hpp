@@ -24,7 +24,7 @@ constexpr int last_role(attention<Project, Score, Mask, Normalize, Aggregate> co
     return -1;
 }
 
-/// Whether a stage fits behind what an attention has filled so far.
+/// Whether a stage fits after what an attention has filled so far.
 template <class Attention, class Stage>
 constexpr bool fits() {
     constexpr int last = last_role(static_cast<Attention const*>(nullptr));
@@ -54,7 +54,7 @@ constexpr bool check_normalizer() {
     return normalizer<Normalize>;
 }
 
-/// The sentences for a stage that does not fit behind what stands there; true where it fits.
+/// The sentences for a stage that does not fit after what stands there; true where it fits.
 template <class Attention, class Stage>
 constexpr bool check_order() {
     constexpr int last = last_role(static_cast<Attention const*>(nullptr));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Attention with a running state: instead of all keys, a query meets the sum of their products with their values.
+// Attention with a running state: a query is multiplied with the sum of the products of keys and values, not with each
+// key.
 #pragma once
 
 #include <fovea/expr/separate.hpp>
@@ -107,7 +108,7 @@ template <attention_spec A>
 inline constexpr bool divides_by_sum =
     sum_dividing_normalizer<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
 
-/// A state that a call begins with, and one that it leaves behind: target is (batch, head, feature, feature).
+/// A state that a call begins with, and one that it leaves: target is (batch, head, feature, feature).
 template <class B>
 concept gives_past_state = requires(B const& b) {
     typename B::past_state_tag;

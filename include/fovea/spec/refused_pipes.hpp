@@ -19,7 +19,7 @@ constexpr ill_formed operator|(Left const&, Right const&) {
 template <class Left, class Word, class... Arguments>
     requires pipeable<Left>
 constexpr ill_formed operator|(Left const&, Word (&)(Arguments...)) {
-    static_assert(never<Left>, "fovea: this word takes arguments: write them in parentheses behind it");
+    static_assert(never<Left>, "fovea: this word takes arguments: write them in parentheses after it");
     return {};
 }
 

@@ -15,7 +15,7 @@ namespace detail {
 /// (batch, head, position, feature) with the heads side by side as one.
 constexpr extents_t<4> side_by_side(extents_t<4> const& e) { return {e[0], 1, e[2], e[1] * e[3]}; }
 
-/// The extents behind one finish; `source` is that of the queries.
+/// The extents after one finish; `source` is that of the queries.
 template <class Finish>
 extents_t<4> finished_extents(Finish const& f, extents_t<4> const& before, extents_t<4> const& source) {
     static_assert(is_known_finish<Finish>,

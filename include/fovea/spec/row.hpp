@@ -38,7 +38,7 @@ constexpr bool any_lane(Mask const& comparison) {
 template <class T>
 struct row_room {
     static constexpr index_t size = 256;
-    alignas(64) T scores[size + 16];  // a vector may be written behind the last score
+    alignas(64) T scores[size + 16];  // a vector may be written after the last score
 };
 
 /// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
@@ -58,7 +58,8 @@ struct row_room {
 ///     row.rescale(x)         every weight times x
 ///     row.size(), row[i]     single scores, for algorithms over whole rows; row.key(i) their keys
 ///
-/// f is generic: it takes a number or a batch of them.
+/// f is generic: it takes a number or a batch of them. at_least, reached_by and map_from serve normalizers that leave
+/// most keys without weight; others need not know them.
 ///
 /// A streaming normalizer with `takes_lanes` may be given many rows at once, a row in each lane: then value_type is a
 /// vector, and the row has max, any_above (of any row), map, map_and_sum and rescale.

@@ -24,7 +24,7 @@ struct row_positions {
         return wrapped_plus(wrapped_plus(row, first), first_of ? static_cast<index_t>((*first_of)(at.batch)) : 0);
     }
 
-    /// The same counted from a number or from the elements of a table, or with the positions of one.
+    /// These positions counted from a number, from the elements of a table, or listed in one.
     constexpr row_positions counted_from(index_t n) const { return {n, first_of, table}; }
     template <class I>
     constexpr auto counted_from(view<I, 1> const& t) const {
@@ -57,7 +57,7 @@ struct row_positions {
     }
 
 private:
-    /// The same with tables of another type, as long as there are none.
+    /// These positions with tables of another type, as long as there are none.
     template <class I>
     constexpr row_positions<I> in() const {
         if constexpr (std::is_same_v<I, Index>) return *this;

@@ -176,7 +176,7 @@ void compare_with_reference(Engine const& engine, A const& spec, call_sizes cons
             "the weight of a pair that takes no part is exactly 0", [&] { return n.text(); });
 }
 
-/// The same for all odd sizes, and twice for each, with other operands.
+/// Compares the engine with the reference for all odd sizes, twice for each, with other operands.
 template <class T, class Engine, attention_spec A>
 void compare_with_reference(Engine const& engine, A const& spec) {
     unsigned seed = 1;

@@ -1,5 +1,13 @@
-# The port of the tree that it lies in: vcpkg install fovea --overlay-ports=packaging/vcpkg
-get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
+# The port of the tree that it lies in (vcpkg install fovea --overlay-ports=packaging/vcpkg) or, where ./run release has
+# written archive.cmake beside it, of the archive of a version.
+include("${CURRENT_PORT_DIR}/archive.cmake" OPTIONAL RESULT_VARIABLE has_archive)
+if(has_archive)
+    get_filename_component(file "${url}" NAME)
+    vcpkg_download_distfile(archive URLS "${url}" FILENAME "${file}" SHA512 ${sha512})
+    vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${archive}")
+else()
+    get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../.." ABSOLUTE)
+endif()
 
 set(VCPKG_BUILD_TYPE release) # header-only port
 vcpkg_cmake_configure(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which keys of a block a tile reads, and where the mask has to be applied: from the intervals of the predicate.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>
@@ -52,7 +53,7 @@ public:
         return seen;
     }
 
-    /// The most key blocks that one of these blocks of rows sees, at least 1: so many stay packed.
+    /// How many key blocks stay packed: the most that one of these blocks of rows sees, at least 1.
     index_t blocks_at_once(index_range head_groups, index_range rows) const {
         index_t most = call_.coverage ? 1 : std::max<index_t>(key_blocks(), 1);
         for (index_t g = head_groups.first; g < head_groups.last; ++g)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A dense call together with its specification and operands, which the functions of a specification are given.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>
@@ -7,7 +8,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// A dense call with its specification and its operands, behind what the engine sees of it: `Engine`, a dense_rows.
+/// A dense call with its specification and its operands; the engine sees of it only the base, `Engine`, a dense_rows.
 template <class Call, class Engine>
 struct dense_context : Engine {
     using call = Call;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The flash loop: blocks of queries against blocks of keys with an online normalizer, for any kind of tile.
 #pragma once
 
 #include <fovea/driver/dense/block_mask.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A dense call as the engine sees it, without its specification: its plan, its sizes, and its tasks.
 #pragma once
 
 #include <fovea/driver/dense/key_run.hpp>
@@ -80,8 +81,8 @@ struct dense_rows {
         return {at.batch, of_heads, {from.query, to.query}, {0, keys - 1}, queries, keys, features};
     }
 
-    /// While `count` rows are worked on, `offset` after `first`: prefetches the results that they will write, and the
-    /// queries of as many rows, `offset` after `next`.
+    /// Prefetches for a tile of `count` rows that begins `offset` rows after `first`: the results that it will write,
+    /// and the queries of the tile that begins `offset` rows after `next`.
     FOVEA_INLINE void prefetch_beside(head_group at, index_t first, index_t next, index_t offset, index_t count) const {
         prefetch_rows<true>(result, tile_heads, {at.batch, at.index, first + offset}, rows, count);
         auto after = row_after({at.batch, at.index, next}, rows, head_groups);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which blocks of values are finite, determined on first use.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>

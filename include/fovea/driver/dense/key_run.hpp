@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs of adjacent keys of a block, and which of their panels are masked.
 #pragma once
 
 #include <fovea/core/index.hpp>

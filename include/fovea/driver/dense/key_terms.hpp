@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Terms of a score that depend on the key alone, computed for a block of keys.
 #pragma once
 
 #include <fovea/driver/all_finite.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keys and values for tiles with a query in each lane: in place, or converted block by block.
 #pragma once
 
 #include <fovea/driver/dense/finite_blocks.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs of keys divided so that vectors of queries that see none of a piece are left out of its products.
 #pragma once
 
 #include <fovea/driver/dense/block_mask.hpp>

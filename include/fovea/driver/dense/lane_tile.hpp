@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tile of the flash loop with a query in each lane.
 #pragma once
 
 #include <fovea/driver/dense/dense_loop.hpp>
@@ -60,7 +61,7 @@ public:
         sums_ = memory.template take<T>(all.value_features * width);
     }
 
-    /// Begins with so many rows from `first` on.
+    /// Begins with the `count` rows from `first` on.
     void begin(call const& all, head_group heads, index_t first, index_t count, keys const&) {
         rows_.heads = heads;
         rows_.first_row = first;
@@ -135,7 +136,7 @@ public:
         }
     }
 
-    /// The same where a value is not finite: it must not be multiplied by the weight 0 of a pair that takes no part.
+    /// O = O * rescale + P V where a value is not finite: no weight 0 of an excluded pair may be multiplied by it.
     [[gnu::cold]] void add_visible(call const& all, keys const& from, key_run const& at, scratch& of) {
         auto const weights = block_of(from, at, at.granules, of);
         bool const* const visible = of.visible + (weights.scores - of.scores);

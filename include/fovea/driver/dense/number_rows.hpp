@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keys and values converted to the type of the arithmetic, block by block.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>

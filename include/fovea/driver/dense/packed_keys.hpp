@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keys and values for tiles with a key in each lane: packed block by block, or in place.
 #pragma once
 
 #include <fovea/driver/arena.hpp>

@@ -90,10 +90,11 @@ struct row_functions {
     void (*score)(dense_rows const&, rows const&, keys const&, key_run const&, score_block<T> const&);
     /// Scores become weights; `rescale` becomes the factors of the sums so far: (rows).
     void (*fold)(dense_rows const&, rows&, score_packs<T> const&, T* rescale);
-    /// Sums are rescaled, and values times their weights added: those of all pairs; those of visible pairs alone, where
-    /// values are not finite; those of weights that are not 0, where they are few, and otherwise false is returned.
+    /// Rescales the sums, and adds the values times their weights.
     void (*add)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
+    /// As add, without the values of excluded pairs: where values are not finite.
     void (*add_visible)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
+    /// Adds the values whose weight is not 0, where these are few; returns false, and adds nothing, otherwise.
     bool (*add_nonzero)(dense_rows const&, rows&, keys const&, weight_tile<T> const&);
     /// Results of all rows.
     void (*finish)(dense_rows const&, rows&);

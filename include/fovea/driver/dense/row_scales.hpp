@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Factors of a product, one for each row of a tile or the same for all.
 #pragma once
 
 #include <fovea/core/config.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tile of the flash loop with a key in each lane.
 #pragma once
 
 #include <fovea/driver/dense/dense_loop.hpp>
@@ -67,7 +68,7 @@ public:
         rows_.pair_factors = memory.template take<T>(functions.query_factors * all.features * shape::rows);
     }
 
-    /// Begins with so many rows from `first` on.
+    /// Begins with the `count` rows from `first` on.
     void begin(call const& all, head_group heads, index_t first, index_t count, keys const& from) {
         rows_.heads = heads;
         rows_.first = first;
@@ -122,7 +123,7 @@ public:
     void add(call const& all, keys const& from, key_run const& at, scratch const& of) {
         all.functions.add(all, rows_, from, weights_of(from, at, of), of.rescale);
     }
-    /// The same where a value is not finite: it must not be multiplied by the weight 0 of a pair that takes no part.
+    /// O = O * rescale + P V where a value is not finite: no weight 0 of an excluded pair may be multiplied by it.
     [[gnu::cold]] void add_visible(call const& all, keys const& from, key_run const& at, scratch const& of) {
         all.functions.add_visible(all, rows_, from, weights_of(from, at, of), of.rescale);
     }

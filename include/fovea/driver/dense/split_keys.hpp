@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Split KV: the keys of a few queries divided among threads, and the partial results merged.
 #pragma once
 
 #include <fovea/driver/dense/row_tile.hpp>

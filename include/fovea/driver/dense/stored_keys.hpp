@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How keys and values of each element type and storage are packed or read in place, with a key in each lane.
 #pragma once
 
 #include <fovea/driver/all_finite.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The matrix products of the queries of a tile with keys, for each product of a lowered score.
 #pragma once
 
 #include <fovea/driver/dense/row_scales.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The scores of a tile with a key in each lane: terms, products, sums for each pair, the rest and the mask.
 #pragma once
 
 #include <fovea/driver/dense/tile_products.hpp>
@@ -143,7 +144,7 @@ private:
                                                    panel.stride);
     }
 
-    /// The same as it was written, lane by feature: for values beyond the range of the factors.
+    /// Pairwise sums of the body as it was written, feature by feature: for values beyond the range of the factors.
     template <class Body>
     static void compare_directly(stored const& keys, rows_type const& rows, Body const& body, index_t begin,
                                  index_t end, score_block<T> const& panel) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums of values, weighted by a tile with a key in each lane: the product P V, or the steps of another aggregator.
 #pragma once
 
 #include <fovea/driver/dense/stored_keys.hpp>
@@ -50,7 +51,8 @@ public:
         });
     }
 
-    /// The same where most weights are 0, as sparse normalizers leave them; nothing is done where they are not.
+    /// Adds only the values whose weight is not 0, where most are, as sparse normalizers leave them; elsewhere nothing
+    /// is done, and false returned.
     bool add_nonzero(weight_tile<T> const& weights) const {
         if constexpr (stored::rounds_weights) return false;
         else {
@@ -67,7 +69,7 @@ public:
         }
     }
 
-    /// The same for weights of which only those take part that are visible: no value is multiplied by the others.
+    /// Adds the values of visible pairs one by one: no value is multiplied by the weight of an excluded pair.
     [[gnu::noinline]] void add_visible(weight_tile<T> const& weights, T const* rescale) const {
         for (index_t r = 0; r < weights.rows; ++r) {
             T* const sum = sums_ + r * width_;

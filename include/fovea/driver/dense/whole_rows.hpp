@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loop that keeps all scores of a tile: for normalizers of whole rows, and where weights are asked for.
 #pragma once
 
 #include <fovea/driver/dense/row_tile.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rows of one batch element as plain addresses, for loops over edges.
 #pragma once
 
 #include <fovea/core/config.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The traversal of listed keys, such as the edges of a graph: SDDMM, normalizer and SpMM for one query after the other.
 #pragma once
 
 #include <fovea/core/graph.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One query of that traversal with all of its heads: scores, weights and result.
 #pragma once
 
 #include <fovea/driver/arena.hpp>

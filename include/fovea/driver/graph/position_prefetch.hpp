@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prefetching of whole positions, ahead of the edges that read them.
 #pragma once
 
 #include <fovea/driver/graph/batch_rows.hpp>

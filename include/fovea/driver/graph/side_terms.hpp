@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Terms of the query or the key alone, computed once before the loop over edges.
 #pragma once
 
 #include <fovea/driver/graph/batch_rows.hpp>

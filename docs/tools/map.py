@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the tables of the engine's headers in docs/map.md: each header with what its first comment says.
+
+The comment stands between the licence and `#pragma once` and is one or more sentences. The tables stand in docs/map.md
+between BEGIN and END; everything else there is written by hand.
+
+    map.py [--root DIR]    writes the tables; tests/structure/check.py map compares them
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+PAGE = "docs/map.md"
+ENGINE = ("driver", "kernel", "plan", "simd")
+BEGIN = "<!-- Made by docs/tools/map.py from the first comment of each header. -->"
+END = "<!-- The end of what is made. -->"
+CODE = re.compile(
+    r"`[^`]*`|<\w+>"  # marked by the author; a header of the standard library
+    r"|\b[\w/]+\.[ch]pp\b|\b\w+/(?:\w+/)*(?= )"  # a file, a folder
+    r"|\b\w+::\w+|\b\w+\(\)|\b[a-z0-9]+(?:_\w+)+\b"  # a name
+)
+
+
+class MapError(Exception):
+    """A header or a page that no tables can be made of."""
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    root = arguments.parse_args().root
+    problems = []
+    rows = rows_of(root, problems)
+    try:
+        (root / PAGE).write_text(with_tables((root / PAGE).read_text(), rows))
+    except MapError as error:
+        problems.append(str(error))
+    for problem in problems:
+        print(problem)
+    print(f"{len(rows)} headers: {len(problems)} problems")
+    sys.exit(1 if problems else 0)
+
+
+def check_pages(root):
+    """Headers that do not say what they are for, and whether the page differs; how many headers there are."""
+    problems = []
+    rows = rows_of(root, problems)
+    text = (root / PAGE).read_text() if (root / PAGE).exists() else ""
+    try:
+        written = with_tables(text, rows)
+        if written != text and not problems:
+            problems.append(f"{PAGE} differs from the headers: ./run docs reference writes it anew")
+    except MapError as error:
+        problems.append(str(error))
+    return problems, len(rows)
+
+
+def rows_of(root, problems):
+    """What each header of the engine is for, by its path."""
+    rows = {}
+    for part in ENGINE:
+        for path in sorted((root / "include/fovea" / part).rglob("*.hpp")):
+            name = path.relative_to(root / "include/fovea").as_posix()
+            try:
+                rows[name] = purpose_of(path.read_text())
+            except MapError as error:
+                rows[name] = ""
+                problems.append(f"include/fovea/{name}: {error}")
+    return rows
+
+
+def purpose_of(text):
+    """The first comment of a header as one line."""
+    lines = re.match(r"// SPDX.*\n((?:// .*\n)*)#pragma once\n", text)
+    purpose = re.sub(r"^// ", "", lines[1], flags=re.MULTILINE).replace("\n", " ").strip() if lines else ""
+    if not purpose.endswith("."):
+        raise MapError("no sentence between the licence and #pragma once says what it is for")
+    return purpose
+
+
+def with_tables(text, rows):
+    """The page with these rows, a table for each folder, in place of those that it has."""
+    start, begin, rest = text.partition(BEGIN)
+    _, end, rest = rest.partition(END)
+    if not (begin and end):
+        raise MapError(f"{PAGE} does not say where the tables belong: '{BEGIN}' and '{END}'")
+    tables = []
+    for folder in sorted({name.rpartition("/")[0] for name in rows}):
+        lines = [f"### {folder}", "", "| header | what it is for |", "|---|---|"]
+        lines += [f"| `{name}` | {marked(rows[name])} |" for name in rows if name.rpartition("/")[0] == folder]
+        tables.append("\n".join(lines))
+    return "\n\n".join([start + begin, *tables, end + rest])
+
+
+def marked(text):
+    """Names of files, functions and types as code."""
+    return CODE.sub(lambda match: f"`{match[0].strip('`')}`", text).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()
