@@ -38,6 +38,18 @@ TEST_CASE("type and rank are deduced, with strides or without", "[core]") {
     CHECK(view(elements, {4, 3}, {6, 1}).place(2, 1) == elements + 13);
 }
 
+TEST_CASE("a container of numbers alone is a view with one axis", "[core]") {
+    std::vector<float> numbers{1, 2, 3};
+    view const all(numbers);
+    STATIC_REQUIRE(std::is_same_v<decltype(all), view<float, 1> const>);
+    CHECK(all.data == numbers.data());
+    CHECK(all.extents == extents_t<1>{3});
+    std::vector<float> const fixed(2);
+    STATIC_REQUIRE(std::is_same_v<decltype(view(fixed)), view<float const, 1>>);
+    STATIC_REQUIRE(!std::is_convertible_v<std::vector<float>&, view<float, 1>>);         // a view is made by name
+    STATIC_REQUIRE(!std::is_constructible_v<view<float const, 1>, std::vector<float>>);  // of a temporary there is none
+}
+
 TEST_CASE("a view refuses what it cannot be", "[core]") {
     std::vector<float> elements(6);
     CHECK_THROWS_AS((view<float, 2>(elements.data(), {2, 3}, {1, 2})), shape_error);

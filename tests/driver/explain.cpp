@@ -45,8 +45,9 @@ void check_plan_runs(plan::traversal by, Spec const& spec, index_t queries, inde
     CAPTURE(text);
     auto const& blocks = how.blocks;
     CHECK(text.find(std::string(plan::files_of(how).loop)) != std::string::npos);
-    CHECK(text.find("tiles of " + std::to_string(blocks.tile_rows) + " queries x " + std::to_string(blocks.panel_keys)
-                    + " keys, a " + (by == plan::traversal::query_lanes ? "query" : "key") + " in each lane")
+    CHECK(text.find("tiles of " + std::to_string(how.rows) + (how.rows == 1 ? " query x " : " queries x ")
+                    + std::to_string(blocks.panel_keys) + " keys, a "
+                    + (by == plan::traversal::query_lanes ? "query" : "key") + " in each lane")
           != std::string::npos);
     index_t const panels = (keys + blocks.panel_keys - 1) / blocks.panel_keys,
                   tiles = (queries + blocks.tile_rows - 1) / blocks.tile_rows;
@@ -66,6 +67,39 @@ TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
     CHECK(says("driver/dense/lane_tile.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
     CHECK(says("driver/dense/row_tile.hpp", plain, 2, 2, 1));
     CHECK(says("driver/dense/lane_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
+}
+
+TEST_CASE("explain states the rows that a tile of few queries computes", "[driver]") {
+    using tile = plan::tile<float, arch::best>;
+    auto const tiles_of = [](index_t rows) {
+        return "tiles of " + std::to_string(rows) + (rows == 1 ? " query x " : " queries x ");
+    };
+    auto const sums = [](index_t n) {
+        return ", " + std::to_string(n) + " of " + std::to_string(arch::best::registers) + " registers hold sums";
+    };
+    tensor<float, 4> const keys({1, 1, 40, 8 * lanes});  // so many features that no query stands in a lane
+    for (index_t const queries : {1, 2, 3, 4}) {         // of as many heads with the same keys
+        tensor<float, 4> const query({1, queries, 1, 8 * lanes});
+        auto const text = explain(plain, query, keys, keys);
+        CAPTURE(queries, text);
+        index_t const rows = queries == 1 ? 1 : std::max<index_t>(tile::rows / 3, 2);
+        CHECK(text.find(tiles_of(queries > rows ? 2 * rows : rows)) != std::string::npos);
+        CHECK(text.find(sums(queries == 1 ? 2 : 2 * rows)) != std::string::npos);
+    }
+    CHECK(says(tiles_of(lanes), plain, 2, 2, lanes));  // one vector of queries, of up to plan::lane_tile::nv
+    CHECK(says(sums(plan::lane_tile<float, arch::best>::mr), plain, 2, 2, lanes));
+    CHECK(says("none: of the blocks of 1 query x 40 keys 1 full", plain, 2, 2, 1));
+}
+
+TEST_CASE("a tile has the smallest height that its rows fit in", "[driver]") {
+    using tile = plan::tile<float, arch::best>;
+    for (index_t rows = 1; rows <= tile::rows; ++rows) {
+        index_t const height = tile::height_for(rows);
+        CAPTURE(rows, height);
+        CHECK(height >= rows);
+        CHECK((height == 1 || height - tile::rows / tile::last_height < rows));
+    }
+    CHECK(tile::height_for(tile::rows + 1) == tile::rows);
 }
 
 TEST_CASE("few queries stand in lanes where features fill even less of a vector", "[driver]") {

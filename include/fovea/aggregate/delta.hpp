@@ -37,5 +37,10 @@ constexpr auto delta(Rate&& rate) {
     auto const table = detail::as_step_table(rate);
     return delta_t<std::remove_cvref_t<decltype(table.number)>>{table};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed delta(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -37,5 +37,10 @@ constexpr auto gated(Decay&& decay) {
     auto const table = detail::as_step_table(decay);
     return gated_t<std::remove_cvref_t<decltype(table.number)>>{table};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed gated(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -45,5 +45,10 @@ constexpr ill_formed map(Other const&) {
     static_assert(is_ill_formed<Other>, "fovea: map takes an expression of out, such as elu(out)");
     return {};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed map(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -48,5 +48,10 @@ constexpr auto output(Matrix&& matrix, Bias&& bias) {
     auto const map = linear(matrix, bias);
     return output_t<std::remove_const_t<decltype(map)>>(map);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)
+constexpr ill_formed output(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

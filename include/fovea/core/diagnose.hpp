@@ -18,11 +18,15 @@ inline constexpr bool is_ill_formed = std::is_same_v<std::remove_cvref_t<T>, ill
 template <class...>
 inline constexpr bool never = false;
 
-/// What a condition of the language is asked for by `if`, `? :` or `while`: it has no value yet.
-template <class E>
-constexpr bool value_of_unknown() {
-    static_assert(never<E>, "fovea: no value is known while an expression is built: use select(condition, a, b)");
-    return false;
+namespace detail {
+/// What a word says that is given another number of arguments than it takes, or is named without any.
+template <class... Arguments>
+constexpr ill_formed refuse_arguments() {
+    constexpr bool none = sizeof...(Arguments) == 0;
+    static_assert(!none, "fovea: this word takes arguments: write them in parentheses behind it");
+    static_assert(none, "fovea: this word takes another number of arguments: its reference page says which");
+    return {};
 }
+}  // namespace detail
 
 }  // namespace fovea::FOVEA_SET

@@ -5,6 +5,7 @@
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/core/view_sentences.hpp>
 
 #include <algorithm>
 #include <array>
@@ -40,22 +41,6 @@ concept elements_of = std::is_same_v<V, Element*> || requires(V const& v) {
     v.strides;
     { v.data } -> std::same_as<Element* const&>;
 };
-
-/// The sentence for a wrong number of extents.
-template <bool Equal>
-constexpr bool has_extents_of_rank() {
-    static_assert(Equal, "fovea: the rank and the number of extents differ: give one extent for each axis");
-    return true;
-}
-
-/// The sentence for a matrix that is not stored by rows; true where it is.
-template <bool Row_major>
-constexpr bool is_row_major() {
-    static_assert(Row_major,
-                  "fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the transpose "
-                  "of a matrix is meant");
-    return Row_major;
-}
 
 /// An extent from an integer of any type, as sizes of containers are.
 struct any_extent {
@@ -114,6 +99,15 @@ struct view {
         requires(std::ranges::borrowed_range<Range> && std::convertible_to<Range, std::span<T>>)
     FOVEA_TAGGED constexpr view(Range&& elements, detail::any_extent const (&sizes)[std::size_t{Rank}])
         : view(std::span<T>(elements), converted(sizes)) {}
+
+    /// All elements of one; several axes need extents.
+    template <std::ranges::contiguous_range Range>
+        requires(std::ranges::borrowed_range<Range> && std::convertible_to<Range, std::span<T>>)
+    FOVEA_TAGGED constexpr explicit view(Range&& elements) : data(std::ranges::data(elements)) {
+        static_cast<void>(detail::says_rows<Rank == 1>());
+        extents[0] = static_cast<index_t>(std::ranges::size(elements));
+        strides[Rank - 1] = 1;
+    }
 
     /// Elements that are const are not written: what would make such a view says so.
     template <class Elements>
@@ -215,6 +209,8 @@ template <class T, std::size_t Rank>
 view(T*, std::array<index_t, Rank>, std::array<index_t, Rank>) -> view<T, static_cast<int>(Rank)>;
 template <class T, std::size_t Rank>
 view(T*, index_t const (&)[Rank], index_t const (&)[Rank]) -> view<T, static_cast<int>(Rank)>;
+template <std::ranges::contiguous_range Range>
+view(Range&&) -> view<std::remove_reference_t<std::ranges::range_reference_t<Range&>>, 1>;
 template <std::ranges::contiguous_range Range, std::size_t Rank>
 view(Range&&, detail::any_extent const (&)[Rank])
     -> view<std::remove_reference_t<std::ranges::range_reference_t<Range&>>, static_cast<int>(Rank)>;

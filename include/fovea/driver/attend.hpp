@@ -107,6 +107,12 @@ void attend(Arguments&&...) {
     detail::refuse_order<Arguments...>();
 }
 
+/// An output that is named without its view says so itself.
+template <attention_spec A, class Source, class Result>
+void attend(A const&, Source const&, Result const&, ill_formed (&)()) {}
+template <attention_spec A, class Query, class Key, class Value, class Result>
+void attend(A const&, Query const&, Key const&, Value const&, Result const&, ill_formed (&)()) {}
+
 /// What has been reported once is not reported again.
 template <class... Arguments>
 void attend(ill_formed, Arguments const&...) {}

@@ -23,6 +23,7 @@ namespace fovea::FOVEA_SET {
 
 namespace driver {
 inline std::string number(index_t x) { return std::to_string(x); }
+inline std::string number_of_queries(index_t x) { return number(x) + (x == 1 ? " query" : " queries"); }
 
 /// "avx512, 16 x float32"
 template <class T, class Arch>
@@ -49,13 +50,14 @@ template <class Real, class A>
 std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan const& how) {
     box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
                   n.queries(),          n.keys(),           n.compared()};
-    index_t const block_queries = std::max<index_t>(how.blocks.block_rows / how.tile_heads, 1);
+    index_t const block_queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
+                  block_keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
     auto const predicate = a.mask.predicate();
-    auto const counted = plan::count_blocks<Real>(predicate, all, block_queries, how.blocks.block_keys);
+    auto const counted = plan::count_blocks<Real>(predicate, all, block_queries, block_keys);
     std::string const mask = describe(a.mask);
-    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries) + " queries x "
-         + number(how.blocks.block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed)
-         + " mixed, " + number(counted.empty) + " skipped"
+    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number_of_queries(block_queries)
+         + " x " + number(block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed) + " mixed, "
+         + number(counted.empty) + " skipped"
          + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
 }
 
@@ -79,9 +81,9 @@ std::string explain_on(A const& a, operand_shapes const& n) {
             plan::make_dense_plan<T, Arch, spec_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask<T>(a, n, how));
-        text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)
-             + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.mr * how.blocks.nv)
-             + " of " + number(Arch::registers) + " registers hold sums";
+        text = text + "tiles of " + number_of_queries(how.rows) + " x " + number(how.blocks.panel_keys) + " keys, a "
+             + (query_lanes ? "query" : "key") + " in each lane, " + number(how.sums) + " of " + number(Arch::registers)
+             + " registers hold sums";
         if (how.by == plan::traversal::split_keys)
             text = text + "; the keys in " + number(how.splits.count()) + " parts, merged";
         return text + "\n";

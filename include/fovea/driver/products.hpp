@@ -65,8 +65,9 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
 /// Scores of keys in place: of a single row, or of several at a time.
 template <class Arch, class T, class Keys>
 void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
-    if (p.rows == 1) kernel::contract_rows<1, T, Arch>(keys, p);
-    else kernel::contract_rows<plan::tile<T, Arch>::height(1), T, Arch>(keys, p);
+    using tile = plan::tile<T, Arch>;
+    if (tile::rows_in_place(p.rows) == 1) kernel::contract_rows<1, T, Arch>(keys, p);
+    else kernel::contract_rows<tile::rows_in_place(2), T, Arch>(keys, p);
 }
 
 /// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.

@@ -218,11 +218,12 @@ constexpr auto elu(A const& a) {
 /// seeds give numbers that have nothing to do with each other. Of the seed and the positions the lower 32 bits count,
 /// of batch and head 16. Cost: 20 rounds of integer arithmetic for each pair. Source: Salmon et al. 2011
 /// (Threefry-2x32).
-template <std::convertible_to<index_t> Integer>
-constexpr auto random(Integer seed) {
-    static_cast<void>(detail::is_integer_argument<Integer>());
+template <class Integer>
+constexpr auto random(Integer const& seed) {
+    index_t number = 0;
+    if constexpr (detail::is_integer_argument<Integer>()) number = static_cast<index_t>(seed);
     using namespace placeholders;
-    return make_node<operations::random>(as_expression(static_cast<index_t>(seed)), batch, head, q_idx, kv_idx);
+    return make_node<operations::random>(as_expression(number), batch, head, q_idx, kv_idx);
 }
 
 /// sum: adds an expression of q and k (and of parameters) over the features.

@@ -57,6 +57,13 @@ constexpr auto as_expression(T const& x) {
 }
 
 namespace detail {
+/// The sentence of words for a table where they take what is computed.
+template <class Table>
+constexpr ill_formed refuse_table() {
+    static_assert(never<Table>, "fovea: this word takes a number or an expression: index a table, as param(t)[head]");
+    return {};
+}
+
 /// Errors: std::invalid_argument for a number that does not fit. What other expressions come to is known in a call
 /// only.
 template <class T, class Fits>

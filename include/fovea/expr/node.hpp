@@ -2,9 +2,8 @@
 // An expression is a small tree of values: an operation and its children. It owns nothing and refers to no temporary.
 #pragma once
 
-#include <fovea/core/diagnose.hpp>
+#include <fovea/expr/without_value.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -44,16 +43,13 @@ constexpr T const& child_at(child<Position, T, Empty> const& c) {
 
 /// node: an operation over children; what it means is decided by whoever reads it.
 template <class Operation, class... Children>
-struct node : detail::children_at<std::index_sequence_for<Children...>, Children...> {
+struct node : detail::children_at<std::index_sequence_for<Children...>, Children...>,
+              detail::without_value<node<Operation, Children...>> {
     using expression_tag = void;
     using operation = Operation;
     static constexpr std::size_t arity = sizeof...(Children);
     using detail::children_at<std::index_sequence_for<Children...>, Children...>::children_at;
-
-    template <std::same_as<bool> B>
-    explicit constexpr operator B() const {
-        return value_of_unknown<node>();
-    }
+    using detail::without_value<node>::operator=;
 };
 
 /// An expression: a node, a placeholder, a literal or a parameter.

@@ -151,4 +151,54 @@ constexpr auto operator>>(A const& a, B const&) {
     return detail::without_shifts(as_expression(a));
 }
 
+// Nothing is assigned: `=` itself is in expr/without_value.hpp.
+template <expression A, class B>
+constexpr auto operator+=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A, class B>
+constexpr auto operator-=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A, class B>
+constexpr auto operator*=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A, class B>
+constexpr auto operator/=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A, class B>
+constexpr auto operator%=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A, class B>
+constexpr auto operator&=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A, class B>
+constexpr auto operator|=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A, class B>
+constexpr auto operator^=(A const& a, B const&) {
+    return detail::without_change(a);
+}
+template <expression A>
+constexpr auto operator++(A const& a) {
+    return detail::without_change(a);
+}
+template <expression A>
+constexpr auto operator++(A const& a, int) {
+    return detail::without_change(a);
+}
+template <expression A>
+constexpr auto operator--(A const& a) {
+    return detail::without_change(a);
+}
+template <expression A>
+constexpr auto operator--(A const& a, int) {
+    return detail::without_change(a);
+}
+
 }  // namespace fovea::FOVEA_SET

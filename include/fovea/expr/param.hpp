@@ -6,7 +6,6 @@
 #include <fovea/expr/literal.hpp>
 #include <fovea/expr/node.hpp>
 
-#include <concepts>
 #include <initializer_list>
 #include <type_traits>
 #include <utility>
@@ -27,15 +26,14 @@ constexpr Table without_more_indices(Table const& table) {
 ///
 /// With one index fewer than axes (and inside sum) it is a vector over the features.
 template <class T, int Rank>
-struct parameter {
+struct parameter : detail::without_value<parameter<T, Rank>> {
     using expression_tag = void;
     static constexpr int rank = Rank;
+    using detail::without_value<parameter>::operator=;
     view<T const, Rank> table;
 
-    template <std::same_as<bool> B>
-    explicit constexpr operator B() const {
-        return value_of_unknown<parameter>();
-    }
+    constexpr parameter() = default;
+    constexpr explicit parameter(view<T const, Rank> const& elements) : table(elements) {}
 
     template <operand Index>
     constexpr auto operator[](Index const& at) const {
@@ -53,12 +51,14 @@ struct parameter {
 /// table[i][j]: a further index on a table that has axes left.
 template <class T, int Rank, class... Indices>
 struct node<at_operation, parameter<T, Rank>, Indices...>
-    : detail::children_at<std::index_sequence_for<int, Indices...>, parameter<T, Rank>, Indices...> {
+    : detail::children_at<std::index_sequence_for<int, Indices...>, parameter<T, Rank>, Indices...>,
+      detail::without_value<node<at_operation, parameter<T, Rank>, Indices...>> {
     using expression_tag = void;
     using operation = at_operation;
     static constexpr std::size_t arity = 1 + sizeof...(Indices);
     static constexpr int free_axes = Rank - static_cast<int>(sizeof...(Indices));
     using detail::children_at<std::index_sequence_for<int, Indices...>, parameter<T, Rank>, Indices...>::children_at;
+    using detail::without_value<node>::operator=;
 
     template <operand Index>
     constexpr auto operator[](Index const& at) const {
@@ -68,11 +68,6 @@ struct node<at_operation, parameter<T, Rank>, Indices...>
                                                                                                 as_expression(at)};
             });
         else return detail::without_more_indices(*this);
-    }
-
-    template <std::same_as<bool> B>
-    explicit constexpr operator B() const {
-        return value_of_unknown<node>();
     }
 };
 

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/diagnose.hpp>
 #include <fovea/core/fixed_string.hpp>
+#include <fovea/expr/without_value.hpp>
 
-#include <concepts>
 #include <type_traits>
 
 namespace fovea::FOVEA_SET {
 
 /// placeholder: a name that the engine, the reference or an analysis gives a meaning.
 template <fixed_string Name>
-struct placeholder {
+struct placeholder : detail::without_value<placeholder<Name>> {
     using expression_tag = void;
     static constexpr auto name = Name;
-
-    template <std::same_as<bool> B>
-    explicit constexpr operator B() const {
-        return value_of_unknown<placeholder>();
-    }
+    using detail::without_value<placeholder>::operator=;
 };
 
 /// The names an expression may use.

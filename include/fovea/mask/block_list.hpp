@@ -30,5 +30,10 @@ constexpr auto block_list(Table&& seen, integer_argument query_block, integer_ar
     else if constexpr (rank == 3) return where(table(head, row, column) != 0);
     else return ill_formed{};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 3)
+constexpr ill_formed block_list(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

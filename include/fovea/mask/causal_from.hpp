@@ -28,5 +28,10 @@ template <class Table>
 constexpr auto causal_from(Table&& offsets) {
     return causal_from(detail::table_param<1>(std::forward<Table>(offsets))[placeholders::batch]);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed causal_from(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

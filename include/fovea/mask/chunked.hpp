@@ -19,5 +19,10 @@ constexpr auto chunked(integer_argument size) {
     index_t const positions = size.value < 1 ? 1 : size.value;
     return where(q_idx / positions == kv_idx / positions);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed chunked(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

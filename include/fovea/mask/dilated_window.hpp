@@ -19,5 +19,10 @@ constexpr auto dilated_window(integer_argument reach, integer_argument step) {
     index_t const stride = step.value < 1 ? 1 : step.value;
     return where(q_idx - kv_idx <= reach.value && kv_idx - q_idx <= reach.value && (q_idx - kv_idx) % stride == 0);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 2)
+constexpr ill_formed dilated_window(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -45,5 +45,10 @@ constexpr auto document(Ids&& ids) {
     auto const all = detail::table_param<0>(std::forward<Ids>(ids));
     return where(detail::id_of(all, q_idx) == detail::id_of(all, kv_idx));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)
+constexpr ill_formed document(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

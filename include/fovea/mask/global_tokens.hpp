@@ -19,5 +19,10 @@ constexpr auto global_tokens(integer_argument count) {
     using namespace placeholders;
     return where(q_idx < count.value || kv_idx < count.value);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed global_tokens(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

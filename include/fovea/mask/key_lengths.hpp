@@ -27,5 +27,10 @@ template <class Table>
 constexpr auto key_lengths(Table&& lengths) {
     return key_lengths(detail::table_param<1>(std::forward<Table>(lengths))[placeholders::batch]);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed key_lengths(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -23,5 +23,10 @@ constexpr auto mask_tensor(Tensor&& visible) {
     if constexpr (is_condition<std::remove_const_t<decltype(element)>>) return where(element);
     else return where(element != 0);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed mask_tensor(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

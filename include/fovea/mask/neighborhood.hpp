@@ -43,5 +43,10 @@ constexpr auto neighborhood(index_t const (&size)[Axes], index_t const (&extent)
                      && detail::is_near(q_idx % extent[2], kv_idx % extent[2], size[2], extent[2]));
     }
 }
+template <class... Others>
+    requires(sizeof...(Others) != 2)
+constexpr ill_formed neighborhood(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -47,5 +47,10 @@ constexpr neighbors_t neighbors(Other const&) {
     static_assert(never<Other>, "fovea: neighbors takes a graph or a graph_view: the keys that each query sees");
     return {};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed neighbors(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -27,5 +27,10 @@ template <class Table>
 constexpr auto prefix_lm(Table&& prefixes) {
     return prefix_lm(detail::table_param<1>(std::forward<Table>(prefixes))[placeholders::batch]);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed prefix_lm(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -26,5 +26,10 @@ constexpr auto shared_prefix(Prefix const& prefix, Ids&& ids) {
     auto const inside = max(min(own, table.table.extent(0) - 1), 0);
     return where(own < 0 || (table[q_idx] == table[inside] && own <= q_idx));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 2)
+constexpr ill_formed shared_prefix(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -36,5 +36,10 @@ constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile
     if constexpr (Axes == 2) return where(row && column);
     else return where(near_on(0, [=](auto const& t) { return t / (across * down); }) && row && column);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 3)
+constexpr ill_formed sliding_tiles(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -18,5 +18,10 @@ constexpr auto sliding_window(integer_argument left, integer_argument right) {
     using namespace placeholders;
     return where(q_idx - kv_idx <= left.value && kv_idx - q_idx <= right.value);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 2)
+constexpr ill_formed sliding_window(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -47,5 +47,10 @@ tensor<std::uint8_t, 2> tree_ancestors(Parents const& parents) {
     }
     return table;
 }
+template <class... Others>
+    requires(sizeof...(Others) != 2)
+constexpr ill_formed tree(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -56,5 +56,10 @@ constexpr auto where(F const& f) {
     else if constexpr (traceable_mask<F>) return where(trace_mask(f));
     else return ill_formed{};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed where(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -51,5 +51,10 @@ template <fovea::expression E>
 constexpr auto averaged(E const& e) {
     return averaged_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed averaged(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

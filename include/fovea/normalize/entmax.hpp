@@ -78,5 +78,10 @@ struct entmax_t : stage<role::normalizer> {
 };
 
 constexpr entmax_t entmax(double alpha) { return entmax_t(alpha); }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed entmax(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

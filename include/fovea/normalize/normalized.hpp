@@ -53,5 +53,10 @@ template <fovea::expression E>
 constexpr auto normalized(E const& e, double eps = 0) {
     return normalized_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e, eps);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)
+constexpr ill_formed normalized(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -46,5 +46,10 @@ constexpr ill_formed reweight(Other const&) {
                   "fovea: reweight takes an expression of weight, such as weight * param(gate)[head]");
     return {};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed reweight(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

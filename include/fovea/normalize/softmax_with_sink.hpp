@@ -84,5 +84,10 @@ template <class Table>
 constexpr auto softmax_with_sink(Table&& sinks) {
     return softmax_with_sink(detail::table_param<1>(std::forward<Table>(sinks))[placeholders::head]);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed softmax_with_sink(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -110,5 +110,10 @@ private:
 };
 
 constexpr top_k_softmax_t top_k_softmax(integer_argument k) { return top_k_softmax_t(k); }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed top_k_softmax(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

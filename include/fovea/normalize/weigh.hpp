@@ -62,5 +62,10 @@ constexpr ill_formed weigh(Other const&) {
     static_assert(is_ill_formed<Other>, "fovea: weigh takes an expression of score, such as sigmoid(score)");
     return {};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed weigh(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -21,6 +21,14 @@ struct tile {
     static constexpr int last_height = 3;
     /// Heights of the register tiles for few queries, n = 0 ... last_height: 1, 4, 8, 12 where mr = 12.
     static constexpr int height(int n) { return n == 0 ? 1 : n * rows / last_height; }
+    /// The smallest of at least `count` rows; the largest for more rows than it has.
+    static constexpr int height_for(index_t count) {
+        int n = 0;
+        while (n < last_height && height(n) < count) ++n;
+        return height(n);
+    }
+    /// Rows that are multiplied at a time with keys in place, by two keys.
+    static constexpr int rows_in_place(index_t count) { return count == 1 ? 1 : height(1); }
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
     static constexpr int value_vectors(int n) { return n == 1 ? rows / 2 : n <= rows / 3 ? rows / 3 : nv; }
     /// Rows at a time for `n` vectors of a value.
@@ -51,6 +59,8 @@ struct lane_tile {
     static constexpr index_t panels = 128 / panel;                  // of a block of keys
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = 4 * rows;
+    /// Vectors for so many queries.
+    static constexpr index_t vectors_for(index_t queries) { return (queries + lanes - 1) / lanes; }
 
     /// True where queries in lanes fill vectors at least three quarters as well as features in lanes, the other choice.
     static constexpr bool suits(index_t queries, index_t features) {

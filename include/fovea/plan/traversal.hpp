@@ -31,12 +31,11 @@ enum class traversal {
 
 /// The blocks of a dense traversal: rows are queries of the heads that share keys.
 struct blocking {
-    index_t mr = 0, nv = 0;                 // of the register tile: broadcast elements, vectors
     index_t tile_rows = 0, panel_keys = 0;  // what a mask is classified for: full, mixed or empty
     index_t block_rows = 0, block_keys = 0;
 };
 template <class Shape>
-constexpr blocking blocking_of{Shape::mr, Shape::nv, Shape::rows, Shape::panel, Shape::block_rows, Shape::block_keys};
+constexpr blocking blocking_of{Shape::rows, Shape::panel, Shape::block_rows, Shape::block_keys};
 
 /// How a call is run.
 struct call_plan {
@@ -44,6 +43,8 @@ struct call_plan {
     blocking blocks{};
     bool packs_keys = false;  // or they are read in place
     index_t tile_heads = 1;   // heads whose queries are rows of one tile
+    index_t rows = 0;         // that a tile computes: fewer than it may have where queries are few
+    index_t sums = 0;         // vectors that a product of scores keeps in registers
     key_splits splits{};      // of the keys of each head
 };
 
@@ -100,12 +101,17 @@ call_plan make_dense_plan(index_t queries, index_t group, index_t keys, index_t 
             call_plan how{traversal::query_lanes, blocking_of<query_tile>};
             how.tile_heads = query_tile::sharing(
                 queries, group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
+            index_t const vectors = query_tile::vectors_for(std::min(queries * how.tile_heads, query_tile::rows));
+            how.rows = vectors * query_tile::lanes;
+            how.sums = query_tile::mr * vectors;
             return how;
         }
     }
     call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes, blocking_of<tile>};
     how.tile_heads = group;
     how.packs_keys = !call::may_take_query_lanes && rows > tile::rows;
+    how.rows = tile::height_for(rows);
+    how.sums = how.packs_keys ? tile::mr * tile::nv : 2 * tile::rows_in_place(how.rows);
     how.splits = splits;
     if (how.splits.count() > 1) how.by = traversal::split_keys;
     return how;

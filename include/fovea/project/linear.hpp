@@ -99,5 +99,10 @@ constexpr auto linear(Matrix&& matrix, Bias&& bias) {
         if (!may_be_absent || added.data != nullptr || added.extent(0) != 0) map.bias = added;
     return map;
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)
+constexpr ill_formed linear(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

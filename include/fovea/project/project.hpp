@@ -63,5 +63,17 @@ constexpr auto project(Query&& q, Key&& k, Value&& v, heads_t<QueryHeads, KeyVal
     return project_t<std::remove_const_t<decltype(query)>, std::remove_const_t<decltype(key)>,
                      std::remove_const_t<decltype(value)>, heads_t<QueryHeads, KeyValueHeads>>{query, key, value};
 }
+/// A number of heads that is no constant.
+template <class Query, class Key, class Value, class Heads>
+    requires(!is_heads<Heads>)
+constexpr ill_formed project(Query const&, Key const&, Value const&, Heads const&) {
+    static_assert(never<Heads>, "fovea: the number of heads is part of the type of a projection: write heads<8>");
+    return {};
+}
+template <class... Others>
+    requires(sizeof...(Others) != 3 && sizeof...(Others) != 4)
+constexpr ill_formed project(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -43,5 +43,10 @@ constexpr auto best_key(Target&& target) {
     if constexpr (integers) return best_key_output<element, decltype(v)::rank>{v};
     else return best_key_output<index_t, decltype(v)::rank>{};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed best_key(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -56,5 +56,10 @@ template <class Target>
 constexpr auto column_sums(Target&& target) {
     return detail::output_to<column_sums_output>(std::forward<Target>(target));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed column_sums(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -42,5 +42,10 @@ template <class Target>
 constexpr auto entropy(Target&& target) {
     return detail::output_to<entropy_output>(std::forward<Target>(target));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed entropy(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

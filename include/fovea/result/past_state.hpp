@@ -45,5 +45,10 @@ constexpr auto past_state(State&& state) {
     static_cast<void>(detail::has_features_of_numbers<element>());
     return past_state_input<element, decltype(v)::rank>{v};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed past_state(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -42,5 +42,10 @@ template <class Target>
 constexpr auto present_state(Target&& target) {
     return detail::output_to<present_state_output>(std::forward<Target>(target));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed present_state(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

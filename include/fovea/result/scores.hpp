@@ -88,5 +88,10 @@ constexpr auto scores(Target&& target) {
     auto const v = detail::target_of(std::forward<Target>(target));
     return scores_output<std::remove_pointer_t<decltype(v.data)>, decltype(v)::rank, Stage>{v};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed scores(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -22,5 +22,10 @@ constexpr auto additive(Vector&& v) {
     using namespace placeholders;
     return compare(sum(param(std::forward<Vector>(v)) * tanh(q + k)));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed additive(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -45,5 +45,10 @@ constexpr auto alibi(Slopes&& slopes) {
     using namespace placeholders;
     return rescore(score + detail::table_param<1>(std::forward<Slopes>(slopes))[head] * (kv_idx - q_idx));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed alibi(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

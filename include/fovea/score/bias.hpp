@@ -21,5 +21,10 @@ constexpr auto bias(Tensor&& table) {
     static_cast<void>(detail::has_features_of_numbers<typename decltype(detail::view_of(table))::value_type>());
     return rescore(placeholders::score + of_pair(std::forward<Tensor>(table)));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed bias(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

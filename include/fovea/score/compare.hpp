@@ -45,5 +45,10 @@ constexpr ill_formed compare(Other const&) {
     static_assert(is_ill_formed<Other>, "fovea: compare takes an expression of q and k, such as sum(q * k)");
     return {};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed compare(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

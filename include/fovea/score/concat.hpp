@@ -26,5 +26,10 @@ template <class Vector>
 constexpr auto concat(Vector&& v) {
     return concat(std::forward<Vector>(v), [](auto const& hidden) { return tanh(hidden); });
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)
+constexpr ill_formed concat(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

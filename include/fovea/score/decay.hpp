@@ -34,5 +34,10 @@ template <class Table>
 auto decay(Table&& gammas) {
     return decay(detail::table_param<1>(std::forward<Table>(gammas))[placeholders::head]);
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed decay(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

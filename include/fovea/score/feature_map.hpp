@@ -33,5 +33,10 @@ constexpr auto feature_map(Map const& of_query) {
     using namespace placeholders;
     return feature_map(of_query, substitute(of_query, q, k));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)
+constexpr ill_formed feature_map(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -22,5 +22,10 @@ constexpr auto gat_score(Target&& target, Source&& source, Slope slope = 0.2f) {
                                   + sum(detail::table_param<2>(std::forward<Source>(source))[head] * k),
                               slope));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 2 && sizeof...(Others) != 3)
+constexpr ill_formed gat_score(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -19,5 +19,10 @@ constexpr auto gatv2_score(Weights&& a, Slope slope = 0.2f) {
     using namespace placeholders;
     return compare(sum(detail::table_param<2>(std::forward<Weights>(a))[head] * leaky_relu(q + k, slope)));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)
+constexpr ill_formed gatv2_score(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -21,5 +21,10 @@ template <class Matrix>
 constexpr auto general(Matrix&& matrix) {
     return project(std::forward<Matrix>(matrix), as_is, as_is) | dot;
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed general(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

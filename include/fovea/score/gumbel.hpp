@@ -17,9 +17,14 @@ namespace fovea::FOVEA_SET {
 /// Edge cases: `u` is a function of seed, batch, head, query and key, so a call gives the same bits for any tiling and
 /// any number of threads. random(seed) is u itself, for any expression: `reweight` has dropout.
 /// Source: Jang, Gu and Poole 2017, equations 1 and 2; Salmon et al. 2011 (Threefry-2x32 with 20 rounds) for u.
-template <std::convertible_to<index_t> Integer>
-constexpr auto gumbel(Integer seed) {
+template <class Integer>
+constexpr auto gumbel(Integer const& seed) {
     return rescore(placeholders::score - log(-log(random(seed))));
+}
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed gumbel(Others const&...) {
+    return detail::refuse_arguments<Others...>();
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -21,5 +21,10 @@ constexpr auto key_only(Vector&& v) {
     using namespace placeholders;
     return compare(sum(param(std::forward<Vector>(v)) * k));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed key_only(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -22,5 +22,10 @@ constexpr auto location(Table&& w) {
     using namespace placeholders;
     return compare(sum(q * detail::table_param<2>(std::forward<Table>(w))[kv_idx]));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed location(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -23,5 +23,10 @@ constexpr auto relative_bias(Table&& table) {
     index_t const reach = detail::reach_of_distances("relative_bias", all.table.extent(1));
     return rescore(score + all(head, min(max(kv_idx - q_idx, -reach), reach) + reach));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed relative_bias(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

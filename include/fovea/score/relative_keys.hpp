@@ -26,5 +26,10 @@ constexpr auto relative_keys(Table&& table) {
     auto const distance = min(max(kv_idx - q_idx, -reach), reach) + reach;
     return compare((sum(q * k) + sum(q * all[distance])) * rsqrt(dim));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed relative_keys(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

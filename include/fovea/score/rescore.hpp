@@ -53,5 +53,10 @@ constexpr auto rescore(F const& f) {
     if constexpr (traceable_score<F>) return rescore(trace_score(f));
     else return ill_formed{};
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed rescore(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

@@ -52,5 +52,10 @@ constexpr auto t5_bias(Table&& table, Buckets&& of_distance, bool both_direction
     auto const behind = select(kv_idx > q_idx, half, index_t{0});
     return rescore(score + all(detail::table_param<1>(std::forward<Buckets>(of_distance))[far] + behind, head));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 2 && sizeof...(Others) != 3)
+constexpr ill_formed t5_bias(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 }  // namespace fovea::FOVEA_SET

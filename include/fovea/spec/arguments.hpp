@@ -99,6 +99,11 @@ constexpr bool is_result() {
 
 /// The sentences for what follows the specification of a call: Arguments&&...; true where it is in order.
 template <class... Arguments>
+    requires(is_ill_formed<Arguments> || ...)
+constexpr bool is_call() {
+    return false;
+}
+template <class... Arguments>
 constexpr bool is_call() {
     using order = order_of_call<Arguments...>;
     using enum place_in_call;

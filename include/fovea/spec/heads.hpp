@@ -24,4 +24,9 @@ struct heads_t {
 template <int Query, int KeyValue = Query>
 inline constexpr heads_t<Query, KeyValue> heads{};
 
+template <class T>
+inline constexpr bool is_heads = false;
+template <int Query, int KeyValue>
+inline constexpr bool is_heads<heads_t<Query, KeyValue>> = true;
+
 }  // namespace fovea::FOVEA_SET

@@ -23,10 +23,7 @@ constexpr bool is_operand() {
     } else if constexpr (!gives_view<owner&>()) {
         return false;
     } else {
-        static_assert(!without_rows<owner>,
-                      "fovea: a container of numbers does not say how many features a row has: write "
-                      "view(elements, {rows, features})");
-        if constexpr (without_rows<owner>) return false;
+        if constexpr (!says_rows<!without_rows<owner>>()) return false;
         else return has_features_of_numbers<std::remove_pointer_t<decltype(as_view(std::declval<owner&>()).data)>>();
     }
 }

@@ -146,6 +146,11 @@ template <class Target>
 FOVEA_INLINE constexpr auto lse(Target&& target) {
     return detail::output_to<lse_output>(std::forward<Target>(target));
 }
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed lse(Others const&...) {
+    return detail::refuse_arguments<Others...>();
+}
 
 /// weights: asks for the weights of each query over all keys, as the aggregator uses them.
 ///
@@ -156,6 +161,11 @@ FOVEA_INLINE constexpr auto lse(Target&& target) {
 template <class Target>
 FOVEA_INLINE constexpr auto weights(Target&& target) {
     return detail::output_to<weights_output>(std::forward<Target>(target));
+}
+template <class... Others>
+    requires(sizeof...(Others) != 1)
+constexpr ill_formed weights(Others const&...) {
+    return detail::refuse_arguments<Others...>();
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -15,11 +15,11 @@ constexpr ill_formed operator|(Left const&, Right const&) {
     return {};
 }
 
-/// A function is a word once it is called.
-template <class Left, class Word, class... Arguments>
+/// A function is a word once it is called: of what its name stands for, this takes the overload without arguments, and
+/// that says so.
+template <class Left>
     requires pipeable<Left>
-constexpr ill_formed operator|(Left const&, Word (&)(Arguments...)) {
-    static_assert(never<Left>, "fovea: this word takes arguments: write them in parentheses after it");
+constexpr ill_formed operator|(Left const&, ill_formed (&)()) {
     return {};
 }
 

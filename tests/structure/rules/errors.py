@@ -1,6 +1,8 @@
 """Every sentence that the library answers a mistake with stands in docs/errors.md, and every one of the compiler's has a
 program in tests/diagnostics/ that makes the mistake; those of the preprocessor are about what compiles it.
 
+  operator T() const = delete;  // fovea: ...   compilers show the line of a deleted function, so it is a sentence too
+  // gcc: ..., // clang: ...               a mistake without a sentence: `...` of the page is where it begins
   **fovea: this is a mask: ...**           a line of the page for each static_assert, word for word
   **... has ... heads, ...**               for each exception, with dots for what differs from call to call
 """
@@ -31,6 +33,8 @@ def sentences_of_the_compiler(tree: Tree, report: Report) -> list[str]:
                 sentences[sentence] = None
             elif sentence and folder_of(header) not in INSIDE:
                 report.problem(f"{header}: a static_assert says '{sentence}', which does not begin with 'fovea: '")
+        for sentence in re.findall(r"= delete;  // (fovea: .*)$", tree.header(header), re.MULTILINE):
+            sentences[sentence] = None
     return list(sentences)
 
 
@@ -51,10 +55,16 @@ def check_exceptions(tree: Tree, page: str, report: Report) -> int:
     return thrown
 
 
-def mistakes_tried(tree: Tree, sentences: list[str], report: Report) -> list[str]:
+def mistakes_tried(tree: Tree, page: str, sentences: list[str], report: Report) -> list[str]:
     tried = []
     programs = tree.files("tests/diagnostics/*.cpp")
     for program in programs:
+        words = re.findall(r"^// (?:gcc|clang): (.+)$", tree.text(program), re.MULTILINE)
+        if len(words) == 2:
+            for said in words:
+                if f"`{said}`" not in page:
+                    report.problem(f"{program}: docs/errors.md lacks `{said}`")
+            continue
         found = re.search(r"^// sentence: (.+(?:\n// .+)*)\n", tree.text(program), re.MULTILINE)
         if not found:
             report.problem(f"{program}: a line '// sentence: ...' is missing")
@@ -70,7 +80,7 @@ def check(tree: Tree, report: Report) -> None:
     page = tree.text("docs/errors.md")
     sentences = sentences_of_the_compiler(tree, report)
     thrown = check_exceptions(tree, page, report)
-    tried = mistakes_tried(tree, sentences, report)
+    tried = mistakes_tried(tree, page, sentences, report)
     listed = re.findall(r"^\*\*(fovea: .*)\*\*$", page, re.MULTILINE)
     preprocessed = sentences_of_the_preprocessor(tree)
     for sentence in preprocessed:

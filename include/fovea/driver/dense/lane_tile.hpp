@@ -66,7 +66,7 @@ public:
         rows_.heads = heads;
         rows_.first_row = first;
         rows_.count = count;
-        rows_.vectors = (count + shape::lanes - 1) / shape::lanes;
+        rows_.vectors = shape::vectors_for(count);
         empty_ = true;
         for (index_t r = 0; r < width() && all.tile_heads > 1; ++r) {
             auto const row = rows_.facts_of(all, r);

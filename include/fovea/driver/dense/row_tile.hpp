@@ -73,7 +73,7 @@ public:
         rows_.heads = heads;
         rows_.first = first;
         rows_.count = count;
-        with_rows<shape>(count, [&](auto n) { rows_.mr = n; });
+        rows_.mr = shape::height_for(count);
         for (index_t r = 0; r < rows_.mr; ++r) rows_.facts[r] = all.facts(heads, first + std::min(r, count - 1));
         std::fill_n(rows_.sums, shape::rows * from.value_width(), all.functions.start);
         all.functions.begin(all, rows_, from.in_place());

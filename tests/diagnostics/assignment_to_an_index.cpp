@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: an expression never changes: give the new one a name: auto const t = s + 1
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/mask/where.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/rescore.hpp>
+#include <fovea/score/scaled_dot.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    kv_idx = q_idx;
+    attend(scaled_dot | softmax | weighted_sum, x, result);
+#else
+    attend(scaled_dot | where(kv_idx == q_idx) | softmax | weighted_sum, x, result);
+#endif
+}

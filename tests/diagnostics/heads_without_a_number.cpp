@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// gcc: missing template arguments before
+// clang: use of variable template 'heads' requires template arguments
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/project/project.hpp>
+#include <fovea/score/scaled_dot.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result, view<float, 2> w) {
+#ifdef FOVEA_BROKEN
+    attend(project(w, w, w, heads(8)) | scaled_dot | softmax | weighted_sum, x, result);
+#else
+    attend(project(w, w, w, heads<8>) | scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sentence: fovea: this word takes another number of arguments: its reference page says which
+#include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/attend.hpp>
+#include <fovea/mask/sliding_window.hpp>
+#include <fovea/normalize/softmax.hpp>
+#include <fovea/score/scaled_dot.hpp>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | sliding_window(4) | softmax | weighted_sum, x, result);
+#else
+    attend(scaled_dot | sliding_window(4, 0) | softmax | weighted_sum, x, result);
+#endif
+}
