@@ -7,6 +7,9 @@ execute_process(
     COMMAND ${PYTHON} ${TOOLS}/links.py --site ${FOLDER}/site
     COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY
 )
+execute_process(
+    COMMAND ${PYTHON} ${CMAKE_CURRENT_LIST_DIR}/searches.py ${FOLDER}/site COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY
+)
 
 # What a reader would miss.
 function(require page text)
