@@ -3,7 +3,8 @@
 """Checks that every link leads somewhere: in the pages of the repository, or in a site that was built.
 
     links.py [--root DIR]     relative links and anchors in every .md file, as GitHub reads them
-    links.py --site DIR       links, pictures, scripts and anchors in every .html file, and whether the navigation has all pages
+    links.py --site DIR       links, pictures, scripts and anchors in every .html file, and whether the navigation has
+                              all pages
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Looks at the site in headless Chromium: pictures of some pages at the width of a desk and of a phone, in the light
-and in the dark; and for all pages whether one is wider than a phone, or has a formula that is not understood, and whether
-at a desk a line of code of at most 120 columns is behind a scroll bar.
+and in the dark; and for all pages whether one is wider than a phone, has a formula that is not understood, or at a desk
+has code of at most 120 columns behind a scroll bar.
 
     look.py SITE DIR      the site, and the folder for the pictures
 """

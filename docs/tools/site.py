@@ -195,10 +195,9 @@ class Site:
             print("the chart is left out: ./run bench draws it")
             return
         shutil.copy(chart, page.parent / "performance.svg")
+        picture = wide_chart("![Speed, as a share of the peak](performance.svg)")
         caption = "Drawn by `./run bench` on the machine that built this site."
-        page.write_text(
-            text.replace("\n\n", f"\n\n{wide_chart('![Speed, as a share of the peak](performance.svg)')}\n\n{caption}\n\n", 1)
-        )
+        page.write_text(text.replace("\n\n", f"\n\n{picture}\n\n{caption}\n\n", 1))
 
     def add_assets(self):
         if not MATHJAX.exists():

@@ -10,7 +10,8 @@ import unittest
 import links
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LOADED = importlib.util.spec_from_file_location("site_of_pages", ROOT / "docs/tools/site.py")  # Python has a site itself
+# Python has a module named site itself.
+LOADED = importlib.util.spec_from_file_location("site_of_pages", ROOT / "docs/tools/site.py")
 site_of_pages = importlib.util.module_from_spec(LOADED)
 LOADED.loader.exec_module(site_of_pages)
 

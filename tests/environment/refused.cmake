@@ -5,7 +5,8 @@ cmake_policy(VERSION 3.25)
 set(sentence "fovea: this compiler is not supported: use GCC 12 or newer, or Clang 16 or newer")
 foreach(way IN ITEMS -I -isystem)
     execute_process(
-        COMMAND ${COMMAND} ${way} ${INCLUDE} -fsyntax-only ${UNIT} OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE rc
+        COMMAND ${COMMAND} ${way} ${INCLUDE} -fsyntax-only ${UNIT}
+        OUTPUT_VARIABLE said ERROR_VARIABLE said RESULT_VARIABLE rc
     )
     string(REGEX MATCHALL "error: [^\n]*" errors "${said}")
     list(LENGTH errors count)

@@ -25,7 +25,8 @@ def commands_of(text: str):
 
 
 def check(tree: Tree, report: Report) -> None:
-    for page in tree.files("*.md") + tree.files("docs/**/*.md") + tree.files("packaging/*.md") + tree.files("python/*.md"):
+    folders = ("*.md", "docs/**/*.md", "packaging/*.md", "python/*.md")
+    for page in [page for pattern in folders for page in tree.files(pattern)]:
         for word in commands_of(tree.text(page)):
             command = word.removeprefix("./")
             if "/" not in word or not tree.exists(command):
