@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of the library that knows no specification, for programs with many: their units define FOVEA_COMPILED and
-// find it here. It is compiled for the same instruction set as they are; where it is not, nothing it has is found.
+// find it here, if it is compiled for the same instruction set. CMake's fovea::compiled adds it to the target of each.
 #include <fovea/core/memory_checks.hpp>
 #include <fovea/core/messages.hpp>
 #include <fovea/driver/dense/engine.hpp>

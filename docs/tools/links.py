@@ -3,11 +3,13 @@
 """Checks that every link leads somewhere: in the pages of the repository, or in a site that was built.
 
     links.py [--root DIR]     relative links and anchors in every .md file, as GitHub reads them
-    links.py --site DIR       links, pictures, scripts and anchors in every .html file
+    links.py --site DIR       links, pictures, scripts and anchors in every .html file, and whether the navigation has
+                              all pages
 """
 
 import argparse
 import html.parser
+import json
 import os
 import pathlib
 import re
@@ -107,20 +109,38 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.targets, self.anchors = [], {""}
+        self.navigation, self.depth = set(), 0  # the links of the sidebar, and how many <nav> of it are open
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
         self.anchors.update(value for key, value in attributes.items() if key in ("id", "name") and value)
+        if tag == "nav" and (self.depth or "md-nav--primary" in attributes.get("class", "").split()):
+            self.depth += 1
+        if tag == "a" and self.depth and attributes.get("href"):
+            self.navigation.add(urllib.parse.unquote(attributes["href"]).partition("#")[0])
         for key in ("href", "src"):
             if attributes.get(key):
                 is_loaded = key == "src" or (tag == "link" and attributes.get("rel") == "stylesheet")
                 self.targets.append((attributes[key], is_loaded))
 
 
+    def handle_endtag(self, tag):
+        if tag == "nav" and self.depth:
+            self.depth -= 1
+
+
+def check_navigation(site):
+    """The sidebar of the home page leads to every page that a search can find."""
+    index = json.loads((site / "search/search_index.json").read_text())
+    found = {entry["location"].partition("#")[0] or "index.html" for entry in index["docs"]}
+    listed = Page((site / "index.html").read_text()).navigation
+    return [f"{page}: no entry of the navigation leads there" for page in sorted(found - listed)], len(found)
+
+
 def check_site(site):
     pages = {path: Page(path.read_text()) for path in sorted(site.rglob("*.html"))}
-    problems, count = [], 0
+    problems, count = check_navigation(site)
     for path, page in pages.items():
         for target, is_loaded in page.targets:
             url = urllib.parse.urlsplit(target)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Looks at the site in headless Chromium: pictures of some pages at the width of a desk and of a phone, in the light
-and in the dark; and for all pages whether one is wider than a phone, or has a formula that is not understood.
+and in the dark; and for all pages whether one is wider than a phone, has a formula that is not understood, or at a desk
+has code of at most 120 columns behind a scroll bar.
 
     look.py SITE DIR      the site, and the folder for the pictures
 """
@@ -42,8 +43,8 @@ FRAME = """<!doctype html><body style="margin: 0"><iframe src="/{page}"
 style="border: 0; width: {width}px; height: {height}px"></iframe><script src="/late"></script>"""
 
 # Opens one page after the other in a frame and says what is wrong.
-MEASURE = """<!doctype html><body><iframe style="width: {width}px; height: {height}px"></iframe><script>
-const pages = {pages}, found = [], frame = document.querySelector("iframe");
+MEASURE = """<!doctype html><body><iframe style="height: {height}px"></iframe><script>
+const pages = {pages}, desk = {desk}, phone = {phone}, found = [], frame = document.querySelector("iframe");
 const wait = time => new Promise(done => setTimeout(done, time));
 (async () => {{
     for (const page of pages) {{
@@ -51,8 +52,13 @@ const wait = time => new Promise(done => setTimeout(done, time));
         const inside = frame.contentDocument, formulas = inside.querySelectorAll(".arithmatex");
         for (let left = 100; left && inside.querySelectorAll(".MJXc-display").length < formulas.length; --left)
             await wait(50);
+        frame.style.width = desk + "px";
+        for (const code of inside.querySelectorAll("pre > code"))
+            if (code.scrollWidth > code.clientWidth && !/.{{121}}/.test(code.textContent))
+                found.push(page + ": code is behind a scroll bar: " + code.textContent.split("\\n")[0]);
+        frame.style.width = phone + "px";
         const width = inside.documentElement.scrollWidth;
-        if (width > {width}) found.push(page + " is " + width + " pixels wide");
+        if (width > phone) found.push(page + " is " + width + " pixels wide");
         if (inside.querySelectorAll(".MJXc-display").length < formulas.length) found.push(page + ": no formulas");
         for (const error of inside.querySelectorAll(".merror, .mjx-merror"))
             found.push(page + ": " + error.textContent);
@@ -87,7 +93,7 @@ def main():
     found = measured(f"{address}/measure")
     for problem in found:
         print(problem)
-    print(f"{len(pages_of(options.site))} pages at the width of a phone: {len(found)} problems")
+    print(f"{len(pages_of(options.site))} pages at the widths of a desk and a phone: {len(found)} problems")
     sys.exit(1 if found else 0)
 
 
@@ -113,7 +119,7 @@ def serve(site):
                 time.sleep(3)
                 self.answer("")
             elif url.path == "/measure":
-                self.answer(MEASURE.format(pages=json.dumps(pages_of(site)), width=WIDTHS["phone"], height=HEIGHT))
+                self.answer(MEASURE.format(pages=json.dumps(pages_of(site)), height=HEIGHT, **WIDTHS))
             else:
                 super().do_GET()
 

@@ -136,7 +136,7 @@ class Site:
             text += "\n<style>.md-nav--secondary .md-nav { display: none }</style>\n"  # a list of all is no overview
         elif re.match(r"docs/reference/\w+/", page):
             text = WITHOUT_CONTENTS + text
-        text = links.outside_fences(text, lambda line: table_row(self.with_links(page, line)))
+        text = links.outside_fences(text, lambda line: wide_chart(table_row(self.with_links(page, line))))
         self.write(page, text)
         self.pages.append(page)
 
@@ -199,16 +199,15 @@ class Site:
         """The chart stands at the beginning of the page on performance, unless that shows one."""
         page = self.folder / "docs/inside/performance.md"
         text = page.read_text()
-        if "](performance.svg)" in text:
+        if 'src="performance.svg"' in text:
             return
         if chart is None or not chart.exists():
             print("the chart is left out: ./run bench draws it")
             return
         shutil.copy(chart, page.parent / "performance.svg")
+        picture = wide_chart("![Speed, as a share of the peak](performance.svg)")
         caption = "Drawn by `./run bench` on the machine that built this site."
-        page.write_text(
-            text.replace("\n\n", f"\n\n![Speed, as a share of the peak](performance.svg)\n\n{caption}\n\n", 1)
-        )
+        page.write_text(text.replace("\n\n", f"\n\n{picture}\n\n{caption}\n\n", 1))
 
     def add_assets(self):
         if not MATHJAX.exists():
@@ -256,7 +255,7 @@ class Site:
         for name, patterns in ORDER:
             section = entries(patterns)
             if section:
-                navigation.append({name: section[0] if section == patterns else section})
+                navigation.append({name: section[0] if section == patterns and len(section) == 1 else section})
         return navigation
 
 
@@ -265,6 +264,13 @@ def table_row(line):
     if not line.startswith("|"):
         return line
     return re.sub(r"`[^`]*`", lambda code: code[0].replace("\\|", "|"), line)
+
+
+def wide_chart(line):
+    """A chart keeps a width at which it can be read, in a box that scrolls, and leads to the picture alone."""
+    return re.sub(
+        r"^!\[(.*)\]\((\S*performance\.svg)\)$", r'<a class="chart" href="\2"><img alt="\1" src="\2"></a>', line
+    )
 
 
 if __name__ == "__main__":

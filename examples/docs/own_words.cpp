@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Words of one's own, one of each kind, held to the laws of their kind and to the definition.
 #include <fovea/fovea.hpp>
+//! [law_headers]
 #include <fovea/testing/against_reference.hpp>
 #include <fovea/testing/laws.hpp>
+//! [law_headers]
 
 #include "docs/support.hpp"
 

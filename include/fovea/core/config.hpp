@@ -2,6 +2,17 @@
 // The macros of the library; but for the version, none appears in an interface.
 #pragma once
 
+// Clang stops at the first line, and says nothing of what it does not understand further on; other compilers, and Clang
+// with -w, say the second. Apple's Clang 15 is Clang 16.
+#if !defined(__GNUC__) || (defined(__clang__) && __clang_major__ < 15) \
+    || (defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 16)
+#ifdef __clang__
+#pragma clang diagnostic fatal "-W#warnings"
+#warning "fovea: this compiler is not supported: use GCC 12 or newer, or Clang 16 or newer"
+#endif
+#error "fovea: this compiler is not supported: use GCC 12 or newer, or Clang 16 or newer"
+#endif
+
 // 1 on the processors that are supported. On others, what their compilers lack is left out, so that the sentence is all
 // that they say.
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -26,11 +37,14 @@
 #define FOVEA_RESTRICT __restrict__
 
 // What no specification changes is compiled in each unit or, for programs with many specifications, once: in
-// src/compiled.cpp, from which units that define FOVEA_COMPILED have it.
+// src/compiled.cpp, from which units that define FOVEA_COMPILED have it. A program may link that more than once, for
+// instance in two libraries; what has the same name is then the same code, of which the linker keeps one.
 #ifdef FOVEA_COMPILED
 #define FOVEA_ONCE
+#define FOVEA_ONCE_DEFINED [[gnu::weak]]
 #else
 #define FOVEA_ONCE inline
+#define FOVEA_ONCE_DEFINED inline
 #endif
 
 // Of a function that two translation units define with one name the linker keeps either. So that units compiled for

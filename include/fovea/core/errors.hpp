@@ -20,7 +20,7 @@ namespace fovea::FOVEA_SET {
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 inline std::string operator+(std::string a, std::string b) { return std::move(a.append(b)); }
 inline std::string operator+(std::string a, char const* b) { return std::move(a.append(b)); }
-inline std::string operator+(char const* a, std::string b) { return std::move(b.insert(0, a)); }
+inline std::string operator+(char const* a, std::string b) { return std::string(a) + std::move(b); }
 
 namespace detail {
 /// A piece of a message: text, an integer, or extents as "(2, 8, 128, 64)".

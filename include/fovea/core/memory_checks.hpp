@@ -34,7 +34,7 @@ inline memory_reach reach_of(memory_region const& r) {
     return reach;
 }
 
-FOVEA_ONCE void require_sound(memory_region const& r) {
+FOVEA_ONCE_DEFINED void require_sound(memory_region const& r) {
     constexpr auto address_space = std::uint64_t{1} << 57;  // bytes; no processor has more virtual memory
     for (std::size_t axis = 0; axis < r.rank; ++axis)
         if (r.extents[axis] < 0)
@@ -130,7 +130,7 @@ private:
 
 inline index_t magnitude(index_t x) { return x < 0 ? -x : x; }
 
-FOVEA_ONCE bool shares_elements(memory_region const& a, memory_region const& b) {
+FOVEA_ONCE_DEFINED bool shares_elements(memory_region const& a, memory_region const& b) {
     if (a.empty() || b.empty()) return false;
     auto const reach_a = reach_of(a), reach_b = reach_of(b);
     // From the first byte of a up, and from the last byte of b down, one address is met. A distance below zero is a
@@ -145,7 +145,7 @@ FOVEA_ONCE bool shares_elements(memory_region const& a, memory_region const& b) 
     return sum.reaches(static_cast<index_t>(target));
 }
 
-FOVEA_ONCE bool repeats_elements(memory_region const& r) {
+FOVEA_ONCE_DEFINED bool repeats_elements(memory_region const& r) {
     if (r.empty()) return false;
     struct steps {
         index_t stride = 0, most = 0;  // the greatest index
@@ -174,7 +174,7 @@ FOVEA_ONCE bool repeats_elements(memory_region const& r) {
     return false;
 }
 
-FOVEA_ONCE void require_distinct_elements(memory_region const& written) {
+FOVEA_ONCE_DEFINED void require_distinct_elements(memory_region const& written) {
     if (written.empty()) return;
     for (std::size_t axis = 0; axis < written.rank; ++axis)
         if (written.extents[axis] > 1 && written.strides[axis] == 0)
@@ -185,7 +185,7 @@ FOVEA_ONCE void require_distinct_elements(memory_region const& written) {
                           written.list(written.strides), ": its elements overlap and would be written twice");
 }
 
-FOVEA_ONCE void require_apart(memory_region const& written, memory_region const& other) {
+FOVEA_ONCE_DEFINED void require_apart(memory_region const& written, memory_region const& other) {
     if (written.twin != 0 && written.twin == other.twin && written.same_as(other)) return;
     if (shares_elements(written, other))
         throw shape_error(written.name, written.owner, " overlaps ", other.name, other.owner,

@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::detail {
 
-FOVEA_ONCE void message_part::append_to(std::string& message) const {
+FOVEA_ONCE_DEFINED void message_part::append_to(std::string& message) const {
     if (kind_ == kind::text) {
         message.append(static_cast<char const*>(at_), number_);
     } else if (kind_ == kind::extents) {
@@ -25,19 +25,19 @@ FOVEA_ONCE void message_part::append_to(std::string& message) const {
     }
 }
 
-FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts) {
+FOVEA_ONCE_DEFINED std::string message_of(std::initializer_list<message_part> parts) {
     std::string message;
     for (auto const& each : parts) each.append_to(message);
     return message;
 }
 
-FOVEA_ONCE std::string text_of_real(double x) {
+FOVEA_ONCE_DEFINED std::string text_of_real(double x) {
     char text[32];
     std::snprintf(text, sizeof text, "%g", x);
     return text;
 }
 
-FOVEA_ONCE void refuse_number(char const* named, double x, char const* needed) {
+FOVEA_ONCE_DEFINED void refuse_number(char const* named, double x, char const* needed) {
     throw std::invalid_argument(message_of({named, " is ", text_of_real(x), ", it must be ", needed}));
 }
 

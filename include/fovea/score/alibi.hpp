@@ -34,7 +34,7 @@ inline std::vector<float> alibi_slopes(integer_argument heads, alibi_slopes_of c
 ///
 ///     s' = s + slope_h (kv_idx - q_idx)
 ///
-/// Shapes: `slopes` is (head), kept as a view; alibi_slopes(heads) makes them.
+/// Shapes: `slopes` is (head), kept as a view: your own slopes, or alibi_slopes(heads), the published ones.
 /// Cost: one multiply-add for each pair.
 /// Edge cases: keys after the query gain, so use it with a causal mask. With `softmax` the position of the first query
 /// does not matter, since a constant added to a row changes nothing.
