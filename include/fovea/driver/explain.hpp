@@ -22,6 +22,9 @@ namespace fovea::FOVEA_SET {
 
 namespace driver {
 inline std::string number(index_t x) { return std::to_string(x); }
+inline std::string number(index_t x, char const* noun) {
+    return fovea::detail::message_of({fovea::detail::counted(x, noun)});
+}
 
 /// "avx512, 16 x float32"
 template <class T, class Arch>
@@ -39,8 +42,8 @@ std::string explain_state(A const& a, operand_shapes const& n) {
          + "\nnormalize   " + describe(a.normalize)
          + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "")
          + "\nloop        driver/recurrent/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of "
-         + number(n.key[3]) + " x " + number(n.features()) + " for each of " + number(n.batches() * n.key_heads())
-         + " heads of keys\n";
+         + number(n.key[3]) + " x " + number(n.features()) + " for each of "
+         + number(n.batches() * n.key_heads(), "head") + " of keys\n";
 }
 
 /// What a dense mask leaves of the blocks of a plan.
@@ -52,8 +55,8 @@ std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan co
     auto const predicate = a.mask.predicate();
     auto const counted = plan::count_blocks(predicate, all, block_queries, how.blocks.block_keys);
     std::string const mask = describe(a.mask);
-    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries) + " queries x "
-         + number(how.blocks.block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed)
+    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries, "query") + " x "
+         + number(how.blocks.block_keys, "key") + " " + number(counted.full) + " full, " + number(counted.mixed)
          + " mixed, " + number(counted.empty) + " skipped"
          + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
 }
@@ -78,11 +81,11 @@ std::string explain_on(A const& a, operand_shapes const& n) {
             plan::make_dense_plan<T, Arch, spec_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask(a, n, how));
-        text = text + "tiles of " + number(how.blocks.tile_rows) + " queries x " + number(how.blocks.panel_keys)
-             + " keys, a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.mr * how.blocks.nv)
+        text = text + "tiles of " + number(how.blocks.tile_rows, "query") + " x " + number(how.blocks.panel_keys, "key")
+             + ", a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.blocks.mr * how.blocks.nv)
              + " of " + number(Arch::registers) + " registers hold sums";
         if (how.by == plan::traversal::split_keys)
-            text = text + "; the keys in " + number(how.splits.count()) + " parts, merged";
+            text = text + "; the keys in " + number(how.splits.count(), "part") + ", merged";
         return text + "\n";
     }
 }
