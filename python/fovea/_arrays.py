@@ -153,12 +153,10 @@ def _overlaps_itself(array: Array) -> bool:
         reach += stride * (n - 1)
     else:
         return False
-    least = sum(min(stride * (n - 1), 0) for n, stride in zip(array.shape, array.strides))
-    first = np.zeros(1, np.int64)
+    places = np.zeros(1, np.int64)
     for n, stride in zip(array.shape, array.strides):
-        first = (first[:, None] + np.arange(n) * stride).ravel()
-    places = np.sort(first - least)
-    return bool(np.any(np.diff(places) < array.itemsize))
+        places = (places[:, None] + np.arange(n) * stride).ravel()
+    return bool(np.any(np.diff(np.sort(places)) < array.itemsize))
 
 
 def passable(array: Array) -> Array:
