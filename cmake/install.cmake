@@ -21,6 +21,13 @@ install(
 )
 install(DIRECTORY src/bindings DESTINATION ${package_dir})
 
+# The Python package, `cmake --install BUILD --component python`: a folder for PYTHONPATH, from which pip installs too.
+set(FOVEA_PYTHON_DIR ${CMAKE_INSTALL_DATADIR}/fovea/python CACHE STRING "Where the component python is installed")
+mark_as_advanced(FOVEA_PYTHON_DIR)
+install(FILES python/pyproject.toml python/README.md DESTINATION ${FOVEA_PYTHON_DIR} COMPONENT python EXCLUDE_FROM_ALL)
+install(DIRECTORY python/fovea DESTINATION ${FOVEA_PYTHON_DIR} COMPONENT python EXCLUDE_FROM_ALL
+        PATTERN "__pycache__" EXCLUDE)
+
 file(RELATIVE_PATH up /${pkgconfig_dir} /)
 string(REGEX REPLACE "/$" "" up ${up})
 configure_file(cmake/fovea.pc.in fovea.pc @ONLY)

@@ -2,7 +2,7 @@
 #
 #   fovea_add_kernels(
 #       TARGET name [STATIC]
-#       SPECS header.hpp...               what the expressions use
+#       SPECS header.hpp...               what the expressions use; a comment above what one names is its description
 #       KERNELS name=expression...        a specification, or takes<"names">(function that returns one)
 #       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
 #       TYPES f32 f64 bf16 f16            of queries, keys, values and result
@@ -56,10 +56,10 @@ macro(fovea_read_kernels)
             set(given_${word} ON)
         elseif(word MATCHES "^(TARGET|SPECS|KERNELS|TYPES|ARCHS)$")
             set(keyword ${word})
-            if(word STREQUAL SPECS)
+            if("${word}" STREQUAL "SPECS")
                 set(given_SPECS)
             endif()
-        elseif(keyword STREQUAL KERNELS)
+        elseif("${keyword}" STREQUAL "KERNELS")
             if(NOT word MATCHES "^([A-Za-z_][A-Za-z_0-9]*)=(.+)$")
                 message(FATAL_ERROR "fovea_add_kernels: '${word}' is no kernel: write name=expression")
             endif()
@@ -146,7 +146,7 @@ function(fovea_add_kernel_units result target arch types kernels)
         fovea_kernel_includes(INCLUDES ${headers_${KERNEL}})
         set(EXPRESSION "${expression_${KERNEL}}")
         foreach(TYPE IN LISTS types)
-            if(arch STREQUAL avx512_bf16 AND NOT TYPE MATCHES "16$")
+            if("${arch}" STREQUAL "avx512_bf16" AND NOT TYPE MATCHES "16$")
                 continue()
             endif()
             set(ELEMENT ${fovea_bindings_elements_${TYPE}})
@@ -228,11 +228,16 @@ function(fovea_add_kernel_description target baseline types kernels)
     foreach(KERNEL IN LISTS kernels)
         fovea_kernel_includes(INCLUDES ${headers_${KERNEL}})
         set(EXPRESSION "${expression_${KERNEL}}")
+        set(HEADERS "")
+        foreach(header IN LISTS headers_${KERNEL})
+            get_filename_component(path ${header} ABSOLUTE)
+            string(APPEND HEADERS "R\"fovea(${path})fovea\", ")
+        endforeach()
         set(DESCRIBE "")
         foreach(type IN LISTS types)
             set(element ${fovea_bindings_elements_${type}})
             string(APPEND DESCRIBE "    to.push_back(fovea::bindings::describe_kernel<${element}>("
-                                   "\"${KERNEL}\", expression, ${KERNEL}_kernel()));\n")
+                                   "\"${KERNEL}\", expression, fovea_generated_kernel(), comment));\n")
         endforeach()
         configure_file(${describe} ${directory}/describe/${KERNEL}.cpp @ONLY)
         list(APPEND sources ${directory}/describe/${KERNEL}.cpp)

@@ -9,6 +9,7 @@
 using namespace fovea;
 using namespace fovea::placeholders;
 
+/// ALiBi in a causal window, with scores between -cap and cap.
 inline constexpr auto capped_alibi = takes<"slopes(heads), cap, window">(
     [](view<float const, 1> slopes, float cap, index_t window) {
         return scaled_dot

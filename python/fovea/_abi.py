@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-VERSION = 1  # FOVEA_BINDINGS_TYPES
+VERSION = 2  # FOVEA_BINDINGS_TYPES
 
 
 class ArgumentEntry(ctypes.Structure):
@@ -41,6 +41,7 @@ class KernelEntry(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("type", ctypes.c_char_p),
         ("specification", ctypes.c_char_p),
+        ("comment", ctypes.c_char_p),
         ("formula", ctypes.c_char_p),
         ("architecture", ctypes.c_char_p),
         ("arguments", ctypes.POINTER(ArgumentEntry)),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._errors import ArgumentError, ShapeError
+from ._errors import ArgumentError, ShapeError, counted
 
 Array = npt.NDArray[Any]
 
@@ -94,6 +94,12 @@ def is_bfloat16(x: Any) -> bool:
     return getattr(dtype, "name", None) == "bfloat16" or str(dtype) == "torch.bfloat16"
 
 
+def require_dtype(dtype: Any) -> None:
+    """ArgumentError for what names no type of elements."""
+    if dtype is not None and not (isinstance(dtype, str) and dtype in TYPE_NAMES):
+        raise ArgumentError(f"dtype is {dtype!r}, it must be one of {', '.join(TYPE_NAMES)}")
+
+
 def elements_of(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
     """An array and the type of its elements; those of bfloat16 are bits."""
     array = as_numpy(x, name)
@@ -127,6 +133,32 @@ def can_be_passed(array: Array) -> bool:
     return array.shape[-1] <= 1 or array.strides[-1] == size
 
 
+def require_distinct_elements(array: Array, name: str) -> None:
+    """ShapeError where some byte belongs to two elements of what is written."""
+    has = f"{name} is {array.shape} with strides of {array.strides} bytes"
+    if array.size > 0 and 0 in (stride for n, stride in zip(array.shape, array.strides) if n > 1):
+        raise ShapeError(f"{has}: an axis of stride 0 would be written more than once")
+    if _overlaps_itself(array):
+        raise ShapeError(f"{has}: its elements overlap and would be written twice")
+
+
+def _overlaps_itself(array: Array) -> bool:
+    if array.size == 0:
+        return False
+    reach = array.itemsize  # bytes that the axes before take, smaller strides first
+    axes = sorted((abs(stride), n) for n, stride in zip(array.shape, array.strides) if n > 1)
+    for stride, n in axes:
+        if stride < reach:  # may still be one in which the elements lie between one another
+            break
+        reach += stride * (n - 1)
+    else:
+        return False
+    places = np.zeros(1, np.int64)
+    for n, stride in zip(array.shape, array.strides):
+        places = (places[:, None] + np.arange(n) * stride).ravel()
+    return bool(np.any(np.diff(np.sort(places)) < array.itemsize))
+
+
 def passable(array: Array) -> Array:
     """The array itself where it can be passed, a copy without gaps otherwise."""
     if can_be_passed(array):
@@ -141,7 +173,7 @@ def require_rank(array: Array, name: str, least: int = 2) -> None:
             if least == 4
             else "(position, feature), (batch, position, feature) or (batch, head, position, feature)"
         )
-        raise ShapeError(f"{name} has {array.ndim} axes, it must be {what}")
+        raise ShapeError(f"{name} has {counted(array.ndim, 'axis')}, it must be {what}")
 
 
 def extents_of(array: Array) -> tuple[int, int, int, int]:

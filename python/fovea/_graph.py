@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from ._abi import GraphEntry
 from ._arrays import address_of, as_integers
-from ._errors import ArgumentError, GraphError
+from ._errors import ArgumentError, GraphError, counted, there_are
 
 
 class Graph:
@@ -36,7 +37,7 @@ class Graph:
         if self._offsets.size == 0:
             raise GraphError("offsets is empty, it must have one element more than there are queries")
         if self._numbers is not None and self._numbers.size != self._keys.size:
-            raise GraphError(f"numbers has {self._numbers.size} elements, keys has {self._keys.size}")
+            raise GraphError(f"numbers has {counted(self._numbers.size, 'element')}, keys has {self._keys.size}")
         self._entry = GraphEntry(
             self._offsets.size - 1,
             self._keys.size,
@@ -56,9 +57,8 @@ class Graph:
         """
         pairs = _pairs_of(edges)
         to, keys = pairs[:, 0], pairs[:, 1]
-        if queries < 0:
-            raise GraphError(f"queries is {queries}, it must be 0 or more")
-        _require_range(to, queries, f"an edge ends at query {{}}, there are {queries} queries")
+        queries = _count_of(queries)
+        _require_range(to, queries, f"an edge ends at query {{}}, {there_are(queries, 'query')}")
         _require_range(keys, 2**31, "an edge begins at key {}, keys are from 0 to 2147483647")
         offsets = np.zeros(queries + 1, np.int64)
         np.cumsum(np.bincount(to, minlength=queries), out=offsets[1:])
@@ -111,12 +111,25 @@ def _list_of(x: Any, name: str, dtype: Any) -> npt.NDArray[Any]:
     except ArgumentError as error:
         raise GraphError(str(error)) from None
     if array.ndim != 1:
-        raise GraphError(f"{name} has {array.ndim} axes, it must have 1")
+        raise GraphError(f"{name} has {counted(array.ndim, 'axis')}, it must have 1")
     return array
 
 
+def _count_of(queries: Any) -> int:
+    try:
+        count = operator.index(queries)
+    except TypeError:
+        raise GraphError(f"queries is {queries!r}, it must be an integer") from None
+    if not 0 <= count < 2**48:
+        raise GraphError(f"queries is {count}, it must be from 0 to {2**48 - 1}")
+    return count
+
+
 def _pairs_of(edges: Any) -> npt.NDArray[np.int64]:
-    pairs = np.asarray(edges)
+    try:
+        pairs = np.asarray(edges)
+    except ValueError as error:
+        raise GraphError(f"edges is no table: {error}") from None
     if pairs.size == 0:
         return np.zeros((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:

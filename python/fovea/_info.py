@@ -35,6 +35,7 @@ class Kernel:
     name : what it is called by.
     types : the elements it was built for, among "f32", "f64", "bf16", "f16".
     specification : as it is written in C++.
+    comment : the comment above the specification in its header; empty where there is none.
     formula : what it computes, a line for each part.
     architectures : for each of `types`, whose instructions run on this processor; None where none do.
     arguments : what a call passes; what can be read off an array is left out. Types are those for `types[0]`.
@@ -43,6 +44,7 @@ class Kernel:
     name: str
     types: tuple[str, ...]
     specification: str
+    comment: str
     formula: str
     architectures: tuple[str | None, ...]
     arguments: tuple[Argument, ...]

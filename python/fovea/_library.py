@@ -15,8 +15,18 @@ from typing import Any
 import numpy as np
 
 from . import _abi
-from ._arrays import TYPE_NAMES, Array, can_be_passed, elements_of, extents_of, layout_of, passable, require_rank
-from ._errors import ArgumentError, Error, ShapeError, UnsupportedError, error_of_status
+from ._arrays import (
+    Array,
+    can_be_passed,
+    elements_of,
+    extents_of,
+    layout_of,
+    passable,
+    require_distinct_elements,
+    require_dtype,
+    require_rank,
+)
+from ._errors import ArgumentError, Error, ShapeError, UnsupportedError, error_of_status, require_type
 from ._info import Argument, Kernel
 from ._plan import SLOTS, Plan
 
@@ -45,6 +55,7 @@ class Compiled:
         self.name: str = entry.name.decode()
         self.type: str = entry.type.decode()
         self.specification: str = entry.specification.decode()
+        self.comment: str = entry.comment.decode("utf-8", "replace")
         self.formula: str = entry.formula.decode()
         self.architecture: str | None = entry.architecture.decode() if entry.architecture else None
         self.arguments = [_argument_of(entry.arguments[i]) for i in range(entry.argument_count)]
@@ -63,7 +74,8 @@ class BoundKernel:
         self.info = info
         self.__name__ = info.name
         takes = "".join(f"\n    {argument}" for argument in info.arguments)
-        self.__doc__ = f"{info.specification}\n\n{info.formula}\n" + (f"\nArguments:{takes}\n" if takes else "")
+        parts = [info.comment, info.specification, info.formula, f"Arguments:{takes}" if takes else ""]
+        self.__doc__ = "\n\n".join(part for part in parts if part) + "\n"
 
     def __call__(
         self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
@@ -78,6 +90,8 @@ class Library:
     """A library of kernels that `fovea_add_kernels` has made. Each kernel is also an attribute, to be called."""
 
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        require_type(path, (str, os.PathLike), "path", "the path of a library of kernels")
+        require_type(name, (str, type(None)), "name", "the TARGET of fovea_add_kernels")
         self.path = Path(path)
         if not self.path.is_file():
             raise Error(f"there is no library of kernels at {self.path}")
@@ -117,6 +131,8 @@ class Library:
         **arguments: Any,
     ) -> Any:
         """Computes a kernel of this library; see `fovea.attend`."""
+        require_dtype(dtype)
+        require_type(kernel, str, "kernel", "the name of a kernel")
         query, type_name = _operand(q, "query", dtype)
         compiled = self._find(kernel, type_name)
         plan = compiled.plan
@@ -209,6 +225,7 @@ class _Result:
         if can_be_passed(array):
             self.written = array
         else:
+            require_distinct_elements(array, "out")
             self._target = array
             self.written = np.empty(array.shape, array.dtype.newbyteorder("="))
 
@@ -221,8 +238,6 @@ class _Result:
 
 
 def _operand(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
-    if dtype is not None and dtype not in TYPE_NAMES:
-        raise ArgumentError(f"dtype is {dtype!r}, it must be one of {', '.join(TYPE_NAMES)}")
     array, type_name = elements_of(x, name, dtype)
     require_rank(array, name)
     return passable(array), type_name
@@ -277,6 +292,7 @@ def _info_of(compiled: list[Compiled]) -> Kernel:
         first.name,
         tuple(c.type for c in compiled),
         first.specification,
+        first.comment,
         first.formula,
         tuple(c.architecture for c in compiled),
         tuple(s.argument for s in first.plan.slots if s.kind != "derived"),
@@ -316,9 +332,14 @@ def _default_library() -> Library:
     return load(path)
 
 
+def _library_or_default(library: Library | None) -> Library:
+    require_type(library, (Library, type(None)), "library", "a fovea.Library, which fovea.load makes of a path")
+    return _default_library() if library is None else library
+
+
 def kernels(library: Library | None = None) -> list[Kernel]:
     """The kernels of a library; of the one loaded last if not given."""
-    return (library or _default_library()).kernels()
+    return _library_or_default(library).kernels()
 
 
 def attend(
@@ -352,4 +373,4 @@ def attend(
     -------
     `out`, or an array (batch, heads of q, queries, features of v) with as many axes as q has.
     """
-    return (library or _default_library()).attend(q, k, v, kernel, out, threads, dtype, **arguments)
+    return _library_or_default(library).attend(q, k, v, kernel, out, threads, dtype, **arguments)

@@ -150,8 +150,12 @@ def _sentence(slot: Slot, table: Array, known: Extents) -> str:
 def _real(x: Any, slot: Slot) -> float:
     if isinstance(x, (str, bytes)):
         raise ArgumentError(f"{slot.argument.name} is {x!r}, it must be a number")
+    if getattr(x, "shape", ()) != ():
+        raise ArgumentError(f"{slot.argument.name} is an array of shape {x.shape}, it must be a number")
     try:
         return float(x)
+    except OverflowError:
+        raise ArgumentError(f"{slot.argument.name} is {x}, which is more than a double can hold") from None
     except (TypeError, ValueError):
         raise ArgumentError(f"{slot.argument.name} is of type {type(x).__name__}, it must be a number") from None
 

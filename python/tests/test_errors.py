@@ -97,7 +97,7 @@ def test_tables_have_to_have_numbers_of_their_kind(kernel: fovea.Kernel) -> None
 def test_numbers_have_to_be_numbers(kernel: fovea.Kernel) -> None:
     numbers = [a for a in kernel.arguments if not a.shape and a.type != "fovea_graph"]
     for a in numbers:
-        for wrong in ("2", None, [1, 2]) + ((2.5, 2**63) if a.type == "int64_t" else ()):
+        for wrong in ("2", None, [1, 2], np.ones(1), 1j) + ((2.5, 2**63) if a.type == "int64_t" else (10**400,)):
             with pytest.raises(fovea.ArgumentError, match=f"^{a.name} is "):
                 changed(make_case(kernel), **{a.name: wrong}).run()
 
@@ -130,6 +130,16 @@ def test_graphs_have_to_fit() -> None:
         (lambda: fovea.Graph([0, 1], [2**31]), "keys has the element 2147483648"),
         (lambda: fovea.Graph([0, 1], [0], [0, 1]), "numbers has 2 elements, keys has 1"),
         (lambda: fovea.Graph.from_edges(-1, []), "queries is -1"),
+        (lambda: fovea.Graph.from_edges(2**70, []), f"queries is {2**70}, it must be from 0 "),
+        (lambda: fovea.Graph.from_edges("3", []), "queries is '3', it must be an integer"),
+        (lambda: fovea.Graph.from_edges(2.5, []), "queries is 2.5, it must be an integer"),
+        (lambda: fovea.Graph.from_edges(1, [(1, 0)]), "ends at query 1, there is 1 query$"),
+        (lambda: fovea.Graph.from_edges(2, [(0,), (0, 1)]), "edges is no table"),
+        (lambda: fovea.Graph.from_edges(2, None), r"edges is \(\)"),
+        (lambda: fovea.Graph.from_edges(2, [(0, 2**70)]), "edges has elements of object"),
+        (lambda: fovea.Graph(None, []), "offsets is of type NoneType"),
+        (lambda: fovea.Graph([0, 1], [0], [0, 1, 2]), "numbers has 3 elements, keys has 1$"),
+        (lambda: fovea.Graph([0, 2], [0, 1], [0]), "numbers has 1 element, keys has 2$"),
         (lambda: fovea.Graph.from_edges(2, [(2, 0)]), "ends at query 2, there are 2"),
         (lambda: fovea.Graph.from_edges(2, [(0, -1)]), "begins at key -1"),
         (lambda: fovea.Graph.from_edges(2, [(0, 2**31)]), "begins at key 2147483648"),
@@ -160,7 +170,7 @@ def test_arrays_have_to_be_arrays_of_one_type(name: str) -> None:
     for wrong in (x.astype(np.int32), x.astype(complex), x.tolist(), None, "text", np.ma.masked_array(x)):
         with pytest.raises(fovea.ArgumentError, match=f"^{word} "):
             case.with_arrays(**{name: wrong}).run_raw()
-    with pytest.raises(fovea.ShapeError, match=f"^{word} has 1 axes"):
+    with pytest.raises(fovea.ShapeError, match=f"^{word} has 1 axis,"):
         case.with_arrays(**{name: x[0, 0, 0]}).run()
     with pytest.raises(fovea.ShapeError, match=f"^{word} has 5 axes"):
         case.with_arrays(**{name: x[None]}).run()
@@ -184,7 +194,7 @@ def test_types_that_differ_name_the_array() -> None:
 def test_arrays_have_to_fit_one_another() -> None:
     case = plain_case()
     wrong = {
-        "key has 1 batch elements, query has 2": {"k": case.k[:1]},
+        "key has 1 batch element, query has 2": {"k": case.k[:1]},
         "value has 3 positions, key has 8": {"v": case.v[:, :, :3]},
         "value has 2 heads, key has 4": {"v": case.v[:, :2]},
         "not a multiple of the 3 heads": {"k": case.k[:, :3], "v": case.v[:, :3]},
@@ -226,6 +236,116 @@ def test_shapes_that_only_the_kernel_knows_are_told(monkeypatch: pytest.MonkeyPa
         case.run_raw(library=library)
 
 
+def outs_that_overlap(shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, np.ndarray]:
+    """Each element of some memory twice, by strides that C takes and by strides for which Python copies."""
+    memory = np.full(4096, 7, dtype)
+    size = memory.itemsize
+
+    def strided(*strides: int, of: np.ndarray = memory) -> np.ndarray:
+        return np.lib.stride_tricks.as_strided(of, shape, [s * size for s in strides])
+
+    _, heads, positions, features = shape
+    swapped = memory.view(memory.dtype.newbyteorder())
+    rows = features * positions
+    return {
+        "the same batch twice": strided(0, rows, features, 1),
+        "the same feature": strided(heads * rows, rows, features, 0),
+        "the same position, every second feature": strided(2 * heads * rows, 2 * rows, 0, 2),
+        "the same head, backwards": strided(rows, 0, features, -1, of=memory[2000:]),
+        "windows": strided(heads * rows, rows, 1, 1),
+        "windows, every second feature": strided(2 * heads * rows, 2 * rows, 2, 2),
+        "windows, backwards": strided(heads * rows, rows, -1, 1, of=memory[2000:]),
+        "the other byte order": strided(0, rows, features, 1, of=swapped),
+    }
+
+
+def test_out_may_not_overlap_itself() -> None:
+    case = plain_case()
+    right = case.run_raw()
+    for what, out in outs_that_overlap(right.shape, right.dtype).items():
+        before = out.copy()
+        with pytest.raises(fovea.ShapeError, match=r"would be written (twice|more than once)"):
+            case.run_raw(out=out)
+            pytest.fail(what)
+        np.testing.assert_array_equal(out, before)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_out_is_refused_for_its_overlaps_alone(seed: int) -> None:
+    """Random strides: refused where two elements share a place, and written right where none do."""
+    case = plain_case(batch=2, heads=2, positions=3)
+    right = case.run_raw()
+    random = np.random.default_rng(seed)
+    memory = np.full(1 << 14, 7, right.dtype)
+    for _ in range(30):
+        strides = random.choice([1, 2, 3, 5, 6, 7, 10, 15, 30, 31, 45, -1, -2, -10, 90, 0], right.ndim, replace=False)
+        out = np.lib.stride_tricks.as_strided(memory[1 << 13 :], right.shape, strides * memory.itemsize)
+        places = {int(np.dot(index, strides)) for index in np.ndindex(right.shape)}
+        if len(places) < right.size:
+            with pytest.raises(fovea.ShapeError, match="would be written"):
+                case.run_raw(out=out)
+            assert np.all(memory == 7)
+        else:
+            np.testing.assert_array_equal(case.run_raw(out=out), right)
+            memory[:] = 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"kernel": ["causal"]}, "kernel is of type list, it must be the name of a kernel"),
+        ({"kernel": None}, "kernel is of type NoneType"),
+        ({"kernel": b"causal"}, "kernel is of type bytes"),
+        ({"kernel": 3}, "kernel is of type int"),
+        ({"kernel": np.ones(2)}, "kernel is of type ndarray"),
+        ({"library": "libattention.so"}, "library is of type str, it must be a fovea.Library, which fovea.load makes"),
+        ({"library": 0}, "library is of type int"),
+        ({"dtype": ["bf16"]}, r"dtype is \['bf16'\], it must be one of f32"),
+        ({"dtype": np.float32}, "dtype is <class 'numpy.float32'>, it must be one of f32"),
+        ({"dtype": np.ones(2)}, "it must be one of f32"),
+        ({"threads": "2"}, "threads is '2', it must be an integer"),
+        ({"threads": None}, "threads is None, it must be an integer"),
+        ({"threads": [2]}, r"threads is \[2\], it must be an integer"),
+        ({"threads": np.ones(2)}, "threads is .* it must be an integer"),
+        ({"out": (np.ones(2),)}, "out is of type tuple"),
+        ({"out": "out"}, "out is of type str"),
+        ({"out": 3}, "out is of type int"),
+    ],
+)
+def test_options_have_to_be_of_their_types(arguments: dict[str, Any], sentence: str) -> None:
+    case = plain_case()
+    options: dict[str, Any] = {"kernel": case.kernel.name, **arguments}
+    with pytest.raises(fovea.ArgumentError, match=sentence):
+        fovea.attend(case.q, case.k, case.v, **options)
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "sentence"),
+    [
+        (3, None, "path is of type int, it must be the path of a library"),
+        (None, None, "path is of type NoneType"),
+        (b"lib.so", None, "path is of type bytes"),
+        (["lib.so"], None, "path is of type list"),
+        ("lib.so", 3, "name is of type int, it must be the TARGET"),
+    ],
+)
+def test_libraries_are_loaded_by_path_and_name(path: Any, name: Any, sentence: str) -> None:
+    with pytest.raises(fovea.ArgumentError, match=sentence):
+        fovea.load(path, name)
+    with pytest.raises(fovea.ArgumentError, match="library is of type str"):
+        fovea.kernels("libattention.so")  # type: ignore[arg-type]
+
+
+def test_counts_have_their_nouns() -> None:
+    from fovea._errors import counted, there_are
+
+    assert [counted(n, "axis") for n in (0, 1, 2)] == ["0 axes", "1 axis", "2 axes"]
+    assert [counted(n, "query") for n in (1, 3)] == ["1 query", "3 queries"]
+    assert [counted(n, "key") for n in (1, 3)] == ["1 key", "3 keys"]
+    assert [counted(n, "element") for n in (1, 3)] == ["1 element", "3 elements"]
+    assert [there_are(n, "edge") for n in (1, 3)] == ["there is 1 edge", "there are 3 edges"]
+
+
 def test_out_may_not_lie_in_what_is_read() -> None:
     case = plain_case()
     before = case.v.copy()
@@ -247,6 +367,41 @@ def test_nothing_is_written_where_the_call_is_wrong() -> None:
 def test_threads_have_to_be_a_number(threads: Any, sentence: str) -> None:
     with pytest.raises(fovea.ArgumentError, match=f"^threads is .*{sentence}"):
         plain_case().run(threads=threads)
+
+
+class Broken:
+    """Something with a shape that is none, and no other use."""
+
+    shape = 3
+    format = "csr"
+    indptr = indices = "text"
+
+
+JUNK = [None, "text", b"bytes", [], [[]], [1, [2]], {}, (), object(), Broken(), 1.5, -1, 10**400, 1j, float("nan"), int]
+JUNK += [np.ones(2), np.ones((2, 2, 2), "U3"), np.array([None]), np.zeros((0, 0)), np.float32(1), np.datetime64("now")]
+JUNK += [np.ones((2, 2), [("a", "f4")]), np.ma.masked_array([1.0]), Ellipsis, slice(2), range(3), memoryview(b"ab")]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=[f"{i}-{type(x).__name__}" for i, x in enumerate(JUNK)])
+def test_whatever_is_passed_the_error_is_one_of_fovea(junk: Any, kernel: fovea.Kernel) -> None:
+    """A sentence of this package or, where the thing will do, a result."""
+    case = make_case(kernel)
+
+    def attend(**changed: Any) -> None:
+        arrays = {name: changed.pop(name, getattr(case, name)) for name in ("q", "k", "v")}
+        fovea.attend(*arrays.values(), **{"kernel": kernel.name, **case.arguments, **changed})
+
+    names = ["q", "k", "v", "kernel", "out", "threads", "library", "dtype", *case.arguments]
+    calls = [lambda name=name: attend(**{name: junk}) for name in names]
+    calls += [lambda: fovea.load(junk), lambda: fovea.load(os.environ["FOVEA_KERNELS"], junk)]
+    calls += [lambda: fovea.Graph(junk, [0]), lambda: fovea.Graph([0, 1], junk), lambda: fovea.Graph([0, 1], [0], junk)]
+    calls += [lambda: fovea.Graph.from_edges(junk, [(0, 0)]), lambda: fovea.Graph.from_edges(3, junk)]
+    calls += [lambda: fovea.kernels(junk)]
+    for call in calls:
+        try:
+            call()
+        except fovea.Error as error:
+            assert str(error)
 
 
 def test_libraries_have_to_be_libraries_of_kernels(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def test_kernels_say_what_they_are(kernel: fovea.Kernel) -> None:
 
 def test_arguments_say_their_types_and_axes() -> None:
     assert kernel_named("alibi").arguments == (fovea.Argument("slopes", "float", ("heads",)),)
+    assert "computed from" not in "".join(kernel.formula for kernel in fovea.kernels())
     decode = kernel_named("decode")
     assert decode.is_paged
     assert [str(a) for a in decode.arguments] == ["lengths(batch): int32_t", "page_table(batch, pages): int32_t"]
@@ -39,6 +40,7 @@ def test_kernels_are_attributes(library: fovea.Library, kernel: fovea.Kernel) ->
     np.testing.assert_array_equal(result, case.run_raw())
     assert bound.info == kernel and bound.__name__ == kernel.name
     assert kernel.specification in bound.__doc__ and kernel.name in repr(bound)
+    assert kernel.comment in bound.__doc__ and kernel.formula in bound.__doc__
     assert kernel.name in dir(library) and kernel.name in repr(library)
 
 

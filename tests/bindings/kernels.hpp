@@ -12,6 +12,8 @@ using namespace fovea::placeholders;
 inline constexpr auto alibi_causal = takes<"slopes(heads)">(
     [](view<float const, 1> slopes) { return scaled_dot | alibi(slopes) | causal | softmax | weighted_sum; });
 
+/// Scores between -cap and cap:
+/// the tanh of what is divided by it.
 inline constexpr auto capped =
     takes<"cap">([](float cap) { return scaled_dot | rescore(cap * tanh(score / cap)) | softmax | weighted_sum; });
 

@@ -3,9 +3,15 @@
 #include "bindings/kernels.hpp"
 #include "catch.hpp"
 
+#include <fovea/bindings/comment.hpp>
 #include <fovea/bindings/write.hpp>
 
+#include <cmath>
+#include <cstring>
 #include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::bindings;
@@ -53,12 +59,22 @@ TEST_CASE("names that C could not have are refused", "[bindings]") {
     STATIC_REQUIRE(!signature<"2nd">::is_well_formed());
     STATIC_REQUIRE(!signature<"a b">::is_well_formed());
     STATIC_REQUIRE(!signature<"a(heads), a">::is_well_formed());
-    STATIC_REQUIRE(!signature<"query">::is_well_formed());
     STATIC_REQUIRE(!signature<"a(b, c, d, e, f)">::is_well_formed());
     STATIC_REQUIRE(!signature<"a(x y)">::is_well_formed());
 }
 
-TEST_CASE("formulas name tables and numbers, and say where a number was changed before", "[bindings]") {
+TEST_CASE("names of something else in a call are refused, as arguments and as axes", "[bindings]") {
+    STATIC_REQUIRE(signature<"query">::takes_a_name_of_calls());
+    STATIC_REQUIRE(signature<"slopes(heads), out">::takes_a_name_of_calls());
+    STATIC_REQUIRE(signature<"threads">::takes_a_name_of_calls());
+    STATIC_REQUIRE(signature<"table(heads, page_table)">::takes_a_name_of_calls());
+    STATIC_REQUIRE(!signature<"table(heads, pages), real, int, values">::takes_a_name_of_calls());
+    // One name for an extent of the call and for a number of its own.
+    STATIC_REQUIRE(!signature<"heads, slopes(heads)">::is_well_formed());
+    STATIC_REQUIRE(signature<"keys">::is_well_formed());
+}
+
+TEST_CASE("formulas name tables and numbers, and say how a number was computed before", "[bindings]") {
     auto const line = [](auto const& kernel, std::size_t i) {
         return describe_kernel<float>("", "", kernel).formula.at(i);
     };
@@ -67,19 +83,107 @@ TEST_CASE("formulas name tables and numbers, and say where a number was changed 
     CHECK(line(kernels::window, 1) == "pairs    q_idx - kv_idx <= left && kv_idx - q_idx <= right");
     auto const halved =
         takes<"cap">([](float cap) { return dot | rescore(score / (cap / 2)) | softmax | weighted_sum; });
-    CHECK(line(halved, 0) == "score    (computed from arguments)");
-    CHECK(line(kernels::stepped, 0) == "score    (computed from arguments)");  // of an extent
+    CHECK(line(halved, 0) == "score    sum(q * k) / (cap / 2)");
+    CHECK(line(kernels::stepped, 0) == "score    sum(q * k) * rsqrt(dim) + steps[head, (q_idx + kv_idx) % distances]");
+    auto const relative = takes<"table(heads, distances)">(
+        [](view<float const, 2> table) { return dot | relative_bias(table) | softmax | weighted_sum; });
+    CHECK(line(relative, 0)
+          == "score    sum(q * k) + table[head, min(max(kv_idx - q_idx, -((distances - 1) / 2)), (distances - 1) / 2) "
+             "+ ((distances - 1) / 2)]");
     auto const best = takes<"k">([](index_t k) { return dot | top_k_softmax(k) | weighted_sum; });
     CHECK(line(best, 2) == "weights  top_k_softmax(k)");
+}
+
+TEST_CASE("a number computed from one or two arguments is written as it was computed", "[bindings]") {
+    auto const score_of = [](auto const& make) {
+        auto const kernel = takes<"a, b">([make](float a, double b) {
+            return dot | rescore(score + static_cast<float>(make(a, b))) | softmax | weighted_sum;
+        });
+        return describe_kernel<float>("", "", kernel).formula.at(0).substr(std::strlen("score    sum(q * k) + "));
+    };
+    CHECK(score_of([](double a, double) { return a; }) == "a");
+    CHECK(score_of([](double a, double) { return a / 3; }) == "(a / 3)");
+    CHECK(score_of([](double a, double) { return 0.7 * a; }) == "(0.7 * a)");
+    CHECK(score_of([](double a, double) { return 1 / a; }) == "(1 / a)");
+    CHECK(score_of([](double a, double) { return a + 2; }) == "(a + 2)");
+    CHECK(score_of([](double, double b) { return 1 - b; }) == "(1 - b)");
+    CHECK(score_of([](double a, double) { return (a + 3) / 4; }) == "((a + 3) / 4)");
+    CHECK(score_of([](double a, double) { return 3 * a + 1; }) == "(3 * a + 1)");
+    CHECK(score_of([](double a, double) { return a * a; }) == "(a * a)");
+    CHECK(score_of([](double a, double) { return 1 / std::sqrt(a); }) == "rsqrt(a)");
+    CHECK(score_of([](double a, double b) { return a * b; }) == "(a * b)");
+    CHECK(score_of([](double a, double b) { return b / a; }) == "(b / a)");
+    CHECK(score_of([](double a, double b) { return b - a; }) == "(b - a)");
+    // What is less simple is not guessed, and what does not depend on arguments is a number.
+    CHECK(score_of([](double a, double) { return std::exp(a); }) == "(computed from a)");
+    CHECK(score_of([](double a, double b) { return std::atan2(a, b + 1); }) == "(computed from a, b)");
+    CHECK(score_of([](double a, double) { return std::floor(a); }) == "0");
+    CHECK(score_of([](double, double) { return 1.5; }) == "1.5");
+}
+
+TEST_CASE("functions that refuse some numbers are put into words by others", "[bindings]") {
+    auto const line = [](auto const& kernel, std::size_t i) {
+        return describe_kernel<float>("", "", kernel).formula.at(i);
+    };
+    auto const require = [](bool right) {
+        if (!right) throw std::invalid_argument("no");
+    };
+    auto const large = takes<"n">([require](index_t n) {
+        require(n > 500);
+        return dot | where(kv_idx < n) | softmax | weighted_sum;
+    });
+    CHECK(line(large, 1) == "pairs    kv_idx < n");
+    auto const even = takes<"t(n)">([require](view<float const, 1> t) {
+        require(t.extent(0) % 2 == 0);
+        return dot | rescore(score + param(t)[kv_idx % t.extent(0)]) | softmax | weighted_sum;
+    });
+    CHECK(line(even, 0) == "score    sum(q * k) + t[kv_idx % n]");
+    auto const none = takes<"p">([require](float p) {
+        require(p < 0);
+        return dot | rescore(score * p) | softmax | weighted_sum;
+    });
+    CHECK(describe_kernel<float>("", "", none).formula.empty());
+}
+
+TEST_CASE("a kernel has the comment above what its expression names", "[bindings]") {
+    std::string const header =
+        "// About the file.\n\n/// One line,\n/// and another.\ninline constexpr auto one =\n    "
+        "dot;\n\nauto const plain = one;\n/* A block\n * of text. */\ntemplate <class T>\n"
+        "constexpr auto two(T x) {\n    // not this\n    return three(x);\n}\n"
+        "/// Tab.\r\ninline auto four{one};\r\n";
+    using lines = std::vector<std::string>;
+    CHECK(comment_above(header, "one") == lines{"One line,", "and another."});
+    CHECK(comment_above(header, "plain") == lines{});
+    CHECK(comment_above(header, "two") == lines{"A block", "of text."});
+    CHECK(comment_above(header, "three") == lines{});  // it is used, not defined
+    CHECK(comment_above(header, "four") == lines{"Tab."});
+    CHECK(comment_above(header, "absent") == lines{});
+    std::string const path = FOVEA_BINDINGS_KERNELS;
+    CHECK(comment_of("takes<\"visible\">(kernels::neighbours).over_pages()", {path})
+          == lines{"A table with an element for each edge of a graph."});
+    CHECK(comment_of("scaled_dot | causal | softmax", {path}).empty());
+    CHECK(comment_of("kernels::neighbours", {path + "/absent"}).empty());
+}
+
+TEST_CASE("the comment of a kernel stands in header, page and list", "[bindings]") {
+    library_description all{"demo", "", {"sse2"}, {}};
+    all.kernels.push_back(
+        describe_kernel<float>("capped", "kernels::capped", kernels::capped, {"Scores /* below */", "", "the cap."}));
+    auto const header = text_of([&](std::ostream& to) { write_header(to, all); });
+    CHECK(holds(header, "/* capped: kernels::capped\n   Scores / * below * /\n\n   the cap.\n     score    cap * "));
+    CHECK(holds(text_of([&](std::ostream& to) { write_page(to, all); }),
+                "## capped\n\nScores /* below */\n\nthe cap.\n\n    kernels::capped\n"));
+    CHECK(holds(text_of([&](std::ostream& to) { write_dispatcher(to, all); }),
+                "\"kernels::capped\", \"Scores /* below */\\n\\nthe cap.\", \"score "));
 }
 
 TEST_CASE("the header declares each argument with its shape", "[bindings]") {
     auto const header = text_of([](std::ostream& to) { write_header(to, library()); });
     CHECK(holds(header, "demo_stepped_f32(fovea_call const* call, fovea_input_f32 query,"));
-    CHECK(holds(header, "float const* steps /* (heads, distances) */, int64_t distances);"));
-    CHECK(holds(header, "double const* steps /* (heads, distances) */, int64_t distances);"));
-    CHECK(holds(header, "fovea_graph const* edges, float const* bias /* (edges) */);"));
-    CHECK(holds(header, "int64_t const* query_offsets /* (sequences + 1) */"));
+    CHECK(holds(header, "float const* arg_steps /* (heads, distances) */, int64_t arg_distances);"));
+    CHECK(holds(header, "double const* arg_steps /* (heads, distances) */, int64_t arg_distances);"));
+    CHECK(holds(header, "fovea_graph const* arg_edges, float const* arg_bias /* (edges) */);"));
+    CHECK(holds(header, "int64_t const* arg_query_offsets /* (sequences + 1) */"));
 }
 
 TEST_CASE("kernels of 16 bits alone have an architecture of their own", "[bindings]") {
@@ -93,5 +197,6 @@ TEST_CASE("kernels of 16 bits alone have an architecture of their own", "[bindin
 
 TEST_CASE("text of a user stands in literals and comments as it is", "[bindings]") {
     CHECK(quoted("a \"b\" \\ \n") == "\"a \\\"b\\\" \\\\ \\n\"");
-    CHECK(commented("a */ b") == "a * / b");
+    CHECK(commented("a */ b /* c") == "a * / b / * c");
+    CHECK(commented("/*/") == "/ * /");
 }

@@ -134,7 +134,7 @@ TEST_CASE("graphs that do not fit are named, and nothing is written", "[driver]"
     std::vector<index_t> const short_offsets{0, 1};
     CHECK_THROWS_WITH(attend(scaled_dot | neighbors(graph_view{short_offsets, listed}) | softmax | weighted_sum, c.q,
                              c.k, c.v, c.out),
-                      "graph: it has rows for 1 queries, the attention has 300");
+                      "graph: it has rows for 1 query, the attention has 300");
     CHECK(c.is_untouched());
 }
 

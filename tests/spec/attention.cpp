@@ -42,7 +42,7 @@ TEST_CASE("a list of keys survives the masks beside it", "[spec]") {
     STATIC_REQUIRE(enumerating_mask<decltype(after.mask)>);
     STATIC_REQUIRE(!enumerating_mask<causal_t>);
     CHECK(after.mask.neighbor_list().of(0)[0] == 2);
-    CHECK(text(before) == "scaled_dot | neighbors(1 nodes, 1 edges) | causal");
+    CHECK(text(before) == "scaled_dot | neighbors(1 node, 1 edge) | causal");
 }
 
 TEST_CASE("each finish is of one kind", "[spec]") {

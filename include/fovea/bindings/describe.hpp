@@ -2,16 +2,14 @@
 // What a kernel is in words: its arguments as C declares them, its specification and its formula.
 #pragma once
 
+#include <fovea/bindings/computed_numbers.hpp>
+#include <fovea/bindings/samples.hpp>
 #include <fovea/bindings/takes.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/expr/print.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <exception>
 #include <string>
-#include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,7 +24,7 @@ struct argument_description {
 
 struct kernel_description {
     std::string name, type, specification;
-    std::vector<std::string> formula;  // lines
+    std::vector<std::string> comment, formula;  // lines
     std::vector<argument_description> arguments;
     bool paged = false, ragged = false;
 };
@@ -55,113 +53,48 @@ argument_description description_of(argument_text const& text) {
     return {std::string(text.name), type, shape.empty() ? "" : "(" + shape + ")"};
 }
 
-/// Stands for argument `I` while a specification is put into words: few elements, an unlikely number, no edges. What is
-/// computed of a number or of an extent differs from round to round (0 and 1).
-template <std::size_t I, class Parameter>
-struct sample {
-    static Parameter of(int round) {
-        if constexpr (std::is_same_v<Parameter, bool>) return round == 0;
-        else return static_cast<Parameter>(1003 + 1000 * round + static_cast<int>(I));
-    }
-};
-template <std::size_t I>
-struct sample<I, graph_view> {
-    static graph_view of(int) {
-        static constexpr std::array<index_t, 1> offsets{};
-        return {offsets, {}, {}};
-    }
-};
-template <std::size_t I, class Element, int Rank>
-struct sample<I, view<Element, Rank>> {
-    static view<Element, Rank> of(int round) {
-        static std::remove_const_t<Element> const elements[1 << argument_text::most_axes]{};
-        extents_t<Rank> extents{};
-        extents.fill(1 + round);
-        return {elements, extents};
-    }
-};
-
-/// The names of arguments in an expression that was made of samples.
-struct names_of_samples {
-    std::vector<std::pair<void const*, std::string>> tables;
-    std::vector<std::pair<double, std::string>> numbers;
-
-    template <class Parameter>
-    void add(Parameter const& value, std::string_view name) {
-        if constexpr (is_view<Parameter>) tables.emplace_back(value.data, name);
-        else if constexpr (!std::is_same_v<Parameter, graph_view> && !std::is_same_v<Parameter, bool>)
-            numbers.emplace_back(static_cast<double>(value), name);
-    }
-    template <class T, int Rank>
-    std::string operator()(view<T, Rank> const& table) const {
-        for (auto const& [at, name] : tables)
-            if (at == table.data) return name;
-        return without_names{}(table);
-    }
-    template <class Number>
-    std::string operator()(Number x) const {
-        for (auto const& [value, name] : numbers)
-            if (value == static_cast<double>(x)) return name;
-        return without_names{}(x);
-    }
-    /// Names in place of the samples that stand as digits in a text.
-    std::string operator()(std::string text) const {
-        for (auto const& [value, name] : numbers) {
-            auto const digits = without_names{}(value);
-            for (auto at = text.find(digits); at != std::string::npos; at = text.find(digits, at + name.size()))
-                text.replace(at, digits.size(), name);
-        }
-        return text;
-    }
-};
-
 /// What a specification computes, a line for each of its parts.
 template <attention_spec A>
-std::vector<std::string> formula_of(A const& a, names_of_samples const& names = {}) {
+std::vector<std::string> formula_of(A const& a, names_of_tables const& names = {}) {
     std::vector<std::string> lines;
     auto const add = [&](char const* what, std::string const& text) {
         if (!text.empty()) lines.push_back(what + text);
     };
-    add("rows     ", names(describe(a.project)));
+    add("rows     ", describe(a.project));
     if constexpr (requires { a.score.expression(); }) add("score    ", print(a.score.expression(), names));
-    else add("score    ", names(describe(a.score)));
+    else add("score    ", describe(a.score));
     if constexpr (enumerating_mask<decltype(a.mask)>) add("pairs    ", "the edges of the graph");
     else if constexpr (requires { a.mask.predicate(); }) add("pairs    ", print(a.mask.predicate(), names));
-    else add("pairs    ", names(describe(a.mask)));
-    add("weights  ", names(describe(a.normalize)));
-    add("result   ", names(describe(a.aggregate)));
+    else add("pairs    ", describe(a.mask));
+    add("weights  ", describe(a.normalize));
+    add("result   ", describe(a.aggregate));
     return lines;
 }
 
-/// The lines of a specification that is made from arguments. A line that numbers go into changed says so;
-/// there are none where samples are no arguments for the function.
+/// The lines of a specification that is made from arguments: of numbers computed from them they say how. There are none
+/// where samples are no arguments for the function.
 template <class Kernel, class Parameters, std::size_t... I>
 std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I...>) {
-    auto const lines_of = [&]([[maybe_unused]] int round) {
-        names_of_samples names;
-        (names.add(sample<I, std::tuple_element_t<I, Parameters>>::of(round), Kernel::arguments::arguments[I].name),
-         ...);
-        return formula_of(kernel.make(sample<I, std::tuple_element_t<I, Parameters>>::of(round)...), names);
-    };
-    try {
-        auto const first = lines_of(0), second = lines_of(1);
-        std::vector<std::string> same;
-        for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i)
-            same.push_back(first[i] == second[i] ? first[i] : first[i].substr(0, 9) + "(computed from arguments)");
-        return same;
-    } catch (std::exception const&) {
-        return {};
-    }
+    using text = typename Kernel::arguments;
+    return named_lines(unknowns_of<text, Parameters>, [&](assumed_numbers const& numbers) {
+        [[maybe_unused]] std::tuple<sample<std::tuple_element_t<I, Parameters>>...> const samples(
+            sample<std::tuple_element_t<I, Parameters>>(text::arguments[I], numbers)...);
+        names_of_tables names;
+        (std::get<I>(samples).name_table(names, text::arguments[I].name), ...);
+        return formula_of(kernel.make(std::get<I>(samples).value...), names);
+    });
 }
 
-/// A kernel for elements of one type; `expression` is what it was written as.
+/// A kernel for elements of one type; `expression` is what it was written as, with the comment above it.
 template <class Element, class Kernel>
-kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel) {
+kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel,
+                                   std::vector<std::string> comment = {}) {
     using T = compute_type<Element>;
     kernel_description d;
     d.name = std::move(name);
     d.type = type_name<Element>;
     d.specification = std::move(expression);
+    d.comment = std::move(comment);
     if constexpr (!is_kernel<Kernel, T>()) return d;
     else if constexpr (attention_spec<Kernel>) {
         d.formula = formula_of(kernel);

@@ -89,10 +89,10 @@ inline constexpr std::array<std::string_view, 7> own_extents{"batch",     "heads
 /// What pages and sequences add to a call; these are extents as well, where they are added.
 inline constexpr std::string_view pages_name = "pages", sequences_name = "sequences";
 
-/// The names that C has for what every call takes, or may take.
-inline constexpr std::array<std::string_view, 10> taken_names{"call",        "query",       "key",      "value",
-                                                              "result",      "page_table",  pages_name, "query_offsets",
-                                                              "key_offsets", sequences_name};
+/// The names of what every call takes, or may take, in C or in Python.
+inline constexpr std::array<std::string_view, 15> taken_names{
+    "call",        "query",        "key",    "value", "result",  "page_table", pages_name, "query_offsets",
+    "key_offsets", sequences_name, "kernel", "out",   "threads", "library",    "dtype"};
 
 /// The arguments written in `Text`, and the extents that they name and a call does not have. An axis may also have the
 /// name of another argument: of a number, which it then has, or of a graph, whose edges it then counts.
@@ -127,15 +127,26 @@ struct signature {
         for (std::size_t i = 0; i < size; ++i) {
             auto const& name = arguments[i].name;
             if (!detail::is_identifier(name) || arguments[i].rank > argument_text::most_axes) return false;
-            if (std::find(taken_names.begin(), taken_names.end(), name) != taken_names.end()) return false;
             for (int axis = 0; axis < arguments[i].rank; ++axis)
                 if (auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];
-                    (!detail::is_identifier(text) && !detail::is_number(text)) || is_table(text))
+                    (!detail::is_identifier(text) && !detail::is_number(text)) || is_table(text)
+                    || (is_own_extent(text) && place_of(text) < size))
                     return false;
             for (std::size_t before = 0; before < i; ++before)
                 if (arguments[before].name == arguments[i].name) return false;
         }
         return true;
+    }
+
+    /// Whether some argument, or an extent that becomes one, has a name that calls have for something else.
+    static constexpr bool takes_a_name_of_calls() {
+        bool taken = false;
+        auto const look_at = [&](std::string_view name) {
+            taken |= std::find(taken_names.begin(), taken_names.end(), name) != taken_names.end();
+        };
+        for (auto const& argument : arguments) look_at(argument.name);
+        for_each_extent(look_at);
+        return taken;
     }
 
     /// The place of an argument; their number where none has the name.
@@ -160,7 +171,10 @@ private:
     static constexpr bool is_extent(std::size_t i, int axis) {
         auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];
         return !detail::is_number(text) && text != pages_name && text != sequences_name && place_of(text) == size
-            && std::find(own_extents.begin(), own_extents.end(), text) == own_extents.end();
+            && !is_own_extent(text);
+    }
+    static constexpr bool is_own_extent(std::string_view name) {
+        return std::find(own_extents.begin(), own_extents.end(), name) != own_extents.end();
     }
     static constexpr bool stands_before(std::size_t i, int axis) {
         auto const text = arguments[i].axes[static_cast<std::size_t>(axis)];

@@ -45,6 +45,11 @@ inline constexpr bool is_takes = false;
 template <fixed_string Text, class Make, bool Paged, bool Ragged>
 inline constexpr bool is_takes<takes_t<Text, Make, Paged, Ragged>> = true;
 
+/// Whether an argument counts something: an integer, or a graph, whose edges it then counts.
+template <class Parameter>
+inline constexpr bool is_count =
+    (std::is_integral_v<Parameter> && !std::is_same_v<Parameter, bool>) || std::is_same_v<Parameter, graph_view>;
+
 /// Whether a function takes what C can hand over, with names for all of it, and returns a specification.
 template <class Kernel, class Parameters, std::size_t... I>
 constexpr bool has_sound_parameters(std::index_sequence<I...>) {
@@ -53,7 +58,12 @@ constexpr bool has_sound_parameters(std::index_sequence<I...>) {
     constexpr bool named = ((text::arguments[I].rank == rank_of<std::tuple_element_t<I, Parameters>>) && ...);
     static_assert(taken, "fovea: the function of takes<...> takes views of const elements, numbers and graph_view");
     static_assert(!taken || named, "fovea: takes<...> names each axis of a view, as in slopes(heads)");
-    if constexpr (taken && named) {
+    constexpr bool counts =
+        taken && named
+        && ((!text::has_axis(text::arguments[I].name) || is_count<std::tuple_element_t<I, Parameters>>) && ...);
+    static_assert(!taken || !named || counts,
+                  "fovea: a number that takes<...> names as the extent of a table is an integer");
+    if constexpr (counts) {
         using made = std::invoke_result_t<typename Kernel::make_type const&, std::tuple_element_t<I, Parameters>...>;
         static_assert(attention_spec<made>, "fovea: the function of takes<...> returns a specification");
         return attention_spec<made>;
@@ -71,9 +81,14 @@ constexpr bool has_sound_arguments() {
     constexpr bool counted = written && std::tuple_size_v<parameters> == text::size;
     constexpr bool one_kind = !Kernel::paged || !Kernel::ragged;
     static_assert(written, "fovea: takes<...> lists names with their axes, each name once, as in slopes(heads)");
+    constexpr bool free = written && !text::takes_a_name_of_calls();
+    static_assert(!written || free,
+                  "fovea: takes<...> names an argument or axis as calls name something else: call, query, key, value, "
+                  "result, page_table, pages, query_offsets, key_offsets, sequences, kernel, out, threads, library or "
+                  "dtype");
     static_assert(!written || counted, "fovea: takes<...> has as many names as its function has arguments");
     static_assert(one_kind, "fovea: a kernel takes paged or ragged operands, not both");
-    if constexpr (counted && one_kind)
+    if constexpr (counted && free && one_kind)
         return has_sound_parameters<Kernel, parameters>(std::make_index_sequence<text::size>());
     else return false;
 }

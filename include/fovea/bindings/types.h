@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the functions of compiled kernels take and give, in C11 and C++. Every header of kernels has it inside. */
 #ifndef FOVEA_BINDINGS_TYPES
-#define FOVEA_BINDINGS_TYPES 1
+#define FOVEA_BINDINGS_TYPES 2
 
 #include <stddef.h>
 #include <stdint.h>
@@ -97,8 +97,9 @@ typedef struct fovea_kernel {
     char const* name;
     char const* type;          /* "f32", "f64", "bf16", "f16" */
     char const* specification; /* as it is written in C++ */
-    char const* formula;
-    char const* architecture; /* the one whose code runs on this processor; null where none does */
+    char const* comment;       /* the one above the specification in its header; "" where there is none */
+    char const* formula;       /* what it computes, a line for each part */
+    char const* architecture;  /* the one whose code runs on this processor; null where none does */
     fovea_argument const* arguments;
     size_t argument_count;
     fovea_status (*run)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);

@@ -53,7 +53,8 @@ inline graph_view graph_of(void const* pointer, std::string_view name) {
     if (pointer == nullptr) throw graph_error(name, " is null, it must be a graph");
     auto const& g = *static_cast<fovea_graph const*>(pointer);
     if (g.queries < 0 || g.edges < 0)
-        throw graph_error(name, " has ", g.queries, " queries and ", g.edges, " edges, it must have 0 or more");
+        throw graph_error(name, " has ", fovea::detail::counted(g.queries, "query"), " and ",
+                          fovea::detail::counted(g.edges, "edge"), ", it must have 0 or more");
     if (g.offsets == nullptr || (g.keys == nullptr && g.edges > 0))
         throw graph_error(name, " has no ", g.offsets == nullptr ? "offsets" : "keys", ": the pointer is null");
     auto const edges = static_cast<std::size_t>(g.edges);

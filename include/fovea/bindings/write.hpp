@@ -21,7 +21,7 @@ struct library_description {
 
 inline std::string joined(std::vector<std::string> const& parts, std::string const& between) {
     std::string all;
-    for (auto const& part : parts) all += (all.empty() ? "" : between) + part;
+    for (std::size_t i = 0; i < parts.size(); ++i) all += (i == 0 ? "" : between) + parts[i];
     return all;
 }
 
@@ -38,8 +38,18 @@ inline std::string quoted(std::string const& text) {
 
 /// Text that may stand in a comment of C.
 inline std::string commented(std::string text) {
-    for (auto at = text.find("*/"); at != std::string::npos; at = text.find("*/")) text.replace(at, 2, "* /");
+    for (std::string const mark : {"*/", "/*"})
+        for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark)) text.insert(at + 1, " ");
     return text;
+}
+
+/// An argument as the functions of C name it: whatever its name, no word of C or C++, no type and hardly a macro.
+inline std::string parameter_of(argument_description const& a) { return "arg_" + a.name; }
+
+/// The function that makes a fovea_value of it.
+inline std::string value_function_of(argument_description const& a) {
+    if (a.is_pointer()) return "pointer";
+    return a.type == "double" ? "real" : "integer";
 }
 
 /// "demo_causal_f32"
@@ -52,7 +62,7 @@ inline std::string declaration_of(library_description const& all, kernel_descrip
                      + " query, fovea_input_" + k.type + " key, fovea_input_" + k.type + " value, fovea_output_"
                      + k.type + " result";
     for (auto const& a : k.arguments) {
-        text += ", " + a.type + (a.is_pointer() ? " const* " : " ") + a.name;
+        text += ", " + a.type + (a.is_pointer() ? " const* " : " ") + parameter_of(a);
         if (a.is_table()) text += " /* " + a.shape + " */";
     }
     return text + ")";
@@ -66,11 +76,14 @@ inline void write_header(std::ostream& to, library_description const& all) {
        << "void " << all.name << "_workspace_destroy(fovea_workspace* scratch);\n\n"
        << "/* FOVEA_BINDINGS_TYPES of the library: the types above are those of this number. */\nint " << all.name
        << "_bindings_version(void);\n\n/* All kernels of this library. */\n"
-       << "fovea_kernel const* " << all.name << "_kernels(size_t* count);\n";
+       << "fovea_kernel const* " << all.name
+       << "_kernels(size_t* count);\n\n/* Arguments have the names that the kernels give them, behind arg_: no word or "
+          "macro can hide them. */\n";
     std::string before;
     for (auto const& k : all.kernels) {
         if (k.name != before) {
             to << "\n/* " << k.name << ": " << commented(k.specification) << "\n";
+            for (auto const& line : k.comment) to << (line.empty() ? "" : "   ") << commented(line) << "\n";
             for (auto const& line : k.formula) to << "     " << commented(line) << "\n";
             if (k.paged) to << "   Keys and values lie in pages: (page, head, slot, feature).\n";
             if (k.ragged) to << "   Sequences lie one after another, as offsets say.\n";
@@ -128,8 +141,7 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
            << "operand_of(value), operand_of(result)};\n";
         if (!k.arguments.empty()) {
             to << "    fovea_value const values[] = {";
-            for (auto const& a : k.arguments)
-                to << (a.is_pointer() ? "pointer(" : a.type == "double" ? "real(" : "integer(") << a.name << "), ";
+            for (auto const& a : k.arguments) to << value_function_of(a) << "(" << parameter_of(a) << "), ";
             to << "};\n";
         }
         to << "    return run_" << f << "(call, operands, " << (k.arguments.empty() ? "nullptr" : "values")
@@ -140,9 +152,9 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
     for (auto const& k : all.kernels) {
         auto const f = function_of(all, k);
         to << "        {" << quoted(k.name) << ", " << quoted(k.type) << ", " << quoted(k.specification) << ", "
-           << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f << "()), "
-           << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", run_" << f
-           << "},\n";
+           << quoted(joined(k.comment, "\n")) << ", " << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f
+           << "()), " << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", run_"
+           << f << "},\n";
     }
     to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
 }
@@ -158,7 +170,9 @@ inline void write_page(std::ostream& to, library_description const& all) {
     std::string before;
     for (auto const& k : all.kernels) {
         if (k.name != before) {
-            to << "\n## " << k.name << "\n\n    " << k.specification << "\n\n";
+            to << "\n## " << k.name << "\n\n";
+            for (auto const& line : k.comment) to << line << "\n";
+            to << (k.comment.empty() ? "" : "\n") << "    " << k.specification << "\n\n";
             if (!k.formula.empty()) to << "```text\n" << joined(k.formula, "\n") << "\n```\n\n";
             to << "| argument | type | shape |\n|---|---|---|\n";
             std::string const rows = k.paged ? "(page, head, slot, feature)" : "";

@@ -23,7 +23,7 @@ inline std::string operator+(std::string a, char const* b) { return std::move(a.
 inline std::string operator+(char const* a, std::string b) { return std::string(a) + std::move(b); }
 
 namespace detail {
-/// A piece of a message: text, an integer, or extents as "(2, 8, 128, 64)".
+/// A piece of a message: text, an integer, a count with its noun, or extents as "(2, 8, 128, 64)".
 class message_part {
 public:
     message_part(char const* text) : message_part(std::string_view(text)) {}
@@ -36,16 +36,32 @@ public:
     message_part(std::array<index_t, Rank> const& extents) : message_part(extents.data(), Rank) {}
     message_part(index_t const* extents, std::size_t rank) : kind_(kind::extents), at_(extents), number_(rank) {}
 
+    /// "1 axis", "3 axes"; or "there is 1 axis", "there are 3 axes". The noun is in the singular.
+    static message_part counted(index_t n, char const* noun) { return {kind::counted, n, noun}; }
+    static message_part there_are(index_t n, char const* noun) { return {kind::there_are, n, noun}; }
+
     [[gnu::cold]] FOVEA_ONCE void append_to(std::string& message) const;
 
 private:
-    enum class kind { text, number, negative, extents };
+    enum class kind { text, number, negative, extents, counted, there_are };
+    message_part(kind what, index_t n, char const* noun)
+        : kind_(what), at_(noun), number_(static_cast<unsigned long long>(n)) {}
+    [[gnu::cold]] FOVEA_ONCE void append_count_to(std::string& message) const;
+
     kind kind_;
     void const* at_ = nullptr;   // of a text, or of extents
     unsigned long long number_;  // or how many there are
 };
 
 [[gnu::cold]] FOVEA_ONCE std::string message_of(std::initializer_list<message_part> parts);
+
+/// Counts with their nouns, in messages.
+inline message_part counted(std::integral auto n, char const* noun) {
+    return message_part::counted(static_cast<index_t>(n), noun);
+}
+inline message_part there_are(std::integral auto n, char const* noun) {
+    return message_part::there_are(static_cast<index_t>(n), noun);
+}
 
 /// A real number in 6 digits, as streams write it.
 [[gnu::cold]] FOVEA_ONCE std::string text_of_real(double x);

@@ -11,7 +11,9 @@
 namespace fovea::FOVEA_SET::detail {
 
 FOVEA_ONCE_DEFINED void message_part::append_to(std::string& message) const {
-    if (kind_ == kind::text) {
+    if (kind_ == kind::counted || kind_ == kind::there_are) {
+        append_count_to(message);
+    } else if (kind_ == kind::text) {
         message.append(static_cast<char const*>(at_), number_);
     } else if (kind_ == kind::extents) {
         for (std::size_t i = 0; i < number_; ++i) {
@@ -23,6 +25,19 @@ FOVEA_ONCE_DEFINED void message_part::append_to(std::string& message) const {
         if (kind_ == kind::negative) message.append("-");
         message.append(std::to_string(kind_ == kind::negative ? -number_ : number_));
     }
+}
+
+FOVEA_ONCE_DEFINED void message_part::append_count_to(std::string& message) const {
+    auto const n = static_cast<index_t>(number_);
+    if (kind_ == kind::there_are) message.append(n == 1 ? "there is " : "there are ");
+    message_part(n).append_to(message);
+    std::string noun = static_cast<char const*>(at_);
+    if (n != 1) {
+        bool const is = noun.ends_with("is"), y = noun.ends_with("y") && !noun.ends_with("ey");  // axis, entry, key
+        if (is || y) noun.resize(noun.size() - (is ? 2 : 1));
+        noun.append(is ? "es" : y ? "ies" : "s");
+    }
+    message.append(" ").append(noun);
 }
 
 FOVEA_ONCE_DEFINED std::string message_of(std::initializer_list<message_part> parts) {

@@ -90,8 +90,8 @@ struct view {
 
     FOVEA_TAGGED constexpr view(std::span<T> elements, extents_t<Rank> sizes) : view(elements.data(), sizes) {
         if (static_cast<index_t>(elements.size()) < size())
-            throw shape_error("view: the span has ", elements.size(), " elements, the extents ", sizes, " need ",
-                              size());
+            throw shape_error("view: the span has ", detail::counted(elements.size(), "element"), ", the extents ",
+                              sizes, " need ", size());
     }
 
     /// From a container of numbers that outlives the view: view(elements, {rows, features}).

@@ -23,7 +23,9 @@ namespace fovea::FOVEA_SET {
 
 namespace driver {
 inline std::string number(index_t x) { return std::to_string(x); }
-inline std::string number_of_queries(index_t x) { return number(x) + (x == 1 ? " query" : " queries"); }
+inline std::string number(index_t x, char const* noun) {
+    return fovea::detail::message_of({fovea::detail::counted(x, noun)});
+}
 
 /// "avx512, 16 x float32"
 template <class T, class Arch>
@@ -41,8 +43,8 @@ std::string explain_state(A const& a, operand_shapes const& n) {
          + "\nnormalize   " + describe(a.normalize)
          + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "")
          + "\nloop        driver/recurrent/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of "
-         + number(n.key[3]) + " x " + number(n.features()) + " for each of " + number(n.batches() * n.key_heads())
-         + " heads of keys\n";
+         + number(n.key[3]) + " x " + number(n.features()) + " for each of "
+         + number(n.batches() * n.key_heads(), "head") + " of keys\n";
 }
 
 /// What a dense mask leaves of the blocks of a plan.
@@ -55,9 +57,9 @@ std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan co
     auto const predicate = a.mask.predicate();
     auto const counted = plan::count_blocks<Real>(predicate, all, block_queries, block_keys);
     std::string const mask = describe(a.mask);
-    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number_of_queries(block_queries)
-         + " x " + number(block_keys) + " keys " + number(counted.full) + " full, " + number(counted.mixed) + " mixed, "
-         + number(counted.empty) + " skipped"
+    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries, "query") + " x "
+         + number(block_keys, "key") + " " + number(counted.full) + " full, " + number(counted.mixed)
+         + " mixed, " + number(counted.empty) + " skipped"
          + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
 }
 
@@ -81,11 +83,11 @@ std::string explain_on(A const& a, operand_shapes const& n) {
             plan::make_dense_plan<T, Arch, spec_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask<T>(a, n, how));
-        text = text + "tiles of " + number_of_queries(how.rows) + " x " + number(how.blocks.panel_keys) + " keys, a "
-             + (query_lanes ? "query" : "key") + " in each lane, " + number(how.sums) + " of " + number(Arch::registers)
-             + " registers hold sums";
+        text = text + "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key")
+             + ", a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.sums)
+             + " of " + number(Arch::registers) + " registers hold sums";
         if (how.by == plan::traversal::split_keys)
-            text = text + "; the keys in " + number(how.splits.count()) + " parts, merged";
+            text = text + "; the keys in " + number(how.splits.count(), "part") + ", merged";
         return text + "\n";
     }
 }

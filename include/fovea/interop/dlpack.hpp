@@ -62,7 +62,8 @@ inline void check_dlpack(DLTensor const& array, DLDataType const& type, index_t 
     if (device != kDLCPU && device != kDLCUDAHost && device != kDLROCMHost)
         throw shape_error("dlpack: the array is on a device of type ", device,
                           ", a view is of the memory of the host: type 1, or 3 and 11, which are pinned");
-    if (array.ndim != rank) throw shape_error("dlpack: the array has ", array.ndim, " axes, the view has ", rank);
+    if (array.ndim != rank)
+        throw shape_error("dlpack: the array has ", counted(array.ndim, "axis"), ", the view has ", rank);
     if (array.dtype.code != type.code || array.dtype.bits != type.bits || array.dtype.lanes != type.lanes)
         throw shape_error("dlpack: the elements are ", text_of(array.dtype), ", those of the view are ", text_of(type));
     if (array.shape == nullptr) throw shape_error("dlpack: the array has no extents, its shape is a null pointer");
@@ -78,8 +79,8 @@ inline void check_dlpack(DLTensor const& array, DLDataType const& type, index_t 
     auto const past =
         (reinterpret_cast<std::uintptr_t>(array.data) + array.byte_offset) % static_cast<std::uintptr_t>(alignment);
     if (past != 0)
-        throw shape_error("dlpack: the first element is misaligned: its address is ", past,
-                          " bytes past a multiple of ", alignment, ", which its type needs");
+        throw shape_error("dlpack: the first element is misaligned: its address is ", counted(past, "byte"),
+                          " past a multiple of ", alignment, ", which its type needs");
 }
 }  // namespace detail
 

@@ -29,7 +29,8 @@ struct neighbors_t : stage<role::mask> {
     constexpr auto predicate() const { return always; }
     constexpr graph_view neighbor_list() const { return graph; }
     std::string text() const {
-        return "neighbors(" + std::to_string(graph.queries()) + " nodes, " + std::to_string(graph.edges()) + " edges)";
+        return detail::message_of({"neighbors(", detail::counted(graph.queries(), "node"), ", ",
+                                   detail::counted(graph.edges(), "edge"), ")"});
     }
 };
 

@@ -31,8 +31,8 @@ FOVEA_INLINE void check_recurrence(A const& a, operand_shapes const& shapes) {
     if constexpr (is_recurrent<A>) {
         auto const aggregate = core_of(a.aggregate);
         if (is_causal_attention<A> && shapes.queries() != shapes.keys())
-            throw shape_error("a running state goes along queries and keys together: query has ", shapes.queries(),
-                              " positions, key has ", shapes.keys());
+            throw shape_error("a running state goes along queries and keys together: query has ",
+                              detail::counted(shapes.queries(), "position"), ", key has ", shapes.keys());
         if constexpr (decltype(aggregate)::gated) aggregate.gate.decay.check(shapes.key, true, "gated");
         if constexpr (decltype(aggregate)::corrected) aggregate.correction.rate.check(shapes.key, false, "delta");
     }

@@ -100,7 +100,8 @@ struct lse_output {
     /// Errors: shape_error where there is not one number for each query of all sequences.
     lse_output of_sequence(auto const& at) const {
         if (target.extent(Rank - 1) != at.all_queries)
-            throw shape_error("lse is ", target.extents, ", the sequences have ", at.all_queries, " queries together");
+            throw shape_error("lse is ", target.extents, ", the sequences have ",
+                              detail::counted(at.all_queries, "query"), " together");
         auto rows = target;
         rows.data += at.first_query;
         rows.extents[Rank - 1] = at.queries;

@@ -46,11 +46,11 @@ template <row_map M>
 void check_row_map(M const& map, index_t features, char const* argument) {
     if constexpr (linear_map<M>) {
         if (features != inputs_of(map))
-            throw shape_error(argument, " has ", features, " features, the matrix it is multiplied by takes ",
-                              inputs_of(map));
+            throw shape_error(argument, " has ", detail::counted(features, "feature"),
+                              ", the matrix it is multiplied by takes ", inputs_of(map));
         if (has_bias(map) && map.bias->extent(0) != outputs_of(map))
-            throw shape_error("the bias added to ", argument, " has ", map.bias->extent(0),
-                              " elements, the matrix gives ", outputs_of(map), " features");
+            throw shape_error("the bias added to ", argument, " has ", detail::counted(map.bias->extent(0), "element"),
+                              ", the matrix gives ", detail::counted(outputs_of(map), "feature"));
     }
 }
 

@@ -44,23 +44,21 @@ struct ragged_t {
     /// Errors: shape_error when the offsets do not go from 0 to the number of packed positions.
     void check(index_t queries, index_t keys) const {
         if (query_offsets.extent(0) != key_offsets.extent(0))
-            throw shape_error("ragged: there are ", query_offsets.extent(0), " query offsets and ",
-                              key_offsets.extent(0), " key offsets");
+            throw shape_error("ragged: ", detail::there_are(query_offsets.extent(0), "query offset"), " and ",
+                              detail::counted(key_offsets.extent(0), "key offset"));
         check(query_offsets, queries, "query");
         check(key_offsets, keys, "key");
     }
 
 private:
     static void check(view<Index const, 1> const& offsets, index_t positions, char const* name) {
-        auto const say = [&](std::string const& what) { throw shape_error("ragged: the ", name, " offsets ", what); };
+        auto const say = [&](auto const&... what) { throw shape_error("ragged: the ", name, " offsets ", what...); };
         index_t const n = offsets.extent(0);
         if (n == 0 || offsets(index_t{0}) != 0) say("do not begin with 0");
         for (index_t i = 1; i < n; ++i)
-            if (offsets(i) < offsets(i - 1))
-                say("fall from " + std::to_string(offsets(i - 1)) + " to " + std::to_string(offsets(i)));
+            if (offsets(i) < offsets(i - 1)) say("fall from ", offsets(i - 1), " to ", offsets(i));
         if (static_cast<index_t>(offsets(n - 1)) != positions)
-            say("end at " + std::to_string(offsets(n - 1)) + ", " + name + " has " + std::to_string(positions)
-                + " positions");
+            say("end at ", offsets(n - 1), ", ", name, " has ", detail::counted(positions, "position"));
     }
 };
 
@@ -139,11 +137,10 @@ FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4
         for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
                                            std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
             if (extent != 1)
-                throw shape_error(
-                    name, " has ", extent,
-                    " batch elements; a ragged call takes one, with its sequences packed one after another");
-        if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "positions", "key");
-        if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "positions", "query");
+                throw shape_error(name, " has ", counted(extent, "batch element"),
+                                  "; a ragged call takes one, with its sequences packed one after another");
+        if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "position", "key");
+        if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "position", "query");
         if (all.sequences() == 0) return true;
         call_shapes shapes;
         for (index_t i = 0; i < all.sequences(); ++i) {

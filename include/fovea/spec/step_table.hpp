@@ -38,7 +38,8 @@ struct step_table {
         step_table result = *this;
         if (!table || table->extent(2) == 1) return result;
         if (table->extent(2) != all)
-            throw shape_error(name, " is ", table->extents, ", the sequences have ", all, " keys together");
+            throw shape_error(name, " is ", table->extents, ", the sequences have ", detail::counted(all, "key"),
+                              " together");
         result.table->data = table->place(index_t{0}, index_t{0}, first, index_t{0});
         result.table->extents[2] = count;
         return result;

@@ -52,8 +52,8 @@ void check_index(view<T const, Rank> const& table, int axis, Index const& index,
         if (!pairs.any_outside(search)) return;
         auto const& b = search.found;
         throw shape_error("a table of extents ", table.extents, " is read at ", search.read_at, " along axis ", axis,
-                          ", which has ", table.extent(axis), " elements: batch ", b.batch.lo, ", head ", b.head.lo,
-                          ", q_idx ", b.q_idx.lo, ", kv_idx ", b.kv_idx.lo);
+                          ", which has ", counted(table.extent(axis), "element"), ": batch ", b.batch.lo, ", head ",
+                          b.head.lo, ", q_idx ", b.q_idx.lo, ", kv_idx ", b.kv_idx.lo);
     }
 }
 
