@@ -3,7 +3,10 @@
 
 #include "bench/yardstick/machine.hpp"
 
+#include <fovea/simd/architecture.hpp>
+
 #include <cstdio>
+#include <string>
 
 namespace bench {
 namespace {
@@ -57,6 +60,7 @@ double counter(benchmark::BenchmarkReporter::Run const& run, char const* key) {
 
 bool table::ReportContext(Context const& context) {
     std::printf("machine   %d cores, %s\n", context.cpu_info.num_cpus, yardstick::architecture().c_str());
+    std::printf("kernels   %s\n", std::string(fovea::arch::best::name).c_str());
     std::printf("peak      %.0f GFLOP/s in f32, %.0f in f64, of one core\n", yardstick::fma_peak<float>() / 1e9,
                 yardstick::fma_peak<double>() / 1e9);
     std::printf("memory    %.1f GB/s read by one core, %.1f by two\n", yardstick::read_bandwidth() / 1e9,

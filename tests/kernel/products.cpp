@@ -28,6 +28,13 @@ void fill(testing::dice& random, guarded<T> const& memory) {
 template <class T>
 constexpr double allowed = std::is_same_v<T, float> ? 1e-5 : 1e-13;
 
+/// Four lines to prefetch at the steps of a microkernel, which leaves its sums as they are: two for each of two rows,
+/// one at every other step.
+kernel::prefetch_queue four_lines(void const* first) {
+    return kernel::prefetch_queue({.first = first, .rows = 2, .row_bytes = 100, .stride_bytes = 128}, 2);
+}
+constexpr index_t steps_of_four_lines = 7;
+
 template <class T, class Arch, int Rows, int Vectors>
 void check_contract(index_t features) {
     constexpr index_t width = Vectors * kernel::pack<T, Arch>::lanes;
@@ -47,13 +54,12 @@ void check_contract(index_t features) {
         }
     CHECK(worst <= allowed<T>);
 
-    // The same sums with lines prefetched at its steps: two for each of two rows, one at every other step.
-    kernel::prefetch_queue lines({.first = keys.data(), .rows = 2, .row_bytes = 100, .stride_bytes = 128}, 2);
+    auto lines = four_lines(keys.data());
     guarded<T> again(Rows * width, T{99});
     kernel::contract<Rows, Vectors, T, Arch, kernel::number_products, kernel::prefetch_queue&>(
         queries.data(), keys.data(), width, features, again.data(), width, nullptr, lines);
     CHECK(std::equal(again.begin(), again.end(), scores.begin()));
-    CHECK(lines.empty() == (features >= 7));
+    CHECK(lines.empty() == (features >= steps_of_four_lines));
 }
 
 /// Keys in place, a row every features + 3 elements; of all queries, At_once at a time.
@@ -102,9 +108,16 @@ void check_accumulate(index_t keys) {
                 sum += static_cast<double>(weights[r * (keys + 1) + k]) * static_cast<double>(values[k * width + c]);
             expected.push_back(sum);
         }
-    kernel::weighted_values<T, T> const all{weights.data(), keys + 1,    keys,  values.data(),
-                                            width,          sums.data(), width, rescale.data()};
+    guarded<T> again(Rows * width);
+    std::copy(sums.begin(), sums.end(), again.begin());
+    kernel::weighted_values<T, T> all{weights.data(), keys + 1,    keys,  values.data(),
+                                      width,          sums.data(), width, rescale.data()};
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all);
+    all.sums = again.data();
+    auto lines = four_lines(values.data());
+    kernel::accumulate<Rows, Vectors, T, Arch, kernel::prefetch_queue&>(weighted_sum, all, lines);
+    CHECK(std::equal(again.begin(), again.end(), sums.begin()));
+    if (Rows > Vectors) CHECK(lines.empty() == (keys >= steps_of_four_lines));  // fewer prefetch the values that follow
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
@@ -139,9 +152,19 @@ void check_multiply_lanes(index_t steps, bool with_lanes) {
         if constexpr (by_row) return kernel::key_operand<T>{numbers.data(), stride, {}};
         else return kernel::value_operand<T>{numbers.data(), {}, stride};
     }();
+    guarded<T> again(Rows * width), again_greatest(lanes);
+    std::copy(sums.begin(), sums.end(), again.begin());
+    std::copy(greatest.begin(), greatest.end(), again_greatest.begin());
     T* const of_lanes = by_row ? greatest.data() : rescale.data();
     kernel::multiply_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width,
                                                    with_lanes ? of_lanes : nullptr);
+    auto lines = four_lines(numbers.data());
+    T* const again_of_lanes = by_row ? again_greatest.data() : rescale.data();
+    kernel::multiply_lanes<Rows, Vectors, T, Arch, kernel::prefetch_queue&>(
+        from, steps, queries.data(), again.data(), width, with_lanes ? again_of_lanes : nullptr, lines);
+    CHECK(std::equal(again.begin(), again.end(), sums.begin()));
+    CHECK(std::equal(again_greatest.begin(), again_greatest.end(), greatest.begin()));
+    CHECK(lines.empty() == (steps >= steps_of_four_lines));
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)
         worst = std::max(worst, std::abs(expected[i] - static_cast<double>(sums[static_cast<index_t>(i)])));
@@ -223,9 +246,9 @@ TEST_CASE("lines are prefetched a few at a time, and no more than there are", "[
     kernel::prefetch_queue next(
         {.first = memory.data(), .rows = 2, .row_bytes = 192, .stride_bytes = 256});  // two rows of three lines
     int calls = 0;
-    for (; !next.empty() && calls < 100; ++calls) next.prefetch_beside(16);
+    for (; !next.empty() && calls < 100; ++calls) next.prefetch_beside<arch::best>(16);
     CHECK(calls == 3);
-    next.prefetch_beside(1000);
+    next.prefetch_beside<arch::best>(1000);
     CHECK(next.empty());
 }
 

@@ -17,7 +17,33 @@ template <class T, class Arch>
 constexpr bool is_sound = fits_registers<T, Arch> && plan::tile<T, Arch>::block_rows % plan::tile<T, Arch>::rows == 0
                        && plan::tile<T, Arch>::block_keys % plan::tile<T, Arch>::panel == 0;
 
+/// Tiles prefetch the next block no slower than they use this one: `read` bytes of it at a step. Bytes and not lines,
+/// since a tile of wide vectors reads more than a line at once.
+template <class Tile>
+constexpr bool keeps_pace(index_t read, index_t most) {
+    for (index_t tiles = 1; tiles <= most; ++tiles)
+        if (Tile::steps_per_line(tiles) > 1 && Tile::steps_per_line(tiles) * read > 64 * tiles) return false;
+    return true;
+}
+template <class T, class Arch>
+constexpr bool prefetches_in_time = [] {
+    using tile = plan::tile<T, Arch>;
+    using lane_tile = plan::lane_tile<T, Arch>;
+    constexpr auto bytes = static_cast<index_t>(sizeof(T));
+    return keeps_pace<tile>(tile::panel * bytes, tile::block_rows / tile::rows)
+        && keeps_pace<lane_tile>(lane_tile::mr * bytes, lane_tile::block_rows / lane_tile::rows);
+}();
+
 }  // namespace
+
+TEST_CASE("a block is prefetched by the time the one before it has been used", "[plan]") {
+    STATIC_REQUIRE(prefetches_in_time<float, arch::avx512>);
+    STATIC_REQUIRE(prefetches_in_time<double, arch::avx512>);
+    STATIC_REQUIRE(prefetches_in_time<float, arch::avx2>);
+    STATIC_REQUIRE(prefetches_in_time<double, arch::avx2>);
+    STATIC_REQUIRE(prefetches_in_time<float, arch::sse2>);
+    STATIC_REQUIRE(prefetches_in_time<double, arch::neon>);
+}
 
 TEST_CASE("a register tile fits the registers", "[plan]") {
     STATIC_REQUIRE(is_sound<float, arch::avx512>);

@@ -33,8 +33,7 @@ void for_columns(index_t width, index_t lanes, F const& f) {
     (columns(std::integral_constant<int, Vectors>{}), ...);
 }
 
-/// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel. The
-/// largest register tile prefetches at its steps, since many lines at once would fill the line fill buffers.
+/// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel.
 template <class Products, class Arch, class T>
 void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
@@ -44,20 +43,16 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
             T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
             T* const to = p.scores + pack * tile::lanes;
             int const vectors = offset == 0 && p.last - pack >= tile::nv ? tile::nv : 1;
-            auto const multiply = [&]<class Lines>(auto count, Lines&& lines) {
-                kernel::contract<rows(), count(), T, Arch, Products, Lines>(p.queries, from, tile::panel, p.features,
-                                                                            to, p.stride, p.scales, lines);
+            auto const multiply = [&](auto count) {
+                constexpr bool at_steps = rows() == tile::rows && count() == tile::nv;
+                kernel::multiply_and_prefetch<at_steps, Arch>(next, p.features, [&]<class Lines>(Lines&& lines) {
+                    kernel::contract<rows(), count(), T, Arch, Products, Lines>(
+                        p.queries, from, tile::panel, p.features, to, p.stride, p.scales, lines);
+                });
             };
-            constexpr std::integral_constant<int, tile::nv> panel{};
+            if (vectors == tile::nv) multiply(std::integral_constant<int, tile::nv>{});
+            else multiply(std::integral_constant<int, 1>{});
             pack += vectors;
-            if constexpr (rows() == tile::rows)
-                if (vectors == panel && !next.empty()) {
-                    multiply(panel, next);
-                    continue;
-                }
-            next.prefetch_beside(p.features);
-            if (vectors == panel) multiply(panel, kernel::no_prefetch{});
-            else multiply(std::integral_constant<int, 1>{}, kernel::no_prefetch{});
         }
     });
 }
@@ -79,10 +74,12 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
     with_rows<tile>(w.mr, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::nv, 1>(
             w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
-                next.prefetch_beside(piece.keys);
                 piece.values = w.all.values + c;
                 piece.sums = w.all.sums + c;
-                kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, piece);
+                constexpr bool at_steps = rows() == tile::rows && vectors() == tile::nv;
+                kernel::multiply_and_prefetch<at_steps, Arch>(next, piece.keys, [&]<class Lines>(Lines&& lines) {
+                    kernel::accumulate<rows(), vectors(), T, Arch, Lines>(aggregate, piece, lines);
+                });
             });
     });
 }

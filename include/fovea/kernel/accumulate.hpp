@@ -38,10 +38,11 @@ struct weighted_values {
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
 ///
-/// Values may be of another type than T. With few rows the speed is that of reading values from memory: those that
-/// follow are prefetched.
-template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Value>
-[[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Value> const& w) {
+/// Values may be of another type than T. Lines are prefetched as contract does; with few rows, where the speed is that
+/// of reading values from memory, the values that follow.
+template <int Rows, int Vectors, class T, class Arch, class Lines = no_prefetch, class Aggregate, class Value>
+[[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Value> const& w,
+                                  [[maybe_unused]] Lines lines = {}) {
     register_tile<Rows, Vectors, T, Arch> tile;
     if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     auto const add = [&](auto const& sum, auto const& weight, auto const& value)
@@ -55,7 +56,7 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
         tile.add_products(add, rows, all, w.keys,
                           [&](Value const* row) FOVEA_LAMBDA { distance.prefetch<width>(row); });
     } else {
-        tile.add_products(add, rows, all, w.keys);
+        tile.add_products_and_prefetch(add, rows, all, w.keys, lines);
     }
     if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     tile.store(w.sums, w.sum_stride);

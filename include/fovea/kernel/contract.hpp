@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::kernel {
 ///     scores[r][c] = sum_f queries[f][r] * keys[f][c]
 ///
 /// With bf16_pair_products `features` counts pairs of features, and the sums of each row are multiplied by its scale.
-/// Lines, a prefetch_queue&, are prefetched at its steps.
+/// Lines are prefetched at its steps: a prefetch_queue&, or no_prefetch.
 template <int Rows, int Vectors, class T, class Arch, class Products = number_products, class Lines = no_prefetch>
 [[gnu::noinline]] void contract(T const* FOVEA_RESTRICT queries,  // (features, Rows)
                                 T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
@@ -22,12 +22,8 @@ template <int Rows, int Vectors, class T, class Arch, class Products = number_pr
                                 T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
                                 index_t row_stride, [[maybe_unused]] T const* scales, Lines lines = {}) {
     register_tile<Rows, Vectors, T, Arch> tile;
-    auto rest = lines;  // in registers
-    index_t step = 0;
     broadcast_operand<T, unit_stride, constant_stride<Rows>> const columns{queries, {}, {}};
-    tile.add_products(Products{}, columns, vector_operand<T>{keys, key_stride}, features,
-                      [&](T const*) FOVEA_LAMBDA { rest.prefetch_at(step++); });
-    lines = rest;
+    tile.add_products_and_prefetch(Products{}, columns, vector_operand<T>{keys, key_stride}, features, lines);
     if constexpr (Products::scales) tile.scale_rows(scales);
     tile.store(scores, row_stride);
 }

@@ -26,19 +26,21 @@ struct lane_sums {
     T* row_max;        // (vector_count * lanes), of keys; or null
 };
 
-/// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers.
+/// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers. Lines are prefetched at
+/// its steps: a prefetch_queue&, or no_prefetch.
 ///
 ///     sums[k][q] = sum_f keys[k][f] * queries[f][q]                                row_max[q] = max(row_max[q], ...)
 ///     sums[c][q] = sums[c][q] * rescale[q] + sum_k values[k][c] * weights[k][q]
-template <int Elements, int Vectors, class T, class Arch, class Operand>
+template <int Elements, int Vectors, class T, class Arch, class Lines = no_prefetch, class Operand>
 [[gnu::noinline]] void multiply_lanes(Operand const elements, index_t steps,
                                       T const* FOVEA_RESTRICT vectors,  // (steps, Vectors * lanes)
                                       T* FOVEA_RESTRICT sums,           // (Elements, Vectors * lanes)
                                       index_t width,                    // from step to step, and from sum to sum
                                       std::conditional_t<std::is_same_v<Operand, key_operand<T>>, T, T const>*
-                                          FOVEA_RESTRICT row_max_or_rescale) {  // (Vectors * lanes)
+                                          FOVEA_RESTRICT row_max_or_rescale,  // (Vectors * lanes)
+                                      Lines lines = {}) {
     register_tile<Elements, Vectors, T, Arch> tile;
-    tile.add_products(number_products{}, elements, vector_operand<T>{vectors, width}, steps);
+    tile.add_products_and_prefetch(number_products{}, elements, vector_operand<T>{vectors, width}, steps, lines);
     if constexpr (std::is_same_v<Operand, key_operand<T>>) {
         tile.store(sums, width);
         if (row_max_or_rescale != nullptr) tile.store_max(row_max_or_rescale);
@@ -65,16 +67,16 @@ void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetc
             if constexpr (are_values) return all.rescale;
             else return all.row_max;
         }();
+        constexpr int most = are_values ? Tile::features_with(vectors()) : Tile::mr;
         index_t first = 0;
         auto const multiply = [&](auto at_once) {
-            for (; first + at_once() <= all.element_count; first += at_once()) {
-                next.prefetch_beside(all.steps);
-                multiply_lanes<at_once(), vectors(), T, Arch>(elements.from_row(first), all.steps, all.vectors,
-                                                              all.sums + first * all.width, all.width,
-                                                              row_max_or_rescale);
-            }
+            for (; first + at_once() <= all.element_count; first += at_once())
+                multiply_and_prefetch<at_once() == most, Arch>(next, all.steps, [&]<class Lines>(Lines&& lines) {
+                    multiply_lanes<at_once(), vectors(), T, Arch, Lines>(elements.from_row(first), all.steps,
+                                                                         all.vectors, all.sums + first * all.width,
+                                                                         all.width, row_max_or_rescale, lines);
+                });
         };
-        constexpr int most = are_values ? Tile::features_with(vectors()) : Tile::mr;
         multiply(std::integral_constant<int, most>{});
         multiply(std::integral_constant<int, most / 2>{});
         if constexpr (most > 8) multiply(std::integral_constant<int, most / 4>{});

@@ -64,10 +64,14 @@ public:
                 FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});
         }
     }
-    template <class Add, class Broadcast, class Element>
-    FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, vector_operand<Element> const& b,
-                                   index_t steps) {
-        add_products(add, a, b, steps, [](Element const*) FOVEA_LAMBDA {});
+    /// The same, with a line of `next` at each step where one is due: a prefetch_queue&, or no_prefetch.
+    template <class Add, class Broadcast, class Element, class Lines>
+    FOVEA_INLINE void add_products_and_prefetch(Add const& add, Broadcast const& a, vector_operand<Element> const& b,
+                                                index_t steps, Lines& next) {
+        auto lines = next;  // in registers
+        index_t step = 0;
+        add_products(add, a, b, steps, [&](Element const*) FOVEA_LAMBDA { lines.template prefetch_at<Arch>(step++); });
+        next = lines;
     }
 
     /// sum[r][v] = sum[r][v] * scale[r]

@@ -4,6 +4,7 @@
 
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/simd/architecture.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -41,8 +42,7 @@ struct strided_lines {
     index_t rows, row_bytes, stride_bytes;
 };
 
-/// The cache lines of rows that are read some time later, prefetched to the L2 cache a few at a time between other
-/// work: what is in use fills the L1 cache.
+/// The cache lines of rows that are read some time later, prefetched a few at a time between other work.
 class prefetch_queue {
 public:
     static constexpr index_t usual_steps_per_line = 16;
@@ -58,21 +58,25 @@ public:
           gap_(all.stride_bytes - per_row_ * cache_line) {}
 
     /// Prefetches the lines that are due while a microkernel takes `steps` steps.
+    template <class Arch>
     void prefetch_beside(index_t steps) {
-        for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_) prefetch_line();
+        for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_)
+            prefetch_line<Arch>();
     }
     /// Prefetches one line at this step of a microkernel, if one is due.
+    template <class Arch>
     FOVEA_INLINE void prefetch_at(index_t step) {
         if ((step & ((index_t{1} << steps_log2_) - 1)) != 0 || left_ == 0) return;
-        prefetch_line();
+        prefetch_line<Arch>();
         --left_;
     }
     bool empty() const { return left_ == 0; }
 
 private:
     /// Callers count: GCC would decrement left_ and in_row_ as one vector, whose load waits for the stores of both.
+    template <class Arch>
     FOVEA_INLINE void prefetch_line() {
-        __builtin_prefetch(at_, 0, 2);
+        __builtin_prefetch(at_, 0, arch::prefetch_locality<Arch>);
         at_ += cache_line;
         if (--in_row_ > 0) return;
         in_row_ = per_row_;
@@ -86,7 +90,19 @@ private:
 
 /// Nothing to prefetch at the steps of a microkernel.
 struct no_prefetch {
+    template <class Arch>
     FOVEA_INLINE void prefetch_at(index_t) const {}
 };
+
+/// Calls multiply(lines), which runs a microkernel of so many steps: with the queue, to prefetch at its steps, or with
+/// no_prefetch where there is nothing to prefetch. Where a smaller register tile is not compiled for that (`AtSteps`),
+/// the lines that are due are prefetched before it.
+template <bool AtSteps, class Arch, class Multiply>
+FOVEA_INLINE void multiply_and_prefetch(prefetch_queue& next, index_t steps, Multiply const& multiply) {
+    if constexpr (AtSteps)
+        if (!next.empty()) return multiply(next);
+    next.prefetch_beside<Arch>(steps);
+    multiply(no_prefetch{});
+}
 
 }  // namespace fovea::FOVEA_SET::kernel

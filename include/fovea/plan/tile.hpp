@@ -4,6 +4,7 @@
 
 #include <fovea/core/index.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -40,6 +41,12 @@ struct tile {
     static constexpr index_t panels = 16;                           // panels of a block of keys
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = index_t{16} * rows;
+
+    /// Steps of a microkernel in which `tiles` tiles read one cache line of packed elements, a panel at each step: so
+    /// fast they prefetch the next block while they share this one.
+    static constexpr index_t steps_per_line(index_t tiles) {
+        return std::max<index_t>(tiles * 64 / (panel * static_cast<index_t>(sizeof(T))), 1);
+    }
 };
 
 /// The shape of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to `nv`
@@ -61,6 +68,11 @@ struct lane_tile {
     static constexpr index_t block_rows = 4 * rows;
     /// Vectors for so many queries.
     static constexpr index_t vectors_for(index_t queries) { return (queries + lanes - 1) / lanes; }
+
+    /// The same of elements that are broadcast, `mr` at each step.
+    static constexpr index_t steps_per_line(index_t tiles) {
+        return tiles * std::max<index_t>(64 / (mr * static_cast<index_t>(sizeof(T))), 1);
+    }
 
     /// True where queries in lanes fill vectors at least three quarters as well as features in lanes, the other choice.
     static constexpr bool suits(index_t queries, index_t features) {

@@ -62,6 +62,12 @@ inline constexpr bool multiplies_bfloat16<avx512_bf16> = true;
 template <>
 inline constexpr bool multiplies_bfloat16<emulated<64, 32>> = true;
 
+/// The cache that lines of later blocks are prefetched to, as __builtin_prefetch counts them: 2 is L2, 3 is L1.
+template <class Arch>
+inline constexpr int prefetch_locality = 2;
+template <>
+inline constexpr int prefetch_locality<avx512_bf16> = 3;
+
 // Throughput of vdpbf16ps: on Zen 4 and 5 that of a fused multiply-add, so twice the products; on Intel from Sapphire
 // Rapids on (with AMX) a quarter of it, so half the products.
 #if !FOVEA_PROCESSOR

@@ -102,12 +102,14 @@ private:
     bool may_exclude(bool masked) const { return !Tile::selects(call_) && (masked || !Tile::is_bare_product(call_)); }
     bool is_finite(keys_type& keys, index_t block) const { return Tile::is_linear(call_) && keys.finite(block); }
 
-    /// Looks at products alone. Whether values are finite is remembered for the tiles that follow.
+    /// Looks at products alone. Whether values are finite is remembered for the tiles that follow, but costs more than
+    /// looking at the scores where there are no more rows than a value has features.
     bool finds_nonfinite(Tile const& tile, keys_type& keys, key_run const& at, scratch_type& scratch) const {
         if (Tile::selects(call_)) return false;
         auto const excludes = [&] { return tile.any_excluded(keys, at, scratch); };
-        return call_.rows <= shape::rows ? excludes() && !is_finite(keys, at.block)
-                                         : !is_finite(keys, at.block) && excludes();
+        return call_.rows <= std::max<index_t>(shape::rows, call_.value_features)
+                 ? excludes() && !is_finite(keys, at.block)
+                 : !is_finite(keys, at.block) && excludes();
     }
 
     call const& call_;

@@ -21,8 +21,8 @@ public:
     lane_keys(lane_call<T, Arch> const& call, arena& memory, index_t)
         : call_(call),
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
-          steps_per_line_(steps_of_tile
-                          * std::min((call.rows + shape::rows - 1) / shape::rows, shape::block_rows / shape::rows)),
+          steps_per_line_(shape::steps_per_line(
+              std::min((call.rows + shape::rows - 1) / shape::rows, shape::block_rows / shape::rows))),
           finite_(call, memory, blocks_),
           terms_(memory.template take<T>(blocks_ * call.functions.key_terms * shape::block_keys)),
           indices_(memory.template take<index_t>(blocks_ * call.functions.key_indices * shape::block_keys)),
@@ -86,11 +86,6 @@ private:
 
     lane_call<T, Arch> const& call_;
     head_group heads_{};
-    /// Steps of a microkernel in which it reads one cache line of elements, `mr` at each step; all tiles of a block of
-    /// rows share the lines of the next block.
-    static constexpr index_t steps_of_tile =
-        std::max<index_t>(kernel::cache_line / static_cast<index_t>(sizeof(T)) / shape::mr, 1);
-
     index_t blocks_, steps_per_line_;
     index_t fetched_ = 0;  // blocks before it have been used or prefetched for this head
     finite_blocks<lane_call<T, Arch>> finite_;

@@ -30,6 +30,7 @@ public:
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
           slots_(std::clamp<index_t>(slots, 1, std::max<index_t>(blocks_, 1))),
           value_width_(call.value_width()),
+          steps_per_line_(shape::steps_per_line((call.rows + shape::rows - 1) / shape::rows)),
           finite_(call, memory, blocks_) {
         auto const& functions = call.functions;
         values_in_place_ = functions.reads_values_in_place && (in_place_ || !functions.reads_converted_values)
@@ -62,8 +63,8 @@ public:
         holds_[slot(block)] = block;
         factorable_[slot(block)] = true;
         if (!in_place_ && slots_ == 1 && block + 1 < blocks_) {
-            prefetch_keys_ = lines_of(call_.key, range(block + 1));
-            prefetch_values_ = lines_of(call_.value, range(block + 1));
+            prefetch_keys_ = lines_of(call_.key, range(block + 1), steps_per_line_);
+            prefetch_values_ = lines_of(call_.value, range(block + 1), steps_per_line_);
         }
         call_.functions.pack(call_, *this, block);
     }
@@ -110,7 +111,7 @@ private:
     row_call<T, Arch> const& call_;
     head_group heads_{};
     bool in_place_, values_in_place_ = false;
-    index_t blocks_, slots_, value_width_;
+    index_t blocks_, slots_, value_width_, steps_per_line_;
     finite_blocks<row_call<T, Arch>> finite_;
     mutable kernel::prefetch_queue prefetch_keys_{}, prefetch_values_{};
     index_t* holds_ = nullptr;    // (slots) the block that a slot holds

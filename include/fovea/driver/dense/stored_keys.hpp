@@ -202,13 +202,14 @@ private:
 
     void pack_values(index_t block) const {
         index_t const n = operands_.value_features(), last = packed_.last(block) - packed_.first(block);
-        for (index_t k = 0; k < last; k += keys_per_row) {
+        index_t const width = value_width();
+        T* row = packed_.values(block, 0);
+        for (index_t k = 0; k < last; k += keys_per_row, row += width) {
             auto const* from = value(block, k);
-            T* const row = packed_.values(block, k);
             if constexpr (rounds_weights)
                 kernel::interleave_rows<Arch>(from, k + 1 < last ? value(block, k + 1) : nullptr, n, row);
             else kernel::convert_row<T, Arch>(from, n, row);
-            std::fill(row + round_up(n, lanes), row + value_width(), T{0});
+            std::fill(row + round_up(n, lanes), row + width, T{0});
         }
     }
 
