@@ -89,8 +89,8 @@ if(FOVEA_BUILD_TESTS OR FOVEA_BUILD_BENCHMARKS)
     fovea_find_header_target(CLI11::CLI11 CLI11 CLI/CLI.hpp https://github.com/CLIUtils/CLI11.git v2.4.2 include)
 endif()
 
-# Benchmarks compare with the unfused formula written with Eigen; examples and tests pass its matrices.
-if(FOVEA_BUILD_BENCHMARKS OR FOVEA_BUILD_EXAMPLES OR FOVEA_BUILD_TESTS)
+# Benchmarks and the tour compare with the unfused formula written with Eigen; examples and tests pass its matrices.
+if(FOVEA_BUILD_BENCHMARKS OR FOVEA_BUILD_EXAMPLES OR FOVEA_BUILD_TOUR OR FOVEA_BUILD_TESTS)
     fovea_find_header_target(Eigen3::Eigen EIGEN Eigen/Core https://gitlab.com/libeigen/eigen.git 3.4.0 .)
 endif()
 if(FOVEA_BUILD_BENCHMARKS)

@@ -1,10 +1,10 @@
-# Examples and benchmarks, each configured without the rest: no folder uses a variable that only another one sets.
+# Examples, the tour and benchmarks, each configured without the rest: no folder uses a variable that only another one sets.
 #
 #   cmake -DROOT=DIR -DWORK=DIR -DCXX=c++ -P parts.cmake
 cmake_policy(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 set(mistakes 0)
-set(parts EXAMPLES BENCHMARKS)
+set(parts EXAMPLES TOUR BENCHMARKS)
 foreach(part IN LISTS parts)
     execute_process(
         COMMAND ${CMAKE_COMMAND} -S ${ROOT} -B ${WORK}/${part} -G Ninja --warn-uninitialized

@@ -10,9 +10,10 @@ if [ "$way" = pkg_config ]; then
     PKG_CONFIG_PATH=$folder/share/pkgconfig
     export PKG_CONFIG_PATH
     pkg-config --atleast-version=0.1 fovea
-    test -f "$(eval echo "$(pkg-config --variable=compiled fovea)")"
+    # xargs reads backslashes as a shell does, and takes nothing else in the name of a folder for syntax.
+    test -f "$(pkg-config --variable=compiled fovea | xargs printf %s)"
     package=$(pkg-config --modversion fovea)
-    eval "\"\$@\" -DPACKAGE='\"$package\"' \"\$main\" -o \"\$work/client\" $(pkg-config --cflags --libs fovea)"
+    pkg-config --cflags --libs fovea | xargs "$@" -DPACKAGE="\"$package\"" "$main" -o "$work/client"
 else
     "$@" -I"$folder" "$main" -o "$work/client" -pthread
 fi

@@ -25,6 +25,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 PLACE = "build/toolchains"
 SUITE = "trixie"
 ROOT = TREE / PLACE / "root"
+DEBIAN_ROOT = str(TREE / "tests/support/debian_root")
 TREE_IN_ROOT = "/checkout"
 PACKAGES_IN_ROOT = (
     "g++-14 clang-19 clang-22 libc++-19-dev libc++abi-19-dev cmake ninja-build libxsimd-dev libboost-dev catch2 "
@@ -106,15 +107,12 @@ class Machine:
         self.tree = pathlib.Path(TREE_IN_ROOT) if in_root else TREE
 
     def run(self, command: list[str], log=subprocess.PIPE, text: str | None = None) -> subprocess.CompletedProcess:
-        environment = dict(os.environ, LC_ALL="C")
-        folder: pathlib.Path | None = self.tree
         if self.in_root:
-            environment |= {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
-            command = ["chroot", str(ROOT), "env", f"--chdir={self.tree}", *command]
-            folder = None
+            where = ["env", f"--chdir={self.tree}", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive"]
+            command = [DEBIAN_ROOT, "run", str(ROOT), *where, *command]
         return subprocess.run(
-            command, cwd=folder, env=environment, input=text, stdout=log, stderr=subprocess.STDOUT, text=True,
-            check=False,
+            command, cwd=TREE, env=dict(os.environ, LC_ALL="C"), input=text, stdout=log, stderr=subprocess.STDOUT,
+            text=True, check=False,
         )
 
     def from_here(self, path: pathlib.Path) -> pathlib.Path:
@@ -128,15 +126,11 @@ def prepare_root(log_name: pathlib.Path) -> None:
     made = ROOT / "made"
     with log_name.open("w") as log:
         if not made.exists():
-            if not shutil.which("debootstrap"):
-                raise Unusable("there is no debootstrap")
-            if os.path.ismount(ROOT / "proc"):
-                raise Unusable(f"an earlier debootstrap was cut off: unmount {ROOT}/proc, then remove {ROOT}")
             say(f"a scratch root of Debian's {SUITE}")
-            shutil.rmtree(ROOT, ignore_errors=True)
-            command = ["debootstrap", "--variant=minbase", SUITE, str(ROOT)]
-            if subprocess.run(command, stdout=log, stderr=log, check=False).returncode != 0:
-                raise Unusable(f"debootstrap fails: {log_name}")
+            command = [DEBIAN_ROOT, "make", SUITE, str(ROOT)]
+            making = subprocess.run(command, stdout=log, stderr=subprocess.PIPE, text=True, check=False)
+            if making.returncode != 0:
+                raise Unusable(making.stderr.strip())
         (ROOT / TREE_IN_ROOT[1:]).mkdir(exist_ok=True)
         if not made.exists() or made.read_text().split() != PACKAGES_IN_ROOT:
             say(f"install {' '.join(PACKAGES_IN_ROOT)} there")

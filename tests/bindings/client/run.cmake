@@ -42,7 +42,7 @@ if(EVERYTHING)  # the inner loops of both kernels are listed
     list(LENGTH listings count)
     foreach(listing IN LISTS listings)
         file(READ ${listing} loops)
-        if(NOT loops MATCHES "driver/|kernel/" OR NOT loops MATCHES "[1-9][0-9]* inner loops")
+        if(NOT loops MATCHES "/fovea/(driver|kernel)/" OR NOT loops MATCHES "[1-9][0-9]* inner loops")
             message(FATAL_ERROR "${listing} lists no loops")
         endif()
     endforeach()
