@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sentence: fovea: this word takes arguments: write them in parentheses behind it
+// sentence: fovea: this word takes arguments: write them in parentheses after it
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>

@@ -23,7 +23,7 @@ namespace detail {
 template <class... Arguments>
 constexpr ill_formed refuse_arguments() {
     constexpr bool none = sizeof...(Arguments) == 0;
-    static_assert(!none, "fovea: this word takes arguments: write them in parentheses behind it");
+    static_assert(!none, "fovea: this word takes arguments: write them in parentheses after it");
     static_assert(none, "fovea: this word takes another number of arguments: its reference page says which");
     return {};
 }

@@ -58,8 +58,8 @@ std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan co
     auto const counted = plan::count_blocks<Real>(predicate, all, block_queries, block_keys);
     std::string const mask = describe(a.mask);
     return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries, "query") + " x "
-         + number(block_keys, "key") + " " + number(counted.full) + " full, " + number(counted.mixed)
-         + " mixed, " + number(counted.empty) + " skipped"
+         + number(block_keys, "key") + " " + number(counted.full) + " full, " + number(counted.mixed) + " mixed, "
+         + number(counted.empty) + " skipped"
          + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
 }
 
@@ -83,9 +83,9 @@ std::string explain_on(A const& a, operand_shapes const& n) {
             plan::make_dense_plan<T, Arch, spec_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask<T>(a, n, how));
-        text = text + "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key")
-             + ", a " + (query_lanes ? "query" : "key") + " in each lane, " + number(how.sums)
-             + " of " + number(Arch::registers) + " registers hold sums";
+        text = text + "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key") + ", a "
+             + (query_lanes ? "query" : "key") + " in each lane, " + number(how.sums) + " of " + number(Arch::registers)
+             + " registers hold sums";
         if (how.by == plan::traversal::split_keys)
             text = text + "; the keys in " + number(how.splits.count(), "part") + ", merged";
         return text + "\n";
