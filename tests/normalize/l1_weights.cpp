@@ -38,3 +38,14 @@ TEST_CASE("weights keep the sign of their scores", "[normalize]") {
 TEST_CASE("l1_weights of numbers whose sum, or its inverse, float does not hold", "[normalize]") {
     check_quotients_of_any_size(l1_weights);
 }
+
+TEST_CASE("l1_weights of bfloat16 whose products are the least normal numbers", "[normalize]") {
+    for (index_t const queries : {1, 8, 50}) {
+        tensor<bfloat16, 2> query({queries, 6}), key({40, 6}), value({40, 3});
+        for (index_t i = 0; i < queries; ++i) query(i, 0) = bfloat16(0x1p-63f);
+        for (index_t j = 0; j < 40; ++j) key(j, 0) = bfloat16(0x1p-63f), value(j, 1) = bfloat16(0.25f);
+        tensor<float, 2> result({queries, 3});
+        attend(dot | l1_weights | weighted_sum, query, key, value, result);
+        for (index_t i = 0; i < queries; ++i) CHECK(result(i, 1) == Approx(0.25f));
+    }
+}

@@ -29,7 +29,7 @@ concept is_approximated = requires { E::operation::is_approximated; };
 template <bool Rounded, class E, class Value>
 [[gnu::always_inline]] constexpr auto each_rounded(Value const& value) {
     using scalar::rounded;
-    if constexpr (Rounded && is_real_product<E> && requires { rounded(value); }) return rounded(value);
+    if constexpr (Rounded && is_real_product<E>) return rounded(value);
     else return value;
 }
 }  // namespace detail

@@ -15,7 +15,8 @@ namespace fovea::FOVEA_SET {
 ///
 /// Cost: streaming: the sum is carried from tile to tile.
 /// Edge cases: weights keep the sign of their scores. A row whose scores are all 0, or that sees no key, gets zeros.
-/// Scores may be as small or as large as their type allows, even if their sum would overflow or underflow.
+/// Scores may be as large as their type allows and as small as its normal numbers, even if their sum, or its inverse,
+/// would overflow. Smaller ones count as 0 where pairs of bfloat16 are multiplied as stored (attend, Types).
 /// Errors: at compile time, for `lse`.
 struct l1_weights_t : stage<role::normalizer> {
     static constexpr std::string_view name = "l1_weights";

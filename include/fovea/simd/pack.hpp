@@ -107,6 +107,11 @@ FOVEA_INLINE pack<T, Arch> opaque(pack<T, Arch> a) {
     registers<T, Arch>::make_opaque(a.value);
     return a;
 }
+/// A product that is rounded by itself: no compiler contracts it with a sum.
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> rounded(pack<T, Arch> const& product) {
+    return opaque(product);
+}
 
 template <class P>
 inline constexpr bool is_pack = false;
