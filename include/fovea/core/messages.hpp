@@ -31,13 +31,11 @@ FOVEA_ONCE_DEFINED void message_part::append_count_to(std::string& message) cons
     auto const n = static_cast<index_t>(number_);
     if (kind_ == kind::there_are) message.append(n == 1 ? "there is " : "there are ");
     message_part(n).append_to(message);
-    std::string noun = static_cast<char const*>(at_);
-    if (n != 1) {
-        bool const is = noun.ends_with("is"), y = noun.ends_with("y") && !noun.ends_with("ey");  // axis, entry, key
-        if (is || y) noun.resize(noun.size() - (is ? 2 : 1));
-        noun.append(is ? "es" : y ? "ies" : "s");
-    }
-    message.append(" ").append(noun);
+    std::string_view const noun = static_cast<char const*>(at_);
+    bool const is = n != 1 && noun.ends_with("is"),                  // axis
+        y = n != 1 && noun.ends_with("y") && !noun.ends_with("ey");  // entry, but not key
+    message.append(" ").append(noun.data(), noun.size() - (is ? 2 : y ? 1 : 0));
+    if (n != 1) message.append(is ? "es" : y ? "ies" : "s");
 }
 
 FOVEA_ONCE_DEFINED std::string message_of(std::initializer_list<message_part> parts) {
