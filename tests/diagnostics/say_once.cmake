@@ -1,6 +1,7 @@
 # One mistake, one sentence: SOURCE with FOVEA_BROKEN must not compile, must say its sentence within the first lines of
-# what the COMPILER writes, and must have no second error; without FOVEA_BROKEN it must compile without a warning.
-# Of a mistake that no sentence answers the first words of the compiler's FAMILY are asked for, whatever else it says.
+# what the COMPILER writes, and must have no second error; without FOVEA_BROKEN it must compile without a warning, which
+# is looked at where CORRECTED is true. Of a mistake that no sentence answers the first words of the compiler's FAMILY are
+# asked for, whatever else it says.
 cmake_policy(VERSION 3.25)
 set(lines_read 40)
 
@@ -38,6 +39,9 @@ elseif(answered AND NOT errors EQUAL 1)
     message(FATAL_ERROR "${errors} errors where one sentence is enough: ${sentence}\n${output}")
 endif()
 message(NOTICE "line ${line}, ${errors} error(s): ${sentence}")
+if(NOT CORRECTED)
+    return()
+endif()
 
 execute_process(
     COMMAND ${COMPILER} ${options} ${SOURCE} RESULT_VARIABLE correct OUTPUT_VARIABLE output ERROR_VARIABLE output

@@ -23,3 +23,11 @@ using lane_widths = beside_the_machine<fovea::arch::emulated<16>, fovea::arch::e
 #else
 using lane_widths = std::tuple<fovea::arch::best>;
 #endif
+
+/// f(architecture) for vectors of another width, where these are tested.
+template <class Emulated>
+void on_emulated([[maybe_unused]] auto const& f) {
+#ifdef FOVEA_TEST_EMULATED
+    f(Emulated{});
+#endif
+}

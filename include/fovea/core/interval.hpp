@@ -175,12 +175,6 @@ constexpr auto operator*(A const& a, B const& b) {
     return detail::in_common_kind(a, b, [](auto x, auto y) { return detail::times(x, y); });
 }
 
-/// The ends of a product are rounded by themselves already.
-template <class T>
-constexpr interval<T> rounded(interval<T> product) {
-    return product;
-}
-
 /// Division: integers round down; a divisor that may be zero gives everything.
 template <class A, class B>
     requires detail::interval_operands<A, B>

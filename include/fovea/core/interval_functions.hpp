@@ -93,6 +93,12 @@ template <class... A>
 using common_real = std::conditional_t<(std::is_same_v<A, interval<float>> || ...), float, double>;
 }  // namespace detail
 
+/// The ends of a product are rounded by themselves already.
+template <class T>
+constexpr interval<T> rounded(interval<T> product) {
+    return product;
+}
+
 /// The image under a function that never decreases.
 template <class T, class F>
 constexpr auto increasing(interval<T> a, F f) {

@@ -350,7 +350,7 @@ outcome run(test_case const& subject) {
     auto const each_engine = [&](auto const& run_with) {
         run_with(float32_engine{});
         run_with(float64_engine{});
-        run_with(reference_engine{});
+        in_definition(run_with);
     };
     if (kind == "gat") each_engine([&]<class Engine>(Engine) { run_gat<Engine>(subject, all); });
     else if (kind == "gatv2") each_engine([&]<class Engine>(Engine) { run_gatv2<Engine>(subject, all); });

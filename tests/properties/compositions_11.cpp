@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "support/compositions.hpp"
-
-TEST_CASE("any parts put together give what the definition says: number 57", "[driver]") { compositions::check<57>(); }
