@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/core/tensor.hpp>
 #include <fovea/core/view.hpp>
 
 #include "catch.hpp"
@@ -84,3 +85,12 @@ TEST_CASE("a view converts to one of const elements and is made at compile time"
 }
 
 TEST_CASE("extents are written as in messages", "[core]") { CHECK(to_text(extents_t<3>{2, 8, 128}) == "(2, 8, 128)"); }
+
+TEST_CASE("a tensor converts to its view, written as a conversion or not", "[core]") {
+    tensor<float, 3> const t({2, 3, 4}, 5);
+    auto const written = view<float const, 3>(t);
+    view<float const, 3> const implied = t;
+    CHECK(written.data == t.data());
+    CHECK(written.extents == t.extents);
+    CHECK(implied.extents == t.extents);
+}

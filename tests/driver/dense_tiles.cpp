@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tiles of the dense traversals by themselves: however the keys are cut into runs, and in whatever order these
 // come, a tile leaves what the definition says. Values of pairs that take no part never show.
-#include <fovea/driver/attend.hpp>
+#include <fovea/fovea.hpp>
 
 #include "catch.hpp"
 #include "support/made_call.hpp"

@@ -12,7 +12,7 @@ namespace {
 /// The steps after which nothing is left.
 index_t steps_until_empty(kernel::prefetch_queue queue) {
     index_t steps = 0;
-    for (; !queue.empty(); ++steps) queue.prefetch_at(steps);
+    for (; !queue.empty(); ++steps) queue.prefetch_at<arch::best>(steps);
     return steps;
 }
 }  // namespace
@@ -30,7 +30,7 @@ TEST_CASE("a queue has one line for so many steps of a microkernel", "[driver]")
                 CHECK(steps_until_empty(queue) == (lines - 1) * power + 1);
                 auto beside = queue;
                 index_t calls = 0;
-                for (; !beside.empty(); ++calls) beside.prefetch_beside(4 * power);
+                for (; !beside.empty(); ++calls) beside.prefetch_beside<arch::best>(4 * power);
                 CHECK(calls == (lines + 4) / 5);  // a line for each of its steps, and the one that begins
             }
 }

@@ -100,9 +100,10 @@ struct view {
     FOVEA_TAGGED constexpr view(Range&& elements, detail::any_extent const (&sizes)[std::size_t{Rank}])
         : view(std::span<T>(elements), converted(sizes)) {}
 
-    /// All elements of one; several axes need extents.
+    /// All elements of one; several axes need extents. What has a view of its own converts to that.
     template <std::ranges::contiguous_range Range>
-        requires(std::ranges::borrowed_range<Range> && std::convertible_to<Range, std::span<T>>)
+        requires(std::ranges::borrowed_range<Range> && std::convertible_to<Range, std::span<T>>
+                 && !requires(Range& elements) { elements.view(); })
     FOVEA_TAGGED constexpr explicit view(Range&& elements) : data(std::ranges::data(elements)) {
         static_cast<void>(detail::says_rows<Rank == 1>());
         extents[0] = static_cast<index_t>(std::ranges::size(elements));
