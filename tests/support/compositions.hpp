@@ -122,7 +122,7 @@ struct stored_in {
     using key = Key;
     using value = Value;
     using result = Result;
-    static constexpr bool in_double = std::is_same_v<driver::compute_type<Query, Key, Value, Result>, double>;
+    static constexpr bool in_double = std::is_same_v<compute_type<Query, Key, Value, Result>, double>;
     using real = std::conditional_t<in_double, double, float>;
 };
 
