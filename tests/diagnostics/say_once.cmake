@@ -1,7 +1,7 @@
 # One mistake, one sentence: SOURCE with FOVEA_BROKEN must not compile, must say its sentence within the first lines of
 # what the COMPILER writes, and must have no second error; without FOVEA_BROKEN it must compile without a warning, which
-# is looked at where CORRECTED is true. Of a mistake that no sentence answers the first words of the compiler's FAMILY are
-# asked for, whatever else it says.
+# is looked at where CORRECTED is true. Of a mistake that no sentence answers, the first words of the compiler's FAMILY
+# are asked for, whatever else it says.
 cmake_policy(VERSION 3.25)
 set(lines_read 40)
 

@@ -56,7 +56,7 @@ tensor<float, 4> rows_from(index_t first, index_t count, Spec const& spec, tenso
     return result;
 }
 
-/// Every position of a prefill against calls of 1, 5 and 33 queries, and the mask against its definition in float.
+/// The keys that each position of a prefill sees, against calls of 1, 5 and 33 queries.
 template <class Condition>
 void check(Condition const& condition) {
     auto random = seeds::dice_for("decoding");
@@ -85,7 +85,7 @@ void check(Condition const& condition) {
     CHECK(visible < keys * keys);
 }
 
-/// The same for numbers: scores that depend on positions.
+/// Results with scores that depend on positions, against calls of 1 and 5 queries.
 template <class Score>
 void check_scores(Score const& of_position) {
     auto random = seeds::dice_for("decoding scores");

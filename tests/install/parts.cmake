@@ -1,4 +1,4 @@
-# Examples, the tour and benchmarks, each configured without the rest: no folder uses a variable that only another one sets.
+# Examples, the tour and benchmarks, each configured without the rest: no folder uses a variable that only another sets.
 #
 #   cmake -DROOT=DIR -DWORK=DIR -DCXX=c++ -P parts.cmake
 cmake_policy(VERSION 3.25)

@@ -1,6 +1,6 @@
-# What is installed names no folder: two copies of the sources, each in a place of its own, with its own dependencies and
-# prefix, install the same bytes, which are also those of TREE. No text is searched for the name of a folder, since a
-# clone may lie in one whose name stands there anyway, such as /fovea or /usr.
+# What is installed names no folder: two copies of the sources, each in a place of its own, with its own dependencies
+# and prefix, install the same bytes, which are also those of TREE. No text is searched for the name of a folder, since
+# a clone may lie in one whose name stands there anyway, such as /fovea or /usr.
 #
 #   cmake -DROOT=DIR -DTREE=DIR -DWORK=DIR -DCXX=c++ [-DLEAK=variable] -P places.cmake
 #

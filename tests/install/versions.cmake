@@ -1,5 +1,5 @@
-# The version is stated by include/fovea/core/version.hpp, and what is installed agrees; packaging/release.py compares the
-# files of the repository.
+# The version is stated by include/fovea/core/version.hpp, and what is installed agrees; packaging/release.py compares
+# the files of the repository.
 #
 #   cmake -DROOT=DIR -DTREE=DIR -DVERSION=1.2.3 -P versions.cmake
 cmake_policy(VERSION 3.25)

@@ -3,14 +3,14 @@
 
     tests/structure/check.py                    every rule
     tests/structure/check.py layering terms     these rules
-    tests/structure/check.py --reject           each rule on the trees that are wrong on purpose (rejected/): it must fail
-                                                and say what is expected of the tree
+    tests/structure/check.py --reject           each rule on the trees that are wrong on purpose (rejected/): it must
+                                                fail and say what is expected of the tree
 
 A rule is a module of rules/: its comment says what it demands, CHECKED what it counts, AT_LEAST how many of these it
 must find. A check that has stopped looking in the right place finds nothing, and fails.
 
-A wrong tree is one file, rejected/RULE.NAME.txt: what must be said after "=== expected", and each file of the tree after
-"=== its path", "=== its path: may be run", or "=== its path: 401 lines" for lines of comments.
+A wrong tree is one file, rejected/RULE.NAME.txt: what must be said after "=== expected", and each file of the tree
+after "=== its path", "=== its path: may be run", or "=== its path: 401 lines" for lines of comments.
 """
 
 import argparse
@@ -64,7 +64,8 @@ def rejects(rule: str) -> bool:
             report = run(rule, pathlib.Path(folder), at_least=1)
         unsaid = [line for line in expected if not any(line in said for said in report.lines)]
         if not report.problems or unsaid or not expected:
-            print(f"{packed.name}: the rule did not reject the tree, or not for {unsaid}, but said:", *report.lines, sep="\n")
+            print(f"{packed.name}: the rule did not reject the tree, or not for {unsaid}, but said:")
+            print(*report.lines, sep="\n")
             right = False
         else:
             print(f"{packed.name}: rejected, with all of {len(expected)} sentences")

@@ -1,7 +1,8 @@
 # Builds kernels whose arguments have every name that could break the files generated for them, and calls them from C,
 # C++ and Python: the words of both languages, what the generated files of another library say, and the macros there.
 #
-#   cmake -DCLIENT=DIR -DGENERATED=DIR -DPREFIX=DIR -DWORK=DIR -DCC=cc -DCXX=c++ [-DPYTHON=python3 -DPACKAGE=DIR] -P run.cmake
+#   cmake -DCLIENT=DIR -DGENERATED=DIR -DPREFIX=DIR -DWORK=DIR -DCC=cc -DCXX=c++ [-DPYTHON=python3 -DPACKAGE=DIR]
+#         -P run.cmake
 cmake_policy(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})

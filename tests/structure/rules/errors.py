@@ -1,5 +1,5 @@
-"""Every sentence that the library answers a mistake with stands in docs/errors.md, and every one of the compiler's has a
-program in tests/diagnostics/ that makes the mistake; those of the preprocessor are about what compiles it.
+"""Every sentence that the library answers a mistake with stands in docs/errors.md, and every one of the compiler's has
+a program in tests/diagnostics/ that makes the mistake; those of the preprocessor are about what compiles it.
 
   operator T() const = delete;  // fovea: ...   compilers show the line of a deleted function, so it is a sentence too
   // gcc: ..., // clang: ...               a mistake without a sentence: `...` of the page is where it begins

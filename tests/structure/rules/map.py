@@ -1,4 +1,4 @@
-"""Every header of the engine begins with a sentence that says what it is for, and docs/map.md has it (docs/tools/map.py)."""
+"""Every header of the engine begins with a sentence on what it is for, and docs/map.md has it (docs/tools/map.py)."""
 
 from .tree import Report, Tree, check_by_tool
 

@@ -1,5 +1,5 @@
-"""The engine uses the field's terms (docs/glossary.md): words that say less, or mean something else in the field, are not
-used in its code and comments."""
+"""The engine uses the field's terms (docs/glossary.md): words that say less, or mean something else in the field, are
+not used in its code and comments."""
 
 import re
 
