@@ -8,6 +8,7 @@ unit and test counts as when it last ran.
 """
 
 import collections
+import math
 import pathlib
 import re
 import sys
@@ -31,7 +32,9 @@ def tests(build: pathlib.Path) -> dict[str, float]:
     """Seconds of each test; none where none has run."""
     log = build / "Testing/Temporary/CTestCostData.txt"
     lines = log.read_text().split("---")[0].splitlines() if log.exists() else []
-    return {name: float(cost) for name, _, cost in (line.rsplit(" ", 2) for line in lines)}
+    # CTest reads a name with blanks back in part, and may take a word of it for the cost.
+    costs = {name: float(cost) for name, _, cost in (line.rsplit(" ", 2) for line in lines)}
+    return {name: cost for name, cost in costs.items() if math.isfinite(cost)}
 
 
 def of_unit(product: str) -> str:
