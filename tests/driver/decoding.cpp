@@ -5,9 +5,11 @@
 #include <fovea/reference/attend.hpp>
 
 #include "catch.hpp"
+#include "support/drawn.hpp"
 #include "support/seeds.hpp"
 
 #include <array>
+#include <type_traits>
 #include <vector>
 
 using namespace fovea;
@@ -54,6 +56,33 @@ tensor<float, 4> rows_from(index_t first, index_t count, Spec const& spec, tenso
     some.extents[2] = count;
     attend(spec(q_idx + param(start)[batch]), some, key, value, result);
     return result;
+}
+
+/// A random real expression of a position, of the key, and of tables.
+template <unsigned Seed, int Depth>
+auto real_of(auto const& i, tables const& t) {
+    using drawn::next, drawn::pick;
+    if constexpr (Depth == 0) {
+        constexpr unsigned which = pick(Seed, 7);
+        if constexpr (which == 0) return 0.3f * i;
+        else if constexpr (which == 1) return 0.1 * kv_idx;
+        else if constexpr (which == 2) return param(t.x)[i] - param(t.y)[kv_idx];
+        else if constexpr (which == 3) return real(i - kv_idx) / 7;
+        else if constexpr (which == 4) return param(t.wide)[kv_idx] * param(t.x)[i];
+        else if constexpr (which == 5) return param(t.limit)[head] + 0.7;
+        else return select(kv_idx % 3 == i % 2, index_t{1} << 33, 7) * 1e-9f;
+    } else {
+        auto const a = real_of<next(Seed, 2), Depth - 1>(i, t);
+        auto const b = real_of<next(Seed, 3), Depth - 1>(i, t);
+        constexpr unsigned which = pick(Seed, 8);
+        if constexpr (which < 2) return a * 0.37f + b;
+        else if constexpr (which == 2) return a - b * a;
+        else if constexpr (which == 3) return square(a) + square(b);
+        else if constexpr (which == 4) return a / (1.5f + abs(b));
+        else if constexpr (which == 5) return silu(a) + max(b, 0.1f);
+        else if constexpr (which == 6) return exp(-0.1f * abs(a)) * b + 0.1;
+        else return select(a < b, a * 0.3f, sqrt(abs(b)));
+    }
 }
 
 /// The keys that each position of a prefill sees, against calls of 1, 5 and 33 queries.
@@ -120,6 +149,11 @@ TEST_CASE("a position sees the same keys in a prefill and alone: functions", "[d
     check([](auto const& i) { return sigmoid(0.02f * kv_idx) * 2 > sin(0.1f * i) + pow(1.001f, real(i)); });
 }
 
+TEST_CASE("a position sees the same keys in a prefill and alone: functions that end in a product", "[driver]") {
+    check([](auto const& i) { return silu(0.1f * kv_idx) + 0.1f * i <= silu(0.1f * (kv_idx + i)); });
+    check([](auto const& i) { return gelu(0.07f * i) - 0.3f >= gelu(0.05f * kv_idx) + 0.01f * i; });
+}
+
 TEST_CASE("a position sees the same keys in a prefill and alone: tables", "[driver]") {
     auto random = seeds::dice_for("decoding tables");
     tables const t(random);
@@ -127,6 +161,22 @@ TEST_CASE("a position sees the same keys in a prefill and alone: tables", "[driv
     auto const wide = param(t.wide);
     check([&](auto const& i) { return square(x[i] - x[kv_idx]) + square(y[i] - y[kv_idx]) <= limit[head]; });
     check([&](auto const& i) { return x[i] * y[kv_idx] + y[i] * x[kv_idx] > wide[i] * wide[kv_idx] + limit[head]; });
+}
+
+TEST_CASE("a position sees the same keys in a prefill and alone: drawn masks", "[driver]") {
+    auto random = seeds::dice_for("decoding drawn masks");
+    tables const t(random);
+    auto const drawn_mask = [&]<unsigned Seed>(std::integral_constant<unsigned, Seed>) {
+        check([&](auto const& i) {
+            auto const a = real_of<drawn::next(Seed, 5), 2>(i, t);
+            auto const b = real_of<drawn::next(Seed, 6), 2>(i, t);
+            return (a <= b && kv_idx != 7) || kv_idx % 50 == 3;  // some pair is visible, and some is not
+        });
+    };
+    drawn_mask(std::integral_constant<unsigned, 11>{});
+    drawn_mask(std::integral_constant<unsigned, 23>{});
+    drawn_mask(std::integral_constant<unsigned, 38>{});
+    drawn_mask(std::integral_constant<unsigned, 41>{});
 }
 
 TEST_CASE("what is visible is what the definition in the arithmetic of the call says", "[driver]") {

@@ -5,6 +5,7 @@
 #include <fovea/testing/mask_laws.hpp>
 
 #include "catch.hpp"
+#include "support/drawn.hpp"
 
 #include <utility>
 
@@ -13,10 +14,8 @@ using namespace fovea::placeholders;
 
 namespace {
 
-constexpr unsigned next(unsigned seed, unsigned step) {
-    return (seed + step) * 2654435761u ^ (seed >> 7) ^ (step << 11);
-}
-constexpr unsigned pick(unsigned seed, unsigned count) { return (seed >> 13) % count; }
+using drawn::next;
+using drawn::pick;
 
 template <unsigned Seed, int Depth>
 constexpr auto condition();

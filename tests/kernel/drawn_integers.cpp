@@ -10,6 +10,7 @@
 #include <fovea/reference/environment.hpp>
 
 #include "catch.hpp"
+#include "support/drawn.hpp"
 #include "support/seeds.hpp"
 
 #include <array>
@@ -22,10 +23,8 @@ using namespace fovea::placeholders;
 
 namespace {
 
-constexpr unsigned next(unsigned seed, unsigned step) {
-    return (seed + step) * 2654435761u ^ (seed >> 7) ^ (step << 11);
-}
-constexpr unsigned pick(unsigned seed, unsigned count) { return (seed >> 13) % count; }
+using drawn::next;
+using drawn::pick;
 
 /// What the expressions are made of beside names.
 struct leaves {

@@ -15,15 +15,16 @@ inline constexpr bool compares_reals<node<Operation, A, B>> =
     is_condition<node<Operation, A, B>> && !(is_condition<A> && is_condition<B>)
     && !(is_whole_number<A> && is_whole_number<B>);
 
-/// A real product, which a compiler might contract with a sum.
-template <class E>
-inline constexpr bool is_real_product =
-    (is_node_of<operations::times, E> || is_node_of<operations::square, E>) && !is_whole_number<E>;
-
 template <class E>
 concept takes_reals = requires { E::operation::takes_reals; };
 template <class E>
 concept is_approximated = requires { E::operation::is_approximated; };
+
+/// A real product, or a function that may end in one, which a compiler might contract with a sum.
+template <class E>
+inline constexpr bool is_real_product =
+    (is_node_of<operations::times, E> || is_node_of<operations::square, E> || is_approximated<E>)
+    && !is_whole_number<E>;
 
 /// A value that is a real: a product of its own where each is Rounded.
 template <bool Rounded, class E, class Value>
@@ -90,8 +91,8 @@ template <bool Rounded = false, class E, class Environment>
         });
     } else if constexpr (detail::is_approximated<E>) {
         return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
-            return arithmetic::template function<typename E::operation>(
-                arithmetic::to_real(evaluate<Rounded>(children, environment))...);
+            return detail::each_rounded<Rounded, E>(arithmetic::template function<typename E::operation>(
+                arithmetic::to_real(evaluate<Rounded>(children, environment))...));
         });
     } else if constexpr (detail::takes_reals<E>) {
         return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {

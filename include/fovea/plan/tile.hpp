@@ -42,10 +42,11 @@ struct tile {
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = index_t{16} * rows;
 
-    /// Steps of a microkernel in which `tiles` tiles read one cache line of packed elements, a panel at each step: so
-    /// fast they prefetch the next block while they share this one.
+    /// Steps of a microkernel in which the tiles of a call read one cache line of packed elements, a panel at each
+    /// step: so fast they prefetch the next block while those of a block of rows share this one.
     static constexpr index_t steps_per_line(index_t tiles) {
-        return std::max<index_t>(tiles * 64 / (panel * static_cast<index_t>(sizeof(T))), 1);
+        index_t const sharing = std::min(tiles, block_rows / rows);
+        return std::max<index_t>(sharing * 64 / (panel * static_cast<index_t>(sizeof(T))), 1);
     }
 };
 
@@ -69,9 +70,9 @@ struct lane_tile {
     /// Vectors for so many queries.
     static constexpr index_t vectors_for(index_t queries) { return (queries + lanes - 1) / lanes; }
 
-    /// The same of elements that are broadcast, `mr` at each step.
+    /// Steps in which these tiles read a cache line of elements that are broadcast, `mr` at each step.
     static constexpr index_t steps_per_line(index_t tiles) {
-        return tiles * std::max<index_t>(64 / (mr * static_cast<index_t>(sizeof(T))), 1);
+        return std::min(tiles, block_rows / rows) * std::max<index_t>(64 / (mr * static_cast<index_t>(sizeof(T))), 1);
     }
 
     /// True where queries in lanes fill vectors at least three quarters as well as features in lanes, the other choice.

@@ -6,6 +6,8 @@
 #include <fovea/expr/param.hpp>
 #include <fovea/spec/table_bounds.hpp>
 
+#include <limits>
+
 namespace fovea::FOVEA_SET {
 
 /// check_visible_pages: no pair that takes part may lie in a page that is not there, in a call whose arithmetic is

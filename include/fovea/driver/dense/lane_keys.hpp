@@ -21,8 +21,7 @@ public:
     lane_keys(lane_call<T, Arch> const& call, arena& memory, index_t)
         : call_(call),
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
-          steps_per_line_(shape::steps_per_line(
-              std::min((call.rows + shape::rows - 1) / shape::rows, shape::block_rows / shape::rows))),
+          steps_per_line_(shape::steps_per_line((call.rows + shape::rows - 1) / shape::rows)),
           finite_(call, memory, blocks_),
           terms_(memory.template take<T>(blocks_ * call.functions.key_terms * shape::block_keys)),
           indices_(memory.template take<index_t>(blocks_ * call.functions.key_indices * shape::block_keys)),
