@@ -5,17 +5,19 @@
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/index.hpp>
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
 namespace fovea::FOVEA_SET::detail {
 
+/// What an expression may be tried to convert to and is no class: asked first, since most of what is tried is one.
 template <class T>
-concept counts_elements = std::same_as<T, std::size_t> || std::same_as<T, index_t>;
+concept no_class = !std::is_class_v<T>;
 template <class T>
-concept other_number =
-    std::is_arithmetic_v<T> && !std::same_as<T, bool> && !std::same_as<T, double> && !counts_elements<T>;
+inline constexpr bool counts_elements = std::is_same_v<T, std::size_t> || std::is_same_v<T, index_t>;
+template <class T>
+inline constexpr bool is_other_number =
+    std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, double> && !counts_elements<T>;
 
 /// What assignments and increments give: a sentence, and the expression as it was.
 template <class E>
@@ -30,13 +32,17 @@ constexpr E const& without_change(E const& e) {
 /// overloads of std::tanh that for double is the only one that an expression converts to.
 template <class Expression>
 struct without_value {
-    template <std::same_as<double> T>
+    template <no_class T>
+        requires std::is_same_v<T, double>
     operator T() const = delete;  // fovea: no number yet: write tanh(x), not std::tanh(x), and real(x), not double(x)
-    template <counts_elements T>
+    template <no_class T>
+        requires counts_elements<T>
     explicit(std::is_signed_v<T>) operator T() const = delete;  // fovea: no number yet: write param(table)[i]
-    template <other_number T>
+    template <no_class T>
+        requires is_other_number<T>
     explicit operator T() const = delete;  // fovea: no number yet: write real(x), not float(x)
-    template <std::same_as<bool> B>
+    template <no_class B>
+        requires std::is_same_v<B, bool>
     explicit constexpr operator B() const {
         static_assert(never<Expression, B>,
                       "fovea: no value is known while an expression is built: use select(condition, a, b)");
