@@ -29,7 +29,7 @@ inline std::vector<std::string> names_in(std::string_view expression) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < expression.size(); ++i) {
         if (expression[i] == '"') {
-            while (++i < expression.size() && expression[i] != '"') i += expression[i] == '\\' ? 1 : 0;
+            for (++i; i < expression.size() && expression[i] != '"'; ++i) i += expression[i] == '\\' ? 1 : 0;
         } else if (is_of_a_word(expression[i])) {
             auto const first = i;
             while (i + 1 < expression.size() && is_of_a_word(expression[i + 1])) ++i;
@@ -74,7 +74,9 @@ inline std::vector<std::string> comment_before(std::vector<std::string_view> con
     auto first = end;
     if (end > 0 && lines[end - 1].ends_with("*/")) {
         while (first > 0 && lines[first - 1].find("/*") == std::string_view::npos) --first;
-        if (first == 0 || !lines[--first].starts_with("/*")) return {};
+        if (first == 0) return {};
+        --first;
+        if (!lines[first].starts_with("/*")) return {};
     } else {
         while (first > 0 && lines[first - 1].starts_with("//")) --first;
     }

@@ -151,6 +151,7 @@ inline std::string between(std::string const& before, std::string const& text, s
 inline std::string named_line(std::vector<unknown_number> const& unknowns, std::vector<std::string> const& lines,
                               std::size_t what) {
     std::vector<split_text> rounds;
+    rounds.reserve(lines.size());
     for (auto const& line : lines) rounds.push_back(split_at_numbers(line));
     for (auto const& round : rounds)
         if (round.pieces != rounds[0].pieces) return lines[0].substr(0, what) + "(computed from arguments)";
@@ -189,11 +190,14 @@ std::vector<std::string> named_lines(std::vector<unknown_number> (*unknowns_of)(
             std::vector<std::string> named;
             for (std::size_t line = 0; line < rounds[0].size(); ++line) {
                 std::vector<std::string> lines;
+                lines.reserve(rounds.size());
                 for (auto const& round : rounds) lines.push_back(line < round.size() ? round[line] : "");
                 named.push_back(named_line(unknowns, lines, 9));
             }
             return named;
-        } catch (std::exception const&) {}
+        } catch (std::exception const&) {
+            continue;  // with other numbers
+        }
     }
     return {};
 }

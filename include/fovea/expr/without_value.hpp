@@ -21,7 +21,7 @@ inline constexpr bool is_other_number =
 
 /// What assignments and increments give: a sentence, and the expression as it was.
 template <class E>
-constexpr E const& without_change(E const& e) {
+constexpr E without_change(E const& e) {
     static_assert(never<E>, "fovea: an expression never changes: give the new one a name: auto const t = s + 1");
     return e;
 }
@@ -50,7 +50,7 @@ struct without_value {
     }
 
     template <class Other>
-    constexpr Expression const& operator=(Other const&) const {
+    constexpr Expression operator=(Other const&) const {
         return without_change(static_cast<Expression const&>(*this));
     }
 };
