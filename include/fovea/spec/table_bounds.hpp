@@ -13,6 +13,7 @@
 #include <fovea/spec/read_search.hpp>
 #include <fovea/spec/shapes.hpp>
 
+#include <optional>
 #include <string>
 
 namespace fovea::FOVEA_SET {
@@ -21,7 +22,7 @@ namespace detail {
 /// The pairs of a call: all of a box, or those that a list of keys names.
 struct read_pairs {
     read_box all;
-    graph_view const* listed = nullptr;
+    std::optional<graph_view> listed{};
 
     template <class Search>
     bool any_outside(Search& search) const {
@@ -106,6 +107,14 @@ inline read_box all_pairs(operand_shapes const& shapes) {
             {}};
 }
 
+/// The pairs that a mask leaves to its condition: those that it lists, or all of a call.
+template <attention_spec A>
+read_pairs pairs_of(A const& a, operand_shapes const& shapes) {
+    read_pairs pairs{all_pairs(shapes)};
+    if constexpr (enumerating_mask<decltype(a.mask)>) pairs.listed = a.mask.neighbor_list();
+    return pairs;
+}
+
 /// What a normalizer asks of its rows is read once for each row.
 template <class Real>
 struct reads_of_rows {
@@ -130,10 +139,10 @@ void check_tables(A const& a, operand_shapes const& shapes) {
     auto const score = a.score.expression();
     auto const visible = a.mask.predicate();
     auto const weight = reweighting_of(a.normalize);
-    read_pairs pairs{all_pairs(shapes)};
+    read_pairs const whole{all_pairs(shapes)};
     if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0) return;
     for_each_finish(a.aggregate, [&](auto const& finish) {
-        auto rows = pairs;
+        auto rows = whole;
         rows.all.head = rows.all.kv_idx = index_t{0};
         if constexpr (pointwise_finish<std::remove_cvref_t<decltype(finish)>>) {
             auto const expression = finish.expression();
@@ -142,16 +151,12 @@ void check_tables(A const& a, operand_shapes const& shapes) {
     });
     auto const normalizer = normalizer_of(a.normalize);
     if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>) {
-        auto rows = pairs;
+        auto rows = whole;
         rows.all.kv_idx = index_t{0};
         static_cast<void>(normalizer.for_row(reads_of_rows<Real>{rows}));
     }
     if (shapes.keys() == 0) return;
-    [[maybe_unused]] graph_view listed;
-    if constexpr (enumerating_mask<decltype(a.mask)>) {
-        listed = a.mask.neighbor_list();
-        pairs.listed = &listed;
-    }
+    auto const pairs = pairs_of(a, shapes);
     every_reader<Real> const all;
     readers_where<every_reader<Real>, std::remove_const_t<decltype(visible)>> const seeing{all, visible, true};
     check_reads(visible, all, pairs);

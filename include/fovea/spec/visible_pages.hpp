@@ -25,15 +25,9 @@ void check_visible_pages(A const& a, Rows const& rows, operand_shapes const& sha
         auto const visible = a.mask.predicate();
         every_reader<Real> const all;
         readers_where<every_reader<Real>, std::remove_const_t<decltype(visible)>> const seeing{all, visible, true};
-        read_pairs pairs{all_pairs(shapes)};
-        [[maybe_unused]] graph_view listed;
-        if constexpr (enumerating_mask<decltype(a.mask)>) {
-            listed = a.mask.neighbor_list();
-            pairs.listed = &listed;
-        }
         read_search<std::remove_const_t<decltype(page)>, std::remove_const_t<decltype(seeing)>> search{
             page, std::numeric_limits<index_t>::max(), seeing};
-        if (pairs.any_outside(search)) {
+        if (pairs_of(a, shapes).any_outside(search)) {
             auto const& pair = search.found;
             throw shape_error(argument, " has no page for position ", pair.kv_idx.lo, " of batch ", pair.batch.lo,
                               ", where its table has ", search.read_at, ", and query ", pair.q_idx.lo, " of head ",
