@@ -13,8 +13,8 @@ template <class... Emulated>
 using beside_the_machine = decltype(std::tuple_cat(
     std::tuple<fovea::arch::best>{}, std::conditional_t<Emulated::vector_bytes == fovea::arch::best::vector_bytes,
                                                         std::tuple<>, std::tuple<Emulated>>{}...));
-// Vectors of 8 floats have the register tiles of vectors of 4: `./run test everything` takes them too.
-#ifdef FOVEA_TEST_EVERYTHING
+// Vectors of 8 floats have the register tiles of vectors of 4: `./run test exhaustive` takes them too.
+#ifdef FOVEA_TEST_EXHAUSTIVE
 using lane_widths =
     beside_the_machine<fovea::arch::emulated<16>, fovea::arch::emulated<32>, fovea::arch::emulated<64, 32>>;
 #else

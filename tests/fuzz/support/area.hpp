@@ -25,9 +25,9 @@ struct layout {
 struct area {
     std::string name;
     access how;
-    std::size_t element = 0;  // bytes
-    std::vector<std::byte*> elements;
-    bool repeats = false;  // some element stands at more than one index
+    std::size_t element = 0;           // bytes
+    std::vector<std::byte*> elements;  // ascending
+    bool repeats = false;              // some element stands at more than one index
     layout described;
 };
 
@@ -35,7 +35,7 @@ struct area {
 /// no memory can be so large. Extents are 1 or more.
 bool reach(layout const& l, index_t& below, index_t& above);
 
-/// Distinct elements of a sound layout; those of axes with stride 0 are listed once.
+/// The elements of a sound layout, each once.
 area placed(layout const& l);
 
 }  // namespace fuzz

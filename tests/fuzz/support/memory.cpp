@@ -15,7 +15,7 @@ namespace fuzz {
 namespace {
 
 constexpr std::size_t block_size = std::size_t{1} << 16;
-constexpr std::size_t most_elements = std::size_t{1} << 15;  // of a view that is looked at element by element
+constexpr std::size_t most_elements = std::size_t{1} << 15;  // of a view whose results are compared
 
 guarded<std::byte>& block() {
     static guarded<std::byte> all(block_size);
@@ -25,6 +25,21 @@ guarded<std::byte>& block() {
 std::vector<std::byte>& before() {
     static std::vector<std::byte> all(block_size);
     return all;
+}
+
+/// What is marked is marked again at `count - 1` further places, each a stride after the one before.
+void repeat_along(std::vector<bool>& marked, index_t stride, index_t count) {
+    auto const size = static_cast<index_t>(marked.size());
+    std::vector<index_t> left(marked.size());  // further places of the chain that a place belongs to
+    for (index_t n = 0; n < size; ++n) {
+        auto const at = static_cast<std::size_t>(stride > 0 ? n : size - 1 - n);
+        index_t const from = static_cast<index_t>(at) - stride;
+        if (marked[at]) left[at] = count - 1;
+        else if (from >= 0 && from < size && left[static_cast<std::size_t>(from)] > 0) {
+            left[at] = left[static_cast<std::size_t>(from)] - 1;
+            marked[at] = true;
+        }
+    }
 }
 
 bool is_empty(layout const& l) { return std::find(l.extents.begin(), l.extents.end(), 0) != l.extents.end(); }
@@ -48,19 +63,20 @@ bool reach(layout const& l, index_t& below, index_t& above) {
 
 area placed(layout const& l) {
     area a{l.name, l.how, l.element, {}, false, l};
-    if (!l.unsound.empty() || is_empty(l)) return a;
-    a.elements.push_back(l.data);
+    index_t below = 0, above = 0;
+    if (!l.unsound.empty() || is_empty(l) || !reach(l, below, above)) return a;
+    auto const size = static_cast<std::size_t>(below + above + 1);
+    std::vector<bool> is_element(size);
+    is_element[static_cast<std::size_t>(below)] = true;
+    index_t indices = 1;
     for (std::size_t i = 0; i < l.extents.size(); ++i) {
-        if (l.strides[i] == 0) {
-            a.repeats = a.repeats || l.extents[i] > 1;
-            continue;
-        }
-        auto const known = a.elements.size();
-        if (static_cast<std::size_t>(l.extents[i]) > most_elements / known) return {l.name, l.how, 0, {}, false, l};
-        for (index_t n = 1; n < l.extents[i]; ++n)
-            for (std::size_t k = 0; k < known; ++k)
-                a.elements.push_back(a.elements[k] + n * l.strides[i] * static_cast<index_t>(l.element));
+        indices *= l.extents[i];
+        if (l.strides[i] != 0 && l.extents[i] > 1) repeat_along(is_element, l.strides[i], l.extents[i]);
     }
+    for (std::size_t i = 0; i < size; ++i)
+        if (is_element[i])
+            a.elements.push_back(l.data + (static_cast<index_t>(i) - below) * static_cast<index_t>(l.element));
+    a.repeats = indices > static_cast<index_t>(a.elements.size());
     return a;
 }
 
