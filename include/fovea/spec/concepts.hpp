@@ -94,7 +94,7 @@ concept normalizer = plain_normalizer<N> || row_dependent_normalizer<N>;
 
 /// The plain normalizer of one row; for most normalizers, itself.
 template <normalizer N, class Facts>
-[[gnu::always_inline]] constexpr decltype(auto) normalizer_of_row(N const& n, Facts const& at) {
+FOVEA_INLINE constexpr decltype(auto) normalizer_of_row(N const& n, Facts const& at) {
     if constexpr (row_dependent_normalizer<N>) return n.for_row(at);
     else return (n);
 }
