@@ -106,8 +106,8 @@ using row_normalizer =
 /// An aggregator: how weights and values are combined, one key after the other: step(sum so far, weight, value).
 ///
 /// `linear` says that step is sum + weight * value: the loops compute matrix products and do not call it. Otherwise
-/// only pairs that take part are met, the sum begins with `start`, or 0, and a row where no pair takes part gives 0. A
-/// positive factor on all weights must be one on the result.
+/// step sees only pairs that take part, the sum begins with `start`, or 0, and a row where no pair takes part gives 0.
+/// A positive factor on all weights must be one on the result.
 template <class A>
 concept aggregator = stage_of<A, role::aggregator> && requires(A const& a) {
     { a.step(0.0, 0.0, 0.0) } -> std::convertible_to<double>;
