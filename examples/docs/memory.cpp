@@ -90,6 +90,44 @@ void pages() {
     require(is_near(result(0, 0, 0, 0), 1), "a twentieth of the last value");
 }
 
+//! [own_source]
+/// Rows of which only the signs are stored, with one size for all.
+struct signs {
+    using value_type = float;
+    view<std::uint8_t const, 4> bits;  // (batch, head, position, feature / 8)
+    float size;
+    extents_t<4> extents{bits.extent(0), bits.extent(1), bits.extent(2), 8 * bits.extent(3)};
+
+    index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
+    float operator()(index_t b, index_t h, index_t n, index_t c) const {
+        return bits(b, h, n, c / 8) >> c % 8 & 1 ? -size : size;
+    }
+    void load(row_range const& rows, auto* to, index_t stride) const {  // (rows, stride)
+        for (index_t n = rows.first; n < rows.last; ++n, to += stride)
+            for (index_t c = 0; c < extents[3]; ++c) to[c] = (*this)(rows.batch, rows.head, n, c);
+    }
+    bool finite(row_range const&) const { return true; }
+    void for_each_array(auto const& visit) const { visit(bits, "'s bits"); }
+};
+//! [own_source]
+
+void loaded_sources() {
+    constexpr auto spec = scaled_dot | softmax | weighted_sum;
+    tensor<float, 4> const query({1, 2, 1, 64}, 1), values({1, 2, 20, 4}, 5);
+    tensor<float, 4> result({1, 2, 1, 4});
+    //! [block_scaled]
+    tensor<std::int8_t, 4> const keys({1, 2, 20, 64}, 3);     // (batch, head, position, feature)
+    tensor<float, 4> const key_scales({1, 2, 20, 2}, 0.25f);  // (batch, head, position, block): blocks of 32 features
+    attend(spec, query, block_scaled(keys, key_scales), values, result);
+    //! [block_scaled]
+    require(is_near(result(0, 0, 0, 0), 5), "all keys weigh the same");
+    tensor<std::uint8_t, 4> bits({1, 2, 20, 8}, 255);
+    bits(0, 1, 7, 0) = bits(0, 1, 7, 3) = 0;  // of key 7 some signs are positive
+    tensor<float, 4> weighed({1, 2, 1, 20});
+    attend(spec, query, signs{bits, 0.5f}, values, result, weights(weighed));
+    require(is_near(weighed(0, 1, 0, 7) / weighed(0, 1, 0, 6), std::exp(2)), "16 of 64 features are larger by 1, and the root of 64 is 8");
+}
+
 void graphs() {
     tensor<float, 2> const x({3, 4});
     tensor<float, 2> y({3, 4}), w({3, 3});
@@ -152,6 +190,7 @@ int main() {
     tensors();
     parameters();
     pages();
+    loaded_sources();
     graphs();
     drawn_numbers();
     kernels();

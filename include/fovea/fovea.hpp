@@ -100,3 +100,4 @@
 #include <fovea/score/softcap.hpp>
 #include <fovea/score/t5_bias.hpp>
 #include <fovea/score/temperature.hpp>
+#include <fovea/spec/block_scaled.hpp>

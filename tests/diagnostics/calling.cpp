@@ -162,6 +162,16 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 4> pages, std::ve
 #endif
 }
 
+// case: block_scaled_reals
+// sentence: fovea: block_scaled takes integers, and then the reals that scale them
+void call(view<float, 2> x, view<float, 2> result, view<std::int8_t, 2> integers, view<float, 2> scales) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | softmax | weighted_sum, x, block_scaled(scales, integers), x, result);
+#else
+    reference::attend(scaled_dot | softmax | weighted_sum, x, block_scaled(integers, scales), x, result);
+#endif
+}
+
 // case: parts_side_by_side
 // sentence: fovea: the specification comes first: attend(specification, query, key, value, result), with its parts
 // joined by `|`
@@ -174,7 +184,7 @@ void call(view<float, 2> x, view<float, 2> result) {
 }
 
 // case: queries_in_pages
-// sentence: fovea: only keys and values may be paged: pass queries and the result as views
+// sentence: fovea: only keys and values may be paged or scaled by blocks: pass queries and the result as views
 void call(view<float, 2> x, view<float, 2> result, view<float, 4> pages, view<std::int32_t, 2> table) {
 #ifdef FOVEA_BROKEN
     reference::attend(scaled_dot | softmax | weighted_sum, paged(pages, table), x, x, result);

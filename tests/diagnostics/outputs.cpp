@@ -121,7 +121,7 @@ void call(view<float, 2> x, view<float, 2> result) {
 }
 
 // case: result_in_pages
-// sentence: fovea: only keys and values may be paged: pass queries and the result as views
+// sentence: fovea: only keys and values may be paged or scaled by blocks: pass queries and the result as views
 void call(view<float, 2> x, view<float, 2> result, view<float, 4> pages, view<std::int32_t, 2> table) {
 #ifdef FOVEA_BROKEN
     reference::attend(scaled_dot | softmax | weighted_sum, x, x, x, paged(pages, table));

@@ -38,6 +38,11 @@ struct paged_rows {
                 std::min(slots - slot, extents[2] - position)};
     }
     constexpr index_t rows_per_run() const { return pages.extent(2); }
+    template <class Visit>
+    constexpr void for_each_array(Visit const& visit) const {
+        visit(pages, "'s pages");
+        visit(table, "'s page table");
+    }
     constexpr T const& operator()(index_t batch, index_t head, index_t position, index_t feature) const {
         return *place(batch, head, position, feature);
     }
@@ -86,8 +91,8 @@ constexpr auto paged(Pages&& pages, Table&& table) {
     else return paged_rows<element>({}, {});
 }
 
-/// What may stand for keys or values: a view, what gives one, or pages.
+/// What may stand for keys or values: a view, what gives one, pages, or what is loaded.
 template <class R>
-concept row_source = viewable<R> || is_paged<std::remove_cvref_t<R>>;
+concept row_source = viewable<R> || is_paged<std::remove_cvref_t<R>> || loaded_rows<std::remove_cvref_t<R>>;
 
 }  // namespace fovea::FOVEA_SET

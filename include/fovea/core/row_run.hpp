@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rows at equal distances: what every source of keys and values can be read as, piece by piece.
+// Where rows of keys and values come from: what lies in memory is read as runs of rows at equal distances, anything
+// else is loaded.
 #pragma once
 
 #include <fovea/core/view.hpp>
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -14,6 +17,29 @@ struct row_run {
     Element const* first;
     index_t stride;
     index_t count;
+};
+
+/// row_range: adjacent rows of one head.
+struct row_range {
+    index_t batch, head, first, last;
+};
+
+/// loaded_rows: a source whose rows do not lie in memory as numbers: stored in fewer bits, with scales, or computed.
+///
+///     value_type                      of its numbers: float or double
+///     extents, extent(axis)           (batch, head, position, feature)
+///     source(b, h, n, c)              a number
+///     source.load(rows, to, stride)   writes these rows as numbers of the type of `to`: (rows, stride)
+///     source.finite(rows)             whether all of them are finite
+///     source.for_each_array(visit)    visit(view, what) for each array that it reads; `what` ends "key's ..."
+template <class S>
+concept loaded_rows = requires(S const& source, row_range const& rows, index_t i, float* to) {
+    typename S::value_type;
+    { source.extents } -> std::convertible_to<extents_t<4>>;
+    { source(i, i, i, i) } -> std::convertible_to<typename S::value_type>;
+    source.load(rows, to, i);
+    { source.finite(rows) } -> std::convertible_to<bool>;
+    source.for_each_array([](auto const&, char const*) {});
 };
 
 /// The rows of a head from a position on that lie at equal distances: all that follow in a view; what follows in the
@@ -38,7 +64,7 @@ concept evenly_spaced = requires(Rows const& rows) {
 /// The fewest rows that lie at equal distances but at the end, counted from position 0: all of a head in a view.
 template <class Rows>
 constexpr index_t rows_per_run(Rows const& rows) {
-    if constexpr (evenly_spaced<Rows>) return rows.extent(2);
+    if constexpr (evenly_spaced<Rows> || loaded_rows<Rows>) return rows.extent(2);
     else return rows.rows_per_run();
 }
 

@@ -34,9 +34,8 @@ struct stored_rows {
     }
 };
 
-/// The rows of an operand, which outlives them.
 template <class Rows>
-stored_rows rows_of(Rows const& rows) {
+stored_rows rows_in_memory(Rows const& rows) {
     constexpr auto size = static_cast<index_t>(sizeof(*rows.place(0, 0, 0, 0)));
     stored_rows stored;
     stored.bytes = rows.extent(3) * size;
@@ -55,11 +54,12 @@ stored_rows rows_of(Rows const& rows) {
     return stored;
 }
 
-/// Adjacent keys of one head, or their values.
-struct row_range {
-    index_t batch, head, first, last;
-};
-
+/// The rows of an operand, which outlives them.
+template <class Rows>
+stored_rows rows_of(Rows const& rows) {
+    if constexpr (loaded_rows<Rows>) return {};  // nothing is known of where they are
+    else return rows_in_memory(rows);
+}
 /// The lines of some rows that are read later, prefetched beside other work: those at equal distances, then the others.
 class row_lines {
 public:

@@ -9,8 +9,40 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// What products read: rows in memory as they are stored, others as numbers of the type of the arithmetic.
+template <class Rows, class T>
+struct read_as {
+    using type = std::remove_cvref_t<decltype(*std::declval<Rows const&>().place(0, 0, 0, 0))>;
+};
+template <loaded_rows Rows, class T>
+struct read_as<Rows, T> {
+    using type = T;
+};
+
+/// The distance between loaded rows.
+template <class T>
+constexpr index_t loaded_stride(index_t features) {
+    return round_up(features, kernel::cache_line / static_cast<index_t>(sizeof(T)));
+}
+/// Rows that are loaded at a time, to stay in the L1 cache while they are read.
+inline constexpr index_t rows_at_once = 32;
+
 /// Calls f(run, offset, ahead) for some rows of a head in order: a run of them, how many come before it, and the
-/// distance at which to prefetch while it is read. The last rows of a page prefetch the first of the next page.
+/// distance at which to prefetch while it is read. The last rows of a page prefetch the first of the next page. Rows
+/// that are not in memory are loaded to `loaded`: (rows_at_once, loaded_stride).
+template <class Rows, class T, class F>
+void for_runs(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
+    if constexpr (loaded_rows<Rows>) {
+        index_t const stride = loaded_stride<T>(rows.extent(3));
+        for (index_t n = at.first; n < at.last; n += rows_at_once) {
+            index_t const last = std::min(n + rows_at_once, at.last);
+            rows.load(row_range{at.batch, at.head, n, last}, loaded, stride);
+            f(row_run<T>{loaded, stride, last - n}, n - at.first, kernel::prefetch_distance());
+        }
+    } else {
+        for_runs(rows, at, f);
+    }
+}
 template <class Rows, class F>
 void for_runs(Rows const& rows, row_range const& at, F const& f) {
     auto all = rows_from(rows, at.batch, at.head, at.first);
@@ -58,7 +90,22 @@ public:
     FOVEA_INLINE element const* operator()(index_t r) const { return first_[r]; }
 
 private:
-    element const* first_[Most];
+    c_array<element const*, Most> first_;
+};
+/// The same for rows that are loaded, at most rows_at_once, to `loaded`.
+template <class T>
+class loaded_addresses {
+public:
+    template <loaded_rows Rows>
+    loaded_addresses(Rows const& rows, row_range const& at, T* loaded)
+        : first_(loaded), stride_(loaded_stride<T>(rows.extent(3))) {
+        rows.load(at, loaded, stride_);
+    }
+    FOVEA_INLINE T const* operator()(index_t r) const { return first_ + r * stride_; }
+
+private:
+    T const* first_;
+    index_t stride_;
 };
 /// The same for rows at equal distances.
 template <evenly_spaced Rows, index_t Most>
@@ -74,5 +121,12 @@ private:
     element const* first_;
     index_t stride_;
 };
+
+/// The addresses of some rows of any source; `loaded` is memory for those that are loaded.
+template <class Rows, index_t Most, class T>
+auto addresses_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded) {
+    if constexpr (loaded_rows<Rows>) return loaded_addresses<T>(rows, at, loaded);
+    else return row_addresses<Rows, Most>(rows, at);
+}
 
 }  // namespace fovea::FOVEA_SET::driver

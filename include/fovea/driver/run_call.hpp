@@ -30,6 +30,20 @@ constexpr bool finishes_in_place() {
     else return true;
 }
 
+/// Rows in memory: what is loaded is loaded at once.
+template <class T, class Rows>
+auto in_memory(Rows const& rows, workspace& scratch) {
+    if constexpr (loaded_rows<Rows>) {
+        extents_t<4> const& n = rows.extents;
+        view<T, 4> const all(scratch.shared().template take<T>(n[0] * n[1] * n[2] * n[3]), n);
+        for (index_t b = 0; b < n[0]; ++b)
+            for (index_t h = 0; h < n[1]; ++h) rows.load(row_range{b, h, 0, n[2]}, all.place(b, h, 0, 0), n[3]);
+        return view<T const, 4>(all);
+    } else {
+        return rows;
+    }
+}
+
 /// A dense call by its plan.
 template <class T, class Arch, class Spec, class Operands, class Executor>
 void run_dense(Executor const& executor, workspace& scratch, Spec const& spec, Operands const& operands) {
@@ -77,8 +91,8 @@ struct attention_run {
 
 /// The attention itself, on heads: everything between the projections and the finishes.
 template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
-void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
-                  view<Out, 4> const& out, Extra const&... extra) {
+void attend_rows(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
+                 view<Out, 4> const& out, Extra const&... extra) {
     auto const& [executor, scratch, a, shapes] = run;
     bool const exact = [&] {
         if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, shapes);
@@ -101,6 +115,15 @@ void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const&
     });
     operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs, exact};
     run_loop<T, Arch>(executor, scratch, a, all);
+}
+
+/// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.
+template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
+void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
+                  view<Out, 4> const& out, Extra const&... extra) {
+    if constexpr (is_recurrent<A> || enumerating_mask<decltype(std::declval<A>().mask)>)
+        attend_rows<T, Arch>(run, q, in_memory<T>(k, run.scratch), in_memory<T>(v, run.scratch), out, extra...);
+    else attend_rows<T, Arch>(run, q, k, v, out, extra...);
 }
 
 /// Runs the heads into `out` (as heads, position by position) and then the finishes.

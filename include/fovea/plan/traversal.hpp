@@ -91,7 +91,8 @@ struct dense_call {
         !multiplies_as_stored<T, Arch, query_element, key_element> && is_one_product<parts>
         && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
         && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && normalizing::takes_lanes
-        && !row_dependent_normalizer<normalizer> && !Spec::reweights && !Operands::looks_at_rows && is_linear;
+        && !row_dependent_normalizer<normalizer> && !Spec::reweights && !Operands::looks_at_rows && is_linear
+        && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || count_of<decltype(parts::keys)> == 0);
     /// Keys that share a row of packed values: two where these are multiplied as they are stored. Weights lose
     /// precision by it, so results must be stored with no more.
     static constexpr index_t keys_per_row =
@@ -101,14 +102,15 @@ struct dense_call {
     /// and runs that are shorter than a block cost as much as a copy of it, which many rows share.
     template <class Rows, class Tile>
     static constexpr reading in_query_lanes(index_t rows, index_t per_run, index_t all) {
-        if (!std::is_same_v<element_of_rows<Rows>, T>) return reading::copied;
+        if (!std::is_same_v<element_of_rows<Rows>, T> || loaded_rows<std::remove_const_t<Rows>>) return reading::copied;
         bool const whole = per_run >= all || (per_run % Tile::granule == 0 && rows <= Tile::block_rows);
         return whole ? reading::in_place : reading::copied;
     }
     /// The same for values with a feature in each lane: of whole vectors, not to be converted for many rows.
     static constexpr reading values_in_key_lanes(call_sizes const& n, bool few) {
         constexpr index_t lanes = tile<T, Arch>::lanes;
-        bool const stored_so = std::is_same_v<value_element, T>;
+        bool const stored_so =
+            std::is_same_v<value_element, T> && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>;
         bool const one_run = n.values_per_run >= n.keys;
         bool const fits = n.value_features % (keys_per_row * lanes) == 0 && n.value_features > 0;
         return fits && (few ? one_run || n.values_per_run % keys_per_row == 0 : one_run && stored_so)

@@ -88,10 +88,11 @@ constexpr bool are_operands() {
 template <std::size_t At, class First, class... Rest>
 constexpr bool is_result() {
     using result = std::tuple_element_t<At, std::tuple<First&&, Rest&&...>>;
-    constexpr bool pages = is_paged<std::remove_cvref_t<First>> || is_paged<std::remove_cvref_t<result>>;
+    constexpr bool pages = is_paged<std::remove_cvref_t<First>> || is_paged<std::remove_cvref_t<result>>
+                        || loaded_rows<std::remove_cvref_t<First>> || loaded_rows<std::remove_cvref_t<result>>;
     constexpr bool temporary = is_temporary_owner<
         std::conditional_t<std::is_rvalue_reference_v<result>, std::remove_reference_t<result>, result>>;
-    static_assert(!pages, "fovea: only keys and values may be paged: pass queries and the result as views");
+    static_assert(!pages, "fovea: only keys and values may be paged or scaled by blocks: pass queries and the result as views");
     static_assert(!temporary,
                   "fovea: the result is a temporary, destroyed at the end of the statement: give it a name");
     return !pages && !temporary;

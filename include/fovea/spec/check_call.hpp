@@ -83,7 +83,7 @@ template <class Real, attention_spec A, class Q, class KeyRows, class ValueRows>
 FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& query, KeyRows const& key,
                                               ValueRows const& value) {
     [[maybe_unused]] auto const check_pages = [](auto const& rows, char const* name) {
-        if constexpr (is_paged<std::remove_cvref_t<decltype(rows)>>) rows.check(name);
+        if constexpr (requires { rows.check(name); }) rows.check(name);
     };
     auto const shapes = projected_shapes(a, query.extents, key.extents, value.extents);
     check_pages(key, "key");

@@ -92,12 +92,12 @@ FOVEA_INLINE void for_each_array_read(A const& a, Visit const& visit) {
     });
 }
 
-/// Calls visit(region) for the arrays of queries, keys or values: of a view, or of pages and their table.
+/// Calls visit(region) for the arrays of queries, keys or values: of a view, or those that a source names.
 template <class Rows, class Visit>
 FOVEA_INLINE void for_each_array_of_rows(Rows const& rows, char const* argument, Visit const& visit) {
-    if constexpr (is_paged<Rows>) {
-        visit(detail::region_of(rows.pages, argument, "'s pages"));
-        visit(detail::region_of(rows.table, argument, "'s page table"));
+    if constexpr (requires { rows.for_each_array([](auto const&, char const*) {}); }) {
+        rows.for_each_array(
+            [&](auto const& array, char const* what) { visit(detail::region_of(array, argument, what)); });
     } else {
         visit(detail::region_of(rows, argument));
     }

@@ -18,7 +18,9 @@ concept without_rows = kind_of<V> == container::array && decltype(as_view(std::d
 template <class V>
 constexpr bool is_operand() {
     using owner = std::remove_cvref_t<V>;
-    if constexpr (is_paged<owner>) {
+    if constexpr (loaded_rows<owner>) {
+        return true;
+    } else if constexpr (is_paged<owner>) {
         return has_features_of_numbers<std::remove_pointer_t<decltype(std::declval<owner>().place(0, 0, 0, 0))>>();
     } else if constexpr (!gives_view<owner&>()) {
         return false;
@@ -34,7 +36,7 @@ FOVEA_INLINE constexpr auto operand_of(V&& v) {
     using owner = std::remove_reference_t<V>;
     if constexpr (!is_operand<std::remove_cvref_t<V>>()) {
         return view<float, 2>();
-    } else if constexpr (is_paged<std::remove_cvref_t<V>>) {
+    } else if constexpr (is_paged<std::remove_cvref_t<V>> || loaded_rows<std::remove_cvref_t<V>>) {
         return v;
     } else if constexpr (kind_of<owner> == container::matrix && like_vector<owner>) {
         if constexpr (owner::RowsAtCompileTime == 1) return view<std::remove_pointer_t<decltype(v.data())>, 2>(v);

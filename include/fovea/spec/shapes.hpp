@@ -28,13 +28,13 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
 /// What stands for keys or values as (batch, head, position, feature).
 template <row_source R>
 constexpr auto as_rows(R const& rows) {
-    if constexpr (is_paged<R>) return rows;
+    if constexpr (is_paged<R> || loaded_rows<R>) return rows;
     else return as_heads(detail::operand_of(rows));
 }
 
-/// The elements of views and pages.
+/// The elements of views and pages; the numbers of what is loaded.
 template <class R>
-using element_of_rows = std::remove_cvref_t<decltype(*std::declval<R const&>().place(0, 0, 0, 0))>;
+using element_of_rows = std::remove_cvref_t<decltype(std::declval<R const&>()(0, 0, 0, 0))>;
 
 /// The type of the arithmetic: double where any operand or the result is double or longer, float otherwise.
 template <class... Elements>

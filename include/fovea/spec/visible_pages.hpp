@@ -18,7 +18,9 @@ namespace fovea::FOVEA_SET {
 /// does.
 template <class Real, attention_spec A, class Rows>
 void check_visible_pages(A const& a, Rows const& rows, operand_shapes const& shapes, char const* argument) {
-    if constexpr (is_paged<Rows>) {
+    if constexpr (requires { rows.for_each_source([](auto const&) {}); }) {
+        rows.for_each_source([&](auto const& source) { check_visible_pages<Real>(a, source, shapes, argument); });
+    } else if constexpr (is_paged<Rows>) {
         using namespace detail;
         if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0 || shapes.keys() == 0) return;
         auto const page = param(rows.table)(batch_t{}, kv_idx_t{} / rows.pages.extent(2));

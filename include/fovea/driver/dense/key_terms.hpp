@@ -11,18 +11,20 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// The terms of a score that depend on the key alone, for some keys: (terms, stride). `row` holds the indices that
-/// are the same for all keys.
+/// are the same for all keys, `loaded` is memory for rows that are loaded.
 template <class T, class Arch, class Terms, class Keys>
-void compute_key_terms(Terms const& terms, kernel::row_facts const& row, Keys const& keys, row_range const& at, T* to,
-                       index_t stride) {
+void compute_key_terms(Terms const& terms, kernel::row_facts const& row, Keys const& keys, row_range const& at,
+                       T* loaded, T* to, index_t stride) {
     plan::for_each_part(terms, [&](auto const& term) {
-        for (index_t key = at.first; key < at.last; ++key) {
-            auto const* features = keys.place(at.batch, at.head, key, 0);
-            using element = std::remove_cvref_t<decltype(*features)>;
-            kernel::single_environment<T, Arch, element, element> const here{
-                {row, key}, features, features, keys.extent(3), keys.extent(3)};
-            to[key - at.first] = static_cast<T>(evaluate(term.expression, here));
-        }
+        for_runs(keys, at, loaded, [&](auto const& run, index_t offset, auto const&) {
+            using element = std::remove_cvref_t<decltype(*run.first)>;
+            for (index_t r = 0; r < run.count; ++r) {
+                element const* const features = run.first + r * run.stride;
+                kernel::single_environment<T, Arch, element, element> const here{
+                    {row, at.first + offset + r}, features, features, keys.extent(3), keys.extent(3)};
+                to[offset + r] = static_cast<T>(evaluate(term.expression, here));
+            }
+        });
         to += stride;
     });
 }

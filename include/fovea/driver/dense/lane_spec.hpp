@@ -107,10 +107,13 @@ private:
 
     template <class Rows>
     static void convert(Rows const& rows, row_range const& at, T* to, index_t stride) {
-        for_runs(rows, at, [&](auto const& run, index_t offset, auto const&) {
-            for (index_t r = 0; r < run.count; ++r)
-                kernel::convert_row<T, Arch>(run.first + r * run.stride, rows.extent(3), to + (offset + r) * stride);
-        });
+        if constexpr (loaded_rows<Rows>) rows.load(at, to, stride);
+        else
+            for_runs(rows, at, [&](auto const& run, index_t offset, auto const&) {
+                for (index_t r = 0; r < run.count; ++r)
+                    kernel::convert_row<T, Arch>(run.first + r * run.stride, rows.extent(3),
+                                                 to + (offset + r) * stride);
+            });
     }
     template <auto operands::* Rows>
     static constexpr convert_function<T> converts() {
@@ -125,7 +128,10 @@ private:
     static void prepare_keys(dense_rows const& call, kernel::row_facts const& facts, row_range const& keys, T* terms,
                              index_t* indices) {
         auto const& all = of(call);
-        compute_key_terms<T, Arch>(all.spec.score.parts.keys, facts, all.operands.key, keys, terms, shape::block_keys);
+        // The plan takes no keys that are loaded where they have terms.
+        if constexpr (!loaded_rows<std::remove_const_t<decltype(operands::key)>>)
+            compute_key_terms<T, Arch>(all.spec.score.parts.keys, facts, all.operands.key, keys, terms, terms,
+                                       shape::block_keys);
         compute_index_terms<T, Arch>(all.indices.keys, facts, keys.first, keys.last, indices, shape::block_keys);
     }
 

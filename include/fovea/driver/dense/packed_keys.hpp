@@ -5,6 +5,7 @@
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/dense/finite_blocks.hpp>
 #include <fovea/driver/dense/row_functions.hpp>
+#include <fovea/driver/row_runs.hpp>
 
 #include <algorithm>
 
@@ -39,6 +40,9 @@ public:
         keys_ = memory.template take<T>(slots_ * functions.planes * shape::block_keys * call.key_features);
         terms_ = memory.template take<T>(slots_ * term_slots() * shape::block_keys);
         indices_ = memory.template take<integer>(slots_ * functions.key_indices * shape::block_keys);
+        if (functions.loads_rows)
+            loaded_ = memory.template take<T>(rows_at_once
+                                              * loaded_stride<T>(std::max(call.key_features, call.value_features)));
         if (!values_in_place_)
             values_ = memory.template take<T>(slots_ * shape::block_keys / functions.keys_per_row * value_width_);
     }
@@ -73,6 +77,8 @@ public:
     bool values_in_place() const { return values_in_place_; }
     index_t value_width() const { return value_width_; }
 
+    /// Memory for rows that are loaded: (rows_at_once, loaded_stride).
+    T* loaded() const { return loaded_; }
     /// Keys of a block in the layout of one plane: (panels, features, panel).
     T* keys(index_t block, index_t plane) const {
         return keys_ + (slot(block) * call_.functions.planes + plane) * shape::block_keys * call_.key_features;
@@ -121,6 +127,7 @@ private:
     T* terms_ = nullptr;          // (slots, heads, terms, keys)
     integer* indices_ = nullptr;  // (slots, index terms, keys)
     T* values_ = nullptr;         // (slots, keys / keys_per_row, value_width)
+    T* loaded_ = nullptr;         // (rows_at_once, loaded_stride)
 };
 
 }  // namespace fovea::FOVEA_SET::driver

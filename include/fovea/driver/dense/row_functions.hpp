@@ -77,6 +77,7 @@ struct row_functions {
     bool terms_per_head;                            // of a key: one for each query head of the group
     index_t state_bytes;                            // of a row
     index_t keys_per_row;                           // of packed values
+    bool loads_rows;                                // keys or values do not lie in memory as numbers
     bool selects, is_linear, is_bare_product, clears_excluded;
     T start;  // of a sum
 

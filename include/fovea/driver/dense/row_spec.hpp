@@ -107,9 +107,9 @@ private:
         index_t const n = all.value_features;
         if constexpr (Call::selects) {
             index_t const key = all.normalizer(row).selected(s);
-            auto const* from =
-                key < 0 ? nullptr : all.operands.value.place(row.batch, row.head / all.tile_heads, key, 0);
-            for (index_t c = 0; c < n; ++c) to[c] = from ? static_cast<out>(from[c]) : out{0};
+            for (index_t c = 0; c < n; ++c)
+                to[c] = key < 0 ? out{0}
+                                : static_cast<out>(all.operands.value(row.batch, row.head / all.tile_heads, key, c));
         } else {
             T const factor = Call::whole_rows ? T{1} : normalizing::finish(all.normalizer(row), s);
             if constexpr (Call::is_linear)
@@ -171,6 +171,7 @@ private:
         .terms_per_head = stored::terms_per_head,
         .state_bytes = static_cast<index_t>(sizeof(state)),
         .keys_per_row = stored::keys_per_row,
+        .loads_rows = loaded_rows<typename stored::key_rows> || loaded_rows<typename stored::value_rows>,
         .selects = Call::selects,
         .is_linear = Call::is_linear,
         .is_bare_product = Call::is_bare_product,

@@ -38,8 +38,10 @@ public:
     static constexpr index_t key_terms = plan::count_of<decltype(Parts::keys)>;
     static constexpr bool terms_per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
-    using key_type = element_of_rows<decltype(Operands::key)>;
-    using value_type = element_of_rows<decltype(Operands::value)>;
+    using key_rows = std::remove_const_t<decltype(Operands::key)>;
+    using value_rows = std::remove_const_t<decltype(Operands::value)>;
+    using key_type = typename read_as<key_rows, T>::type;
+    using value_type = typename read_as<value_rows, T>::type;
     /// How a part of the score that is a product is multiplied.
     template <class Part>
     using product_of = kernel::score_product<T, Arch, typename Call::query_element, key_type,
@@ -57,9 +59,9 @@ public:
     index_t value_width() const { return packed_.value_width(); }
     index_t value_features() const { return operands_.value_features(); }
 
-    /// One value as it is stored.
+    /// One value as it is stored, or loaded.
     value_type const* value(index_t block, index_t key) const {
-        return operands_.value.place(batch(), head(), packed_.first(block) + key, 0);
+        return row_of(operands_.value, packed_.first(block) + key);
     }
 
     /// Calls f(values, offset, ahead) with `count` values of a block from one of its keys on, run by run.
@@ -68,28 +70,29 @@ public:
         if (!packed_.values_in_place())
             return f(row_run<T>{packed_.values(block, key), value_width(), count}, index_t{0},
                      kernel::prefetch_distance());
-        for_runs(operands_.value, range(block, key, count), f);
+        for_runs(operands_.value, range(block, key, count), packed_.loaded(), f);
     }
 
     /// Calls f(keys, offset, count) with `count` keys of a block from one of its keys on, run by run, through a body,
     /// for kernel::contract_rows.
     template <class Part, class Body, class F>
     void with_keys(Body const& body, index_t block, index_t key, index_t count, F const& f) const {
-        for_runs(operands_.key, range(block, key, count), [&](auto const& run, index_t offset, auto const& ahead) {
-            if constexpr (std::is_same_v<Body, k_t>) {
-                using keys = typename product_of<Part>::template keys_in_place<key_type>;
-                f(keys{run.first, run.stride, ahead}, offset, run.count);
-            } else {
-                index_t const from = packed_.first(block) + key + offset;
-                auto const row = facts(0);
-                auto const base = [&](index_t i) FOVEA_LAMBDA {
-                    return kernel::index_environment<T, Arch, index_t>{row, from + i};
-                };
-                f(kernel::evaluated_keys<T, Arch, Body, key_type, decltype(base)>{body, run.first, run.stride, base,
-                                                                                  ahead},
-                  offset, run.count);
-            }
-        });
+        for_runs(operands_.key, range(block, key, count), packed_.loaded(),
+                 [&](auto const& run, index_t offset, auto const& ahead) {
+                     if constexpr (std::is_same_v<Body, k_t>) {
+                         using keys = typename product_of<Part>::template keys_in_place<key_type>;
+                         f(keys{run.first, run.stride, ahead}, offset, run.count);
+                     } else {
+                         index_t const from = packed_.first(block) + key + offset;
+                         auto const row = facts(0);
+                         auto const base = [&](index_t i) FOVEA_LAMBDA {
+                             return kernel::index_environment<T, Arch, index_t>{row, from + i};
+                         };
+                         f(kernel::evaluated_keys<T, Arch, Body, key_type, decltype(base)>{body, run.first, run.stride,
+                                                                                           base, ahead},
+                           offset, run.count);
+                     }
+                 });
     }
 
     /// The sum of a body over the features of one query and one key, straight from the operands.
@@ -97,7 +100,7 @@ public:
     T compare(Body const& body, kernel::row_facts const& row, index_t key) const {
         return kernel::sum_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
                                              operands_.query.place(row.batch, row.head, row.q_idx, 0),
-                                             operands_.key.place(batch(), head(), key, 0), features());
+                                             row_of(operands_.key, key), features());
     }
 
     /// Planes and terms of the keys of a block, and its values unless they are read in place.
@@ -118,7 +121,7 @@ public:
         if constexpr (key_terms > 0)
             for (index_t g = 0; g < (terms_per_head ? operands_.group() : 1); ++g) {
                 std::fill_n(packed_.terms(block, g), key_terms * tile::block_keys, T{0});  // after the last key too
-                compute_key_terms<T, Arch>(parts.keys, facts(g), operands_.key, packed_.range(block),
+                compute_key_terms<T, Arch>(parts.keys, facts(g), operands_.key, packed_.range(block), packed_.loaded(),
                                            packed_.terms(block, g), tile::block_keys);
             }
         compute_index_terms<T, Arch>(call_.indices.keys, facts(0), packed_.first(block), packed_.last(block),
@@ -146,19 +149,19 @@ private:
         for (index_t key = first; key < last; key += tile::panel) {
             if (packed_.values_in_place()) prefetch_values(key, std::min(key + tile::panel, last));
             index_t const count = std::min(last - key, tile::panel);
-            // Rows after those of the panel are prefetched.
-            row_addresses<std::remove_const_t<decltype(Operands::key)>, tile::panel + 2 * lanes> const place(
-                operands_.key, {batch(), head(), key, operands_.keys()});
+            // Rows in memory after those of the panel are prefetched.
+            index_t const available = loaded_rows<key_rows> ? count : operands_.keys() - key;
+            auto const place = addresses_of<key_rows, tile::panel + 2 * lanes>(
+                operands_.key, {batch(), head(), key, key + available}, packed_.loaded());
             index_t const column = (key - first) * kernel::steps_over<typename Product::step>(features());
             kernel::transpose_target<T> const all{.count = count,
                                                   .padded_rows = tile::panel,
-                                                  .available = operands_.keys() - key,
+                                                  .available = available,
                                                   .features = features(),
                                                   .first = to + column,
                                                   .stride = tile::panel};
             if constexpr (std::is_same_v<Product, kernel::number_product<T, Arch>> && std::is_same_v<Body, k_t>
-                          && std::is_same_v<key_type, T>
-                          && evenly_spaced<std::remove_const_t<decltype(Operands::key)>>) {
+                          && std::is_same_v<key_type, T> && evenly_spaced<key_rows>) {
                 T one[tile::panel];
                 std::fill_n(one, count, T{1});
                 driver::products<T, Arch>::transpose({{place(0), operands_.key.stride(2)}, one, all});
@@ -194,11 +197,31 @@ private:
         index_t const n = operands_.value_features(), last = packed_.last(block) - packed_.first(block);
         index_t const width = value_width();
         T* row = packed_.values(block, 0);
-        row_addresses<std::remove_const_t<decltype(Operands::value)>, tile::block_keys> const from(
-            operands_.value, {batch(), head(), packed_.first(block), packed_.last(block)});
-        for (index_t k = 0; k < last; k += keys_per_row, row += width) {
-            product_of_values::pack_values(from(k), k + 1 < last ? from(k + 1) : nullptr, n, row);
-            std::fill(row + round_up(n, lanes), row + width, T{0});
+        if constexpr (loaded_rows<value_rows>) {
+            for_runs(operands_.value, packed_.range(block), packed_.loaded(),
+                     [&](auto const& run, index_t, auto const&) {
+                         for (index_t k = 0; k < run.count; ++k, row += width)
+                             pack_value(run.first + k * run.stride, nullptr, n, row);
+                     });
+        } else {
+            row_addresses<value_rows, tile::block_keys> const from(operands_.value, packed_.range(block));
+            for (index_t k = 0; k < last; k += keys_per_row, row += width)
+                pack_value(from(k), k + 1 < last ? from(k + 1) : nullptr, n, row);
+        }
+    }
+    void pack_value(value_type const* from, value_type const* next, index_t n, T* row) const {
+        product_of_values::pack_values(from, next, n, row);
+        std::fill(row + round_up(n, lanes), row + value_width(), T{0});
+    }
+
+    /// One row of keys or values as it is stored, or loaded.
+    template <class Rows>
+    auto row_of(Rows const& rows, index_t position) const {
+        if constexpr (loaded_rows<Rows>) {
+            rows.load(row_range{batch(), head(), position, position + 1}, packed_.loaded(), index_t{0});
+            return static_cast<T const*>(packed_.loaded());
+        } else {
+            return rows.place(batch(), head(), position, 0);
         }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Few queries against a cache in pages, as servers keep it: compared with the same cache in one array.
+// Few queries against caches as servers keep them: in pages, compared with one array of the same elements, and in 8
+// bits with a scale for each 32 features, compared with float32.
 #include "bench/family.hpp"
 #include "bench/operands.hpp"
 #include "bench/pair_rows.hpp"
@@ -60,7 +61,30 @@ void paged(shape const& s, index_t slots) {
     });
 }
 
+/// Keys and values as integers of 8 bits, with a scale for each 32 features.
+void block_scaled(shape const& s) {
+    bench::add<std::int8_t>("attend/block_scaled", s, [=](benchmark::State& state) {
+        auto o = bench::operands_of<float>(s);
+        fovea::tensor<std::int8_t, 4> key(o.key.extents), value(o.key.extents);
+        fovea::tensor<float, 4> scales({1, s.kv_heads, s.keys, s.size / 32}, 1.0f / 127);
+        std::mt19937_64 bits(3);
+        for (auto* const rows : {&key, &value})
+            for (auto& x : *rows) x = static_cast<std::int8_t>(static_cast<int>(bits() % 255) - 127);
+        fovea::workspace scratch, other;
+        auto other_result = o.result;
+        bench::measure<float>(
+            state, bench::pair_work<std::int8_t>(s, s.length * s.keys, true),
+            [&] {
+                fovea::attend(scratch, bench::plain, o.query, fovea::block_scaled(key, scales),
+                              fovea::block_scaled(value, scales), o.result);
+            },
+            bench::over_plain([&] { fovea::attend(other, bench::plain, o.query, o.key, o.value, other_result); }));
+    });
+}
+
 bench::family const rows([] {
+    for (index_t const queries : {1, 8})
+        block_scaled({.heads = 32, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128});
     for (index_t const slots : {16, 64})
         for (index_t const queries : {1, 8}) {
             shape const s{.heads = 32, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128};
