@@ -24,7 +24,7 @@ struct keys_of_call {
 
     keys_of_call(index_t keys, index_t features) : arrays(random, 1, keys, features, 1) { converted.clear(); }
 
-    static void convert(driver::dense_rows const& of, driver::row_range const& at, float* to, index_t stride) {
+    static void convert(driver::dense_rows const& of, row_range const& at, float* to, index_t stride) {
         converted.push_back(at.first);
         for (index_t k = at.first; k < at.last; ++k) {
             auto const* const row = reinterpret_cast<float const*>(of.key.place(at.batch, at.head, k));
@@ -39,7 +39,7 @@ constexpr index_t block = 16;
 void check_pass(keys_of_call const& of, driver::number_rows<float>& rows, float factor) {
     bool right = true;
     for (index_t b = 0; b * block < of.call.keys; ++b) {
-        driver::row_range const at{0, 0, b * block, std::min((b + 1) * block, of.call.keys)};
+        row_range const at{0, 0, b * block, std::min((b + 1) * block, of.call.keys)};
         rows.prepare(b, at);
         for (index_t k = at.first; k < at.last; ++k)
             for (index_t c = 0; c < of.call.features; ++c)
@@ -109,8 +109,8 @@ namespace {
 int asked = 0;
 struct asking_call : driver::dense_rows {
     struct {
-        bool (*all_finite)(driver::dense_rows const&, driver::row_range const&);
-    } functions{[](driver::dense_rows const&, driver::row_range const& at) {
+        bool (*all_finite)(driver::dense_rows const&, row_range const&);
+    } functions{[](driver::dense_rows const&, row_range const& at) {
         ++asked;
         return at.first != block;
     }};
