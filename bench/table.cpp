@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/table.hpp"
 
+#include "bench/peer/peer.hpp"
 #include "bench/yardstick/machine.hpp"
 
 #include <fovea/simd/architecture.hpp>
@@ -65,7 +66,7 @@ bool table::ReportContext(Context const& context) {
                 yardstick::fma_peak<double>() / 1e9);
     std::printf("memory    %.1f GB/s read by one core, %.1f by two\n", yardstick::read_bandwidth() / 1e9,
                 yardstick::read_bandwidth(2) / 1e9);
-    std::printf("peers     times the time of fovea; step by step, every score stored\n\n");
+    std::printf("peers     times the time of fovea; %s\n\n", peer::versions().c_str());
     std::printf("%-12s %-5s %-28s %11s %8s %8s", "family", "type", "sizes", "time", "GFLOP/s", "of peak");
     for (auto const& peer : peers_) std::printf(" %9s", peer.c_str());
     std::puts("");
