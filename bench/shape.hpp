@@ -5,6 +5,7 @@
 #include <fovea/core/float16.hpp>
 #include <fovea/core/index.hpp>
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 
@@ -34,6 +35,8 @@ template <>
 inline constexpr char const* type_name<fovea::bfloat16> = "bf16";
 template <>
 inline constexpr char const* type_name<fovea::float16> = "f16";
+template <>
+inline constexpr char const* type_name<std::int8_t> = "i8";
 
 /// The type that arithmetic is done in.
 template <class T>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that every link leads somewhere: in the pages of the repository, or in a site that was built.
 
-    links.py [--root DIR]     relative links and anchors in every .md file, as GitHub reads them
+    links.py                  relative links and anchors in every .md file, as GitHub reads them
     links.py --site DIR       links, pictures, scripts and anchors in every .html file, and whether the navigation has
                               all pages
 """
@@ -17,15 +17,15 @@ import sys
 import urllib.parse
 
 LINK = re.compile(r"\](?P<all>\((?P<target>[^()\s#]*)(?P<anchor>#[^()\s]*)?(?: \"[^\"]*\")?\))")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LEFT_OUT = {"build", "fixtures", "node_modules"}
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
     arguments.add_argument("--site", type=pathlib.Path)
     options = arguments.parse_args()
-    problems, count = check_site(options.site) if options.site else check_pages(options.root)
+    problems, count = check_site(options.site) if options.site else check_pages(ROOT)
     for problem in problems:
         print(problem)
     print(f"{count} links: {len(problems)} problems")

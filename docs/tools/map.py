@@ -5,10 +5,9 @@
 The comment stands between the licence and `#pragma once` and is one or more sentences. The tables stand in docs/map.md
 between BEGIN and END; everything else there is written by hand.
 
-    map.py [--root DIR]    writes the tables; tests/structure/check.py map compares them
+    map.py    writes the tables; tests/structure/check.py map compares them
 """
 
-import argparse
 import pathlib
 import re
 import sys
@@ -29,10 +28,7 @@ class MapError(Exception):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
-    root = arguments.parse_args().root
-    problems = []
+    root, problems = pathlib.Path(__file__).resolve().parents[2], []
     rows = rows_of(root, problems)
     try:
         (root / PAGE).write_text(with_tables((root / PAGE).read_text(), rows))

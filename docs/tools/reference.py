@@ -12,10 +12,9 @@ of the region `example` of its test. The comment is
     /// Text, and sections: each begins on a line of its own, with one of LABELS and a colon. Options become a table:
     /// Options: a sentence of what holds without them; .member(x): what it changes; .other(): what that does.
 
-    reference.py [--root DIR]    writes the pages and their table; tests/structure/check.py reference compares them
+    reference.py    writes the pages and their table; tests/structure/check.py reference compares them
 """
 
-import argparse
 import pathlib
 import re
 import sys
@@ -43,10 +42,7 @@ class PageError(Exception):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    arguments.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
-    root = arguments.parse_args().root
-    problems = []
+    root, problems = pathlib.Path(__file__).resolve().parents[2], []
     pages = pages_of(root, problems)
     for path, text in pages.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -76,7 +76,9 @@ private:
         auto const operands = x_.operands();
         using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
         plan::call_plan how{Lanes::by, plan::blocking_of<shape>};
-        how.packs_keys = packs_;
+        how.keys = packs_ ? plan::reading::packed : plan::reading::in_place;
+        how.values = Lanes::by == plan::traversal::key_lanes ? call::values_in_key_lanes(operands.sizes(), !packs_)
+                                                             : plan::reading::in_place;
         auto const context = Lanes::template specification<call>::make_context(how, spec, operands);
         driver::block_mask<shape> const mask(context);
         arena memory;
@@ -173,7 +175,7 @@ TEST_CASE("packed values are those of the call, with rows of whole vectors", "[d
     auto const operands = x.operands();
     using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
     plan::call_plan how{plan::traversal::key_lanes, plan::blocking_of<shape>};
-    how.packs_keys = true;
+    how.keys = how.values = plan::reading::packed;
     auto const context = driver::row_spec<call>::make_context(how, spec, operands);
     for (index_t slots : {1, 2, 3}) {
         arena memory;

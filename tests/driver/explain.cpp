@@ -30,7 +30,7 @@ plan::call_plan plan_of(Spec const& a, index_t queries, index_t keys, index_t fe
                                        normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
     using all = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
     using spec = std::remove_const_t<decltype(lowered)>;
-    return plan::make_dense_plan<float, arch::best, spec, all>(queries, 1, keys, features);
+    return plan::make_dense_plan<float, arch::best, spec, all>({queries, 1, keys, features, features});
 }
 
 /// Runs the plan of a call: explain prints its tiles, and so many are looked at, whatever the number of threads.
@@ -231,8 +231,8 @@ TEST_CASE("a plan is a value", "[driver]") {
     }
     CHECK(covered == (100000 + few.blocks.block_keys - 1) / few.blocks.block_keys);
     CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).by == plan::traversal::whole_rows);
-    CHECK_FALSE(plan_of(plain, lanes, 100).packs_keys);
-    CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).packs_keys);
+    CHECK(plan_of(plain, lanes, 100).keys == plan::reading::in_place);
+    CHECK(plan_of(scaled_dot | sparsemax | weighted_sum, 100, 100).keys == plan::reading::packed);
 }
 
 TEST_CASE("the plan that is explained is the plan that runs", "[driver]") {

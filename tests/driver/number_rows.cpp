@@ -43,7 +43,7 @@ void check_pass(keys_of_call const& of, driver::number_rows<float>& rows, float 
         rows.prepare(b, at);
         for (index_t k = at.first; k < at.last; ++k)
             for (index_t c = 0; c < of.call.features; ++c)
-                right = right && rows(k)[c] == factor * of.arrays.key(0, 0, k, c);
+                right = right && rows(k, at.last - k).first[c] == factor * of.arrays.key(0, 0, k, c);
     }
     CHECK(right);
 }
@@ -52,22 +52,22 @@ void check_pass(keys_of_call const& of, driver::number_rows<float>& rows, float 
 
 TEST_CASE("rows of the type of the arithmetic are read where they are", "[driver]") {
     keys_of_call const of(37, 5);
-    driver::number_rows<float> rows(of.call, of.call.key, nullptr, 5);
+    driver::number_rows<float> rows(of.call, of.call.key, plan::reading::in_place, keys_of_call::convert, 5);
     arena memory;
     rows.take(memory, block, 37, true);
     rows.begin();
     rows.prepare(1, {0, 0, block, 2 * block});
-    CHECK(rows(20) == &of.arrays.key(0, 0, 20, 0));
-    CHECK(rows.stride() == 5);
+    CHECK(rows(20, 7).first == &of.arrays.key(0, 0, 20, 0));
+    CHECK(rows(20, 7).stride == 5);
+    CHECK(rows(20, 7).count == 7);
     check_pass(of, rows, 1);
 }
 
 TEST_CASE("blocks that are used again are converted once for a head", "[driver]") {
     for (index_t features : {1, 5, 64}) {
         keys_of_call const of(100, features);
-        driver::number_rows<float> rows(of.call, of.call.key, keys_of_call::convert, features);
-        CHECK(rows.stride() >= features);
-        CHECK(rows.stride() % 16 == 0);
+        driver::number_rows<float> rows(of.call, of.call.key, plan::reading::copied, keys_of_call::convert, features);
+
         arena memory;
         rows.take(memory, block, 100, true);
         rows.begin();
@@ -82,7 +82,7 @@ TEST_CASE("blocks that are used again are converted once for a head", "[driver]"
 
 TEST_CASE("blocks that are used once share their memory", "[driver]") {
     keys_of_call const of(100, 5);
-    driver::number_rows<float> rows(of.call, of.call.key, keys_of_call::convert, 5);
+    driver::number_rows<float> rows(of.call, of.call.key, plan::reading::copied, keys_of_call::convert, 5);
     arena memory;
     rows.take(memory, block, 100, false);
     rows.begin();
@@ -94,7 +94,7 @@ TEST_CASE("blocks that are used once share their memory", "[driver]") {
 
 TEST_CASE("more blocks than are kept are converted again, and right", "[driver]") {
     keys_of_call const of(3000, 100);  // 1.3 MB
-    driver::number_rows<float> rows(of.call, of.call.key, keys_of_call::convert, 100);
+    driver::number_rows<float> rows(of.call, of.call.key, plan::reading::copied, keys_of_call::convert, 100);
     arena memory;
     rows.take(memory, block, 3000, true);
     rows.begin();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is prefetched beside other work: each line of each row once, in as many steps as were asked for.
-#include <fovea/driver/prefetch.hpp>
+#include <fovea/core/paged.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/driver/row_runs.hpp>
 
 #include "catch.hpp"
 
@@ -24,7 +26,7 @@ TEST_CASE("a queue has one line for so many steps of a microkernel", "[driver]")
             for (index_t steps : {1, 2, 5, 16}) {
                 index_t const lines = rows * ((bytes + 63) / 64);
                 driver::stored_rows const stored{memory.data(), 0, 0, 256, bytes};
-                auto const queue = driver::lines_of(stored, {0, 0, 2, 2 + rows}, steps);
+                auto const queue = driver::row_lines(stored, {0, 0, 2, 2 + rows}, steps).queue();
                 index_t power = 1;
                 while (2 * power <= steps) power *= 2;
                 CHECK(steps_until_empty(queue) == (lines - 1) * power + 1);
@@ -35,10 +37,37 @@ TEST_CASE("a queue has one line for so many steps of a microkernel", "[driver]")
             }
 }
 
-TEST_CASE("a queue of no rows, or of rows that are in pages, is empty", "[driver]") {
+TEST_CASE("a queue of no rows, or of rows without features, is empty", "[driver]") {
     CHECK(kernel::prefetch_queue().empty());
-    CHECK(driver::lines_of({}, {0, 0, 0, 5}).empty());
-    CHECK(driver::lines_of({nullptr, 0, 0, 64, 64}, {0, 0, 3, 3}).empty());
+    CHECK(driver::row_lines().queue().empty());
+    driver::stored_rows const none, some{nullptr, 0, 0, 64, 64};
+    CHECK(driver::row_lines(none, {0, 0, 0, 5}).queue().empty());
+    CHECK(driver::row_lines(some, {0, 0, 3, 3}).queue().empty());
+}
+
+TEST_CASE("rows in pages are read, and prefetched, a page at a time", "[driver]") {
+    for (index_t slots : {1, 3, 16, 40, 100}) {
+        index_t const count = 2, positions = slots * count;
+        tensor<float, 4> const pages({count, 1, slots, 32});
+        tensor<std::int32_t, 2> table({1, count});
+        table(0, 0) = 1;
+        auto const rows = paged(pages, table);
+        auto const stored = driver::rows_of(rows);
+        auto const first = [&](index_t n) { return rows.place(0, 0, n, 0); };
+        index_t read = 0, runs = 0;
+        driver::for_runs(rows, {0, 0, 1, positions}, [&](auto const& run, index_t offset, auto const&) {
+            CHECK(offset == read);
+            for (index_t r = 0; r < run.count; ++r) CHECK(run.first + r * run.stride == first(1 + read + r));
+            read += run.count;
+            ++runs;
+        });
+        CHECK(read == positions - 1);
+        CHECK(runs >= (slots > 1 ? 2 : 1));
+        driver::row_lines lines(stored, {0, 0, 0, positions}, 1);
+        index_t steps = 0;
+        for (; !lines.queue().empty(); ++steps) lines.queue().prefetch_at<arch::best>(0);
+        CHECK(steps == positions * 2);  // of 128 bytes, two lines
+    }
 }
 
 TEST_CASE("after the last row of a head group follows the first of the next", "[driver]") {

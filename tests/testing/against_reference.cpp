@@ -24,7 +24,7 @@ template <class T>
 constexpr auto plain = [](auto const&... arguments) { reference::attend_in<T>(arguments...); };
 
 /// Engines that are wrong in one place each.
-constexpr auto unmasked = [](auto const&, auto const&... rest) {
+constexpr auto without_mask = [](auto const&, auto const&... rest) {
     reference::attend(scaled_dot | softmax | weighted_sum, rest...);
 };
 constexpr auto inexact = [](auto const& spec, auto const& q, auto const& k, auto const& v, auto const& out,
@@ -57,7 +57,7 @@ TEST_CASE("projections bring their own sizes", "[testing]") {
 }
 
 TEST_CASE("engines that are wrong are found", "[testing]") {
-    CHECK_THROWS_WITH(testing::compare_with_reference<float>(unmasked, causal_attention),
+    CHECK_THROWS_WITH(testing::compare_with_reference<float>(without_mask, causal_attention),
                       ContainsSubstring("the reference has"));
     CHECK_THROWS_WITH(testing::compare_with_reference<float>(inexact, causal_attention),
                       ContainsSubstring("result[0]"));

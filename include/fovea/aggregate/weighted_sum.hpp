@@ -19,7 +19,7 @@ struct weighted_sum_t : stage<role::aggregator> {
 
     /// The sum so far with one more key: sum + weight * value.
     template <class V, class W>
-    [[gnu::always_inline]] static constexpr V step(V const& sum, W const& weight, V const& value) {
+    FOVEA_INLINE static constexpr V step(V const& sum, W const& weight, V const& value) {
         return sum + weight * value;
     }
 };

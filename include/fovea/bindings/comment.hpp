@@ -2,7 +2,7 @@
 // The comment that stands above a specification in a header.
 #pragma once
 
-#include <fovea/core/config.hpp>
+#include <fovea/bindings/signature.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -16,12 +16,6 @@
 namespace fovea::FOVEA_SET::bindings {
 
 namespace detail {
-inline std::string_view without_blanks(std::string_view line) {
-    auto const blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
-    while (!line.empty() && blank(line.front())) line.remove_prefix(1);
-    while (!line.empty() && blank(line.back())) line.remove_suffix(1);
-    return line;
-}
 inline bool is_of_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// The words of an expression that may name something, without those in quotation marks.
@@ -45,7 +39,7 @@ inline bool defines(std::string_view line, std::string_view name) {
         auto const before = line.substr(0, at);
         auto const words = names_in(before);
         if (words.empty() || words[0] == "return" || words[0] == "using" || words[0] == "namespace") continue;
-        auto const after = without_blanks(line.substr(at + name.size()));
+        auto const after = trimmed(line.substr(at + name.size()));
         bool const whole = !is_of_a_word(before.back()) && (after.empty() || !is_of_a_word(line[at + name.size()]));
         bool const declared = before.find_first_of("=|(;#/.") == std::string_view::npos && !before.ends_with("::")
                            && !before.starts_with('*');
@@ -93,7 +87,7 @@ inline std::vector<std::string> comment_above(std::string const& header, std::st
     std::vector<std::string_view> lines;
     for (std::size_t first = 0; first < header.size();) {
         auto const end = std::min(header.find('\n', first), header.size());
-        lines.push_back(detail::without_blanks(std::string_view(header).substr(first, end - first)));
+        lines.push_back(detail::trimmed(std::string_view(header).substr(first, end - first)));
         first = end + 1;
     }
     for (std::size_t i = 0; i < lines.size(); ++i)

@@ -146,15 +146,17 @@ inline std::string between(std::string const& before, std::string const& text, s
     return before + (simple || (first && last) ? text : "(" + text + ")");
 }
 
+/// The length of a label: the characters at the start of a line that say what it is about.
+inline constexpr std::size_t label_width = 9;
+
 /// One line, of which `lines` says what it was in each round; round 0 has the first values of all unknown numbers, two
-/// rounds follow for each of them. Its first characters, `what`, say what it is about.
-inline std::string named_line(std::vector<unknown_number> const& unknowns, std::vector<std::string> const& lines,
-                              std::size_t what) {
+/// rounds follow for each of them.
+inline std::string named_line(std::vector<unknown_number> const& unknowns, std::vector<std::string> const& lines) {
     std::vector<split_text> rounds;
     rounds.reserve(lines.size());
     for (auto const& line : lines) rounds.push_back(split_at_numbers(line));
     for (auto const& round : rounds)
-        if (round.pieces != rounds[0].pieces) return lines[0].substr(0, what) + "(computed from arguments)";
+        if (round.pieces != rounds[0].pieces) return lines[0].substr(0, label_width) + "(computed from arguments)";
     std::string text = rounds[0].pieces[0];
     for (std::size_t i = 0; i < rounds[0].numbers.size(); ++i) {
         observed_number n;
@@ -172,7 +174,7 @@ inline std::string named_line(std::vector<unknown_number> const& unknowns, std::
 }
 
 /// The lines that a function makes of assumed numbers, with the names of the numbers; none where it refuses all of some
-/// attempts. Each line begins with nine characters that say what it is about.
+/// attempts. Each line begins with its label.
 template <class LinesOf>
 std::vector<std::string> named_lines(std::vector<unknown_number> (*unknowns_of)(int attempt), LinesOf const& lines_of) {
     for (int attempt = 0; attempt < 6; ++attempt) {
@@ -192,7 +194,7 @@ std::vector<std::string> named_lines(std::vector<unknown_number> (*unknowns_of)(
                 std::vector<std::string> lines;
                 lines.reserve(rounds.size());
                 for (auto const& round : rounds) lines.push_back(line < round.size() ? round[line] : "");
-                named.push_back(named_line(unknowns, lines, 9));
+                named.push_back(named_line(unknowns, lines));
             }
             return named;
         } catch (std::exception const&) {

@@ -57,17 +57,18 @@ argument_description description_of(argument_text const& text) {
 template <attention_spec A>
 std::vector<std::string> formula_of(A const& a, names_of_tables const& names = {}) {
     std::vector<std::string> lines;
-    auto const add = [&](char const* what, std::string const& text) {
-        if (!text.empty()) lines.push_back(what + text);
+    auto const add = [&](std::string label, std::string const& text) {
+        label.resize(label_width, ' ');
+        if (!text.empty()) lines.push_back(label + text);
     };
-    add("rows     ", describe(a.project));
-    if constexpr (requires { a.score.expression(); }) add("score    ", print(a.score.expression(), names));
-    else add("score    ", describe(a.score));
-    if constexpr (enumerating_mask<decltype(a.mask)>) add("pairs    ", "the edges of the graph");
-    else if constexpr (requires { a.mask.predicate(); }) add("pairs    ", print(a.mask.predicate(), names));
-    else add("pairs    ", describe(a.mask));
-    add("weights  ", describe(a.normalize));
-    add("result   ", describe(a.aggregate));
+    add("rows", describe(a.project));
+    if constexpr (requires { a.score.expression(); }) add("score", print(a.score.expression(), names));
+    else add("score", describe(a.score));
+    if constexpr (enumerating_mask<decltype(a.mask)>) add("pairs", "the edges of the graph");
+    else if constexpr (requires { a.mask.predicate(); }) add("pairs", print(a.mask.predicate(), names));
+    else add("pairs", describe(a.mask));
+    add("weights", describe(a.normalize));
+    add("result", describe(a.aggregate));
     return lines;
 }
 

@@ -39,10 +39,11 @@ struct argument_text {
 };
 
 namespace detail {
+/// A text without blanks around it.
 constexpr std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-    return text;
+    constexpr std::string_view blanks = " \t\r\n\v\f";
+    auto const first = std::min(text.find_first_not_of(blanks), text.size());
+    return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
 /// Calls f(piece) for each piece between commas outside of parentheses.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/core/as_view.hpp>
+#include <fovea/core/row_run.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -29,6 +30,14 @@ struct paged_rows {
         auto const page = std::max<index_t>(table(batch, position / slots), 0);
         return pages.place(page, head, position % slots, feature);
     }
+    /// The rows from a position on that lie in its page.
+    constexpr row_run<T> rows_from(index_t batch, index_t head, index_t position) const {
+        index_t const slots = pages.extent(2), slot = position % slots;
+        auto const page = std::max<index_t>(table(batch, position / slots), 0);
+        return {pages.place(page, head, slot, index_t{0}), pages.stride(2),
+                std::min(slots - slot, extents[2] - position)};
+    }
+    constexpr index_t rows_per_run() const { return pages.extent(2); }
     constexpr T const& operator()(index_t batch, index_t head, index_t position, index_t feature) const {
         return *place(batch, head, position, feature);
     }

@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 /// rounded: a product as it is once it is rounded. No compiler contracts it with a sum into one step, which would
 /// decide a comparison otherwise in one loop than in another.
 template <std::floating_point T>
-[[gnu::always_inline]] constexpr T rounded(T product) {
+FOVEA_INLINE constexpr T rounded(T product) {
     if (!std::is_constant_evaluated()) {
 #if defined(__x86_64__)
         asm("" : "+x"(product));

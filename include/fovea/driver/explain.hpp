@@ -64,7 +64,7 @@ std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan co
 }
 
 template <class T, class Arch, class Operands, class A>
-std::string explain_on(A const& a, operand_shapes const& n) {
+std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
     constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
     auto const lowered = plan::lower_for<lists_keys>(a.score.expression());
     auto const lines = [&](plan::call_plan const& how, std::string const& mask) {
@@ -79,8 +79,8 @@ std::string explain_on(A const& a, operand_shapes const& n) {
     } else {
         using spec_type = decltype(lowered_spec{lowered, a.mask.predicate(), normalizer_of(a.normalize),
                                                 reweighting_of(a.normalize), core_of(a.aggregate)});
-        auto const how =
-            plan::make_dense_plan<T, Arch, spec_type, Operands>(n.queries(), n.group(), n.keys(), n.features());
+        auto const how = plan::make_dense_plan<T, Arch, spec_type, Operands>(
+            {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
         bool const query_lanes = how.by == plan::traversal::query_lanes;
         auto text = lines(how, explain_mask<T>(a, n, how));
         text = text + "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key") + ", a "
@@ -94,14 +94,19 @@ std::string explain_on(A const& a, operand_shapes const& n) {
 
 /// A call on these types of operands, result and bound outputs.
 template <class Arch, class Out, class Outputs, class A, class Q, class K, class V>
-std::string explain_call(A const& a, view<Q, 4> const&, K const&, V const&, operand_shapes const& shapes) {
+std::string explain_call(A const& a, view<Q, 4> const&, K const& k, V const& v, operand_shapes const& shapes) {
     using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>, Out>;
     using projected = view<T const, 4>;
     std::string const first = "attention   " + fovea::text(a) + "\n";
     if constexpr (is_recurrent<A>) return first + explain_state<T, Arch>(a, shapes);
     else if constexpr (projection<decltype(a.project)>)
-        return first + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(a, shapes);
-    else return first + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, Out, Outputs>>(a, shapes);
+        return first
+             + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(a, shapes, shapes.keys(),
+                                                                                    shapes.keys());
+    else
+        return first
+             + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, Out, Outputs>>(a, shapes, rows_per_run(k),
+                                                                                         rows_per_run(v));
 }
 
 /// What may follow a specification, with a result and without.

@@ -6,6 +6,7 @@
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/reweighting.hpp>
+#include <fovea/plan/traversal.hpp>
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/outputs.hpp>
 
@@ -42,6 +43,9 @@ struct operands {
     index_t key_features() const { return key.extent(3); }
     index_t value_features() const { return value.extent(3); }
     index_t rows() const { return queries() * group(); }  // rows that share one key/value head
+    plan::call_sizes sizes() const {
+        return {queries(), group(), keys(), features(), value_features(), rows_per_run(key), rows_per_run(value)};
+    }
 };
 
 /// A specification as the loops read it: its score lowered.

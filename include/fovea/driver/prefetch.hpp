@@ -4,7 +4,7 @@
 
 #include <fovea/core/config.hpp>
 #include <fovea/core/index.hpp>
-#include <fovea/core/paged.hpp>
+#include <fovea/core/row_run.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/kernel/prefetch.hpp>
 #include <fovea/spec/outputs.hpp>
@@ -18,21 +18,41 @@ struct stored_rows {
     char const* first = nullptr;
     index_t batch = 0, head = 0, position = 0;  // strides
     index_t bytes = 0;                          // of a row
+    /// Of rows that do not all lie at equal distances: those from a position on that do; null for a view.
+    row_run<char> (*run)(void const* rows, index_t b, index_t h, index_t n) = nullptr;
+    void const* rows = nullptr;
 
     FOVEA_INLINE char const* place(index_t b, index_t h, index_t n) const {
         return first + b * batch + h * head + n * position;
     }
+    /// `count` rows from a position on, or the first of them.
+    row_run<char> from(index_t b, index_t h, index_t n, index_t count) const {
+        if (run == nullptr) return {place(b, h, n), position, count};
+        auto all = run(rows, b, h, n);
+        all.count = std::min(all.count, count);
+        return all;
+    }
 };
 
-/// The rows of a view; of rows in pages none, since nothing is known of where the next ones are.
+/// The rows of an operand, which outlives them.
 template <class Rows>
 stored_rows rows_of(Rows const& rows) {
-    if constexpr (is_paged<Rows>) return {};
-    else {
-        constexpr auto size = static_cast<index_t>(sizeof(*rows.data));
-        return {reinterpret_cast<char const*>(rows.data), rows.stride(0) * size, rows.stride(1) * size,
-                rows.stride(2) * size, rows.extent(3) * size};
+    constexpr auto size = static_cast<index_t>(sizeof(*rows.place(0, 0, 0, 0)));
+    stored_rows stored;
+    stored.bytes = rows.extent(3) * size;
+    if constexpr (evenly_spaced<Rows>) {
+        stored.first = reinterpret_cast<char const*>(rows.data);
+        stored.batch = rows.stride(0) * size;
+        stored.head = rows.stride(1) * size;
+        stored.position = rows.stride(2) * size;
+    } else {
+        stored.rows = &rows;
+        stored.run = [](void const* all, index_t b, index_t h, index_t n) -> row_run<char> {
+            auto const found = rows_from(*static_cast<Rows const*>(all), b, h, n);
+            return {reinterpret_cast<char const*>(found.first), found.stride * size, found.count};
+        };
     }
+    return stored;
 }
 
 /// Adjacent keys of one head, or their values.
@@ -40,15 +60,32 @@ struct row_range {
     index_t batch, head, first, last;
 };
 
-/// The lines of these rows, to be prefetched.
-inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at,
-                                       index_t steps_per_line = kernel::prefetch_queue::usual_steps_per_line) {
-    return kernel::prefetch_queue({.first = rows.place(at.batch, at.head, at.first),
-                                   .rows = at.last - at.first,
-                                   .row_bytes = rows.bytes,
-                                   .stride_bytes = rows.position},
-                                  steps_per_line);
-}
+/// The lines of some rows that are read later, prefetched beside other work: those at equal distances, then the others.
+class row_lines {
+public:
+    row_lines() = default;
+    row_lines(stored_rows const& rows, row_range const& at,
+              index_t steps_per_line = kernel::prefetch_queue::usual_steps_per_line)
+        : rows_(&rows), left_(at), steps_per_line_(steps_per_line) {}
+
+    /// What is to be prefetched next; empty when nothing is left.
+    kernel::prefetch_queue& queue() {
+        if (queue_.empty() && left_.first < left_.last) {
+            auto const run = rows_->from(left_.batch, left_.head, left_.first, left_.last - left_.first);
+            left_.first += run.count;
+            queue_ = kernel::prefetch_queue(
+                {.first = run.first, .rows = run.count, .row_bytes = rows_->bytes, .stride_bytes = run.stride},
+                steps_per_line_);
+        }
+        return queue_;
+    }
+
+private:
+    kernel::prefetch_queue queue_{};
+    stored_rows const* rows_ = nullptr;
+    row_range left_{};
+    index_t steps_per_line_ = 0;
+};
 
 /// A row of the interleaved queries of a head group.
 struct group_row {

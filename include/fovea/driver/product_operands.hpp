@@ -4,6 +4,7 @@
 
 #include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/packing.hpp>
+#include <fovea/kernel/product/product.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -13,9 +14,9 @@ struct panel_product {
     T const* queries;     // (features, mr)
     T const* keys;        // (panels, features, panel)
     index_t first, last;  // the run, in vectors of keys
-    index_t features;     // or bf16 pairs of them
+    index_t features;     // or steps over them
     int mr;               // rows of the register tile
-    T const* scales;      // (mr), of products of bf16 pairs
+    T const* scales;      // (mr), for products that apply them to sums
     T* scores;            // (mr, stride)
     index_t stride;
 };

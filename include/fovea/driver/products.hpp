@@ -70,7 +70,7 @@ template <class Arch, class T, class Aggregate>
 void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
     using tile = plan::tile<T, Arch>;
     auto piece = w.all;
-    if (std::is_same_v<Aggregate, kernel::bf16_pair_products>) piece.keys = kernel::bf16_pair_count(piece.keys);
+    piece.keys = kernel::steps_over<Aggregate>(piece.keys);
     with_rows<tile>(w.mr, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::nv, 1>(
             w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
@@ -86,11 +86,12 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
 
 /// Adds weighted values to the sums of few rows: as many columns at a time as registers hold, of about 8 KiB of values,
 /// which the next rows then find in the L1 cache.
-template <class Arch, class T, class Value, class Aggregate>
+template <class Product, class T, class Value, class Aggregate>
 void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
+    using Arch = typename Product::architecture;
     using tile = plan::tile<T, Arch>;
-    constexpr bool as_pairs = std::is_same_v<Aggregate, kernel::bf16_pair_products>,
-                   as_stored = as_pairs && !std::is_same_v<Value, T>;
+    constexpr index_t per_step = Product::step::per_step;
+    constexpr bool as_stored = per_step > 1 && !std::is_same_v<Value, T>;
     auto const& all = w.all;
     index_t const block =
         round_up(std::max<index_t>(8192 / (all.sum_stride * static_cast<index_t>(sizeof(Value))), 8), 2);
@@ -98,17 +99,17 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w
     std::fill_n(ones, tile::rows, T{1});
     T const* rescale = all.rescale;
     for (index_t k = 0; k < all.keys; k += block, rescale = ones) {
-        index_t const count = std::min(block, all.keys - k), weight = as_pairs ? k / 2 : k;
+        index_t const count = std::min(block, all.keys - k), weight = k / per_step;
         auto piece = all;
-        piece.keys = as_pairs && !as_stored ? kernel::bf16_pair_count(count) : count;
+        piece.keys = as_stored ? count : kernel::steps_over<typename Product::step>(count);
         auto const add = [&](auto vectors, index_t c) {
             constexpr int rows = tile::rows_with(vectors());
-            piece.values = all.values + (as_pairs && !as_stored ? k / 2 : k) * all.value_stride + c;
+            piece.values = all.values + (as_stored ? k : weight) * all.value_stride + c;
             for (index_t r = 0; r < w.rows; r += rows) {
                 piece.weights = all.weights + weight + r * all.weight_stride;
                 piece.sums = all.sums + r * all.sum_stride + c;
                 piece.rescale = rescale + r;
-                if constexpr (as_stored) kernel::accumulate_bf16_pairs<rows, vectors(), Arch>(piece);
+                if constexpr (as_stored) Product::template accumulate_as_stored<rows, vectors()>(piece);
                 else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, piece);
             }
         };
@@ -146,10 +147,34 @@ void store_transposed(result_rows<T, Element> const& rows) {
     }
 }
 
-/// products: the matrix products of operands of type T, the type of the arithmetic; the same for all specifications.
+/// packed_products: the products of a tile with a key, or a feature of a value, in each lane, with operands in the
+/// format of `Product`; the same for all specifications.
+template <class Product>
+struct packed_products {
+    using T = typename Product::number;
+
+    static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
+    static void accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
+    static void accumulate_few(weighted_rows<T, T> const& w);
+};
+
+template <class Product>
+void packed_products<Product>::contract(panel_product<T> const& p, kernel::prefetch_queue& next) {
+    if constexpr (Product::available) contract_panels<typename Product::step, typename Product::architecture>(p, next);
+}
+template <class Product>
+void packed_products<Product>::accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
+    if constexpr (Product::available)
+        accumulate_tile<typename Product::architecture>(typename Product::step{}, w, next);
+}
+template <class Product>
+void packed_products<Product>::accumulate_few(weighted_rows<T, T> const& w) {
+    if constexpr (Product::available) driver::accumulate_few<Product>(typename Product::step{}, w);
+}
+
+/// products: those of operands of type T, the type of the arithmetic, as they lie; the same for all specifications.
 template <class T, class Arch>
 struct products {
-    static constexpr bool of_bf16_pairs = kernel::multiplies_stored<T, Arch>;
     using lane_tile = plan::lane_tile<T, Arch>;
 
     // With a query in each lane.
@@ -157,17 +182,10 @@ struct products {
                                      kernel::prefetch_queue& next);
     static void accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
                                        kernel::prefetch_queue& next);
-
     static void store(result_rows<T, T> const& rows);
 
-    // With a key, or a feature of a value, in each lane.
-    static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
-    static void contract_bf16_pairs(panel_product<T> const& p, kernel::prefetch_queue& next);
+    // With a feature in each lane.
     static void contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, kernel::row_products<T> const& p);
-    static void accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
-    static void accumulate_bf16_pairs(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
-    static void accumulate_few(weighted_rows<T, T> const& w);
-    static void accumulate_few_bf16_pairs(weighted_rows<T, T> const& w);
 
     static void transpose(transposition<T> const& t);
 };
@@ -189,34 +207,9 @@ void products<T, Arch>::store(result_rows<T, T> const& rows) {
 }
 
 template <class T, class Arch>
-void products<T, Arch>::contract(panel_product<T> const& p, kernel::prefetch_queue& next) {
-    contract_panels<kernel::number_products, Arch>(p, next);
-}
-template <class T, class Arch>
-void products<T, Arch>::contract_bf16_pairs(panel_product<T> const& p, kernel::prefetch_queue& next) {
-    if constexpr (of_bf16_pairs) contract_panels<kernel::bf16_pair_products, Arch>(p, next);
-}
-template <class T, class Arch>
 void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const& keys,
                                           kernel::row_products<T> const& p) {
     driver::contract_in_place<Arch>(keys, p);
-}
-
-template <class T, class Arch>
-void products<T, Arch>::accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
-    accumulate_tile<Arch>(kernel::number_products{}, w, next);
-}
-template <class T, class Arch>
-void products<T, Arch>::accumulate_bf16_pairs(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
-    if constexpr (of_bf16_pairs) accumulate_tile<Arch>(kernel::bf16_pair_products{}, w, next);
-}
-template <class T, class Arch>
-void products<T, Arch>::accumulate_few(weighted_rows<T, T> const& w) {
-    driver::accumulate_few<Arch>(kernel::number_products{}, w);
-}
-template <class T, class Arch>
-void products<T, Arch>::accumulate_few_bf16_pairs(weighted_rows<T, T> const& w) {
-    if constexpr (of_bf16_pairs) driver::accumulate_few<Arch>(kernel::bf16_pair_products{}, w);
 }
 
 template <class T, class Arch>

@@ -14,10 +14,10 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Rows that are not written: a view of const elements; pages are that already.
+/// Rows that are not written: a view of const elements; other sources are that already.
 template <class Rows>
 constexpr auto only_read(Rows const& rows) {
-    if constexpr (is_paged<Rows>) return rows;
+    if constexpr (!evenly_spaced<Rows>) return rows;
     else return view<element_of_rows<Rows> const, 4>(rows);
 }
 
@@ -34,8 +34,7 @@ constexpr bool finishes_in_place() {
 template <class T, class Arch, class Spec, class Operands, class Executor>
 void run_dense(Executor const& executor, workspace& scratch, Spec const& spec, Operands const& operands) {
     using call = plan::dense_call<T, Arch, Spec, Operands>;
-    auto const how = plan::make_dense_plan<T, Arch, Spec, Operands>(operands.queries(), operands.group(),
-                                                                    operands.keys(), operands.features());
+    auto const how = plan::make_dense_plan<T, Arch, Spec, Operands>(operands.sizes());
     if constexpr (call::may_take_query_lanes)
         if (how.by == plan::traversal::query_lanes) {
             auto const context = lane_spec<call>::make_context(how, spec, operands);

@@ -148,4 +148,16 @@ template <class T, int Rank, class... Indices, bool Real>
 inline constexpr bool makes_quotient_real<node<at_operation, parameter<T, Rank>, Indices...>, Real> =
     (makes_quotient_real<Indices, false> || ...);
 
+namespace detail {
+/// The sentence for an integer quotient whose value becomes a real number.
+template <class E, bool Real>
+constexpr bool keeps_quotients_whole() {
+    constexpr bool lost = makes_quotient_real<E, Real>;
+    static_assert(!lost,
+                  "fovea: this integer quotient, which `/` rounds down, would become a real: write real(x) / y, or "
+                  "floor_div(x, y) if rounding is meant");
+    return !lost;
+}
+}  // namespace detail
+
 }  // namespace fovea::FOVEA_SET

@@ -19,7 +19,7 @@ struct plain_arithmetic {
     }
     static constexpr auto chosen_integer(auto const& x) { return x; }
     template <class Operation>
-    [[gnu::always_inline]] static constexpr auto function(auto const&... x) {
+    FOVEA_INLINE static constexpr auto function(auto const&... x) {
         return Operation::apply(x...);
     }
 };

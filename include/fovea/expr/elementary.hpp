@@ -169,7 +169,7 @@ template <class F>
 struct elementary_function {
     static constexpr std::string_view name = F::name;
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static auto apply(auto const&... a) {
+    FOVEA_INLINE static auto apply(auto const&... a) {
         using scalar::value_of;
         return value_of(F{}, a...);
     }

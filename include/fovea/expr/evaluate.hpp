@@ -28,7 +28,7 @@ inline constexpr bool is_real_product =
 
 /// A value that is a real: a product of its own where each is Rounded.
 template <bool Rounded, class E, class Value>
-[[gnu::always_inline]] constexpr auto each_rounded(Value const& value) {
+FOVEA_INLINE constexpr auto each_rounded(Value const& value) {
     using scalar::rounded;
     if constexpr (Rounded && is_real_product<E>) return rounded(value);
     else return value;
@@ -44,7 +44,7 @@ template <bool Rounded, class E, class Value>
 /// are, what an integer is beside reals, and how functions of numbers are computed. In a comparison of reals every
 /// product is `Rounded` before it is added.
 template <bool Rounded = false, class E, class Environment>
-[[gnu::always_inline]] constexpr auto evaluate(E const& e, Environment const& environment) {
+FOVEA_INLINE constexpr auto evaluate(E const& e, Environment const& environment) {
     using arithmetic = arithmetic_of<Environment>;
     if constexpr (is_literal<E>) {
         return arithmetic::constant(e.value);
@@ -53,7 +53,7 @@ template <bool Rounded = false, class E, class Environment>
     } else if constexpr (!is_node<E>) {
         return environment(e);
     } else if constexpr (is_node_of<at_operation, E>) {
-        return with_children(e, [&](auto const& table, auto const&... indices) __attribute__((always_inline)) {
+        return with_children(e, [&](auto const& table, auto const&... indices) FOVEA_LAMBDA {
             return environment.lookup(table.table, evaluate(indices, environment)...);
         });
     } else if constexpr (is_node_of<operations::sum, E>) {
@@ -72,7 +72,7 @@ template <bool Rounded = false, class E, class Environment>
         }
     } else if constexpr (is_node_of<operations::select, E>) {
         auto const condition = evaluate(get<0>(e), environment);
-        auto const chosen = [](auto const& x) __attribute__((always_inline)) {
+        auto const chosen = [](auto const& x) FOVEA_LAMBDA {
             if constexpr (is_whole_number<E>) return arithmetic::chosen_integer(x);
             else return x;
         };
@@ -86,21 +86,21 @@ template <bool Rounded = false, class E, class Environment>
                                               evaluate<Rounded>(get<2>(e), environment)));
         }
     } else if constexpr (is_node_of<operations::random, E>) {
-        return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
+        return with_children(e, [&](auto const&... children) FOVEA_LAMBDA {
             return arithmetic::to_real(E::operation::apply(evaluate(children, environment)...));
         });
     } else if constexpr (detail::is_approximated<E>) {
-        return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
+        return with_children(e, [&](auto const&... children) FOVEA_LAMBDA {
             return detail::each_rounded<Rounded, E>(arithmetic::template function<typename E::operation>(
                 arithmetic::to_real(evaluate<Rounded>(children, environment))...));
         });
     } else if constexpr (detail::takes_reals<E>) {
-        return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
+        return with_children(e, [&](auto const&... children) FOVEA_LAMBDA {
             return E::operation::apply(arithmetic::to_real(evaluate<Rounded>(children, environment))...);
         });
     } else {
         constexpr bool each = Rounded || detail::compares_reals<E>;
-        return with_children(e, [&](auto const&... children) __attribute__((always_inline)) {
+        return with_children(e, [&](auto const&... children) FOVEA_LAMBDA {
             return detail::each_rounded<each, E>(E::operation::apply(evaluate<each>(children, environment)...));
         });
     }

@@ -17,48 +17,48 @@ namespace fovea::FOVEA_SET::operations {
 /// Division rounded down, of integers: what `/` is between integers, for where the quotient becomes a real.
 struct floor_div {
     static constexpr std::string_view name = "floor_div";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return divided::apply(a, b); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) { return divided::apply(a, b); }
 };
 /// An integer as a real.
 struct real {
     static constexpr std::string_view name = "real";
     static constexpr bool takes_reals = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::to_real;
         return to_real(a);
     }
 };
 struct min {
     static constexpr std::string_view name = "min";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         using scalar::min;
         return min(a, b);
     }
 };
 struct max {
     static constexpr std::string_view name = "max";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         using scalar::max;
         return max(a, b);
     }
 };
 struct select {
     static constexpr std::string_view name = "select";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& condition, auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& condition, auto const& a, auto const& b) {
         using scalar::select;
         return select(condition, a, b);
     }
 };
 struct abs {
     static constexpr std::string_view name = "abs";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::abs;
         return abs(a);
     }
 };
 struct square {
     static constexpr std::string_view name = "square";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::square;
         return square(a);
     }
@@ -66,7 +66,7 @@ struct square {
 struct exp {
     static constexpr std::string_view name = "exp";
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::exp;
         return exp(a);
     }
@@ -74,7 +74,7 @@ struct exp {
 struct log {
     static constexpr std::string_view name = "log";
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::log;
         return log(a);
     }
@@ -82,7 +82,7 @@ struct log {
 struct tanh {
     static constexpr std::string_view name = "tanh";
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::tanh;
         return tanh(a);
     }
@@ -90,7 +90,7 @@ struct tanh {
 struct erf {
     static constexpr std::string_view name = "erf";
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::erf;
         return erf(a);
     }
@@ -98,7 +98,7 @@ struct erf {
 struct sqrt {
     static constexpr std::string_view name = "sqrt";
     static constexpr bool takes_reals = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         using scalar::sqrt;
         return sqrt(a);
     }
@@ -106,41 +106,41 @@ struct sqrt {
 struct rsqrt {
     static constexpr std::string_view name = "rsqrt";
     static constexpr bool takes_reals = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / sqrt::apply(a); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a) { return 1 / sqrt::apply(a); }
 };
 struct sigmoid {
     static constexpr std::string_view name = "sigmoid";
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return 1 / (1 + exp::apply(negate::apply(a))); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a) { return 1 / (1 + exp::apply(negate::apply(a))); }
 };
 struct silu {
     static constexpr std::string_view name = "silu";
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return a * sigmoid::apply(a); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a) { return a * sigmoid::apply(a); }
 };
 struct gelu {
     static constexpr std::string_view name = "gelu";
     static constexpr bool is_approximated = true;
     static constexpr double sqrt_half = 0.70710678118654752440;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         return times::apply(times::apply(0.5, a), plus::apply(1.0, erf::apply(times::apply(sqrt_half, a))));
     }
 };
 struct relu {
     static constexpr std::string_view name = "relu";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return max::apply(0, a); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a) { return max::apply(0, a); }
 };
 struct leaky_relu {
     static constexpr std::string_view name = "leaky_relu";
     static constexpr bool takes_reals = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& slope) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& slope) {
         return plus::apply(max::apply(0, a), times::apply(slope, min::apply(0, a)));
     }
 };
 struct elu {
     static constexpr std::string_view name = "elu";
     static constexpr bool is_approximated = true;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         return plus::apply(max::apply(0, a), exp::apply(min::apply(0, a)) - 1);
     }
 };
@@ -148,8 +148,8 @@ struct elu {
 // A random number for each pair: of a seed, batch, head, query and key.
 struct random {
     static constexpr std::string_view name = "random";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& seed, auto const& b, auto const& h, auto const& q,
-                                                       auto const& k) {
+    FOVEA_INLINE static constexpr auto apply(auto const& seed, auto const& b, auto const& h, auto const& q,
+                                             auto const& k) {
         using scalar::uniform_of_pair;
         return uniform_of_pair(seed, b, h, q, k);
     }

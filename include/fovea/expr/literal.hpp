@@ -57,11 +57,13 @@ constexpr auto as_expression(T const& x) {
 }
 
 namespace detail {
-/// The sentence of words for a table where they take what is computed.
-template <class Table>
-constexpr ill_formed refuse_table() {
-    static_assert(never<Table>, "fovea: this word takes a number or an expression: index a table, as param(t)[head]");
-    return {};
+/// What a word says that takes one number or expression, and is given a table or another number of arguments.
+template <class... Arguments>
+constexpr ill_formed refuse_all_but_operand() {
+    constexpr bool table = sizeof...(Arguments) == 1;
+    static_assert(!table, "fovea: this word takes a number or an expression: index a table, as param(t)[head]");
+    if constexpr (table) return {};
+    else return refuse_arguments<Arguments...>();
 }
 
 /// Errors: std::invalid_argument for a number that does not fit. What other expressions come to is known in a call

@@ -73,11 +73,10 @@ constexpr auto const& get(node<Operation, Children...> const& n) {
 
 /// Calls f with all children of a node.
 template <class Operation, class... Children, class F>
-[[gnu::always_inline]] constexpr decltype(auto) with_children(node<Operation, Children...> const& n, F&& f) {
-    return [&]<std::size_t... Position>(std::index_sequence<Position...>)
-               __attribute__((always_inline)) -> decltype(auto) {
-                   return f(detail::child_at<Position>(n)...);
-               }(std::index_sequence_for<Children...>{});
+FOVEA_INLINE constexpr decltype(auto) with_children(node<Operation, Children...> const& n, F&& f) {
+    return [&]<std::size_t... Position>(std::index_sequence<Position...>) FOVEA_LAMBDA -> decltype(auto) {
+        return f(detail::child_at<Position>(n)...);
+    }(std::index_sequence_for<Children...>{});
 }
 
 /// An operation over these children.

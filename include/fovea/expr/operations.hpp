@@ -15,7 +15,7 @@ struct plus {
     static constexpr std::string_view symbol = "+";
     static constexpr int precedence = 6;
     template <class A, class B>
-    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+    FOVEA_INLINE static constexpr auto apply(A const& a, B const& b) {
         if constexpr (scalar::integers<A, B>) return wrapped_plus(static_cast<index_t>(a), static_cast<index_t>(b));
         else return scalar::like(a, b) + scalar::like(b, a);
     }
@@ -24,7 +24,7 @@ struct minus {
     static constexpr std::string_view symbol = "-";
     static constexpr int precedence = 6;
     template <class A, class B>
-    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+    FOVEA_INLINE static constexpr auto apply(A const& a, B const& b) {
         if constexpr (scalar::integers<A, B>) return wrapped_minus(static_cast<index_t>(a), static_cast<index_t>(b));
         else return scalar::like(a, b) - scalar::like(b, a);
     }
@@ -33,7 +33,7 @@ struct times {
     static constexpr std::string_view symbol = "*";
     static constexpr int precedence = 7;
     template <class A, class B>
-    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+    FOVEA_INLINE static constexpr auto apply(A const& a, B const& b) {
         if constexpr (scalar::integers<A, B>) return wrapped_times(static_cast<index_t>(a), static_cast<index_t>(b));
         else return scalar::like(a, b) * scalar::like(b, a);
     }
@@ -42,7 +42,7 @@ struct divided {
     static constexpr std::string_view symbol = "/";
     static constexpr int precedence = 7;
     template <class A, class B>
-    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+    FOVEA_INLINE static constexpr auto apply(A const& a, B const& b) {
         if constexpr (scalar::numbers<A, B>) return scalar::divide(a, b);
         else return a / b;
     }
@@ -51,7 +51,7 @@ struct modulo {
     static constexpr std::string_view symbol = "%";
     static constexpr int precedence = 7;
     template <class A, class B>
-    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+    FOVEA_INLINE static constexpr auto apply(A const& a, B const& b) {
         if constexpr (scalar::numbers<A, B>) return scalar::modulo(a, b);
         else return a % b;
     }
@@ -59,28 +59,28 @@ struct modulo {
 struct less {
     static constexpr std::string_view symbol = "<";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         return scalar::like(a, b) < scalar::like(b, a);
     }
 };
 struct less_equal {
     static constexpr std::string_view symbol = "<=";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         return scalar::like(a, b) <= scalar::like(b, a);
     }
 };
 struct greater {
     static constexpr std::string_view symbol = ">";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         return scalar::like(a, b) > scalar::like(b, a);
     }
 };
 struct greater_equal {
     static constexpr std::string_view symbol = ">=";
     static constexpr int precedence = 4;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         return scalar::like(a, b) >= scalar::like(b, a);
     }
 };
@@ -88,7 +88,7 @@ struct equal {
     static constexpr std::string_view symbol = "==";
     static constexpr int precedence = 3;
     template <class A, class B>
-    [[gnu::always_inline]] static constexpr auto apply(A const& a, B const& b) {
+    FOVEA_INLINE static constexpr auto apply(A const& a, B const& b) {
         if constexpr (detail::interval_operands<A, B>) return may_equal(a, b);
         else return scalar::like(a, b) == scalar::like(b, a);
     }
@@ -96,24 +96,24 @@ struct equal {
 struct not_equal {
     static constexpr std::string_view symbol = "!=";
     static constexpr int precedence = 3;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return !equal::apply(a, b); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) { return !equal::apply(a, b); }
 };
 struct logical_and {
     static constexpr std::string_view symbol = "&&";
     static constexpr int precedence = 2;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a && b; }
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) { return a && b; }
 };
 struct logical_or {
     static constexpr std::string_view symbol = "||";
     static constexpr int precedence = 1;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return a || b; }
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) { return a || b; }
 };
 
 // Unary operators.
 struct negate {
     static constexpr std::string_view symbol = "-";
     static constexpr int precedence = 8;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a) {
         if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(a)>>) return scalar::negate(a);
         else return -a;
     }
@@ -121,7 +121,7 @@ struct negate {
 struct logical_not {
     static constexpr std::string_view symbol = "!";
     static constexpr int precedence = 8;
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a) { return !a; }
+    FOVEA_INLINE static constexpr auto apply(auto const& a) { return !a; }
 };
 
 }  // namespace fovea::FOVEA_SET::operations

@@ -149,6 +149,13 @@ FOVEA_INLINE constexpr auto table_param(Table&& table) {
         else return unknown{};
     }
 }
+
+/// What a word takes as a number, an expression or a table with an element for each `index`, such as head or batch.
+template <class Given, class Index>
+constexpr auto computed_or_table(Given&& given, Index const& index) {
+    if constexpr (operand<Given>) return as_expression(given);
+    else return table_param<1>(std::forward<Given>(given))[index];
+}
 }  // namespace detail
 
 }  // namespace fovea::FOVEA_SET

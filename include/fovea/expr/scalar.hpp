@@ -24,7 +24,7 @@ concept integers = (std::is_integral_v<T> && ...);
 
 /// A number in the common type of itself and another; anything else as it is.
 template <class A, class B>
-[[gnu::always_inline]] constexpr decltype(auto) like(A const& a, B const&) {
+FOVEA_INLINE constexpr decltype(auto) like(A const& a, B const&) {
     if constexpr (numbers<A, B>) return static_cast<std::common_type_t<A, B>>(a);
     else return (a);
 }

@@ -4,7 +4,7 @@
 
 #include <fovea/kernel/outer_product.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/simd/bf16_pairs.hpp>
+#include <fovea/kernel/step.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -12,9 +12,9 @@ namespace fovea::FOVEA_SET::kernel {
 ///
 ///     scores[r][c] = sum_f queries[f][r] * keys[f][c]
 ///
-/// With bf16_pair_products `features` counts pairs of features, and the sums of each row are multiplied by its scale.
-/// Lines are prefetched at its steps: a prefetch_queue&, or no_prefetch.
-template <int Rows, int Vectors, class T, class Arch, class Products = number_products, class Lines = no_prefetch>
+/// `features` counts steps, each of which may take several features; a step may leave the scale of each row to its
+/// sums. Lines are prefetched at its steps: a prefetch_queue&, or no_prefetch.
+template <int Rows, int Vectors, class T, class Arch, class Step = number_products, class Lines = no_prefetch>
 [[gnu::noinline]] void contract(T const* FOVEA_RESTRICT queries,  // (features, Rows)
                                 T const* FOVEA_RESTRICT keys,     // (features, Vectors * lanes)
                                 index_t key_stride,               // from feature to feature
@@ -23,8 +23,8 @@ template <int Rows, int Vectors, class T, class Arch, class Products = number_pr
                                 index_t row_stride, [[maybe_unused]] T const* scales, Lines lines = {}) {
     register_tile<Rows, Vectors, T, Arch> tile;
     broadcast_operand<T, unit_stride, constant_stride<Rows>> const columns{queries, {}, {}};
-    tile.add_products_and_prefetch(Products{}, columns, vector_operand<T>{keys, key_stride}, features, lines);
-    if constexpr (Products::scales) tile.scale_rows(scales);
+    tile.add_products_and_prefetch(Step{}, columns, vector_operand<T>{keys, key_stride}, features, lines);
+    if constexpr (Step::scales) tile.scale_rows(scales);
     tile.store(scores, row_stride);
 }
 

@@ -4,7 +4,7 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/simd/bf16_pairs.hpp>
+#include <fovea/kernel/step.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -23,45 +23,18 @@ struct strided_keys {
     }
 };
 
-/// Keys one stride after the other, as bf16 pairs.
-template <class Arch>
-struct strided_bf16_pairs {
-    using products = bf16_pair_products;
-    bfloat16 const* first;
-    index_t stride;
-    prefetch_distance next;
-
-    FOVEA_INLINE bfloat16 const* row(index_t i) const { return first + i * stride; }
-    FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
-        return load_bf16_pairs<Arch>(row + offset, count);
-    }
-};
-
-/// Keys in pages, as bf16 pairs; `place(i)` points to row i.
-template <class Arch, class Places>
-struct placed_bf16_pairs {
-    using products = bf16_pair_products;
-    Places place;
-    prefetch_distance next;
-
-    FOVEA_INLINE bfloat16 const* row(index_t i) const { return place(i); }
-    FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
-        return load_bf16_pairs<Arch>(row + offset, count);
-    }
-};
-
-/// Keys to which `body`, an expression of k, is applied as they are read; `place(i)` points to row i, `base(i)` is the
-/// environment of the names in it.
-template <class T, class Arch, class Body, class Places, class Bases>
+/// Keys to which `body`, an expression of k, is applied as they are read; `base(i)` is the environment of the names in
+/// it for row i.
+template <class T, class Arch, class Body, class Element, class Bases>
 struct evaluated_keys {
     using products = number_products;
     Body const& body;
-    Places place;
+    Element const* first;
+    index_t stride;
     Bases base;
     prefetch_distance next;
 
-    FOVEA_INLINE auto const* row(index_t i) const { return place(i); }
-    template <class Element>
+    FOVEA_INLINE Element const* row(index_t i) const { return first + i * stride; }
     FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t i, index_t offset, index_t count) const {
         using vector = pack<T, Arch>;
         feature_environment<T, Arch, Element, Element, std::remove_cvref_t<decltype(base(0))>> const here{
@@ -81,17 +54,17 @@ struct row_products {
     index_t features;
     T* scores;  // (rows, count rounded up)
     index_t stride;
-    T const* scales = nullptr;  // (rows), of products of bf16 pairs
+    T const* scales = nullptr;  // (rows), of products whose step applies them to sums
 };
 
 /// contract_rows: products of a tile of queries with keys in place, features in lanes.
 ///
 ///     scores[r][k] = sum_f queries[r][f] * keys[k][f],   k < count; unspecified from there to the next whole vector
 ///
-/// With keys as bf16 pairs the queries are pairs too, and the sums of each row are multiplied by its scale. `Rows`
-/// queries, a divisor of `rows`, are multiplied at a time; the queries that follow read the keys from a cache. Two keys
-/// share each load of a query: a few vectors of the one key are read, then of the other, since memory is fastest when
-/// its lines are read almost in order.
+/// A step may take several features of a lane, as the queries are then laid out too, and may leave the scale of each
+/// row to its sums (kernel/step.hpp). `Rows` queries, a divisor of `rows`, are multiplied at a time; the queries that
+/// follow read the keys from a cache. Two keys share each load of a query: a few vectors of the one key are read, then
+/// of the other, since memory is fastest when its lines are read almost in order.
 template <int Rows, class T, class Arch, class Keys>
 [[gnu::noinline]] void contract_rows(Keys const& keys, row_products<T> const& all) {
     T const* FOVEA_RESTRICT const queries = all.queries;
@@ -101,7 +74,7 @@ template <int Rows, class T, class Arch, class Keys>
     using vector = pack<T, Arch>;
     using products = typename Keys::products;
     constexpr int lanes = static_cast<int>(vector::lanes);
-    constexpr int per_lane = products::scales ? 2 : 1, width = lanes * per_lane;  // features of a lane, of a pack
+    constexpr int per_lane = products::per_step, width = lanes * per_lane;  // features of a lane, of a pack
     // Packs of one key, then of the other: as many as find room beside the sums.
     constexpr int run = Arch::registers >= 32 || Rows <= 2 ? 4 : 2;
     auto const multiply = [&](index_t first, index_t row) FOVEA_LAMBDA {

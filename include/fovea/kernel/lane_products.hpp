@@ -4,7 +4,7 @@
 
 #include <fovea/kernel/outer_product.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/simd/bf16_pairs.hpp>
+#include <fovea/kernel/step.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -4,7 +4,6 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/prefetch.hpp>
-#include <fovea/simd/bf16_pairs.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -127,29 +126,6 @@ FOVEA_INLINE void transpose_features(Body const& body, Rows const& row, Bases co
         };
         transpose_rows<T, Arch>(
             load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); }, scaled, features, to + first, stride);
-    });
-}
-
-/// Stores the bf16 pairs of rows, transposed: to[p * stride + i] is pair p of row(i); `features` counts elements.
-template <class Arch, class Rows>
-FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transpose_target<float> const& destination) {
-    auto const [count, padded_rows, available, features, to, stride] = destination;
-    using vector = pack<float, Arch>;
-    constexpr index_t lines = vector::lanes * vector::lanes * 4 / cache_line;
-    for_packs_of_rows<vector::lanes>(padded_rows, stride, [&](index_t first) FOVEA_LAMBDA {
-        bfloat16 const* from[vector::lanes];
-        row_prefetch<bfloat16, vector::lanes> ahead{{}, features * 2};
-        if (first + 2 * vector::lanes >= available) ahead.row = vector::lanes;
-        for (index_t i = 0; i < vector::lanes; ++i) {
-            from[i] = row(std::min(first + i, count - 1));
-            if (ahead.row == 0) ahead.rows[i] = row(std::min(first + i + 2 * vector::lanes, available - 1));
-        }
-        // Of an odd number of features the last pair is half a pair: elements are counted, not pairs.
-        auto const load = [&](index_t i, index_t p, index_t)
-                              FOVEA_LAMBDA { return load_bf16_pairs<Arch>(from[i] + 2 * p, features - 2 * p); };
-        transpose_rows<float, Arch>(
-            load, [&]() FOVEA_LAMBDA { ahead.prefetch(lines); },
-            [](vector const& column) FOVEA_LAMBDA { return column; }, bf16_pair_count(features), to + first, stride);
     });
 }
 

@@ -18,15 +18,10 @@ namespace fovea::FOVEA_SET {
 /// get zeros.
 /// Errors: shape_error where a table of offsets has fewer elements than the batch.
 /// Source: the operator Attention of ONNX, whose offset is the number of past keys.
-template <operand Offset>
-constexpr auto causal_from(Offset const& offset) {
+template <class Offset>
+constexpr auto causal_from(Offset&& offset) {
     using namespace placeholders;
-    return where(kv_idx <= q_idx + as_expression(offset));
-}
-template <class Table>
-    requires(!operand<Table>)
-constexpr auto causal_from(Table&& offsets) {
-    return causal_from(detail::table_param<1>(std::forward<Table>(offsets))[placeholders::batch]);
+    return where(kv_idx <= q_idx + detail::computed_or_table(std::forward<Offset>(offset), batch));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

@@ -17,15 +17,10 @@ namespace fovea::FOVEA_SET {
 /// Edge cases: padding may hold anything, NaN included. A length of 0 gives zeros; a length beyond the number of keys
 /// includes all of them.
 /// Errors: shape_error where there are fewer lengths than sequences.
-template <operand Length>
-constexpr auto key_lengths(Length const& length) {
+template <class Length>
+constexpr auto key_lengths(Length&& length) {
     using namespace placeholders;
-    return where(kv_idx < as_expression(length));
-}
-template <class Table>
-    requires(!operand<Table>)
-constexpr auto key_lengths(Table&& lengths) {
-    return key_lengths(detail::table_param<1>(std::forward<Table>(lengths))[placeholders::batch]);
+    return where(kv_idx < detail::computed_or_table(std::forward<Length>(length), batch));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

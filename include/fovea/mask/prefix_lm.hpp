@@ -17,15 +17,10 @@ namespace fovea::FOVEA_SET {
 /// Edge cases: 0 is `causal`; with the number of keys, all pairs are visible.
 /// Errors: shape_error where a table of prefixes has fewer elements than the call reads.
 /// Source: Raffel et al. 2020, section 3.2.1.
-template <operand Prefix>
-constexpr auto prefix_lm(Prefix const& prefix) {
+template <class Prefix>
+constexpr auto prefix_lm(Prefix&& prefix) {
     using namespace placeholders;
-    return where(kv_idx < as_expression(prefix) || kv_idx <= q_idx);
-}
-template <class Table>
-    requires(!operand<Table>)
-constexpr auto prefix_lm(Table&& prefixes) {
-    return prefix_lm(detail::table_param<1>(std::forward<Table>(prefixes))[placeholders::batch]);
+    return where(kv_idx < detail::computed_or_table(std::forward<Prefix>(prefix), batch) || kv_idx <= q_idx);
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

@@ -30,9 +30,8 @@ struct averaged_t : stage<role::normalizer> {
 
     template <class T, class Row>
     constexpr T fold(state<T>& s, Row const& row) const {
-        s.keys += row.sum([](auto const& s_j)
-                              __attribute__((always_inline)) { return std::remove_cvref_t<decltype(s_j)>(T(1)); });
-        row.map([this](auto s_j) __attribute__((always_inline)) { return f.weight(s_j); });
+        s.keys += row.sum([](auto const& s_j) FOVEA_LAMBDA { return std::remove_cvref_t<decltype(s_j)>(T(1)); });
+        row.map([this](auto s_j) FOVEA_LAMBDA { return f.weight(s_j); });
         return T(1);
     }
     template <class T>

@@ -45,7 +45,7 @@ struct entmax_t : stage<role::normalizer> {
         Row few = row;
         bool all = true;
         // A weight, its slope, and whether it is one: all 0 at and below tau. A score that is not a number stays one.
-        auto const weight = [=](auto const& s_j, T at) __attribute__((always_inline)) {
+        auto const weight = [=](auto const& s_j, T at) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             V const base = (s_j - greatest) * scale - at;
             auto const outside = operations::less_equal::apply(base, T(0));
@@ -57,8 +57,7 @@ struct entmax_t : stage<role::normalizer> {
         // Some five steps; halving alone takes as many as a number has places. That ends whatever a compiler makes of
         // NaN.
         for (int left = std::numeric_limits<T>::digits - std::numeric_limits<T>::min_exponent; left > 0; --left) {
-            auto const at_tau =
-                few.sums([&](auto const& s_j) __attribute__((always_inline)) { return weight(s_j, tau); });
+            auto const at_tau = few.sums([&](auto const& s_j) FOVEA_LAMBDA { return weight(s_j, tau); });
             sum = at_tau[0];
             T const newton = tau + (sum - std::pow(sum, T(1) - scale)) / at_tau[1];  // on sum^scale, nearly straight
             bool const settled = std::abs(newton - tau) <= 4 * std::numeric_limits<T>::epsilon() * std::abs(tau);
@@ -73,7 +72,7 @@ struct entmax_t : stage<role::normalizer> {
             tau = next;
         }
         T const share = T(1) / sum;
-        row.map([&](auto s_j) __attribute__((always_inline)) { return weight(s_j, tau)[0] * share; });
+        row.map([&](auto s_j) FOVEA_LAMBDA { return weight(s_j, tau)[0] * share; });
     }
 };
 

@@ -38,13 +38,12 @@ struct entmax15_t : stage<role::normalizer> {
         row_room<T> room;
         Row few = row;
         bool all = true;
-        auto const excess = [&tau, greatest](auto const& s_j) __attribute__((always_inline)) {
-            return operations::max::apply(T(0), (s_j - greatest) * T(0.5) - tau);
-        };
+        auto const excess = [&tau, greatest](auto const& s_j)
+                                FOVEA_LAMBDA { return operations::max::apply(T(0), (s_j - greatest) * T(0.5) - tau); };
         T share = 0;  // what tau was rounded by
         bool rising = true;
         for (int left = std::numeric_limits<T>::digits * 8; rising && left > 0; --left) {  // some ten steps
-            auto const above = few.sums([&](auto const& s_j) __attribute__((always_inline)) {
+            auto const above = few.sums([&](auto const& s_j) FOVEA_LAMBDA {
                 using V = std::remove_cvref_t<decltype(s_j)>;
                 V const x = excess(s_j);
                 auto const inside = operations::greater::apply(x, T(0));
@@ -60,7 +59,7 @@ struct entmax15_t : stage<role::normalizer> {
                 all = false;
             }
         }
-        row.map_from(greatest + 2 * tau, [&](auto s_j) __attribute__((always_inline)) {
+        row.map_from(greatest + 2 * tau, [&](auto s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             V const x = excess(s_j);
             return operations::square::apply(

@@ -27,11 +27,10 @@ struct l1_weights_t : stage<role::normalizer> {
     template <class T, class Row>
     static constexpr T fold(state<T>& s, Row const& row) {
         auto const sizes = [](Row const& weights) {
-            return weights.sum([](auto const& s_j)
-                                   __attribute__((always_inline)) { return operations::abs::apply(s_j); });
+            return weights.sum([](auto const& s_j) FOVEA_LAMBDA { return operations::abs::apply(s_j); });
         };
         T const added = sizes(row);
-        row.map([](auto s_j) __attribute__((always_inline)) { return s_j; });
+        row.map([](auto s_j) FOVEA_LAMBDA { return s_j; });
         return s.fold(row, added, sizes);
     }
     template <class T>

@@ -30,10 +30,9 @@ struct normalized_t : stage<role::normalizer> {
 
     template <class T, class Row>
     constexpr T fold(state<T>& s, Row const& row) const {
-        T const added = row.map_and_sum([this](auto s_j) __attribute__((always_inline)) { return f.weight(s_j); });
-        return s.fold(row, added, [](Row const& weights) {
-            return weights.sum([](auto const& w) __attribute__((always_inline)) { return w; });
-        });
+        T const added = row.map_and_sum([this](auto s_j) FOVEA_LAMBDA { return f.weight(s_j); });
+        return s.fold(row, added,
+                      [](Row const& weights) { return weights.sum([](auto const& w) FOVEA_LAMBDA { return w; }); });
     }
     template <class T>
     constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) const {

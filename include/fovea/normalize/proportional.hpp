@@ -26,7 +26,7 @@ struct proportional_t : stage<role::normalizer> {
 
     template <class T, class Row>
     static constexpr T fold(state<T>& s, Row const& row) {
-        auto const identity = [](auto score) __attribute__((always_inline)) { return score; };
+        auto const identity = [](auto score) FOVEA_LAMBDA { return score; };
         return s.fold(row, row.map_and_sum(identity), [&](Row const& weights) { return weights.sum(identity); });
     }
     template <class T>

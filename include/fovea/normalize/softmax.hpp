@@ -35,7 +35,7 @@ struct softmax_t : stage<role::normalizer> {
     };
 
     template <class T, class Row>
-    [[gnu::always_inline]] static constexpr T fold(state<T>& s, Row const& row) {
+    FOVEA_INLINE static constexpr T fold(state<T>& s, Row const& row) {
         using operations::select;
         using number = number_of<T>;
         T rescale = T(1);
@@ -46,7 +46,7 @@ struct softmax_t : stage<role::normalizer> {
         }
         T const scale = select::apply(is_huge(s.max), T(1), T(std::numbers::log2e_v<number>));
         T const shift = select::apply(s.max == T(excluded<number>), T(0), T(s.max * scale));
-        T const added = row.map_and_sum([scale, shift](auto s_j) __attribute__((always_inline)) {
+        T const added = row.map_and_sum([scale, shift](auto s_j) FOVEA_LAMBDA {
             using std::exp2;
             using std::fma;
             using value = std::remove_cvref_t<decltype(s_j)>;

@@ -67,22 +67,15 @@ struct softmax_with_sink_t : stage<role::normalizer> {
     std::string text() const { return "softmax_with_sink(" + print(sink) + ")"; }
 };
 
-template <operand E>
-constexpr auto softmax_with_sink(E const& e) {
-    using expression = expression_of<E>;
+template <class Sink>
+constexpr auto softmax_with_sink(Sink&& sink) {
+    auto const e = detail::computed_or_table(std::forward<Sink>(sink), placeholders::head);
+    using expression = std::remove_const_t<decltype(e)>;
     constexpr bool of_row = !uses<expression, kv_idx_t, score_t, q_t, k_t, edge_t>;
     static_assert(of_row, "fovea: a sink is one number for each row: it may use head, batch, q_idx and lengths");
-    constexpr bool whole_quotient = makes_quotient_real<expression, true>;
-    static_assert(!whole_quotient,
-                  "fovea: this integer quotient, which `/` rounds down, would become a real: write real(x) / y, or "
-                  "floor_div(x, y) if rounding is meant");
-    if constexpr (of_row && !whole_quotient) return softmax_with_sink_t<expression>(as_expression(e));
+    if constexpr (of_row && detail::keeps_quotients_whole<expression, true>())
+        return softmax_with_sink_t<expression>(e);
     else return ill_formed{};
-}
-template <class Table>
-    requires(!operand<Table>)
-constexpr auto softmax_with_sink(Table&& sinks) {
-    return softmax_with_sink(detail::table_param<1>(std::forward<Table>(sinks))[placeholders::head]);
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

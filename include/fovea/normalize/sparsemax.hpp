@@ -37,7 +37,7 @@ struct sparsemax_t : stage<role::normalizer> {
         bool all = true;
         T support = ieee::infinity<T>;
         while (true) {
-            auto const above = few.sums([greatest, tau](auto const& s_j) __attribute__((always_inline)) {
+            auto const above = few.sums([greatest, tau](auto const& s_j) FOVEA_LAMBDA {
                 using V = std::remove_cvref_t<decltype(s_j)>;
                 V const s = s_j - greatest;
                 auto const inside = operations::greater::apply(s, tau);
@@ -54,17 +54,16 @@ struct sparsemax_t : stage<role::normalizer> {
         }
         // What tau was rounded by is small beside it, not beside weights of which there are many: all that are above 0
         // share it.
-        auto const above_tau = [greatest, tau](auto const& s_j) __attribute__((always_inline)) {
-            return operations::max::apply(T(0), (s_j - greatest) - tau);
-        };
-        auto const found = few.sums([above_tau](auto const& s_j) __attribute__((always_inline)) {
+        auto const above_tau = [greatest, tau](auto const& s_j)
+                                   FOVEA_LAMBDA { return operations::max::apply(T(0), (s_j - greatest) - tau); };
+        auto const found = few.sums([above_tau](auto const& s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             V const w = above_tau(s_j);
             return std::array<V, 2>{
                 w, operations::select::apply(operations::greater::apply(w, V(T(0))), V(T(1)), V(T(0)))};
         });
         T const share = found[1] > 0 ? (T(1) - found[0]) / found[1] : T(0);
-        row.map_from(greatest + tau, [above_tau, share](auto s_j) __attribute__((always_inline)) {
+        row.map_from(greatest + tau, [above_tau, share](auto s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             V const w = above_tau(s_j);
             return operations::select::apply(w == V(T(0)), w, V(operations::max::apply(T(0), w + share)));

@@ -40,20 +40,19 @@ struct top_k_softmax_t : stage<role::normalizer> {
             exclude_highest(row, limit, kept - k);
             few = row.at_least(limit, room);
         }
-        auto const weight = [greatest](auto const& s_j)
-                                __attribute__((always_inline)) { return operations::exp::apply(s_j - greatest); };
-        T const share = T(1) / few.sum([least = limit, weight](auto const& s_j) __attribute__((always_inline)) {
+        auto const weight = [greatest](auto const& s_j) FOVEA_LAMBDA { return operations::exp::apply(s_j - greatest); };
+        T const share = T(1) / few.sum([least = limit, weight](auto const& s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             return operations::select::apply(operations::less::apply(s_j, least), V(T(0)), V(weight(s_j)));
         });
-        row.map_from(limit, [=](auto s_j) __attribute__((always_inline)) { return weight(s_j) * share; });
+        row.map_from(limit, [=](auto s_j) FOVEA_LAMBDA { return weight(s_j) * share; });
     }
 
 private:
     /// The kth greatest score, the least one where there are fewer, and how many reach it.
     template <class Row, class T>
     std::pair<T, index_t> least_kept(Row const& row, T greatest) const {
-        T low = -row.max_of([](auto const& s_j) __attribute__((always_inline)) { return -s_j; });
+        T low = -row.max_of([](auto const& s_j) FOVEA_LAMBDA { return -s_j; });
         if (index_t const all = count_from(row, low); all <= k) return {low, all};
         T limit = greatest;  // above the kth greatest as long as too few are kept; low is below it
         index_t kept = count_from(row, limit);
@@ -75,14 +74,14 @@ private:
     /// How many scores are not less than one.
     template <class Row, class T>
     static index_t count_from(Row const& row, T score) {
-        return static_cast<index_t>(row.sum([score](auto const& s_j) __attribute__((always_inline)) {
+        return static_cast<index_t>(row.sum([score](auto const& s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             return operations::select::apply(operations::less::apply(s_j, score), V(T(0)), V(T(1)));
         }));
     }
     template <class Row, class T>
     static T greatest_below(Row const& row, T score) {
-        return row.max_of([score](auto const& s_j) __attribute__((always_inline)) {
+        return row.max_of([score](auto const& s_j) FOVEA_LAMBDA {
             using V = std::remove_cvref_t<decltype(s_j)>;
             return operations::select::apply(operations::less::apply(s_j, score), s_j, V(excluded<T>));
         });

@@ -13,7 +13,7 @@ namespace detail {
 template <class V>
 struct score_environment {
     V const& value;
-    [[gnu::always_inline]] constexpr V const& operator()(score_t) const { return value; }
+    FOVEA_INLINE constexpr V const& operator()(score_t) const { return value; }
 };
 
 /// Whether an expression depends on the score and on nothing else that differs from pair to pair.
@@ -40,7 +40,7 @@ struct weigh_t : stage<role::normalizer> {
     constexpr weigh_t() = default;
     constexpr explicit weigh_t(E const& e) : body(e) {}
     template <class V>
-    [[gnu::always_inline]] constexpr V weight(V const& score) const {
+    FOVEA_INLINE constexpr V weight(V const& score) const {
         return V(evaluate(body, detail::score_environment<V>{score}));
     }
     std::string text() const { return "weigh(" + print(body) + ")"; }

@@ -3,12 +3,11 @@
 // running state have one traversal each and no plan; driver/run_call.hpp takes it by the type of the specification.
 #pragma once
 
-#include <fovea/core/bfloat16.hpp>
-#include <fovea/core/paged.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/plan/key_splits.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/product.hpp>
 #include <fovea/plan/tile.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
@@ -37,15 +36,28 @@ struct blocking {
 template <class Shape>
 constexpr blocking blocking_of{Shape::rows, Shape::panel, Shape::block_rows, Shape::block_keys};
 
+/// How products read rows of keys, or of values.
+enum class reading {
+    in_place,  // as they are stored
+    copied,    // a block at a time: converted, or gathered out of pages
+    packed,    // a block at a time, in the layout of the register tiles
+};
+
+/// The sizes of a call that its plan depends on.
+struct call_sizes {
+    index_t queries, group, keys, features, value_features;
+    index_t keys_per_run = keys, values_per_run = keys;  // rows at equal distances: all in a view, those of a page
+};
+
 /// How a call is run.
 struct call_plan {
     traversal by;
     blocking blocks{};
-    bool packs_keys = false;  // or they are read in place
-    index_t tile_heads = 1;   // heads whose queries are rows of one tile
-    index_t rows = 0;         // that a tile computes: fewer than it may have where queries are few
-    index_t sums = 0;         // vectors that a product of scores keeps in registers
-    key_splits splits{};      // of the keys of each head
+    reading keys = reading::in_place, values = reading::in_place;
+    index_t tile_heads = 1;  // heads whose queries are rows of one tile
+    index_t rows = 0;        // that a tile computes: fewer than it may have where queries are few
+    index_t sums = 0;        // vectors that a product of scores keeps in registers
+    key_splits splits{};     // of the keys of each head
 };
 
 /// What the types of a call say of it.
@@ -68,50 +80,76 @@ struct dense_call {
     static constexpr bool whole_rows =
         normalizing::whole_row || Spec::reweights_rows || Operands::looks_at_rows || (normalizing::selects && !selects);
     static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
-    /// True where queries and keys are bfloat16 that is multiplied as it is stored, two features at a time.
-    static constexpr bool multiplies_stored =
-        arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float>
-        && std::is_same_v<std::remove_cvref_t<decltype(*Operands::query.data)>, bfloat16>
-        && std::is_same_v<element_of_rows<decltype(Operands::key)>, bfloat16>;
+    using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
+    using key_element = element_of_rows<decltype(Operands::key)>;
+    using value_element = element_of_rows<decltype(Operands::value)>;
+    using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
     /// True where queries can be in lanes: the score is one product with keys and what is computed of it, rows can
     /// be normalized lane by lane, and features are of the type of the arithmetic or converted to it. What reads a
     /// table with a row for each query goes along the keys in memory.
-    static constexpr bool may_take_query_lanes = [] {
-        if constexpr (is_paged<decltype(Operands::key)> || is_paged<decltype(Operands::value)>) return false;
-        else
-            return !multiplies_stored
-                && is_one_product<parts> && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
-                && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && normalizing::takes_lanes
-                && !row_dependent_normalizer<normalizer> && !Spec::reweights && !Operands::looks_at_rows && is_linear;
-    }();
+    static constexpr bool may_take_query_lanes =
+        !multiplies_as_stored<T, Arch, query_element, key_element> && is_one_product<parts>
+        && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
+        && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && normalizing::takes_lanes
+        && !row_dependent_normalizer<normalizer> && !Spec::reweights && !Operands::looks_at_rows && is_linear;
+    /// Keys that share a row of packed values: two where these are multiplied as they are stored. Weights lose
+    /// precision by it, so results must be stored with no more.
+    static constexpr index_t keys_per_row =
+        is_linear && multiplies_as_stored<T, Arch, value_element, result_element> ? 2 : 1;
+
+    /// Whether tiles with a query in each lane read rows of this type in place: a run of them has to hold whole tiles,
+    /// and runs that are shorter than a block cost as much as a copy of it, which many rows share.
+    template <class Rows, class Tile>
+    static constexpr reading in_query_lanes(index_t rows, index_t per_run, index_t all) {
+        if (!std::is_same_v<element_of_rows<Rows>, T>) return reading::copied;
+        bool const whole = per_run >= all || (per_run % Tile::granule == 0 && rows <= Tile::block_rows);
+        return whole ? reading::in_place : reading::copied;
+    }
+    /// The same for values with a feature in each lane: of whole vectors, not to be converted for many rows.
+    static constexpr reading values_in_key_lanes(call_sizes const& n, bool few) {
+        constexpr index_t lanes = tile<T, Arch>::lanes;
+        bool const stored_so = std::is_same_v<value_element, T>;
+        bool const one_run = n.values_per_run >= n.keys;
+        bool const fits = n.value_features % (keys_per_row * lanes) == 0 && n.value_features > 0;
+        return fits && (few ? one_run || n.values_per_run % keys_per_row == 0 : one_run && stored_so)
+                 ? reading::in_place
+                 : reading::packed;
+    }
 };
 
-/// The plan of a dense call of `queries` queries for each of `group` heads that share `keys` keys.
+/// The plan of a dense call.
 template <class T, class Arch, class Spec, class Operands>
-call_plan make_dense_plan(index_t queries, index_t group, index_t keys, index_t features) {
+call_plan make_dense_plan(call_sizes const& n) {
     using call = dense_call<T, Arch, Spec, Operands>;
-    index_t const rows = queries * group;
+    index_t const rows = n.queries * n.group, keys = n.keys;
     using tile = plan::tile<T, Arch>;
     index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
     key_splits const splits(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
     if constexpr (call::may_take_query_lanes) {
         using query_tile = lane_tile<T, Arch>;
         // Keys that would be split among threads are worth more than lanes that features leave empty.
-        if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : features)) {
+        if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : n.features)) {
             call_plan how{traversal::query_lanes, blocking_of<query_tile>};
             how.tile_heads = query_tile::sharing(
-                queries, group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
-            index_t const vectors = query_tile::vectors_for(std::min(queries * how.tile_heads, query_tile::rows));
+                n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
+            index_t const tile_rows = n.queries * how.tile_heads,
+                          vectors = query_tile::vectors_for(std::min(tile_rows, query_tile::rows));
+            how.keys =
+                call::template in_query_lanes<decltype(Operands::key), query_tile>(tile_rows, n.keys_per_run, keys);
+            how.values =
+                call::template in_query_lanes<decltype(Operands::value), query_tile>(tile_rows, n.values_per_run, keys);
             how.rows = vectors * query_tile::lanes;
             how.sums = query_tile::mr * vectors;
             return how;
         }
     }
     call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes, blocking_of<tile>};
-    how.tile_heads = group;
-    how.packs_keys = !call::may_take_query_lanes && rows > tile::rows;
+    how.tile_heads = n.group;
+    bool const few = call::may_take_query_lanes || rows <= tile::rows;
+    how.keys = few ? reading::in_place : reading::packed;
+    how.values = call::values_in_key_lanes(n, few);
     how.rows = tile::height_for(rows);
-    how.sums = how.packs_keys ? tile::mr * tile::nv : 2 * tile::rows_in_place(how.rows);
+    how.sums = few ? 2 * tile::rows_in_place(how.rows) : tile::mr * tile::nv;
     how.splits = splits;
     if (how.splits.count() > 1) how.by = traversal::split_keys;
     return how;
@@ -133,7 +171,8 @@ constexpr files files_of(call_plan const& how) {
             return {how.by == traversal::whole_rows   ? "driver/dense/whole_rows.hpp"
                     : how.by == traversal::split_keys ? "driver/dense/split_keys.hpp"
                                                       : "driver/dense/row_tile.hpp",
-                    how.packs_keys ? "kernel/contract.hpp" : "kernel/contract_rows.hpp", "kernel/transform.hpp"};
+                    how.keys == reading::packed ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
+                    "kernel/transform.hpp"};
     }
 }
 

@@ -32,10 +32,10 @@ struct l2_normalized_t {
     template <class Row>
     void apply(Row const& row, head_place const&) const {
         using T = typename Row::value_type;
-        T const length = std::sqrt(row.sum([](auto x) __attribute__((always_inline)) { return x * x; }));
+        T const length = std::sqrt(row.sum([](auto x) FOVEA_LAMBDA { return x * x; }));
         T const least = static_cast<T>(eps);
         T const factor = 1 / (length < least ? least : length);
-        row.map([factor](auto x) __attribute__((always_inline)) { return x * factor; });
+        row.map([factor](auto x) FOVEA_LAMBDA { return x * factor; });
     }
     static constexpr void memory(auto const&) {}
     static std::string text() { return "l2_normalized"; }

@@ -44,11 +44,11 @@ struct rms_normalized_t {
     template <class Row>
     void apply(Row const& row, head_place const& at) const {
         using value = typename Row::value_type;
-        value const squares = row.sum([](auto x) __attribute__((always_inline)) { return x * x; });
+        value const squares = row.sum([](auto x) FOVEA_LAMBDA { return x * x; });
         value const factor = 1 / std::sqrt(squares / static_cast<value>(row.size()) + static_cast<value>(eps));
-        if (!gain) row.map([factor](auto x) __attribute__((always_inline)) { return x * factor; });
+        if (!gain) row.map([factor](auto x) FOVEA_LAMBDA { return x * factor; });
         else
-            row.map([factor](auto x, auto g) __attribute__((always_inline)) { return x * factor * g; },
+            row.map([factor](auto x, auto g) FOVEA_LAMBDA { return x * factor * g; },
                     gain->place(gain->extent(0) == 1 ? index_t{0} : at.head, index_t{0}));
     }
 

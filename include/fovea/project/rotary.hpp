@@ -64,7 +64,7 @@ struct rotary_t {
     constexpr index_t prepared(index_t of_head) const { return size(of_head); }  // cosines, then sines
 
     template <class T>
-    [[gnu::always_inline]] void prepare(T* numbers, index_t of_head, head_place const& row) const {
+    FOVEA_INLINE void prepare(T* numbers, index_t of_head, head_place const& row) const {
         using exact = std::conditional_t<(sizeof(T) > sizeof(double)), T, double>;
         constexpr index_t run = 32;
         auto const n = static_cast<exact>(size(of_head));
@@ -82,9 +82,8 @@ struct rotary_t {
 
     template <class Row, class T>
     void apply(Row const& row, head_place const&, T const* numbers) const {
-        auto const turn = [](auto x, auto y, auto cosine, auto sine) __attribute__((always_inline)) {
-            return std::pair(x * cosine - y * sine, y * cosine + x * sine);
-        };
+        auto const turn = [](auto x, auto y, auto cosine, auto sine)
+                              FOVEA_LAMBDA { return std::pair(x * cosine - y * sine, y * cosine + x * sine); };
         index_t const half = size(row.size()) / 2;
         if (neighbors) row.map_neighbors(half, turn, numbers, numbers + half);
         else row.map_halves(half, turn, numbers, numbers + half);
@@ -95,7 +94,7 @@ struct rotary_t {
         place.memory(visit);
     }
     /// `rows` is (batch, head, position, feature).
-    [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* argument) const {
+    FOVEA_INLINE void check(extents_t<4> const& rows, char const* argument) const {
         for (double const x : {theta, stretch, ntk}) detail::require_above_0("rotary: a base or factor", x);
         auto const n = size(rows[3]);
         if (n % 2 != 0 || n <= 0 || n > rows[3])

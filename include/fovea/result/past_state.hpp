@@ -16,7 +16,7 @@ struct past_state_input {
     using output_tag = void;
     static constexpr std::string_view name = "past_state";
     view<T const, Rank> target;
-    [[gnu::always_inline]] bound_past_state<T> bind(operand_shapes const& shapes) const {
+    FOVEA_INLINE bound_past_state<T> bind(operand_shapes const& shapes) const {
         return {state_of_call(target, shapes)};
     }
 

@@ -16,7 +16,7 @@ struct present_state_output {
     using output_tag = void;
     static constexpr std::string_view name = "present_state";
     view<T, Rank> target;
-    [[gnu::always_inline]] bound_present_state<T> bind(operand_shapes const& shapes) const {
+    FOVEA_INLINE bound_present_state<T> bind(operand_shapes const& shapes) const {
         return {state_of_call(target, shapes)};
     }
 

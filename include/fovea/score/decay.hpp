@@ -21,18 +21,15 @@ namespace fovea::FOVEA_SET {
 /// Errors: std::invalid_argument for a number that is not above 0; shape_error where a table has fewer elements than
 /// the call reads.
 /// Source: Sun et al. 2023 (RetNet), equation 5.
-template <operand Gamma>
-auto decay(Gamma const& gamma) {
+template <class Gamma>
+auto decay(Gamma&& gamma) {
     using namespace placeholders;
     detail::require_finite_above_0("decay: gamma", gamma);
-    if constexpr (std::is_arithmetic_v<Gamma>)
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<Gamma>>)
         return rescore(score * exp(std::log(static_cast<double>(gamma)) * (q_idx - kv_idx)));
-    else return rescore(score * exp(log(gamma) * (q_idx - kv_idx)));
-}
-template <class Table>
-    requires(!operand<Table>)
-auto decay(Table&& gammas) {
-    return decay(detail::table_param<1>(std::forward<Table>(gammas))[placeholders::head]);
+    else
+        return rescore(score
+                       * exp(log(detail::computed_or_table(std::forward<Gamma>(gamma), head)) * (q_idx - kv_idx)));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

@@ -22,15 +22,9 @@ constexpr auto gaussian(Width const& width) {
     detail::require_above_0("gaussian: the width", width);
     return compare((sum(q * k) - 0.5 * sum(q * q) - 0.5 * sum(k * k)) * (1.0 / square(as_expression(width))));
 }
-template <class Table>
-    requires(!operand<Table>)
-constexpr ill_formed gaussian(Table const&) {
-    return detail::refuse_table<Table>();
-}
 template <class... Others>
-    requires(sizeof...(Others) != 1)
 constexpr ill_formed gaussian(Others const&...) {
-    return detail::refuse_arguments<Others...>();
+    return detail::refuse_all_but_operand<Others...>();
 }
 
 }  // namespace fovea::FOVEA_SET

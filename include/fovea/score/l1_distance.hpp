@@ -20,15 +20,9 @@ constexpr auto l1_distance(Width const& width) {
     detail::require_above_0("l1_distance: the width", width);
     return compare(-sum(abs(q - k)) / as_expression(width));
 }
-template <class Table>
-    requires(!operand<Table>)
-constexpr ill_formed l1_distance(Table const&) {
-    return detail::refuse_table<Table>();
-}
 template <class... Others>
-    requires(sizeof...(Others) != 1)
 constexpr ill_formed l1_distance(Others const&...) {
-    return detail::refuse_arguments<Others...>();
+    return detail::refuse_all_but_operand<Others...>();
 }
 
 }  // namespace fovea::FOVEA_SET

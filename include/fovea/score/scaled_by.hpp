@@ -21,15 +21,9 @@ constexpr auto scaled_by(Factor const& factor) {
     using namespace placeholders;
     return compare(sum(q * k) * as_expression(factor));
 }
-template <class Table>
-    requires(!operand<Table>)
-constexpr ill_formed scaled_by(Table const&) {
-    return detail::refuse_table<Table>();
-}
 template <class... Others>
-    requires(sizeof...(Others) != 1)
 constexpr ill_formed scaled_by(Others const&...) {
-    return detail::refuse_arguments<Others...>();
+    return detail::refuse_all_but_operand<Others...>();
 }
 
 }  // namespace fovea::FOVEA_SET

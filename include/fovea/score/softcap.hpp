@@ -21,15 +21,9 @@ constexpr auto softcap(Cap const& cap) {
     auto const c = as_expression(cap);
     return rescore(c * tanh(placeholders::score / c));
 }
-template <class Table>
-    requires(!operand<Table>)
-constexpr ill_formed softcap(Table const&) {
-    return detail::refuse_table<Table>();
-}
 template <class... Others>
-    requires(sizeof...(Others) != 1)
 constexpr ill_formed softcap(Others const&...) {
-    return detail::refuse_arguments<Others...>();
+    return detail::refuse_all_but_operand<Others...>();
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -20,15 +20,9 @@ constexpr auto temperature(Temperature const& t) {
     detail::require_number("temperature: t", t, "a number other than 0", [](double x) { return x < 0 || x > 0; });
     return rescore(placeholders::score / as_expression(t));
 }
-template <class Table>
-    requires(!operand<Table>)
-constexpr ill_formed temperature(Table const&) {
-    return detail::refuse_table<Table>();
-}
 template <class... Others>
-    requires(sizeof...(Others) != 1)
 constexpr ill_formed temperature(Others const&...) {
-    return detail::refuse_arguments<Others...>();
+    return detail::refuse_all_but_operand<Others...>();
 }
 
 }  // namespace fovea::FOVEA_SET

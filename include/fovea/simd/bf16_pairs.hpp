@@ -22,28 +22,6 @@ namespace fovea::FOVEA_SET::kernel {
 template <class Arch>
 struct bf16_pairs;
 
-/// True where elements of these types are multiplied as they are stored.
-template <class T, class Arch, class... Elements>
-inline constexpr bool multiplies_stored =
-    arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float> && (std::is_same_v<Elements, bfloat16> && ...);
-
-/// One step of a sum of products: of numbers, and of bf16 pairs. `scales`: the factor of a row is applied to the sums,
-/// since its elements, as pairs, cannot be multiplied by it beforehand.
-struct number_products {
-    static constexpr bool scales = false;
-    template <class V>
-    FOVEA_INLINE V operator()(V const& sum, V const& a, V const& b) const {
-        return fma(a, b, sum);
-    }
-};
-struct bf16_pair_products {
-    static constexpr bool scales = true;
-    template <class V>
-    FOVEA_INLINE V operator()(V const& sum, V const& a, V const& b) const {
-        return bf16_pairs<typename V::architecture>::add_products(a, b, sum);
-    }
-};
-
 /// The number of pairs that hold these features; a last one without a partner is paired with zero.
 constexpr index_t bf16_pair_count(index_t features) { return (features + 1) / 2; }
 

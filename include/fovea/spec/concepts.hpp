@@ -94,7 +94,7 @@ concept normalizer = plain_normalizer<N> || row_dependent_normalizer<N>;
 
 /// The plain normalizer of one row; for most normalizers, itself.
 template <normalizer N, class Facts>
-[[gnu::always_inline]] constexpr decltype(auto) normalizer_of_row(N const& n, Facts const& at) {
+FOVEA_INLINE constexpr decltype(auto) normalizer_of_row(N const& n, Facts const& at) {
     if constexpr (row_dependent_normalizer<N>) return n.for_row(at);
     else return (n);
 }
@@ -106,8 +106,8 @@ using row_normalizer =
 /// An aggregator: how weights and values are combined, one key after the other: step(sum so far, weight, value).
 ///
 /// `linear` says that step is sum + weight * value: the loops compute matrix products and do not call it. Otherwise
-/// only pairs that take part are met, the sum begins with `start`, or 0, and a row where no pair takes part gives 0. A
-/// positive factor on all weights must be one on the result.
+/// step sees only pairs that take part, the sum begins with `start`, or 0, and a row where no pair takes part gives 0.
+/// A positive factor on all weights must be one on the result.
 template <class A>
 concept aggregator = stage_of<A, role::aggregator> && requires(A const& a) {
     { a.step(0.0, 0.0, 0.0) } -> std::convertible_to<double>;

@@ -33,4 +33,15 @@ template <class F>
 inline constexpr bool is_known_finish =
     concatenating_finish<F> || averaging_finish<F> || linear_finish<F> || pointwise_finish<F> || residual_finish<F>;
 
+namespace detail {
+/// The sentence for a finish that is none of these.
+template <class F>
+constexpr bool is_sound_kind_of_finish() {
+    static_assert(is_known_finish<F>,
+                  "fovea: this is not a finish: give it linear(), expression(), averages_heads, concatenates_heads or "
+                  "adds_source");
+    return is_known_finish<F>;
+}
+}  // namespace detail
+
 }  // namespace fovea::FOVEA_SET

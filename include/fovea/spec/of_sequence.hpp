@@ -88,7 +88,7 @@ struct numbered_head_map {
     constexpr void memory(Visit const& visit) const {
         if constexpr (!std::is_empty_v<Map>) map.memory(visit);
     }
-    [[gnu::always_inline]] void check(extents_t<4> rows, char const* argument) const {
+    FOVEA_INLINE void check(extents_t<4> rows, char const* argument) const {
         rows[0] = sequences;
         if constexpr (requires { map.check(rows, argument); }) map.check(rows, argument);
     }

@@ -91,7 +91,7 @@ struct lse_output {
     using output_tag = void;
     static constexpr std::string_view name = "lse";
     view<T, Rank> target;
-    [[gnu::always_inline]] bound_lse<T> bind(operand_shapes const& shapes) const {
+    FOVEA_INLINE bound_lse<T> bind(operand_shapes const& shapes) const {
         return {rows_of_call("lse is", target, shapes)};
     }
 

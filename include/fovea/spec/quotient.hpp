@@ -31,9 +31,8 @@ struct quotient_state {
             sum += added;
             return T(1);
         }
-        T const greatest = row.max_of([](auto const& w) __attribute__((always_inline)) {
-            return std::remove_cvref_t<decltype(w)>(operations::abs::apply(w));
-        });
+        T const greatest = row.max_of(
+            [](auto const& w) FOVEA_LAMBDA { return std::remove_cvref_t<decltype(w)>(operations::abs::apply(w)); });
         if (!(greatest > 0) || greatest > std::numeric_limits<T>::max()) {  // nothing, or what no unit helps
             sum += added;
             return T(1);

@@ -47,7 +47,7 @@ struct row_positions {
 
     /// Errors: shape_error when a table does not fit rows of (batch, head, position, feature); `word` and `argument`
     /// name what has it.
-    [[gnu::always_inline]] void check(extents_t<4> const& rows, char const* word, char const* argument) const {
+    FOVEA_INLINE void check(extents_t<4> const& rows, char const* word, char const* argument) const {
         if (first_of && first_of->extent(0) != rows[0])
             throw shape_error(word, " on ", argument, ": ", detail::there_are(first_of->extent(0), "first position"),
                               " for a batch of ", rows[0]);

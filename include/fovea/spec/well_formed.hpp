@@ -110,16 +110,6 @@ constexpr bool has_sound_tables() {
     else return true;
 }
 
-/// The sentence for an integer quotient whose value becomes a real number.
-template <class E, bool Real>
-constexpr bool keeps_quotients_whole() {
-    constexpr bool lost = makes_quotient_real<E, Real>;
-    static_assert(!lost,
-                  "fovea: this integer quotient, which `/` rounds down, would become a real: write real(x) / y, or "
-                  "floor_div(x, y) if rounding is meant");
-    return !lost;
-}
-
 /// The sentence for numbers of edges where no mask lists keys.
 template <class Mask, class... E>
 constexpr bool has_edges_where_listed() {
@@ -133,14 +123,11 @@ constexpr bool has_edges_where_listed() {
 /// The sentences for a finish; a map of the result reads its tables feature by feature, as a sum does.
 template <class Finish>
 constexpr bool is_sound_finish() {
-    static_assert(is_known_finish<Finish>,
-                  "fovea: this is not a finish: give it linear(), expression(), averages_heads, concatenates_heads or "
-                  "adds_source");
     if constexpr (pointwise_finish<Finish>) {
         using mapped = decltype(std::declval<Finish const&>().expression());
         if constexpr (!has_sound_tables<mapped, true>()) return false;
         else return keeps_quotients_whole<mapped, true>();
-    } else return is_known_finish<Finish>;
+    } else return is_sound_kind_of_finish<Finish>();
 }
 template <class Aggregate>
 constexpr bool has_sound_finishes(Aggregate const*) {

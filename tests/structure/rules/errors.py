@@ -1,5 +1,5 @@
 """Every sentence that the library answers a mistake with stands in docs/errors.md, and every one of the compiler's has
-a program in tests/diagnostics/ that makes the mistake; those of the preprocessor are about what compiles it.
+a case in tests/diagnostics/ that makes the mistake; those of the preprocessor are about what compiles it.
 
   operator T() const = delete;  // fovea: ...   compilers show the line of a deleted function, so it is a sentence too
   // gcc: ..., // clang: ...               a mistake without a sentence: `...` of the page is where it begins
@@ -56,23 +56,25 @@ def check_exceptions(tree: Tree, page: str, report: Report) -> int:
 
 
 def mistakes_tried(tree: Tree, page: str, sentences: list[str], report: Report) -> list[str]:
-    tried = []
-    programs = tree.files("tests/diagnostics/*.cpp")
-    for program in programs:
-        words = re.findall(r"^// (?:gcc|clang): (.+)$", tree.text(program), re.MULTILINE)
-        if len(words) == 2:
-            for said in words:
-                if f"`{said}`" not in page:
-                    report.problem(f"{program}: docs/errors.md lacks `{said}`")
-            continue
-        found = re.search(r"^// sentence: (.+(?:\n// .+)*)\n", tree.text(program), re.MULTILINE)
-        if not found:
-            report.problem(f"{program}: a line '// sentence: ...' is missing")
-            continue
-        tried.append(found[1].replace("\n// ", " "))
-        if tried[-1] not in sentences:
-            report.problem(f"{program}: the library no longer says '{tried[-1]}'")
-    report.note(f"{len(programs)} programs make mistakes")
+    tried, cases = [], 0
+    for program in tree.files("tests/diagnostics/*.cpp"):
+        for case in re.split(r"^// case: ", tree.text(program), flags=re.MULTILINE)[1:]:
+            cases += 1
+            name = f"{program}: {case.partition(chr(10))[0]}"
+            words = re.findall(r"^// (?:gcc|clang): (.+)$", case, re.MULTILINE)
+            if len(words) == 2:
+                for said in words:
+                    if f"`{said}`" not in page:
+                        report.problem(f"{name}: docs/errors.md lacks `{said}`")
+                continue
+            found = re.search(r"^// sentence: (.+(?:\n// .+)*)\n", case, re.MULTILINE)
+            if not found:
+                report.problem(f"{name}: a line '// sentence: ...' is missing")
+                continue
+            tried.append(found[1].replace("\n// ", " "))
+            if tried[-1] not in sentences:
+                report.problem(f"{name}: the library no longer says '{tried[-1]}'")
+    report.note(f"{cases} cases make mistakes")
     return tried
 
 
@@ -93,6 +95,9 @@ def check(tree: Tree, report: Report) -> None:
         if sentence not in listed:
             report.problem(f"docs/errors.md lacks '{sentence}'")
         if sentence not in tried:
-            report.problem(f"tests/diagnostics/ has no program with '// sentence: {sentence}'")
+            report.problem(f"tests/diagnostics/ has no case with '// sentence: {sentence}'")
+    for case, program in re.findall(r"\[(\w+)\]\(\.\./(tests/diagnostics/\w+\.cpp)\)", page):
+        if f"// case: {case}\n" not in tree.text(program):
+            report.problem(f"docs/errors.md: {program} has no case {case}")
     report.note(f"{thrown} exceptions are thrown")
     report.checked = len(sentences) + len(preprocessed) + thrown

@@ -4,7 +4,7 @@
                          +--> engine      plan -> kernel -> driver -> driver/dense, driver/graph, driver/recurrent
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention
-  base and the doors of driver/ ----------> bindings
+  base and the doors of driver/ ----------> bindings     driver/ names no element type that is stored, and no pages
   core -----------------------------------> interop    headers for other libraries, which include theirs
 """
 
@@ -34,6 +34,11 @@ MAY_INCLUDE = {
 # What headers outside interop/ may include of folders of headers.
 KNOWN_LIBRARIES = ("xsimd/", "boost/", "fovea/", "sys/")
 KNOWS_ALL_TRAVERSALS = "driver/run_call.hpp"
+# The traversals read rows and multiply them, whatever their elements and wherever they lie.
+SEAMS = {
+    r"[a-z0-9_]*(?:bf16|bfloat16|float16)[a-z0-9_]*": "kernel/product/ knows which elements are multiplied as stored",
+    r"is_paged|paged_rows": "core/row_run.hpp reads rows wherever they lie",
+}
 
 
 def traversal_of(header: str) -> str:
@@ -82,6 +87,10 @@ def check(tree: Tree, report: Report) -> None:
         if folder_of(header) not in MAY_INCLUDE:
             report.problem(f"{header}: folder {folder_of(header)}/ has no place in tests/structure/rules/layering.py")
             continue
+        if folder_of(header) == "driver":
+            for names, seam in SEAMS.items():
+                for name in sorted(set(re.findall(rf"\b(?:{names})\b", tree.header(header)))):
+                    report.problem(f"{header}: names {name}, but {seam}")
         for line in re.findall(r"^[ \t]*#[ \t]*include.*$", tree.header(header), re.MULTILINE):
             report.checked += 1
             found = re.search(r'<[^>"]+>|"[^>"]+"', line)

@@ -10,12 +10,14 @@
 #include <fovea/driver/products.hpp>
 
 /// Explicit instantiations: `declare` empty defines them, `extern` declares them. Expand in fovea::driver.
-#define FOVEA_DENSE_ENGINE(declare, T, Arch)                     \
-    declare template struct products<T, Arch>;                   \
-    declare template class block_mask<plan::tile<T, Arch>>;      \
-    declare template class block_mask<plan::lane_tile<T, Arch>>; \
-    declare template class dense_loop<lane_tile<T, Arch>>;       \
-    declare template class dense_loop<row_tile<T, Arch>>;        \
+#define FOVEA_DENSE_ENGINE(declare, T, Arch)                                  \
+    declare template struct products<T, Arch>;                                \
+    declare template struct packed_products<kernel::number_product<T, Arch>>; \
+    declare template struct packed_products<kernel::stored_product<T, Arch>>; \
+    declare template class block_mask<plan::tile<T, Arch>>;                   \
+    declare template class block_mask<plan::lane_tile<T, Arch>>;              \
+    declare template class dense_loop<lane_tile<T, Arch>>;                    \
+    declare template class dense_loop<row_tile<T, Arch>>;                     \
     declare template class whole_rows<T, Arch>;
 
 #ifdef FOVEA_COMPILED

@@ -63,7 +63,7 @@ struct lane_functions {
 
     /// Queries, their terms and the states, at the beginning of a tile.
     void (*begin)(dense_rows const&, lanes&);
-    /// Keys, and values, converted to T; null where they are stored so.
+    /// Keys, and values, converted to T, or gathered; null where they are always read in place.
     convert_function<T> convert_keys, convert_values;
     bool (*all_finite)(dense_rows const&, row_range const& values);
     /// The terms of the keys of a block: (terms, block_keys), (index terms, block_keys).

@@ -26,8 +26,8 @@ public:
           terms_(memory.template take<T>(blocks_ * call.functions.key_terms * shape::block_keys)),
           indices_(memory.template take<index_t>(blocks_ * call.functions.key_indices * shape::block_keys)),
           has_terms_(memory.template take<bool>(blocks_)),
-          keys_(call, call.key, call.functions.convert_keys, call.features),
-          values_(call, call.value, call.functions.convert_values, call.value_features) {
+          keys_(call, call.key, call.how.keys, call.functions.convert_keys, call.features),
+          values_(call, call.value, call.how.values, call.functions.convert_values, call.value_features) {
         keys_.take(memory, shape::block_keys, call.keys, call.rows > shape::block_rows);
         values_.take(memory, shape::block_keys, call.keys, call.rows > shape::block_rows);
     }
@@ -53,8 +53,8 @@ public:
                                          indices_of(block));
         index_t const next = block + 1;
         if (next < blocks_ && (next >= fetched_ || !stays_in_l2())) {
-            prefetch_keys = lines_of(call_.key, range(next), steps_per_line_);
-            prefetch_values = lines_of(call_.value, range(next), steps_per_line_);
+            next_keys = row_lines(call_.key, range(next), steps_per_line_);
+            next_values = row_lines(call_.value, range(next), steps_per_line_);
         }
         fetched_ = std::max(fetched_, next + 1);
     }
@@ -63,13 +63,11 @@ public:
     index_t const* indices(index_t block) const { return indices_of(block); }  // (index terms, block_keys)
     bool finite(index_t block) const { return finite_(block, range(block)); }  // the values
 
-    /// Of the block that was prepared last.
-    T const* key(index_t position) const { return keys_(position); }
-    index_t key_stride() const { return keys_.stride(); }
-    T const* value(index_t position) const { return values_(position); }
-    index_t value_stride() const { return values_.stride(); }
+    /// Up to `count` rows of the block that was prepared last.
+    row_run<T> keys(index_t position, index_t count) const { return keys_(position, count); }
+    row_run<T> values(index_t position, index_t count) const { return values_(position, count); }
 
-    kernel::prefetch_queue prefetch_keys{}, prefetch_values{};  // of the next block
+    row_lines next_keys{}, next_values{};  // of the next block, to be prefetched
 
 private:
     T* terms_of(index_t block) const { return terms_ + block * call_.functions.key_terms * shape::block_keys; }

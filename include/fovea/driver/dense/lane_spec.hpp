@@ -7,6 +7,7 @@
 #include <fovea/driver/dense/key_terms.hpp>
 #include <fovea/driver/dense/lane_functions.hpp>
 #include <fovea/driver/dense/row_scales.hpp>
+#include <fovea/driver/row_runs.hpp>
 #include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/transform_lanes.hpp>
 #include <fovea/plan/normalizing.hpp>
@@ -106,15 +107,15 @@ private:
 
     template <class Rows>
     static void convert(Rows const& rows, row_range const& at, T* to, index_t stride) {
-        index_t const features = rows.extent(3), position_stride = rows.stride(2);
-        auto const* from = rows.place(at.batch, at.head, at.first, 0);
-        for (index_t r = at.first; r < at.last; ++r, from += position_stride, to += stride)
-            kernel::convert_row<T, Arch>(from, features, to);
+        for_runs(rows, at, [&](auto const& run, index_t offset, auto const&) {
+            for (index_t r = 0; r < run.count; ++r)
+                kernel::convert_row<T, Arch>(run.first + r * run.stride, rows.extent(3), to + (offset + r) * stride);
+        });
     }
     template <auto operands::* Rows>
     static constexpr convert_function<T> converts() {
-        if constexpr (std::is_same_v<element_of_rows<std::remove_cvref_t<decltype(std::declval<operands>().*Rows)>>, T>)
-            return nullptr;
+        using rows = std::remove_cvref_t<decltype(std::declval<operands>().*Rows)>;
+        if constexpr (std::is_same_v<element_of_rows<rows>, T> && evenly_spaced<rows>) return nullptr;
         else
             return [](dense_rows const& call, row_range const& at, T* to, index_t stride) {
                 convert(of(call).operands.*Rows, at, to, stride);

@@ -126,13 +126,18 @@ public:
             else clear_if_empty(all);
             auto const weights = block_of(from, at, granules, of);
             index_t const lane = vectors.first * shape::lanes;
-            products<T, Arch>::accumulate_query_lanes(
-                {from.value(weights.first), {}, from.value_stride()},
-                {vectors.last - vectors.first, all.value_features, weights.count, weights.scores + lane, sums_ + lane,
-                 width(), first_of_all ? nullptr : of.rescale + lane, nullptr},
-                from.prefetch_values);
-            if (of.seen.size() > 1)  // what follows adds to the same sums
-                std::fill(of.rescale + lane, of.rescale + vectors.last * shape::lanes, T{1});
+            for (index_t k = 0; k < weights.count;) {
+                auto const values = from.values(weights.first + k, weights.count - k);
+                products<T, Arch>::accumulate_query_lanes(
+                    {values.first, {}, values.stride},
+                    {vectors.last - vectors.first, all.value_features, values.count,
+                     weights.scores + k * width() + lane, sums_ + lane, width(),
+                     first_of_all && k == 0 ? nullptr : of.rescale + lane, nullptr},
+                    from.next_values.queue());
+                k += values.count;
+                if (of.seen.size() > 1 || k < weights.count)  // what follows adds to the same sums
+                    std::fill(of.rescale + lane, of.rescale + vectors.last * shape::lanes, T{1});
+            }
         }
     }
 
@@ -146,7 +151,7 @@ public:
                 T& sum = sums_[c * width() + q];
                 sum *= of.rescale[q];
                 for (index_t k = 0, pair = q; k < weights.count; ++k, pair += width())
-                    if (visible[pair]) sum += weights.scores[pair] * from.value(weights.first + k)[c];
+                    if (visible[pair]) sum += weights.scores[pair] * from.values(weights.first + k, 1).first[c];
             }
     }
 
@@ -175,11 +180,15 @@ private:
     void multiply(call const& all, vector_run vectors, block const& to, bool are_scores, keys& from) const {
         index_t const lane = vectors.first * shape::lanes;
         if (all.features == 0) return multiply_no_features(vectors, to, are_scores);
-        products<T, Arch>::contract_query_lanes(
-            {from.key(to.first), from.key_stride(), {}},
-            {vectors.last - vectors.first, to.count, all.features, rows_.queries + lane, to.scores + lane, width(),
-             nullptr, are_scores ? to.row_max + lane : nullptr},
-            from.prefetch_keys);
+        for (index_t k = 0; k < to.count;) {
+            auto const keys = from.keys(to.first + k, to.count - k);
+            products<T, Arch>::contract_query_lanes(
+                {keys.first, keys.stride, {}},
+                {vectors.last - vectors.first, keys.count, all.features, rows_.queries + lane,
+                 to.scores + k * width() + lane, width(), nullptr, are_scores ? to.row_max + lane : nullptr},
+                from.next_keys.queue());
+            k += keys.count;
+        }
     }
 
     /// Products over no features: 0 times the scale, which may be infinite, as the expression says. They are computed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Keys and values converted to the type of the arithmetic, block by block.
+// Keys and values as rows of the type of the arithmetic: in place, or copied block by block.
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>
@@ -13,21 +13,22 @@ namespace fovea::FOVEA_SET::driver {
 template <class T>
 using convert_function = void (*)(dense_rows const&, row_range const&, T* to, index_t stride);
 
-/// The keys, or values, of one head block by block, as numbers of type T, that of the arithmetic: in place if they are
-/// stored so, and otherwise converted when a block is first read. Where blocks are used again, the first ones are kept,
-/// each in a slot of its own; all others share the last slot.
+/// The keys, or values, of one head block by block, as numbers of type T, that of the arithmetic: in place if the plan
+/// reads them so, and otherwise converted, or gathered, when a block is first read. Where blocks are used again, the
+/// first ones are kept, each in a slot of its own; all others share the last slot.
 template <class T>
 class number_rows {
     static constexpr index_t most = index_t{1} << 19;  // bytes of all slots
     static constexpr auto size = static_cast<index_t>(sizeof(T));
 
 public:
-    /// `features` of each row; rows are read in place if `convert` is null.
-    number_rows(dense_rows const& call, stored_rows const& rows, convert_function<T> convert, index_t features)
+    /// `features` of each row; `convert` copies rows, unless they are read in place.
+    number_rows(dense_rows const& call, stored_rows const& rows, plan::reading how, convert_function<T> convert,
+                index_t features)
         : call_(call),
           rows_(rows),
-          convert_(convert),
-          stride_(convert ? round_up(features, 64 / size) : rows.position / size) {}
+          convert_(how == plan::reading::in_place ? nullptr : convert),
+          stride_(round_up(features, 64 / size)) {}
 
     /// Takes memory for blocks of `block_rows` rows out of `all`: for several blocks where they are used again.
     void take(arena& memory, index_t block_rows, index_t all, bool used_again) {
@@ -48,20 +49,23 @@ public:
         block_ = block;
     }
 
-    T const* operator()(index_t position) const {
-        if (convert_ == nullptr) return reinterpret_cast<T const*>(rows_.place(at_.batch, at_.head, position));
+    /// `count` rows from a position of the block on, or the first of them.
+    row_run<T> operator()(index_t position, index_t count) const {
+        if (convert_ == nullptr) {
+            auto const run = rows_.from(at_.batch, at_.head, position, count);
+            return {reinterpret_cast<T const*>(run.first), run.stride / size, run.count};
+        }
         index_t const slot = std::min(block_, slots_ - 1);
         T* const block = converted_ + slot * slot_;
         if (std::exchange(holds_[slot], block_) != block_) convert_(call_, at_, block, stride_);
-        return block + (position - at_.first) * stride_;
+        return {block + (position - at_.first) * stride_, stride_, count};
     }
-    index_t stride() const { return stride_; }
 
 private:
     dense_rows const& call_;
     stored_rows const& rows_;
     convert_function<T> convert_;
-    index_t stride_, slot_ = 0, slots_ = 0;  // stride of rows, size of a slot, number of them
+    index_t stride_, slot_ = 0, slots_ = 0;  // stride of copied rows, size of a slot, number of them
     index_t* holds_ = nullptr;               // (slots) the block that a slot holds
     T* converted_ = nullptr;                 // (slots, rows of a block, stride)
     index_t block_ = 0;

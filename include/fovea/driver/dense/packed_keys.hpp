@@ -26,16 +26,14 @@ public:
     /// Memory for `slots` blocks at a time; keys are read in place unless the plan packs them.
     packed_keys(row_call<T, Arch> const& call, arena& memory, index_t slots)
         : call_(call),
-          in_place_(!call.how.packs_keys),
+          in_place_(call.how.keys == plan::reading::in_place),
+          values_in_place_(call.how.values == plan::reading::in_place),
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
           slots_(std::clamp<index_t>(slots, 1, std::max<index_t>(blocks_, 1))),
           value_width_(call.value_width()),
           steps_per_line_(shape::steps_per_line((call.rows + shape::rows - 1) / shape::rows)),
           finite_(call, memory, blocks_) {
         auto const& functions = call.functions;
-        values_in_place_ = functions.reads_values_in_place && (in_place_ || !functions.reads_converted_values)
-                        && call.value_features % (functions.keys_per_row * shape::lanes) == 0
-                        && call.value_features > 0;
         holds_ = memory.template take<index_t>(slots_);
         factorable_ = memory.template take<bool>(slots_);
         keys_ = memory.template take<T>(slots_ * functions.planes * shape::block_keys * call.key_features);
@@ -63,8 +61,8 @@ public:
         holds_[slot(block)] = block;
         factorable_[slot(block)] = true;
         if (!in_place_ && slots_ == 1 && block + 1 < blocks_) {
-            prefetch_keys_ = lines_of(call_.key, range(block + 1), steps_per_line_);
-            prefetch_values_ = lines_of(call_.value, range(block + 1), steps_per_line_);
+            next_keys_ = row_lines(call_.key, range(block + 1), steps_per_line_);
+            next_values_ = row_lines(call_.value, range(block + 1), steps_per_line_);
         }
         call_.functions.pack(call_, *this, block);
     }
@@ -94,7 +92,10 @@ public:
     }
 
     /// What is packed after the block that was packed last, where each is read once: keys, and then values.
-    kernel::prefetch_queue& prefetches() const { return prefetch_keys_.empty() ? prefetch_values_ : prefetch_keys_; }
+    kernel::prefetch_queue& prefetches() const {
+        auto& keys = next_keys_.queue();
+        return keys.empty() ? next_values_.queue() : keys;
+    }
 
     /// True where all values of the block are finite.
     bool finite(index_t block) const { return finite_(block, range(block)); }
@@ -110,10 +111,10 @@ private:
 
     row_call<T, Arch> const& call_;
     head_group heads_{};
-    bool in_place_, values_in_place_ = false;
+    bool in_place_, values_in_place_;
     index_t blocks_, slots_, value_width_, steps_per_line_;
     finite_blocks<row_call<T, Arch>> finite_;
-    mutable kernel::prefetch_queue prefetch_keys_{}, prefetch_values_{};
+    mutable row_lines next_keys_{}, next_values_{};
     index_t* holds_ = nullptr;    // (slots) the block that a slot holds
     bool* factorable_ = nullptr;  // (slots)
     T* keys_ = nullptr;           // (slots, planes, panels, features, panel)

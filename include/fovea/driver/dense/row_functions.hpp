@@ -71,13 +71,12 @@ struct row_functions {
     using keys = packed_keys<T, Arch>;
     using key_run = driver::key_run<plan::tile<T, Arch>>;
 
-    index_t products, pairs;                             // of each pair
-    index_t query_factors, row_terms, row_indices;       // of each row
-    index_t planes, key_terms, key_indices;              // of each key
-    bool terms_per_head;                                 // of a key: one for each query head of the group
-    index_t state_bytes;                                 // of a row
-    index_t keys_per_row;                                // of packed values
-    bool reads_values_in_place, reads_converted_values;  // from a view; of another type than T
+    index_t products, pairs;                        // of each pair
+    index_t query_factors, row_terms, row_indices;  // of each row
+    index_t planes, key_terms, key_indices;         // of each key
+    bool terms_per_head;                            // of a key: one for each query head of the group
+    index_t state_bytes;                            // of a row
+    index_t keys_per_row;                           // of packed values
     bool selects, is_linear, is_bare_product, clears_excluded;
     T start;  // of a sum
 

@@ -171,8 +171,6 @@ private:
         .terms_per_head = stored::terms_per_head,
         .state_bytes = static_cast<index_t>(sizeof(state)),
         .keys_per_row = stored::keys_per_row,
-        .reads_values_in_place = stored::has_value_rows,
-        .reads_converted_values = stored::converts_values,
         .selects = Call::selects,
         .is_linear = Call::is_linear,
         .is_bare_product = Call::is_bare_product,

@@ -17,18 +17,10 @@ namespace fovea::FOVEA_SET::driver {
 template <class Call>
 using row_context = dense_context<Call, row_call<typename Call::number, typename Call::architecture>>;
 
-/// Values at equal distances.
-template <class Value>
-struct value_rows {
-    Value const* first;
-    index_t stride;
-};
-
 /// The keys and values of one head as a call stores them, whatever their type and place: how they are packed, and how
 /// they are read in place.
 ///
-/// bfloat16 that an architecture multiplies as it is stored is packed as bf16 pairs, two features, or two values, to a
-/// lane; values only where weights are rounded to match.
+/// The products of the call say in which format (kernel/product/product.hpp).
 template <class Call>
 class stored_keys {
     using T = typename Call::number;
@@ -48,24 +40,15 @@ public:
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     using key_type = element_of_rows<decltype(Operands::key)>;
     using value_type = element_of_rows<decltype(Operands::value)>;
-    /// True where values may be read where they are: in a view, not in pages.
-    static constexpr bool has_value_rows = !is_paged<decltype(Operands::value)>;
-    static constexpr bool has_key_rows = !is_paged<decltype(Operands::key)>;
-    static constexpr bool converts_values = !std::is_same_v<value_type, T>;
-    /// True for a product of operands as they are stored, as bf16 pairs.
-    template <class Product>
-    static constexpr bool multiplies_bf16_pairs =
-        kernel::multiplies_stored<T, Arch, std::remove_cvref_t<decltype(*Operands::query.data)>, key_type>
-        && std::is_same_v<std::remove_cvref_t<decltype(Product::of_query)>, q_t>
-        && std::is_same_v<std::remove_cvref_t<decltype(Product::of_key)>, k_t>;
-    template <class Product>
-    using products_of =
-        std::conditional_t<multiplies_bf16_pairs<Product>, kernel::bf16_pair_products, kernel::number_products>;
-    /// Weights are rounded to bfloat16 where values and results are stored so, and products of it are fast.
-    static constexpr bool rounds_weights =
-        Call::is_linear
-        && kernel::multiplies_stored<T, Arch, value_type, std::remove_cvref_t<decltype(*Operands::result.data)>>;
-    static constexpr index_t keys_per_row = rounds_weights ? 2 : 1;  // of packed values
+    /// How a part of the score that is a product is multiplied.
+    template <class Part>
+    using product_of = kernel::score_product<T, Arch, typename Call::query_element, key_type,
+                                             std::remove_cvref_t<decltype(Part::of_query)>,
+                                             std::remove_cvref_t<decltype(Part::of_key)>>;
+    using product_of_values =
+        kernel::value_product<T, Arch, value_type, typename Call::result_element, Call::is_linear>;
+    static constexpr index_t keys_per_row = Call::keys_per_row;  // of packed values
+    static_assert(keys_per_row == product_of_values::step::per_step);
     static constexpr bool always_in_place = Call::may_take_query_lanes;
 
     stored_keys(context const& call, packed const& to) : call_(call), packed_(to), operands_(call.operands) {}
@@ -79,33 +62,34 @@ public:
         return operands_.value.place(batch(), head(), packed_.first(block) + key, 0);
     }
 
-    /// Calls f(values) with the values of a block from one of its keys on.
+    /// Calls f(values, offset, ahead) with `count` values of a block from one of its keys on, run by run.
     template <class F>
-    void with_values(index_t block, index_t key, F const& f) const {
-        if (!packed_.values_in_place()) return f(value_rows<T>{packed_.values(block, key), value_width()});
-        if constexpr (has_value_rows) f(value_rows<value_type>{value(block, key), operands_.value.stride(2)});
+    void with_values(index_t block, index_t key, index_t count, F const& f) const {
+        if (!packed_.values_in_place())
+            return f(row_run<T>{packed_.values(block, key), value_width(), count}, index_t{0},
+                     kernel::prefetch_distance());
+        for_runs(operands_.value, range(block, key, count), f);
     }
 
-    /// Calls f(keys) with the keys of a block from one of its keys on, through a body, for kernel::contract_rows.
-    template <class Product, class Body, class F>
-    void with_keys(Body const& body, index_t block, index_t key, F const& f) const {
-        index_t const from = packed_.first(block) + key;
-        constexpr auto bytes = static_cast<index_t>(sizeof(key_type));
-        index_t stride = 0;
-        if constexpr (has_key_rows) stride = operands_.key.stride(2);
-        kernel::prefetch_distance const next(features() * bytes, stride * bytes);
-        auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch(), head(), from + i, 0); };
-        if constexpr (multiplies_bf16_pairs<Product>) {  // in pages too: queries have been laid out as pairs
-            if constexpr (has_key_rows) f(kernel::strided_bf16_pairs<Arch>{place(0), stride, next});
-            else f(kernel::placed_bf16_pairs<Arch, decltype(place)>{place, next});
-        } else if constexpr (std::is_same_v<Body, k_t> && has_key_rows) {
-            f(kernel::strided_keys<T, Arch, key_type>{place(0), stride, next});
-        } else {
-            auto const row = facts(0);
-            auto const base = [&](index_t i)
-                                  FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, from + i}; };
-            f(kernel::evaluated_keys<T, Arch, Body, decltype(place), decltype(base)>{body, place, base, next});
-        }
+    /// Calls f(keys, offset, count) with `count` keys of a block from one of its keys on, run by run, through a body,
+    /// for kernel::contract_rows.
+    template <class Part, class Body, class F>
+    void with_keys(Body const& body, index_t block, index_t key, index_t count, F const& f) const {
+        for_runs(operands_.key, range(block, key, count), [&](auto const& run, index_t offset, auto const& ahead) {
+            if constexpr (std::is_same_v<Body, k_t>) {
+                using keys = typename product_of<Part>::template keys_in_place<key_type>;
+                f(keys{run.first, run.stride, ahead}, offset, run.count);
+            } else {
+                index_t const from = packed_.first(block) + key + offset;
+                auto const row = facts(0);
+                auto const base = [&](index_t i) FOVEA_LAMBDA {
+                    return kernel::index_environment<T, Arch, index_t>{row, from + i};
+                };
+                f(kernel::evaluated_keys<T, Arch, Body, key_type, decltype(base)>{body, run.first, run.stride, base,
+                                                                                  ahead},
+                  offset, run.count);
+            }
+        });
     }
 
     /// The sum of a body over the features of one query and one key, straight from the operands.
@@ -122,13 +106,13 @@ public:
         index_t plane = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (!always_in_place)
-                if (!in_place())
-                    pack_plane<multiplies_bf16_pairs<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
+                if (!in_place()) pack_plane<product_of<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
             ++plane;
         });
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
-            plan::for_each_part(pair.factors.keys,
-                                [&](auto const& factor) { pack_plane<false>(block, plane++, factor); });
+            plan::for_each_part(pair.factors.keys, [&](auto const& factor) {
+                pack_plane<kernel::number_product<T, Arch>>(block, plane++, factor);
+            });
             if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials) check_factors(block);
         });
         if constexpr (key_terms > 0)
@@ -143,6 +127,10 @@ public:
     }
 
 private:
+    row_range range(index_t block, index_t key, index_t count) const {
+        index_t const first = packed_.first(block) + key;
+        return {batch(), head(), first, first + count};
+    }
     index_t batch() const { return packed_.heads().batch; }
     index_t head() const { return packed_.heads().index; }  // of keys
     index_t features() const { return call_.key_features; }
@@ -150,30 +138,32 @@ private:
     /// Of the first query of a head of the group.
     kernel::row_facts facts(index_t group_head) const { return call_.facts(packed_.heads(), group_head); }
 
-    template <bool Bf16_pairs, class Body>
+    template <class Product, class Body>
     void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body) const {
         T* const to = packed_.keys(block, plane);
         auto const row = facts(0);
         index_t const first = packed_.first(block), last = packed_.last(block);
         for (index_t key = first; key < last; key += tile::panel) {
             if (packed_.values_in_place()) prefetch_values(key, std::min(key + tile::panel, last));
-            auto const place = [&](index_t i) FOVEA_LAMBDA { return operands_.key.place(batch(), head(), key + i, 0); };
             index_t const count = std::min(last - key, tile::panel);
-            kernel::transpose_target<T> all{.count = count,
-                                            .padded_rows = tile::panel,
-                                            .available = operands_.keys() - key,
-                                            .features = features(),
-                                            .first = to + (key - first) * features(),
-                                            .stride = tile::panel};
-            if constexpr (Bf16_pairs) {
-                all.first = to + (key - first) * kernel::bf16_pair_count(features());
-                kernel::transpose_bf16_pairs<Arch>(place, all);
-            } else if constexpr (std::is_same_v<Body, k_t> && std::is_same_v<key_type, T> && has_key_rows) {
+            // Rows after those of the panel are prefetched.
+            row_addresses<std::remove_const_t<decltype(Operands::key)>, tile::panel + 2 * lanes> const place(
+                operands_.key, {batch(), head(), key, operands_.keys()});
+            index_t const column = (key - first) * kernel::steps_over<typename Product::step>(features());
+            kernel::transpose_target<T> const all{.count = count,
+                                                  .padded_rows = tile::panel,
+                                                  .available = operands_.keys() - key,
+                                                  .features = features(),
+                                                  .first = to + column,
+                                                  .stride = tile::panel};
+            if constexpr (std::is_same_v<Product, kernel::number_product<T, Arch>> && std::is_same_v<Body, k_t>
+                          && std::is_same_v<key_type, T>
+                          && evenly_spaced<std::remove_const_t<decltype(Operands::key)>>) {
                 T one[tile::panel];
                 std::fill_n(one, count, T{1});
                 driver::products<T, Arch>::transpose({{place(0), operands_.key.stride(2)}, one, all});
             } else {
-                kernel::transpose_features<T, Arch>(
+                Product::transpose(
                     body, place,
                     [&](index_t i) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{row, key + i}; },
                     kernel::unscaled{}, all);
@@ -204,11 +194,10 @@ private:
         index_t const n = operands_.value_features(), last = packed_.last(block) - packed_.first(block);
         index_t const width = value_width();
         T* row = packed_.values(block, 0);
+        row_addresses<std::remove_const_t<decltype(Operands::value)>, tile::block_keys> const from(
+            operands_.value, {batch(), head(), packed_.first(block), packed_.last(block)});
         for (index_t k = 0; k < last; k += keys_per_row, row += width) {
-            auto const* from = value(block, k);
-            if constexpr (rounds_weights)
-                kernel::interleave_rows<Arch>(from, k + 1 < last ? value(block, k + 1) : nullptr, n, row);
-            else kernel::convert_row<T, Arch>(from, n, row);
+            product_of_values::pack_values(from(k), k + 1 < last ? from(k + 1) : nullptr, n, row);
             std::fill(row + round_up(n, lanes), row + width, T{0});
         }
     }

@@ -27,7 +27,7 @@ public:
     static void prepare(context const& call, rows_type& rows, element const* const* sources, bool in_place) {
         index_t n = 0;
         plan::for_each_part(call.spec.score.parts.products, [&](auto const& p) {
-            using product = std::remove_cvref_t<decltype(p)>;
+            using product = typename stored::template product_of<std::remove_cvref_t<decltype(p)>>;
             auto const row = [&](index_t r) FOVEA_LAMBDA { return sources[r]; };
             auto const base = [&](index_t r) FOVEA_LAMBDA {
                 return kernel::index_environment<T, Arch, index_t>{rows.facts[r], 0};
@@ -47,20 +47,13 @@ public:
                                                                            .features = call.features,
                                                                            .first = to,
                                                                            .stride = rows.mr};
-            if constexpr (stored::template multiplies_bf16_pairs<product>) {
-                if (stored::always_in_place || in_place) place_bf16_pairs(call, rows, row, to);
-                else kernel::transpose_bf16_pairs<Arch>(row, destination);
-            } else {
-                if constexpr (!stored::always_in_place)
-                    if (!in_place)
-                        return kernel::transpose_features<T, Arch>(p.of_query, row, base, scale, destination);
-                std::fill_n(to, plane(call.features) * rows.mr, T{0});
-                for (index_t r = 0; r < rows.count; ++r)
-                    kernel::for_features<T, Arch>(
-                        p.of_query, base(r), row(r), row(r), call.features, [&](index_t f, auto const& value) {
-                            (value * kernel::pack<T, Arch>(scale(r))).store(to + f * rows.mr + r * tile::lanes);
-                        });
-            }
+            if constexpr (!stored::always_in_place)
+                if (!in_place) return product::transpose(p.of_query, row, base, scale, destination);
+            std::fill_n(to, plane(kernel::steps_over<typename product::step>(call.features)) * rows.mr, T{0});
+            for (index_t r = 0; r < rows.count; ++r)
+                product::for_packs(
+                    p.of_query, row(r), base(r), scale(r), call.features,
+                    [&](index_t n, auto const& value) { value.store(to + (n * rows.mr + r) * tile::lanes); });
         });
     }
 
@@ -69,8 +62,9 @@ public:
                          key_run<tile> const& at, score_block<T> const& to) {
         index_t n = 0;
         plan::for_each_part(call.spec.score.parts.products, [&](auto const& p) {
-            using product = std::remove_cvref_t<decltype(p)>;
-            using arithmetic = typename stored::template products_of<product>;
+            using part = std::remove_cvref_t<decltype(p)>;
+            using product = typename stored::template product_of<part>;
+            using step = typename product::step;
             T const* const queries = factors_of(rows, n, call.features);
             T const* const scales = rows.scales + n * tile::rows;
             T* const scores = to.scores + n * to.plane_stride;
@@ -82,24 +76,27 @@ public:
                     std::min(at.granules.last * tile::lanes, keys.last(at.block) - keys.first(at.block));
                 kernel::row_products<T> const all{queries,         rows.mr,   last - column, call.features,
                                                   scores + column, to.stride, scales};
-                stored(call, keys).template with_keys<product>(p.of_key, at.block, column, [&](auto const& from) {
-                    contract_in_place<arithmetic>(from, all);
-                });
+                stored(call, keys)
+                    .template with_keys<part>(p.of_key, at.block, column, last - column,
+                                              [&](auto const& from, index_t offset, index_t count) {
+                                                  auto run = all;
+                                                  run.scores += offset;
+                                                  run.count = count;
+                                                  contract_in_place<step>(from, run);
+                                              });
             }
             if constexpr (!stored::always_in_place)
                 if (call.features != 0 && !keys.in_place()) {
-                    panel_product<T> const all{
-                        .queries = queries,
-                        .keys = keys.keys(at.block, n),
-                        .first = at.granules.first,
-                        .last = at.granules.last,
-                        .features = arithmetic::scales ? kernel::bf16_pair_count(call.features) : call.features,
-                        .mr = rows.mr,
-                        .scales = scales,
-                        .scores = scores,
-                        .stride = to.stride};
-                    if constexpr (arithmetic::scales) products<T, Arch>::contract_bf16_pairs(all, keys.prefetches());
-                    else products<T, Arch>::contract(all, keys.prefetches());
+                    panel_product<T> const all{.queries = queries,
+                                               .keys = keys.keys(at.block, n),
+                                               .first = at.granules.first,
+                                               .last = at.granules.last,
+                                               .features = kernel::steps_over<step>(call.features),
+                                               .mr = rows.mr,
+                                               .scales = scales,
+                                               .scores = scores,
+                                               .stride = to.stride};
+                    packed_products<product>::contract(all, keys.prefetches());
                 }
             ++n;
         });
@@ -111,16 +108,6 @@ private:
         return rows.factors + product * plane(features) * rows.mr;
     }
 
-    /// Rows as bf16 pairs, a pack of each row after the other: (packs, mr, lanes).
-    template <class Rows>
-    static void place_bf16_pairs(context const& call, rows_type const& rows, Rows const& row, T* to) {
-        std::fill_n(to, plane(kernel::bf16_pair_count(call.features)) * rows.mr, T{0});
-        for (index_t r = 0; r < rows.count; ++r)
-            for (index_t w = 0; w < kernel::bf16_pair_count(call.features); w += tile::lanes)
-                kernel::load_bf16_pairs<Arch>(row(r) + 2 * w, call.features - 2 * w)
-                    .store(to + w * rows.mr + r * tile::lanes);
-    }
-
     /// Products over no features: 0 times the scale, which may be infinite, as the expression says.
     [[gnu::cold]] static void contract_no_features(int mr, T const* scales, granule_run<tile> run, T* scores,
                                                    index_t stride) {
@@ -130,10 +117,10 @@ private:
     }
 
     /// Keys in place.
-    template <class Arithmetic, class Keys>
+    template <class Step, class Keys>
     static void contract_in_place(Keys const& from, kernel::row_products<T> const& all) {
-        static_assert(std::is_same_v<typename Keys::products, Arithmetic>,
-                      "queries are laid out for the arithmetic of the keys");
+        static_assert(std::is_same_v<typename Keys::products, Step>,
+                      "queries are laid out for the product of the keys");
         if constexpr (std::is_same_v<Keys, kernel::strided_keys<T, Arch, T>>)
             products<T, Arch>::contract_in_place(from, all);
         else driver::contract_in_place<Arch>(from, all);

@@ -18,53 +18,56 @@ class value_sums {
     using stored = stored_keys<Call>;
     using Aggregate = std::remove_const_t<decltype(Call::spec::aggregate)>;
     using tile = plan::tile<T, Arch>;
+    using product = typename stored::product_of_values;
+    static constexpr bool is_linear = linear_aggregator<Aggregate>;
 
 public:
     value_sums(row_context<Call> const& call, packed_keys<T, Arch> const& keys, T* sums)
         : keys_(call, keys), packed_(keys), aggregate_(call.spec.aggregate), sums_(sums), width_(keys.value_width()) {}
 
     void add(weight_tile<T> const& weights, T const* rescale) const {
-        if constexpr (stored::rounds_weights)
-            for (index_t r = 0; r < weights.rows; ++r)
-                kernel::round_to_bf16_pairs<Arch>(weights.first + r * weights.stride,
-                                                  (weights.count + tile::lanes - 1) / tile::lanes);
-        keys_.with_values(weights.block, weights.key, [&](auto const& values) {
-            using value = std::remove_cvref_t<decltype(*values.first)>;
-            weighted_rows<T, value> const all{
-                {weights.first, weights.stride, weights.count, values.first, values.stride, sums_, width_, rescale},
-                weights.rows,
-                weights.mr};
-            constexpr bool as_pairs = stored::rounds_weights, as_computed = std::is_same_v<value, T>;
-            if constexpr (as_computed && !stored::always_in_place)
-                if (!keys_.in_place()) {  // converted values are packed
-                    if constexpr (as_pairs) products<T, Arch>::accumulate_bf16_pairs(all, packed_.prefetches());
-                    else if constexpr (linear_aggregator<Aggregate>)
-                        products<T, Arch>::accumulate(all, packed_.prefetches());
-                    else accumulate_tile<Arch>(aggregate_, all, packed_.prefetches());
-                    return;
-                }
-            if constexpr (as_pairs && as_computed) products<T, Arch>::accumulate_few_bf16_pairs(all);
-            else if constexpr (as_pairs) accumulate_few<Arch>(kernel::bf16_pair_products{}, all);
-            else if constexpr (!linear_aggregator<Aggregate>) accumulate_few<Arch>(aggregate_, all);
-            else if constexpr (as_computed) products<T, Arch>::accumulate_few(all);
-            else accumulate_few<Arch>(kernel::number_products{}, all);
-        });
+        for (index_t r = 0; r < weights.rows; ++r)
+            product::round_weights(weights.first + r * weights.stride, weights.count);
+        T ones[tile::rows];
+        keys_.with_values(
+            weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const& ahead) {
+                using value = std::remove_cvref_t<decltype(*values.first)>;
+                constexpr bool as_computed = std::is_same_v<value, T>;
+                if (offset > 0)
+                    rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
+                weighted_rows<T, value> const all{
+                    {weights.first + offset / stored::keys_per_row, weights.stride, values.count, values.first,
+                     values.stride, sums_, width_, rescale, ahead},
+                    weights.rows,
+                    weights.mr};
+                if constexpr (as_computed && !stored::always_in_place)
+                    if (!keys_.in_place()) {  // converted values are packed
+                        if constexpr (is_linear) packed_products<product>::accumulate(all, packed_.prefetches());
+                        else accumulate_tile<Arch>(aggregate_, all, packed_.prefetches());
+                        return;
+                    }
+                if constexpr (!is_linear) accumulate_few<product>(aggregate_, all);
+                else if constexpr (as_computed) packed_products<product>::accumulate_few(all);
+                else accumulate_few<product>(typename product::step{}, all);
+            });
     }
 
     /// Adds only the values whose weight is not 0, where most are, as sparse normalizers leave them; elsewhere nothing
     /// is done, and false returned.
     bool add_nonzero(weight_tile<T> const& weights) const {
-        if constexpr (stored::rounds_weights) return false;
+        if constexpr (stored::keys_per_row > 1) return false;
         else {
             index_t packs = 0;
             for (index_t r = 0; r < weights.rows; ++r)
                 packs += kernel::nonzero_packs<T, Arch>(weights.first + r * weights.stride, weights.count);
             if (2 * packs * tile::lanes > weights.rows * weights.count) return false;
-            keys_.with_values(weights.block, weights.key, [&](auto const& values) {
-                for (index_t r = 0; r < weights.rows; ++r)
-                    kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.first + r * weights.stride, weights.count,
-                                                        values.first, values.stride, sums_ + r * width_, width_);
-            });
+            keys_.with_values(
+                weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const&) {
+                    for (index_t r = 0; r < weights.rows; ++r)
+                        kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.first + r * weights.stride + offset,
+                                                            values.count, values.first, values.stride,
+                                                            sums_ + r * width_, width_);
+                });
             return true;
         }
     }

@@ -3,15 +3,11 @@
 #pragma once
 
 #include <fovea/core/config.hpp>
-#include <fovea/core/index.hpp>
+#include <fovea/core/row_run.hpp>
 
 #include <utility>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// Rows of which head and position are at equal distances.
-template <class Rows>
-concept evenly_spaced = requires(Rows const& rows) { rows.stride(1); };
 
 /// The distance between the heads of one position, 0 where rows are not a plain view.
 template <class Rows>

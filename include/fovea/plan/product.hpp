@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which operands an architecture multiplies as they are stored.
+#pragma once
+
+#include <fovea/core/bfloat16.hpp>
+#include <fovea/simd/architecture.hpp>
+
+#include <string_view>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET::plan {
+
+/// True where elements of these types are multiplied as they are stored, two to a lane, and summed in T: then nothing
+/// is converted. kernel/product/ has the products.
+template <class T, class Arch, class... Elements>
+inline constexpr bool multiplies_as_stored =
+    arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float> && (std::is_same_v<Elements, bfloat16> && ...);
+
+}  // namespace fovea::FOVEA_SET::plan

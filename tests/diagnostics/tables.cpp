@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/fovea.hpp>
+#include <fovea/reference/attend.hpp>
+
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+// case: element_of_a_view
+// sentence: fovea: no number yet: write param(table)[i]
+void call(view<float, 2> x, view<float, 2> result, view<float const, 1> slopes) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | rescore(score * slopes(head)) | softmax | weighted_sum, x, result);
+#else
+    attend(scaled_dot | rescore(score * param(slopes)(head)) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: index_of_a_container
+// sentence: fovea: no number yet: write param(table)[i]
+void call(view<float, 2> x, view<float, 2> result, std::vector<float> const& slopes) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | rescore(score * slopes[head]) | softmax | weighted_sum, x, result);
+#else
+    attend(scaled_dot | rescore(score * param(slopes)[head]) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: mask_and_a_table
+// sentence: fovea: a mask combines with masks and with conditions such as kv_idx < 5
+void call(view<float, 2> x, view<bool const, 2> seen, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | (causal && seen) | softmax | weighted_sum, x, result);
+#else
+    attend(scaled_dot | (causal && mask_tensor(seen)) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: rescore_of_a_table
+// sentence: fovea: a table that is added to the score is a rescoring by bias(table)
+tensor<float, 2> const distances({4, 4}, 1);
+
+#ifdef FOVEA_BROKEN
+[[maybe_unused]] auto const mine = rescore(distances);
+#else
+[[maybe_unused]] auto const mine = bias(distances);
+#endif
+
+// case: sum_of_a_matrix
+// sentence: fovea: this is a table, not an expression: write param(table), or rename the variable q or k that hides the
+// placeholder
+auto score_of(view<float, 2> table) {
+#ifdef FOVEA_BROKEN
+    return compare(sum(table));
+#else
+    return compare(sum(param(table)[kv_idx] * q));
+#endif
+}
+
+// case: table_called_with_too_many_indices
+// sentence: fovea: this table has fewer axes than indices
+void call(view<float, 2> x, view<float, 2> result, view<float const, 1> table) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | rescore(score + param(table)(head, kv_idx)) | softmax | weighted_sum, x, result);
+#else
+    attend(scaled_dot | rescore(score + param(table)(kv_idx)) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: table_of_too_many_indices
+// sentence: fovea: this table has fewer axes than indices
+void call(view<float, 2> x, view<float, 2> result, view<float const, 1> table) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | rescore(score + param(table)[q_idx][kv_idx]) | softmax | weighted_sum, x, result);
+#else
+    attend(scaled_dot | rescore(score + param(table)[kv_idx]) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: table_without_index
+// sentence: fovea: a table outside sum() needs an index for each of its axes
+void call(view<float, 2> x, view<float, 2> result, view<float, 2> table) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | rescore(score + param(table)[head]) | softmax | weighted_sum, x, result);
+#else
+    reference::attend(scaled_dot | rescore(score + param(table)[head][kv_idx]) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: table_without_param
+// sentence: fovea: this is a table, not an expression: write param(table), or rename the variable q or k that hides the
+// placeholder
+auto score_of(std::vector<float> const& v) {
+#ifdef FOVEA_BROKEN
+    return compare(sum(v * tanh(q + k)));
+#else
+    return compare(sum(param(v) * tanh(q + k)));
+#endif
+}
+
+// case: weigh_by_a_table
+// sentence: fovea: weigh needs an expression of score and of nothing else: what depends on indices, put into a rescore
+// before it
+void call(view<float const, 3> x, view<float const, 1> table, view<float, 3> y) {
+#ifdef FOVEA_BROKEN
+    attend(dot | weigh(relu(score - param(table)[0])) | weighted_sum, x, y);
+#else
+    attend(dot | rescore(score - param(table)[0]) | weigh(relu(score)) | weighted_sum, x, y);
+#endif
+}
+
+// case: where_of_a_table
+// sentence: fovea: a table of conditions is a mask by mask_tensor(table)
+tensor<bool, 2> const visible({4, 4}, true);
+
+#ifdef FOVEA_BROKEN
+[[maybe_unused]] auto const mine = where(visible);
+#else
+[[maybe_unused]] auto const mine = mask_tensor(visible);
+#endif
