@@ -181,13 +181,13 @@ private:
         index_t const lane = vectors.first * shape::lanes;
         if (all.features == 0) return multiply_no_features(vectors, to, are_scores);
         for (index_t k = 0; k < to.count;) {
-            auto const keys = from.keys(to.first + k, to.count - k);
+            auto const run = from.keys(to.first + k, to.count - k);
             products<T, Arch>::contract_query_lanes(
-                {keys.first, keys.stride, {}},
-                {vectors.last - vectors.first, keys.count, all.features, rows_.queries + lane,
+                {run.first, run.stride, {}},
+                {vectors.last - vectors.first, run.count, all.features, rows_.queries + lane,
                  to.scores + k * width() + lane, width(), nullptr, are_scores ? to.row_max + lane : nullptr},
                 from.next_keys.queue());
-            k += keys.count;
+            k += run.count;
         }
     }
 

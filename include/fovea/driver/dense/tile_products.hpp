@@ -53,7 +53,7 @@ public:
             for (index_t r = 0; r < rows.count; ++r)
                 product::for_packs(
                     p.of_query, row(r), base(r), scale(r), call.features,
-                    [&](index_t n, auto const& value) { value.store(to + (n * rows.mr + r) * tile::lanes); });
+                    [&](index_t c, auto const& value) { value.store(to + (c * rows.mr + r) * tile::lanes); });
         });
     }
 
