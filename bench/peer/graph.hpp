@@ -19,6 +19,7 @@ struct graph_request {
 /// graph_library: how a peer computes GAT's softmax(leaky_relu(target . h_i + source . h_j)) h_j over edges.
 struct graph_library {
     std::string name;
+    std::string version;
     std::function<program(graph_request const&)> prepare;
 };
 

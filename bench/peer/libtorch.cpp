@@ -67,9 +67,18 @@ bool able(steps_t const& steps, shape const& s) {
     return steps.softcap == 0 && (takes_groups || s.heads == s.key_heads());
 }
 
+/// With elements of 16 bits, as Debian builds it, the function is faster without its fused kernel.
+template <class T>
+void choose_kernel() {
+#if TORCH_VERSION_MAJOR >= 2
+    at::globalContext().setSDPUseFlash(std::is_same_v<T, float>);
+#endif
+}
+
 template <class T>
 program prepare(request<T> const& asked) {
     at::set_num_threads(1);
+    choose_kernel<T>();
     auto& o = asked.o;
     auto const q = seen(o.query), k = seen(o.key), v = seen(o.value), result = seen(o.result);
     bool const flag_alone =

@@ -49,7 +49,7 @@ struct entry {
     explicit entry(library<T> one) { libraries<T>().push_back(std::move(one)); }
 };
 
-/// "eigen 3.4.0, openblas 0.3.29": those that compute in any type.
+/// "eigen 3.4.0, openblas 0.3.29": all that compute anything.
 std::string versions();
 
 }  // namespace bench::peer

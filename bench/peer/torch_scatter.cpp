@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Graph attention as layers on top of PyTorch write it: gather by edge, softmax by scatter, messages, scatter. The
-// operators of torch_scatter are those of its package for Python, which register themselves when they are loaded.
+// Graph attention as layers on top of PyTorch write it: gather by edge, softmax by scatter, messages, scatter. Its
+// maximum is the operator of torch_scatter's package for Python, which registers itself when it is loaded; its sum is
+// PyTorch's scatter_add_, as in that package.
 #include "bench/peer/graph.hpp"
 
 #include <ATen/ATen.h>
@@ -16,14 +17,14 @@ namespace bench::peer {
 namespace {
 
 using at::Tensor;
-using sum_t = Tensor(Tensor, Tensor, std::int64_t, std::optional<Tensor>, std::optional<std::int64_t>);
 using max_t = std::tuple<Tensor, Tensor>(Tensor, Tensor, std::int64_t, std::optional<Tensor>,
                                          std::optional<std::int64_t>);
 
+/// Python's library is only named by it: no interpreter runs.
 template <class Signature>
 auto loaded(char const* name) {
-    static void* const library = dlopen(FOVEA_TORCH_SCATTER, RTLD_NOW | RTLD_GLOBAL);
-    if (!library) throw std::runtime_error(dlerror());
+    for (char const* const library : {FOVEA_PYTHON, FOVEA_TORCH_SCATTER})
+        if (!dlopen(library, RTLD_NOW | RTLD_GLOBAL)) throw std::runtime_error(dlerror());
     return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
@@ -58,10 +59,11 @@ public:
         auto const by_head = reads_.view({-1, 1}).expand_as(scores);
         auto const greatest = std::get<0>(max_.call(scores, by_head, 0, {}, nodes_));
         auto const weights = (scores - greatest.index_select(0, reads_)).exp_();
-        auto const totals = sum_.call(weights, by_head, 0, {}, nodes_);
+        auto const totals = at::zeros({nodes_, heads_}).scatter_add_(0, by_head, weights);
         auto const shares = weights.div_(totals.index_select(0, reads_)).unsqueeze(-1);
         auto const messages = features_.index_select(0, is_read_).mul_(shares);
-        computed_ = sum_.call(messages, reads_.view({-1, 1, 1}).expand_as(messages), 0, {}, nodes_);
+        computed_ = at::zeros({nodes_, heads_, size_});
+        computed_.scatter_add_(0, reads_.view({-1, 1, 1}).expand_as(messages), messages);
     }
     void settle() { result_.copy_(computed_); }
 
@@ -69,12 +71,11 @@ private:
     std::int64_t heads_, size_, nodes_;
     Tensor features_, target_, source_, result_, computed_;
     Tensor reads_, is_read_;  // of each edge: the node that reads, and the one that is read
-    c10::TypedOperatorHandle<sum_t> sum_ = loaded<sum_t>("torch_scatter::scatter_sum");
     c10::TypedOperatorHandle<max_t> max_ = loaded<max_t>("torch_scatter::scatter_max");
 };
 
 bool const entered = [] {
-    graph_libraries().push_back({"torch_scatter", [](graph_request const& asked) {
+    graph_libraries().push_back({"torch_scatter", FOVEA_TORCH_SCATTER_VERSION, [](graph_request const& asked) {
                                      auto const made = std::make_shared<layer>(asked);
                                      return program{[made] { made->run(); }, [made] { made->settle(); }};
                                  }});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "bench/peer/graph.hpp"
 #include "bench/peer/peer.hpp"
 
 #include <map>
@@ -19,6 +20,7 @@ std::string versions() {
     collect<double>(found);
     collect<fovea::bfloat16>(found);
     collect<fovea::float16>(found);
+    for (auto const& library : graph_libraries()) found[library.name] = library.version;
     std::string text;
     for (auto const& [name, version] : found) text += (text.empty() ? "" : ", ") + name + " " + version;
     return text;
