@@ -9,14 +9,14 @@ def shown: [
     ["causal, n 512, d 64",      "causal/f32/h:8/n:512/d:64"],
     ["causal, d 64",             "causal/f32/h:8/n:2048/d:64"],
     ["causal, d 128",            "causal/f32/h:8/n:2048/d:128"],
-    ["causal, 32 heads over 8",  "causal/f32/h:32/kv:8/n:1024/d:128"],
+    ["causal, 32 heads over 8, n 1024, d 128", "causal/f32/h:32/kv:8/n:1024/d:128"],
     ["window of 256",            "window/f32/h:8/n:2048/d:64"],
     ["ALiBi",                    "alibi/f32/h:8/n:2048/d:64"],
-    ["decode, 1 query",          "decode/f32/h:32/kv:8/n:1/k:16384/d:128"],
-    ["decode, bfloat16",         "decode/bf16/h:32/kv:8/n:1/k:16384/d:128"],
-    ["decode, 8 queries",        "decode/f32/h:32/kv:8/n:8/k:16384/d:128"],
-    ["GAT",                      "gat/f32/h:8/n:169343/d:8"],
-    ["GATv2",                    "gatv2/f32/h:8/n:169343/d:8"]
+    ["decode, 1 query, 32 heads over 8, 16384 keys, d 128",  "decode/f32/h:32/kv:8/n:1/k:16384/d:128"],
+    ["the same in bfloat16",  "decode/bf16/h:32/kv:8/n:1/k:16384/d:128"],
+    ["the same, 8 queries in float32",  "decode/f32/h:32/kv:8/n:8/k:16384/d:128"],
+    ["GAT, 169343 nodes, d 8",  "gat/f32/h:8/n:169343/d:8"],
+    ["GATv2",  "gatv2/f32/h:8/n:169343/d:8"]
 ];
 # Three significant digits.
 def short: if . == null then "" elif . >= 100 then round elif . >= 10 then (. * 10 | round / 10)
@@ -26,8 +26,13 @@ def line: "| " + join(" | ") + " |";
 (.benchmarks | map(select(.aggregate_name == "median" or .run_type == "iteration")
                    | {key: .run_name, value: .real_time}) | from_entries) as $rows
 | ($rows | keys_unsorted | map(split("/")[0]) | unique | map(select(. != "attend"))) as $peers
-| .context.peers, "",
-  (["n 2048, 8 heads, float32 if not said", "fovea"] + $peers | line),
-  (["---", "---:"] + ($peers | map("---:")) | line),
-  (shown[] | . as [$words, $name] | select([$rows | keys[] | endswith("/" + $name)] | any)
-   | [$words] + [("attend", $peers[]) as $who | $rows[$who + "/" + $name] | short] | line)
+| [shown[] | . as [$words, $name] | select([$rows | keys[] | endswith("/" + $name)] | any)
+   | [$words] + [("attend", $peers[]) as $who | $rows[$who + "/" + $name] | short]] as $lines
+| .context.peers,
+  if $lines == [] then "None of the main rows was measured."
+  else
+    "",
+    (["n 2048, 8 heads, float32 if not said", "fovea"] + $peers | line),
+    (["---", "---:"] + ($peers | map("---:")) | line),
+    ($lines[] | line)
+  end

@@ -52,7 +52,7 @@ at::Tensor attention(at::Tensor const& q, at::Tensor const& k, at::Tensor const&
     return at::scaled_dot_product_attention(q, k, v, {}, 0, causal, {}, grouped);
 }
 constexpr bool takes_groups = true;
-constexpr index_t longest = 8192;
+constexpr index_t longest = 4096;
 #else
 at::Tensor attention(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v, at::Tensor const& mask, bool) {
     auto scores = at::matmul(q * (1 / std::sqrt(static_cast<double>(q.size(3)))), k.transpose(2, 3));
