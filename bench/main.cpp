@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/family.hpp"
+#include "bench/peer/graph.hpp"
 #include "bench/peer/peer.hpp"
 #include "bench/table.hpp"
 
@@ -35,8 +36,10 @@ int main(int count, char** values) {
     benchmark::Initialize(&remaining, arguments.data());
     if (benchmark::ReportUnrecognizedArguments(remaining, arguments.data())) return EXIT_FAILURE;
     bench::family::register_all();
+    benchmark::AddCustomContext("peers", bench::peer::versions());
     std::vector<std::string> peers;
     for (auto const& library : bench::peer::libraries<float>()) peers.push_back(library.name);
+    for (auto const& library : bench::peer::graph_libraries()) peers.push_back(library.name);
     bench::table table(std::move(peers));
     bench::json json;
     benchmark::RunSpecifiedBenchmarks(&table, &json);

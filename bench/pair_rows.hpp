@@ -68,22 +68,22 @@ void add_attend_row(variant<T, Spec, Plain> const& v, shape const& s, index_t pa
 /// <peer>/<family> for the same, of every library that is here and able.
 template <class T, class Spec, class Plain>
 void add_peer_rows(variant<T, Spec, Plain> const& v, shape const& s, index_t pairs) {
-    constexpr index_t longest = 2048;  // every score is stored: beyond this they only wait for memory
     constexpr index_t quickly_checked = 256;
-    if (s.threads > 1 || s.length > longest || !v.peers) return;
+    if (s.threads > 1 || !v.peers) return;
     work const done = pair_work<T>(s, pairs, v.reads);
     for (auto const& library : peer::libraries<T>()) {
-        if (!library.able(v.steps, s.heads != s.key_heads())) continue;
+        if (s.length > library.longest || !library.able(v.steps, s)) continue;
         add<T>(library.name + "/" + v.family, s, [=](benchmark::State& state) {
             auto o = operands_of<T>(s);
-            auto const call = library.prepare({o, v.steps});
+            auto const program = library.prepare({o, v.steps});
             if (s.length <= quickly_checked) {
                 fovea::attend(v.spec, o.query, o.key, o.value, o.result);
                 auto const expected = o.result;
-                call();
+                program.call();
+                program.settle();
                 check(library.name, o.result, expected);
             }
-            measure<T>(state, done, call);
+            measure<computed<T>>(state, done, program.call);
         });
     }
 }
@@ -91,7 +91,7 @@ void add_peer_rows(variant<T, Spec, Plain> const& v, shape const& s, index_t pai
 template <class T, class Spec, class Plain>
 void add_pair_rows(variant<T, Spec, Plain> const& v, shape const& s, index_t pairs) {
     add_attend_row(v, s, pairs);
-    if constexpr (std::is_same_v<T, computed<T>>) add_peer_rows(v, s, pairs);
+    add_peer_rows(v, s, pairs);
 }
 
 }  // namespace bench

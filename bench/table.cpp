@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bench/table.hpp"
 
+#include "bench/peer/peer.hpp"
 #include "bench/yardstick/machine.hpp"
 
 #include <fovea/simd/architecture.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
@@ -51,6 +53,8 @@ std::string remarks(benchmark::UserCounters const& counters) {
     return text;
 }
 
+int width_of(std::string const& peer) { return std::max(9, static_cast<int>(peer.size())); }
+
 double counter(benchmark::BenchmarkReporter::Run const& run, char const* key) {
     auto const found = run.counters.find(key);
     return found == run.counters.end() ? 0.0 : static_cast<double>(found->second);
@@ -65,9 +69,9 @@ bool table::ReportContext(Context const& context) {
                 yardstick::fma_peak<double>() / 1e9);
     std::printf("memory    %.1f GB/s read by one core, %.1f by two\n", yardstick::read_bandwidth() / 1e9,
                 yardstick::read_bandwidth(2) / 1e9);
-    std::printf("peers     times the time of fovea; step by step, every score stored\n\n");
+    std::printf("peers     times the time of fovea; %s\n\n", peer::versions().c_str());
     std::printf("%-12s %-5s %-28s %11s %8s %8s", "family", "type", "sizes", "time", "GFLOP/s", "of peak");
-    for (auto const& peer : peers_) std::printf(" %9s", peer.c_str());
+    for (auto const& peer : peers_) std::printf(" %*s", width_of(peer), peer.c_str());
     std::puts("");
     return true;
 }
@@ -109,7 +113,7 @@ void table::print(line const& row) {
         if (found != row.milliseconds.end())
             text = row.attend ? format("%.1f x", found->second / row.attend->GetAdjustedRealTime())
                               : duration(found->second);
-        std::printf(" %9s", text.c_str());
+        std::printf(" %*s", width_of(peer), text.c_str());
     }
     std::printf("%s\n", row.attend ? remarks(row.attend->counters).c_str() : "");
     std::fflush(stdout);

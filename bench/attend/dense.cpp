@@ -17,9 +17,9 @@ bench::family const rows([] {
         dense<float>({.heads = 8, .length = length, .size = 64});
     for (index_t const size : {16, 40, 80, 128, 256}) dense<float>({.heads = 8, .length = 2048, .size = size});
     dense<float>({.heads = 8, .length = 2048, .size = 64, .threads = 2});
-    dense<fovea::bfloat16>({.heads = 8, .length = 2048, .size = 64});
+    for (index_t const length : {256, 2048}) dense<fovea::bfloat16>({.heads = 8, .length = length, .size = 64});
     dense<fovea::bfloat16>({.heads = 8, .length = 2048, .size = 128});
-    dense<fovea::float16>({.heads = 8, .length = 2048, .size = 64});
+    for (index_t const length : {256, 2048}) dense<fovea::float16>({.heads = 8, .length = length, .size = 64});
     dense<double>({.heads = 8, .length = 2048, .size = 64});
     dense<double>({.heads = 8, .length = 512, .size = 64});
 });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Graph attention on a random graph of the size of a citation network: only edges are visited.
+#include "bench/peer/graph.hpp"
+#include "bench/check.hpp"
 #include "bench/family.hpp"
 #include "bench/yardstick/power_law_graph.hpp"
 #include "bench/yardstick/random.hpp"
@@ -61,6 +63,22 @@ void unfused_gat(benchmark::State& state) {
     bench::measure<float>(state, gat_work, [&] {
         unfused::gat<float>(citations(), h.heads(), target.view(), source.view(), result.heads());
     });
+}
+
+/// The layer of a library, after its result has been compared with that of fovea.
+void peer_gat(benchmark::State& state, bench::peer::graph_library const& library) {
+    features h(1), result(2);
+    auto target = score_weights(5), source = score_weights(6);
+    auto const program = library.prepare({citations(), h.stored, target, source, result.stored});
+    auto const x = h.heads();
+    auto const spec =
+        fovea::gat_score(target, source) | fovea::neighbors(citations()) | fovea::softmax | fovea::weighted_sum;
+    fovea::attend(spec, x, x, x, result.heads());
+    auto const expected = result.stored;
+    program.call();
+    program.settle();
+    bench::check(library.name, result.stored, expected);
+    bench::measure<float>(state, gat_work, program.call);
 }
 
 void gatv2(benchmark::State& state) {
@@ -137,6 +155,8 @@ void edge_vectors(benchmark::State& state, shape const& s) {
 bench::family const rows([] {
     bench::add<float>("attend/gat", sizes, gat);
     bench::add<float>("eigen/gat", sizes, unfused_gat);
+    for (auto const& library : bench::peer::graph_libraries())
+        bench::add<float>(library.name + "/gat", sizes, [=](benchmark::State& state) { peer_gat(state, library); });
     bench::add<float>("attend/gatv2", sizes, gatv2);
     bench::add<float>("eigen/gatv2", sizes, unfused_gatv2);
     for (shape const s : {shape{.heads = 1, .length = 4096, .size = 32}, shape{.heads = 1, .length = 4096, .size = 64},

@@ -7,8 +7,9 @@ faint = "#dcdcdc"
 blue = "#2f5d8a"
 green = "#5b8f6d"
 red = "#a8543a"
-peers = "Eigen OpenBLAS oneDNN libtorch"
-marks = "#f2b134 #59b3ab #dd6b4d #b58cc9"
+peers = "Eigen OpenBLAS oneDNN libtorch 'ONNX Runtime'"
+marks = "#f2b134 #59b3ab #dd6b4d #b58cc9 #3f3f46"
+most = words(peers)
 
 set terminal svg size 1240,740 font "DejaVu Sans,Helvetica,Arial,sans-serif,13" background "#ffffff" dynamic
 set output ARG3
@@ -21,7 +22,7 @@ stats bars using 2 nooutput
 count = STATS_records
 longest = STATS_max > 1 ? ceil(5 * STATS_max) / 5.0 : 1
 here = ""  # the peers that have a mark
-do for [peer = 1:4] {
+do for [peer = 1:most] {
     if (int(system(sprintf("cut -f %d '%s' | grep -vc '?'", peer + 3, bars))) > 0) { here = here . sprintf(" %d", peer) }
 }
 array last_n[4]
@@ -36,7 +37,7 @@ set multiplot
 # --- A bar for fovea, a mark for each peer.
 set lmargin at screen 0.155
 set rmargin at screen 0.57
-set tmargin at screen 0.86
+set tmargin at screen 0.84
 set bmargin at screen 0.06
 set label 1 "Share of what one core can do" at screen 0.02, 0.965 font ",17" textcolor rgb ink
 set label 2 "8 heads of 64 features, 2048 positions and float32 where nothing else is said; only visible pairs count" \
@@ -47,14 +48,14 @@ set yrange [count - 0.4 : -0.6]
 set grid xtics linetype 1 linewidth 1 linecolor rgb faint
 set arrow 1 from 1, graph 0 to 1, graph 1 nohead linewidth 1 linecolor rgb quiet
 unset key
-set object 1 rectangle from screen 0.155, 0.878 to screen 0.168, 0.892 fillcolor rgb blue fillstyle solid noborder
-set object 2 rectangle from screen 0.258, 0.878 to screen 0.271, 0.892 fillcolor rgb green fillstyle solid noborder
-set label 3 "of the FMA peak" at screen 0.173, 0.885 font ",11" textcolor rgb ink
-set label 4 "of the read bandwidth" at screen 0.276, 0.885 font ",11" textcolor rgb ink
-place = 0.395
+set object 1 rectangle from screen 0.155, 0.888 to screen 0.168, 0.902 fillcolor rgb blue fillstyle solid noborder
+set object 2 rectangle from screen 0.258, 0.888 to screen 0.271, 0.902 fillcolor rgb green fillstyle solid noborder
+set label 3 "of the FMA peak" at screen 0.173, 0.895 font ",11" textcolor rgb ink
+set label 4 "of the read bandwidth" at screen 0.276, 0.895 font ",11" textcolor rgb ink
+place = 0.1595
 do for [peer in here] {
-    set label 4 + int(peer) word(peers, int(peer)) at screen place + 0.008, 0.885 font ",11" textcolor rgb ink
-    set label 8 + int(peer) "" at screen place, 0.885 point pointtype 7 pointsize 0.6 linecolor rgb word(marks, int(peer))
+    set label 4 + int(peer) word(peers, int(peer)) at screen place + 0.008, 0.868 font ",11" textcolor rgb ink
+    set label 4 + most + int(peer) "" at screen place, 0.868 point pointtype 7 pointsize 0.6 linecolor rgb word(marks, int(peer))
     place = place + 0.024 + 0.0065 * strlen(word(peers, int(peer)))
 }
 plot bars using (0.5 * $2):0:(0.5 * $2):(0.31):ytic(1) with boxxyerror linecolor rgb blue, \
@@ -66,7 +67,7 @@ plot bars using (0.5 * $2):0:(0.5 * $2):(0.31):ytic(1) with boxxyerror linecolor
 # --- Time against length, with each line named where it ends.
 unset arrow 1
 unset object
-do for [entry = 3:12] { unset label entry }
+do for [entry = 3:4 + 2 * most] { unset label entry }
 set lmargin at screen 0.675
 set rmargin at screen 0.955
 set tmargin at screen 0.9

@@ -26,7 +26,7 @@ def shown: [
     ["decode, 1 query",        "decode/f32/h:32/kv:8/n:1/k:16384/d:128"],
     ["decode, bfloat16",       "decode/bf16/h:32/kv:8/n:1/k:16384/d:128"]
 ];
-def peers: ["eigen", "openblas", "onednn", "libtorch"];
+def peers: ["eigen", "openblas", "onednn", "libtorch", "onnxruntime"];
 def lengths: [256, 512, 1024, 2048, 4096, 8192];
 def families: ["dense", "causal", "window"];
 

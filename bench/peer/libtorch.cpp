@@ -4,53 +4,105 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/version.h>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 namespace bench::peer {
 namespace {
 
 using steps_t = unfused::steps<float>;
 
-at::Tensor seen(fovea::tensor<float, 4>& t) {
-    return at::from_blob(t.data(), {t.extent(0), t.extent(1), t.extent(2), t.extent(3)});
+template <class T>
+constexpr auto element = at::kFloat;
+template <>
+constexpr auto element<fovea::bfloat16> = at::kBFloat16;
+template <>
+constexpr auto element<fovea::float16> = at::kHalf;
+
+template <class T>
+at::Tensor seen(fovea::tensor<T, 4>& t) {
+    return at::from_blob(t.data(), {t.extent(0), t.extent(1), t.extent(2), t.extent(3)}, at::TensorOptions(element<T>));
 }
 
-/// 0 for pairs that see each other, minus infinity for the others; undefined where all do.
+/// What is added to the scores: slopes times distances, and minus infinity for pairs that do not see each other;
+/// undefined where there is nothing to add.
 at::Tensor mask_of(steps_t const& steps, fovea::index_t queries, fovea::index_t keys) {
-    if (!steps.causal) return {};
+    at::Tensor mask;
+    if (!steps.alibi_slopes.empty()) {
+        auto const heads = static_cast<fovea::index_t>(steps.alibi_slopes.size());
+        auto const slopes = at::empty({1, heads, 1, 1});
+        std::copy(steps.alibi_slopes.begin(), steps.alibi_slopes.end(), slopes.data_ptr<float>());
+        mask = slopes * (at::arange(keys).view({1, keys}) - at::arange(queries).view({queries, 1}));
+    }
+    if (!steps.causal) return mask;
     auto const visible = at::ones({queries, keys}).tril();
     auto const near = steps.window > 0 ? visible.triu(1 - steps.window) : visible;
-    return at::zeros({queries, keys}).masked_fill(near == 0, -std::numeric_limits<float>::infinity());
+    if (!mask.defined()) mask = at::zeros({queries, keys});
+    return mask.masked_fill(near == 0, -std::numeric_limits<float>::infinity());
 }
 
+#if TORCH_VERSION_MAJOR >= 2
 at::Tensor attention(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v, at::Tensor const& mask,
                      bool causal) {
-#if TORCH_VERSION_MAJOR >= 2
-    if (causal) return at::scaled_dot_product_attention(q, k, v, {}, 0, true);
-    return at::scaled_dot_product_attention(q, k, v, mask.defined() ? c10::optional<at::Tensor>(mask) : c10::nullopt);
+    bool const grouped = q.size(1) != k.size(1);
+    if (mask.defined()) return at::scaled_dot_product_attention(q, k, v, mask, 0, false, {}, grouped);
+    return at::scaled_dot_product_attention(q, k, v, {}, 0, causal, {}, grouped);
+}
+constexpr bool takes_groups = true;
+constexpr index_t longest = 4096;
 #else
-    static_cast<void>(causal);
+at::Tensor attention(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v, at::Tensor const& mask, bool) {
     auto scores = at::matmul(q * (1 / std::sqrt(static_cast<double>(q.size(3)))), k.transpose(2, 3));
     if (mask.defined()) scores += mask;
     return at::matmul(scores.softmax(3), v);
+}
+constexpr bool takes_groups = false;
+constexpr index_t longest = 2048;
+#endif
+
+bool able(steps_t const& steps, shape const& s) {
+    return steps.softcap == 0 && (takes_groups || s.heads == s.key_heads());
+}
+
+/// With elements of 16 bits, as Debian builds it, the function is faster without its fused kernel.
+template <class T>
+void choose_kernel() {
+#if TORCH_VERSION_MAJOR >= 2
+    at::globalContext().setSDPUseFlash(std::is_same_v<T, float>);
 #endif
 }
 
-bool able(steps_t const& steps, bool grouped) { return steps.alibi_slopes.empty() && steps.softcap == 0 && !grouped; }
+template <class T>
+program prepare(request<T> const& asked) {
+    at::set_num_threads(1);
+    choose_kernel<T>();
+    auto& o = asked.o;
+    auto const q = seen(o.query), k = seen(o.key), v = seen(o.value), result = seen(o.result);
+    bool const flag_alone =
+        takes_groups && asked.steps.causal && asked.steps.window == 0 && asked.steps.alibi_slopes.empty();
+    auto mask = flag_alone ? at::Tensor() : mask_of(asked.steps, q.size(2), k.size(2));
+    if (mask.defined()) mask = mask.to(q.scalar_type());
+    auto const computed = std::make_shared<at::Tensor>();
+    return {[=] {
+                c10::InferenceMode const no_gradients;
+                *computed = attention(q, k, v, mask, flag_alone);
+            },
+            [=] { result.copy_(*computed); }};
+}
 
-entry<float> const singles({"libtorch", able, [](request<float> const& asked) {
-                                at::set_num_threads(1);
-                                auto& o = asked.o;
-                                auto const q = seen(o.query), k = seen(o.key), v = seen(o.value),
-                                           result = seen(o.result);
-                                bool const causal = asked.steps.causal && asked.steps.window == 0;
-                                return [=, mask = mask_of(asked.steps, q.size(2), k.size(2))] {
-                                    at::NoGradGuard const no_gradients;
-                                    result.copy_(attention(q, k, v, mask, causal));
-                                };
-                            }});
+template <class T>
+library<T> libtorch() {
+    return {"libtorch", TORCH_VERSION, able, prepare<T>, longest};
+}
+
+entry<float> const singles(libtorch<float>());
+#if TORCH_VERSION_MAJOR >= 2
+entry<fovea::bfloat16> const pairs_of_bytes(libtorch<fovea::bfloat16>());
+entry<fovea::float16> const halves(libtorch<fovea::float16>());
+#endif
 
 }  // namespace
 }  // namespace bench::peer

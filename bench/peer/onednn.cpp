@@ -25,18 +25,6 @@ struct step {
 
 memory::desc described(memory::dims const& sizes, tag order) { return {sizes, memory::data_type::f32, order}; }
 
-// Versions 2 and 3 describe primitives in different ways.
-#if DNNL_VERSION_MAJOR >= 3
-dnnl::matmul product(dnnl::engine const& engine, memory::desc const& a, memory::desc const& b, memory::desc const& c) {
-    return {{engine, a, b, c}};
-}
-dnnl::binary sum(dnnl::engine const& engine, memory::desc const& a, memory::desc const& b) {
-    return {{engine, dnnl::algorithm::binary_add, a, b, a}};
-}
-dnnl::softmax_forward softmax(dnnl::engine const& engine, memory::desc const& scores) {
-    return {{engine, dnnl::prop_kind::forward_inference, dnnl::algorithm::softmax_accurate, scores, scores, 2}};
-}
-#else
 dnnl::matmul product(dnnl::engine const& engine, memory::desc const& a, memory::desc const& b, memory::desc const& c) {
     return {{{a, b, c}, engine}};
 }
@@ -46,7 +34,6 @@ dnnl::binary sum(dnnl::engine const& engine, memory::desc const& a, memory::desc
 dnnl::softmax_forward softmax(dnnl::engine const& engine, memory::desc const& scores) {
     return {{{dnnl::prop_kind::forward_inference, scores, 2}, engine}};
 }
-#endif
 
 /// 0 for pairs that see each other, minus infinity for the others.
 fovea::tensor<float, 2> mask_of(unfused::steps<float> const& steps, index_t queries, index_t keys) {
@@ -100,14 +87,19 @@ private:
     std::vector<step> steps_;
 };
 
-bool able(unfused::steps<float> const& steps, bool grouped) {
-    return steps.alibi_slopes.empty() && steps.softcap == 0 && !grouped;
+bool able(unfused::steps<float> const& steps, shape const& s) {
+    return steps.alibi_slopes.empty() && steps.softcap == 0 && s.heads == s.key_heads();
 }
 
-entry<float> const singles({"onednn", able, [](request<float> const& asked) {
+std::string version() {
+    return std::to_string(DNNL_VERSION_MAJOR) + "." + std::to_string(DNNL_VERSION_MINOR) + "."
+         + std::to_string(DNNL_VERSION_PATCH);
+}
+
+entry<float> const singles({"onednn", version(), able, [](request<float> const& asked) {
                                 omp_set_num_threads(1);
                                 auto const steps = std::make_shared<steps_of>(asked.o, asked.steps);
-                                return [steps] { steps->run(); };
+                                return program{[steps] { steps->run(); }};
                             }});
 
 }  // namespace

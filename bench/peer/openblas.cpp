@@ -36,15 +36,22 @@ struct products {
     }
 };
 
+/// "0.3.29 SkylakeX": the second word is the processor whose kernels it chose, or OPENBLAS_CORETYPE for it.
+std::string version() {
+    std::string const built = openblas_get_config();  // "OpenBLAS 0.3.29 NO_LAPACKE ..."
+    auto const first = built.find(' ') + 1;
+    return built.substr(first, built.find(' ', first) - first) + " " + openblas_get_corename();
+}
+
 template <class T>
 library<T> openblas() {
-    return {"openblas", [](auto const&, bool) { return true; },
+    return {"openblas", version(), [](auto const&, shape const&) { return true; },
             [](request<T> const& asked) {
                 openblas_set_num_threads(1);
-                return [&o = asked.o, steps = asked.steps] {
+                return program{[&o = asked.o, steps = asked.steps] {
                     unfused::attend_with<products, T>(o.query.view(), o.key.view(), o.value.view(), o.result.view(),
                                                       steps);
-                };
+                }};
             }};
 }
 

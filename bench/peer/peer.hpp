@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "bench/shape.hpp"
 #include "bench/yardstick/operands.hpp"
 #include "bench/yardstick/unfused.hpp"
 
@@ -15,15 +16,24 @@ namespace bench::peer {
 template <class T>
 struct request {
     yardstick::operands<T>& o;
-    unfused::steps<T> steps;
+    unfused::steps<computed<T>> steps;
+};
+
+/// program: a request made ready. Only `call` is timed; `settle` then brings what it computed to the result of the
+/// request, where a library returns memory or a layout of its own.
+struct program {
+    std::function<void()> call;
+    std::function<void()> settle = [] {};
 };
 
 /// library: how a peer computes softmax(steps(Q K^T)) V.
 template <class T>
 struct library {
     std::string name;
-    std::function<bool(unfused::steps<T> const&, bool grouped)> able;  // grouped: query heads share key heads
-    std::function<std::function<void()>(request<T> const&)> prepare;   // what is not timed; the call is
+    std::string version;
+    std::function<bool(unfused::steps<computed<T>> const&, shape const&)> able;
+    std::function<program(request<T> const&)> prepare;  // what is done once; the program is what is timed
+    index_t longest = 2048;                             // every score is stored: beyond this they only wait for memory
 };
 
 /// All libraries that are here, in the order of their names.
@@ -38,5 +48,8 @@ template <class T>
 struct entry {
     explicit entry(library<T> one) { libraries<T>().push_back(std::move(one)); }
 };
+
+/// "eigen 3.4.0, openblas 0.3.29": all that compute anything.
+std::string versions();
 
 }  // namespace bench::peer

@@ -92,7 +92,8 @@ constexpr bool is_result() {
                         || loaded_rows<std::remove_cvref_t<First>> || loaded_rows<std::remove_cvref_t<result>>;
     constexpr bool temporary = is_temporary_owner<
         std::conditional_t<std::is_rvalue_reference_v<result>, std::remove_reference_t<result>, result>>;
-    static_assert(!pages, "fovea: only keys and values may be paged or scaled by blocks: pass queries and the result as views");
+    static_assert(!pages,
+                  "fovea: only keys and values may be paged or scaled by blocks: pass queries and the result as views");
     static_assert(!temporary,
                   "fovea: the result is a temporary, destroyed at the end of the statement: give it a name");
     return !pages && !temporary;
