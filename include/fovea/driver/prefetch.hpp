@@ -34,32 +34,29 @@ struct stored_rows {
     }
 };
 
+/// The rows of an operand, which outlives them; none of those that are loaded, since nothing is known of where they
+/// are.
 template <class Rows>
-stored_rows rows_in_memory(Rows const& rows) {
-    constexpr auto size = static_cast<index_t>(sizeof(*rows.place(0, 0, 0, 0)));
-    stored_rows stored;
-    stored.bytes = rows.extent(3) * size;
-    if constexpr (evenly_spaced<Rows>) {
-        stored.first = reinterpret_cast<char const*>(rows.data);
-        stored.batch = rows.stride(0) * size;
-        stored.head = rows.stride(1) * size;
-        stored.position = rows.stride(2) * size;
+stored_rows rows_of(Rows const& rows) {
+    if constexpr (loaded_rows<Rows>) {
+        return {};
+    } else if constexpr (evenly_spaced<Rows>) {
+        constexpr auto size = static_cast<index_t>(sizeof(*rows.data));
+        return {reinterpret_cast<char const*>(rows.data), rows.stride(0) * size, rows.stride(1) * size,
+                rows.stride(2) * size, rows.extent(3) * size};
     } else {
+        constexpr auto size = static_cast<index_t>(sizeof(*rows.place(0, 0, 0, 0)));
+        stored_rows stored;
+        stored.bytes = rows.extent(3) * size;
         stored.rows = &rows;
         stored.run = [](void const* all, index_t b, index_t h, index_t n) -> row_run<char> {
             auto const found = rows_from(*static_cast<Rows const*>(all), b, h, n);
             return {reinterpret_cast<char const*>(found.first), found.stride * size, found.count};
         };
+        return stored;
     }
-    return stored;
 }
 
-/// The rows of an operand, which outlives them.
-template <class Rows>
-stored_rows rows_of(Rows const& rows) {
-    if constexpr (loaded_rows<Rows>) return {};  // nothing is known of where they are
-    else return rows_in_memory(rows);
-}
 /// The lines of some rows that are read later, prefetched beside other work: those at equal distances, then the others.
 class row_lines {
 public:

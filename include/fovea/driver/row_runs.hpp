@@ -4,6 +4,8 @@
 
 #include <fovea/core/row_run.hpp>
 #include <fovea/driver/prefetch.hpp>
+#include <fovea/driver/product_operands.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
 
@@ -11,13 +13,7 @@ namespace fovea::FOVEA_SET::driver {
 
 /// What products read: rows in memory as they are stored, others as numbers of the type of the arithmetic.
 template <class Rows, class T>
-struct read_as {
-    using type = std::remove_cvref_t<decltype(*std::declval<Rows const&>().place(0, 0, 0, 0))>;
-};
-template <loaded_rows Rows, class T>
-struct read_as<Rows, T> {
-    using type = T;
-};
+using read_as = std::conditional_t<loaded_rows<Rows>, T, element_of_rows<Rows>>;
 
 /// The distance between loaded rows.
 template <class T>
@@ -71,10 +67,10 @@ void for_runs(Rows const& rows, row_range const& at, F const& f) {
     }
 }
 
-/// The addresses of some rows of a head: of all of them in turn by their number in `at`.
+/// The addresses of some rows of a head that lie in pages, each by its number in `at`.
 template <class Rows, index_t Most>
 class row_addresses {
-    using element = std::remove_cvref_t<decltype(*std::declval<Rows const&>().place(0, 0, 0, 0))>;
+    using element = element_of_rows<Rows>;
 
 public:
     /// At most `Most` rows.
@@ -92,41 +88,18 @@ public:
 private:
     c_array<element const*, Most> first_;
 };
-/// The same for rows that are loaded, at most rows_at_once, to `loaded`.
-template <class T>
-class loaded_addresses {
-public:
-    template <loaded_rows Rows>
-    loaded_addresses(Rows const& rows, row_range const& at, T* loaded)
-        : first_(loaded), stride_(loaded_stride<T>(rows.extent(3))) {
-        rows.load(at, loaded, stride_);
-    }
-    FOVEA_INLINE T const* operator()(index_t r) const { return first_ + r * stride_; }
-
-private:
-    T const* first_;
-    index_t stride_;
-};
-/// The same for rows at equal distances.
-template <evenly_spaced Rows, index_t Most>
-class row_addresses<Rows, Most> {
-    using element = std::remove_cvref_t<decltype(*std::declval<Rows const&>().place(0, 0, 0, 0))>;
-
-public:
-    row_addresses(Rows const& rows, row_range const& at)
-        : first_(rows.place(at.batch, at.head, at.first, 0)), stride_(rows.stride(2)) {}
-    FOVEA_INLINE element const* operator()(index_t r) const { return first_ + r * stride_; }
-
-private:
-    element const* first_;
-    index_t stride_;
-};
-
-/// The addresses of some rows of any source; `loaded` is memory for those that are loaded.
-template <class Rows, index_t Most, class T>
+/// The addresses of some rows of any source: of at most `Most` rows, or of rows_at_once that are loaded to `loaded`.
+template <index_t Most, class Rows, class T>
 auto addresses_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded) {
-    if constexpr (loaded_rows<Rows>) return loaded_addresses<T>(rows, at, loaded);
-    else return row_addresses<Rows, Most>(rows, at);
+    if constexpr (loaded_rows<Rows>) {
+        index_t const stride = loaded_stride<T>(rows.extent(3));
+        rows.load(at, loaded, stride);
+        return strided_rows<T const>{loaded, stride};
+    } else if constexpr (evenly_spaced<Rows>) {
+        return strided_rows<element_of_rows<Rows> const>{rows.place(at.batch, at.head, at.first, 0), rows.stride(2)};
+    } else {
+        return row_addresses<Rows, Most>(rows, at);
+    }
 }
 
 }  // namespace fovea::FOVEA_SET::driver

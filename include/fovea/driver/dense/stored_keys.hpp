@@ -40,8 +40,8 @@ public:
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     using key_rows = std::remove_const_t<decltype(Operands::key)>;
     using value_rows = std::remove_const_t<decltype(Operands::value)>;
-    using key_type = typename read_as<key_rows, T>::type;
-    using value_type = typename read_as<value_rows, T>::type;
+    using key_type = read_as<key_rows, T>;
+    using value_type = read_as<value_rows, T>;
     /// How a part of the score that is a product is multiplied.
     template <class Part>
     using product_of = kernel::score_product<T, Arch, typename Call::query_element, key_type,
@@ -151,7 +151,7 @@ private:
             index_t const count = std::min(last - key, tile::panel);
             // Rows in memory after those of the panel are prefetched.
             index_t const available = loaded_rows<key_rows> ? count : operands_.keys() - key;
-            auto const place = addresses_of<key_rows, tile::panel + 2 * lanes>(
+            auto const place = addresses_of<tile::panel + 2 * lanes>(
                 operands_.key, {batch(), head(), key, key + available}, packed_.loaded());
             index_t const column = (key - first) * kernel::steps_over<typename Product::step>(features());
             kernel::transpose_target<T> const all{.count = count,
@@ -164,7 +164,7 @@ private:
                           && std::is_same_v<key_type, T> && evenly_spaced<key_rows>) {
                 T one[tile::panel];
                 std::fill_n(one, count, T{1});
-                driver::products<T, Arch>::transpose({{place(0), operands_.key.stride(2)}, one, all});
+                driver::products<T, Arch>::transpose({place, one, all});
             } else {
                 Product::transpose(
                     body, place,
@@ -204,7 +204,7 @@ private:
                              pack_value(run.first + k * run.stride, nullptr, n, row);
                      });
         } else {
-            row_addresses<value_rows, tile::block_keys> const from(operands_.value, packed_.range(block));
+            auto const from = addresses_of<tile::block_keys>(operands_.value, packed_.range(block), packed_.loaded());
             for (index_t k = 0; k < last; k += keys_per_row, row += width)
                 pack_value(from(k), k + 1 < last ? from(k + 1) : nullptr, n, row);
         }
