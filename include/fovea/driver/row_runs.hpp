@@ -54,7 +54,8 @@ void for_runs(Rows const& rows, row_range const& at, F const& f) {
             auto run = all;
             run.count = std::min(all.count, at.last - n);
             index_t const within = std::max<index_t>(run.count - kernel::prefetch_distance::rows(row_bytes), 0);
-            if (auto part = run; (part.count = within / at_once * at_once) > 0) {
+            if (auto part = run; within >= at_once) {
+                part.count = within / at_once * at_once;
                 f(part, n - at.first, kernel::prefetch_distance(row_bytes, run.stride * size));
                 run.first += part.count * run.stride;
                 run.count -= part.count;
