@@ -26,6 +26,9 @@ void take_seconds(std::vector<char*>& arguments) {
 
 /// fovea_bench [--seconds=0.1] [--benchmark_filter=<regex>] [--benchmark_repetitions=5] [--benchmark_out=<file>]
 int main(int count, char** values) {
+#ifdef FOVEA_BENCH_UNOPTIMISED
+    std::fputs("built without optimisation: the times below say nothing\n", stderr);
+#endif
     char out[] = "--benchmark_out=" FOVEA_BENCH_OUT;
     char repetitions[] = "--benchmark_repetitions=5";
     std::vector<char*> arguments{values[0], out, repetitions};  // the defaults; the last of two flags counts
