@@ -41,15 +41,15 @@ std::vector<double> attended(made::arrays const& x, index_t query, bool causal_o
 }
 
 struct with_key_lanes {
-    using tile = driver::row_tile<float, arch::best>;
+    using tile = driver::key_lanes_tile<float, arch::best>;
     template <class Call>
-    using specification = driver::row_spec<Call>;
+    using specification = driver::key_lanes_spec<Call>;
     static constexpr plan::traversal by = plan::traversal::key_lanes;
 };
 struct with_query_lanes {
-    using tile = driver::lane_tile<float, arch::best>;
+    using tile = driver::query_lanes_tile<float, arch::best>;
     template <class Call>
-    using specification = driver::lane_spec<Call>;
+    using specification = driver::query_lanes_spec<Call>;
     static constexpr plan::traversal by = plan::traversal::query_lanes;
 };
 
@@ -167,7 +167,7 @@ TEMPLATE_TEST_CASE("a tile never shows values of pairs that take no part", "[dri
 
 TEST_CASE("packed values are those of the call, with rows of whole vectors", "[driver]") {
     testing::dice random(29);
-    using shape = plan::tile<float, arch::best>;
+    using shape = plan::key_lanes_blocking<float, arch::best>;
     made::arrays x(random, 3, 2 * shape::block_keys + 5, 7, 5);
     auto const a = scaled_dot | softmax | weighted_sum;
     driver::lowered_spec const spec{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
@@ -176,7 +176,7 @@ TEST_CASE("packed values are those of the call, with rows of whole vectors", "[d
     using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
     plan::call_plan how{plan::traversal::key_lanes, plan::blocking_of<shape>};
     how.keys = how.values = plan::reading::packed;
-    auto const context = driver::row_spec<call>::make_context(how, spec, operands);
+    auto const context = driver::key_lanes_spec<call>::make_context(how, spec, operands);
     for (index_t slots : {1, 2, 3}) {
         arena memory;
         driver::packed_keys<float, arch::best> keys(context, memory, slots);

@@ -12,7 +12,7 @@ using namespace fovea::placeholders;
 namespace {
 
 constexpr auto plain = scaled_dot | softmax | weighted_sum;
-constexpr index_t lanes = plan::lane_tile<float, arch::best>::lanes;
+constexpr index_t lanes = plan::query_lanes_blocking<float, arch::best>::lanes;
 
 /// True where explain says that pairs are met so.
 template <class Spec>
@@ -63,14 +63,14 @@ void check_plan_runs(plan::traversal by, Spec const& spec, index_t queries, inde
 }  // namespace
 
 TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
-    CHECK(says("driver/dense/lane_tile.hpp", plain, 2, 2, lanes));
-    CHECK(says("driver/dense/lane_tile.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
-    CHECK(says("driver/dense/row_tile.hpp", plain, 2, 2, 1));
-    CHECK(says("driver/dense/lane_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
+    CHECK(says("driver/dense/query_lanes_tile.hpp", plain, 2, 2, lanes));
+    CHECK(says("driver/dense/query_lanes_tile.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
+    CHECK(says("driver/dense/key_lanes_tile.hpp", plain, 2, 2, 1));
+    CHECK(says("driver/dense/query_lanes_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
 }
 
 TEST_CASE("explain states the rows that a tile of few queries computes", "[driver]") {
-    using tile = plan::tile<float, arch::best>;
+    using tile = plan::key_lanes_blocking<float, arch::best>;
     auto const tiles_of = [](index_t rows) {
         return "tiles of " + std::to_string(rows) + (rows == 1 ? " query x " : " queries x ");
     };
@@ -86,13 +86,13 @@ TEST_CASE("explain states the rows that a tile of few queries computes", "[drive
         CHECK(text.find(tiles_of(queries > rows ? 2 * rows : rows)) != std::string::npos);
         CHECK(text.find(sums(queries == 1 ? 2 : 2 * rows)) != std::string::npos);
     }
-    CHECK(says(tiles_of(lanes), plain, 2, 2, lanes));  // one vector of queries, of up to plan::lane_tile::nv
-    CHECK(says(sums(plan::lane_tile<float, arch::best>::mr), plain, 2, 2, lanes));
+    CHECK(says(tiles_of(lanes), plain, 2, 2, lanes));  // one vector of queries, of up to plan::query_lanes_blocking::nv
+    CHECK(says(sums(plan::query_lanes_blocking<float, arch::best>::mr), plain, 2, 2, lanes));
     CHECK(says("none: of the blocks of 1 query x 40 keys 1 full", plain, 2, 2, 1));
 }
 
 TEST_CASE("a tile has the smallest height that its rows fit in", "[driver]") {
-    using tile = plan::tile<float, arch::best>;
+    using tile = plan::key_lanes_blocking<float, arch::best>;
     for (index_t rows = 1; rows <= tile::rows; ++rows) {
         index_t const height = tile::height_for(rows);
         CAPTURE(rows, height);
@@ -114,35 +114,35 @@ TEST_CASE("few queries stand in lanes where features fill even less of a vector"
 }
 
 TEST_CASE("heads that have the same keys share vectors until the queries of one fill a tile", "[driver]") {
-    using tile = plan::lane_tile<float, arch::best>;
+    using tile = plan::query_lanes_blocking<float, arch::best>;
     CHECK(tile::sharing(tile::rows - 1, 4, 40, false) == 4);
     CHECK(tile::sharing(tile::rows, 4, 40, false) == 1);
     CHECK(tile::sharing(lanes, 4, 40, true) == 1);
     CHECK(tile::sharing(lanes / 2, 4, 40, true) == 4);
-    using two_lanes = plan::lane_tile<double, arch::emulated<16>>;
+    using two_lanes = plan::query_lanes_blocking<double, arch::emulated<16>>;
     CHECK(two_lanes::sharing(1, 4, 40, true) == 4);
     CHECK(two_lanes::sharing(2, 4, 40, true) == 1);
 }
 
 TEST_CASE("operands in 16 bits are converted, or multiplied as they are stored", "[driver]") {
     tensor<float16, 4> const half({1, 2, lanes, 8});
-    CHECK(explain(plain, half, half, half).find("driver/dense/lane_tile.hpp") != std::string::npos);
+    CHECK(explain(plain, half, half, half).find("driver/dense/query_lanes_tile.hpp") != std::string::npos);
     tensor<bfloat16, 4> const words({1, 2, lanes, 8});
     std::string const by =
-        arch::multiplies_bfloat16<arch::best> ? "driver/dense/row_tile.hpp" : "driver/dense/lane_tile.hpp";
+        arch::multiplies_bfloat16<arch::best> ? "driver/dense/key_lanes_tile.hpp" : "driver/dense/query_lanes_tile.hpp";
     CHECK(explain(plain, words, words, words).find(by) != std::string::npos);
 }
 
 TEST_CASE("keys stand in lanes where something is read along them", "[driver]") {
     tensor<float, 2> const bias({3 * lanes, 40}, 0.5f);
     auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx)) | softmax | weighted_sum;
-    CHECK(says("driver/dense/row_tile.hpp", biased, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/key_lanes_tile.hpp", biased, 2, 2, 3 * lanes));
     tensor<float, 1> const distances({3 * lanes + 39});
     auto const near =
         scaled_dot | rescore(score + param(distances)[kv_idx - q_idx + 3 * lanes - 1]) | softmax | weighted_sum;
-    CHECK(says("driver/dense/lane_tile.hpp", near, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/query_lanes_tile.hpp", near, 2, 2, 3 * lanes));
     CHECK(says("driver/dense/whole_rows.hpp", scaled_dot | sparsemax | weighted_sum, 2, 2, 3 * lanes));
-    CHECK(says("driver/dense/row_tile.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/key_lanes_tile.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
 }
 
 TEST_CASE("listed keys are a traversal of their own", "[driver]") {
@@ -160,7 +160,8 @@ TEST_CASE("explain names the files that run the products and the rest of the sco
     CHECK(says("kernel/contract_rows.hpp", capped, 2, 2, 1));  // keys are met where they lie
     CHECK(says("kernel/transform.hpp", capped, 2, 2, 1));
     auto const sparse = scaled_dot | sparsemax | weighted_sum;
-    CHECK(says("kernel/contract.hpp", sparse, 2, 2, 1 + plan::tile<float, arch::best>::rows));  // keys are packed
+    CHECK(says("kernel/contract.hpp", sparse, 2, 2,
+               1 + plan::key_lanes_blocking<float, arch::best>::rows));  // keys are packed
     CHECK(says("kernel/contract_rows.hpp", sparse, 2, 2, 2));
 }
 
@@ -192,7 +193,7 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
     auto const first_alone = scaled_dot | where(batch == 0 || kv_idx < 0) | softmax | weighted_sum;
     auto const text = explain(first_alone, x, x, x);
     CAPTURE(text);
-    using tile = plan::lane_tile<float, arch::best>;
+    using tile = plan::query_lanes_blocking<float, arch::best>;
     index_t const blocks =
         ((n + tile::block_rows - 1) / tile::block_rows) * ((n + tile::block_keys - 1) / tile::block_keys);
     CHECK(text.find(std::to_string(blocks) + " full, 0 mixed, " + std::to_string(blocks) + " skipped over all heads")

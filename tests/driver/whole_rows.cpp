@@ -34,7 +34,8 @@ index_t longest_row(auto const& mask, index_t n) {
 }  // namespace
 
 TEST_CASE("a row is as long as what a few neighbouring queries see", "[driver]") {
-    index_t const lanes = kernel::pack<float, arch::best>::lanes, tile = plan::tile<float, arch::best>::rows;
+    index_t const lanes = kernel::pack<float, arch::best>::lanes,
+                  tile = plan::key_lanes_blocking<float, arch::best>::rows;
     index_t const around = tile + 4 * lanes;
     CHECK(longest_row(sliding_window(64, 0), 2000) <= 65 + around);
     CHECK(longest_row(sliding_window(64, 64), 2000) <= 129 + around);

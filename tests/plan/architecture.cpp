@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/plan/tile.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/simd/architecture.hpp>
 
 #include "catch.hpp"
@@ -10,12 +10,14 @@ namespace {
 
 /// The sums of a tile, a vector of keys for each of its columns, and a query must find room.
 template <class T, class Arch>
-constexpr bool fits_registers =
-    plan::tile<T, Arch>::rows * plan::tile<T, Arch>::nv + plan::tile<T, Arch>::nv + 1 <= Arch::registers;
+constexpr bool fits_registers = plan::key_lanes_blocking<T, Arch>::rows * plan::key_lanes_blocking<T, Arch>::nv
+                                  + plan::key_lanes_blocking<T, Arch>::nv + 1
+                             <= Arch::registers;
 
 template <class T, class Arch>
-constexpr bool is_sound = fits_registers<T, Arch> && plan::tile<T, Arch>::block_rows % plan::tile<T, Arch>::rows == 0
-                       && plan::tile<T, Arch>::block_keys % plan::tile<T, Arch>::panel == 0;
+constexpr bool is_sound = fits_registers<T, Arch>
+                       && plan::key_lanes_blocking<T, Arch>::block_rows % plan::key_lanes_blocking<T, Arch>::rows == 0
+                       && plan::key_lanes_blocking<T, Arch>::block_keys % plan::key_lanes_blocking<T, Arch>::panel == 0;
 
 /// Tiles prefetch the next block no slower than they use this one: `read` bytes of it at a step. Bytes and not lines,
 /// since a tile of wide vectors reads more than a line at once.
@@ -27,11 +29,12 @@ constexpr bool keeps_pace(index_t read, index_t most) {
 }
 template <class T, class Arch>
 constexpr bool prefetches_in_time = [] {
-    using tile = plan::tile<T, Arch>;
-    using lane_tile = plan::lane_tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
+    using query_lanes_tile = plan::query_lanes_blocking<T, Arch>;
     constexpr auto bytes = static_cast<index_t>(sizeof(T));
     return keeps_pace<tile>(tile::panel * bytes, tile::block_rows / tile::rows)
-        && keeps_pace<lane_tile>(lane_tile::mr * bytes, lane_tile::block_rows / lane_tile::rows);
+        && keeps_pace<query_lanes_tile>(query_lanes_tile::mr * bytes,
+                                        query_lanes_tile::block_rows / query_lanes_tile::rows);
 }();
 
 }  // namespace
@@ -54,7 +57,7 @@ TEST_CASE("a register tile fits the registers", "[plan]") {
 }
 
 TEST_CASE("lanes follow from the width of a vector", "[plan]") {
-    STATIC_REQUIRE(plan::tile<float, arch::avx512>::lanes == 16);
-    STATIC_REQUIRE(plan::tile<double, arch::avx512>::lanes == 8);
-    STATIC_REQUIRE(plan::tile<float, arch::emulated<16>>::lanes == 4);
+    STATIC_REQUIRE(plan::key_lanes_blocking<float, arch::avx512>::lanes == 16);
+    STATIC_REQUIRE(plan::key_lanes_blocking<double, arch::avx512>::lanes == 8);
+    STATIC_REQUIRE(plan::key_lanes_blocking<float, arch::emulated<16>>::lanes == 4);
 }

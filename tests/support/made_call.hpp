@@ -22,8 +22,9 @@ struct small_blocks {
     static constexpr bool pads_keys = Pads;
     static constexpr index_t panel = granules_per_panel * granule, block_keys = panels * panel, block_rows = 2 * rows;
 };
-using block_shapes = std::tuple<small_blocks<true, 2>, small_blocks<false, 2>, small_blocks<true, 3>,
-                                plan::tile<float, arch::best>, plan::lane_tile<float, arch::best>>;
+using block_shapes =
+    std::tuple<small_blocks<true, 2>, small_blocks<false, 2>, small_blocks<true, 3>,
+               plan::key_lanes_blocking<float, arch::best>, plan::query_lanes_blocking<float, arch::best>>;
 
 using float_operands = driver::operands<float, view<float const, 4>, view<float const, 4>, float>;
 

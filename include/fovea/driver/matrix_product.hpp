@@ -5,7 +5,7 @@
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/accumulate.hpp>
 #include <fovea/kernel/packing.hpp>
-#include <fovea/plan/tile.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -23,7 +23,7 @@ struct plain_sum {
 /// once and multiplied by all rows, straight from the source and into the result where their elements are of type T.
 template <class T, class Arch, class Map, class From, class To>
 class matrix_product_loop {
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     static constexpr index_t block = 256;  // inputs
 
 public:

@@ -7,7 +7,7 @@
 #include <fovea/kernel/contract.hpp>
 #include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/lane_products.hpp>
-#include <fovea/plan/tile.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/simd/unrolled.hpp>
 
@@ -36,7 +36,7 @@ void for_columns(index_t width, index_t lanes, F const& f) {
 /// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel.
 template <class Products, class Arch, class T>
 void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     with_rows<tile>(p.mr, [&](auto rows) {
         for (index_t pack = p.first; pack < p.last;) {
             index_t const offset = pack % tile::nv;
@@ -60,7 +60,7 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
 /// Scores of keys in place: of a single row, or of several at a time.
 template <class Arch, class T, class Keys>
 void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     if (tile::rows_in_place(p.rows) == 1) kernel::contract_rows<1, T, Arch>(keys, p);
     else kernel::contract_rows<tile::rows_in_place(2), T, Arch>(keys, p);
 }
@@ -68,7 +68,7 @@ void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
 /// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
 template <class Arch, class T, class Aggregate>
 void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     auto piece = w.all;
     piece.keys = kernel::steps_over<Aggregate>(piece.keys);
     with_rows<tile>(w.mr, [&](auto rows) {
@@ -89,7 +89,7 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
 template <class Product, class T, class Value, class Aggregate>
 void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
     using Arch = typename Product::architecture;
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     constexpr index_t per_step = Product::step::per_step;
     constexpr bool as_stored = per_step > 1 && !std::is_same_v<Value, T>;
     auto const& all = w.all;
@@ -175,7 +175,7 @@ void packed_products<Product>::accumulate_few(weighted_rows<T, T> const& w) {
 /// products: those of operands of type T, the type of the arithmetic, as they lie; the same for all specifications.
 template <class T, class Arch>
 struct products {
-    using lane_tile = plan::lane_tile<T, Arch>;
+    using query_lanes_tile = plan::query_lanes_blocking<T, Arch>;
 
     // With a query in each lane.
     static void contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
@@ -193,12 +193,12 @@ struct products {
 template <class T, class Arch>
 void products<T, Arch>::contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
                                              kernel::prefetch_queue& next) {
-    kernel::multiply_in_tiles<lane_tile, Arch>(keys, sums, next);
+    kernel::multiply_in_tiles<query_lanes_tile, Arch>(keys, sums, next);
 }
 template <class T, class Arch>
 void products<T, Arch>::accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
                                                kernel::prefetch_queue& next) {
-    kernel::multiply_in_tiles<lane_tile, Arch>(values, sums, next);
+    kernel::multiply_in_tiles<query_lanes_tile, Arch>(values, sums, next);
 }
 
 template <class T, class Arch>

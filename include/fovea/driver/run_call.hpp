@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/driver/dense/engine.hpp>
-#include <fovea/driver/dense/lane_spec.hpp>
-#include <fovea/driver/dense/row_spec.hpp>
+#include <fovea/driver/dense/key_lanes_spec.hpp>
+#include <fovea/driver/dense/query_lanes_spec.hpp>
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
@@ -51,15 +51,16 @@ void run_dense(Executor const& executor, workspace& scratch, Spec const& spec, O
     auto const how = plan::make_dense_plan<T, Arch, Spec, Operands>(operands.sizes());
     if constexpr (call::may_take_query_lanes)
         if (how.by == plan::traversal::query_lanes) {
-            auto const context = lane_spec<call>::make_context(how, spec, operands);
-            return dense_loop<lane_tile<T, Arch>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
+            auto const context = query_lanes_spec<call>::make_context(how, spec, operands);
+            return dense_loop<query_lanes_tile<T, Arch>>(context).run(executor, scratch,
+                                                                      Operands::outputs_sum_over_queries);
         }
-    auto const context = row_spec<call>::make_context(how, spec, operands);
+    auto const context = key_lanes_spec<call>::make_context(how, spec, operands);
     if constexpr (call::may_split_keys)
         if (how.by == plan::traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
     if constexpr (call::whole_rows)
         whole_rows<T, Arch>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
-    else dense_loop<row_tile<T, Arch>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
+    else dense_loop<key_lanes_tile<T, Arch>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
 }
 
 /// The traversal that the plan of a call names.

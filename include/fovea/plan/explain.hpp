@@ -4,10 +4,10 @@
 
 #include <fovea/expr/bound.hpp>
 #include <fovea/expr/print.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/reweighting.hpp>
-#include <fovea/plan/tile.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/attention.hpp>
 

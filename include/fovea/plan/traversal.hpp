@@ -4,11 +4,11 @@
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/plan/key_splits.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/product.hpp>
-#include <fovea/plan/tile.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/shapes.hpp>
@@ -108,7 +108,7 @@ struct dense_call {
     }
     /// The same for values with a feature in each lane: of whole vectors, not to be converted for many rows.
     static constexpr reading values_in_key_lanes(call_sizes const& n, bool few) {
-        constexpr index_t lanes = tile<T, Arch>::lanes;
+        constexpr index_t lanes = key_lanes_blocking<T, Arch>::lanes;
         bool const stored_so =
             std::is_same_v<value_element, T> && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>;
         bool const one_run = n.values_per_run >= n.keys;
@@ -124,11 +124,11 @@ template <class T, class Arch, class Spec, class Operands>
 call_plan make_dense_plan(call_sizes const& n) {
     using call = dense_call<T, Arch, Spec, Operands>;
     index_t const rows = n.queries * n.group, keys = n.keys;
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
     key_splits const splits(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
     if constexpr (call::may_take_query_lanes) {
-        using query_tile = lane_tile<T, Arch>;
+        using query_tile = query_lanes_blocking<T, Arch>;
         // Keys that would be split among threads are worth more than lanes that features leave empty.
         if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : n.features)) {
             call_plan how{traversal::query_lanes, blocking_of<query_tile>};
@@ -164,7 +164,7 @@ struct files {
 constexpr files files_of(call_plan const& how) {
     switch (how.by) {
         case traversal::query_lanes:
-            return {"driver/dense/lane_tile.hpp", "kernel/lane_products.hpp", "kernel/transform_lanes.hpp"};
+            return {"driver/dense/query_lanes_tile.hpp", "kernel/lane_products.hpp", "kernel/transform_lanes.hpp"};
         case traversal::listed_keys:
             return {"driver/graph/listed_loop.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
         case traversal::running_state:
@@ -172,7 +172,7 @@ constexpr files files_of(call_plan const& how) {
         default:
             return {how.by == traversal::whole_rows   ? "driver/dense/whole_rows.hpp"
                     : how.by == traversal::split_keys ? "driver/dense/split_keys.hpp"
-                                                      : "driver/dense/row_tile.hpp",
+                                                      : "driver/dense/key_lanes_tile.hpp",
                     how.keys == reading::packed ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
                     "kernel/transform.hpp"};
     }

@@ -3,8 +3,8 @@
 // programs with many specifications, once (src/compiled.cpp).
 #pragma once
 
-#include <fovea/driver/dense/lane_tile.hpp>
-#include <fovea/driver/dense/row_tile.hpp>
+#include <fovea/driver/dense/key_lanes_tile.hpp>
+#include <fovea/driver/dense/query_lanes_tile.hpp>
 #include <fovea/driver/dense/split_keys.hpp>
 #include <fovea/driver/dense/whole_rows.hpp>
 #include <fovea/driver/products.hpp>
@@ -14,10 +14,10 @@
     declare template struct products<T, Arch>;                                \
     declare template struct packed_products<kernel::number_product<T, Arch>>; \
     declare template struct packed_products<kernel::stored_product<T, Arch>>; \
-    declare template class block_mask<plan::tile<T, Arch>>;                   \
-    declare template class block_mask<plan::lane_tile<T, Arch>>;              \
-    declare template class dense_loop<lane_tile<T, Arch>>;                    \
-    declare template class dense_loop<row_tile<T, Arch>>;                     \
+    declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;     \
+    declare template class block_mask<plan::query_lanes_blocking<T, Arch>>;   \
+    declare template class dense_loop<query_lanes_tile<T, Arch>>;             \
+    declare template class dense_loop<key_lanes_tile<T, Arch>>;               \
     declare template class whole_rows<T, Arch>;
 
 #ifdef FOVEA_COMPILED

@@ -4,7 +4,7 @@
 
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/dense/finite_blocks.hpp>
-#include <fovea/driver/dense/row_functions.hpp>
+#include <fovea/driver/dense/key_lanes_functions.hpp>
 #include <fovea/driver/row_runs.hpp>
 
 #include <algorithm>
@@ -18,14 +18,14 @@ namespace fovea::FOVEA_SET::driver {
 /// rows fit one tile, and in calls that may also run with queries in lanes.
 template <class T, class Arch>
 class packed_keys {
-    using shape = plan::tile<T, Arch>;
+    using shape = plan::key_lanes_blocking<T, Arch>;
     using integer = kernel::integer_like<T>;
 
 public:
     static constexpr bool packs = true;  // blocks stay packed for the next block of rows
 
     /// Memory for `slots` blocks at a time; keys are read in place unless the plan packs them.
-    packed_keys(row_call<T, Arch> const& call, arena& memory, index_t slots)
+    packed_keys(key_lanes_call<T, Arch> const& call, arena& memory, index_t slots)
         : call_(call),
           in_place_(call.how.keys == plan::reading::in_place),
           values_in_place_(call.how.values == plan::reading::in_place),
@@ -115,11 +115,11 @@ private:
         return call_.functions.key_terms * (call_.functions.terms_per_head ? call_.tile_heads : 1);
     }
 
-    row_call<T, Arch> const& call_;
+    key_lanes_call<T, Arch> const& call_;
     head_group heads_{};
     bool in_place_, values_in_place_;
     index_t blocks_, slots_, value_width_, steps_per_line_;
-    finite_blocks<row_call<T, Arch>> finite_;
+    finite_blocks<key_lanes_call<T, Arch>> finite_;
     mutable row_lines next_keys_{}, next_values_{};
     index_t* holds_ = nullptr;    // (slots) the block that a slot holds
     bool* factorable_ = nullptr;  // (slots)

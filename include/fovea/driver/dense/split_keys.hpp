@@ -2,14 +2,14 @@
 // Split KV: the keys of a few queries divided among threads, and the partial results merged.
 #pragma once
 
-#include <fovea/driver/dense/row_tile.hpp>
+#include <fovea/driver/dense/key_lanes_tile.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
 /// Split KV, for few rows: each split of the keys by itself, and then all are merged.
 template <class T, class Arch, class Executor>
-void run_split_keys(row_call<T, Arch> const& call, Executor const& executor, workspace& scratch) {
-    using tile = row_tile<T, Arch>;
+void run_split_keys(key_lanes_call<T, Arch> const& call, Executor const& executor, workspace& scratch) {
+    using tile = key_lanes_tile<T, Arch>;
     dense_loop<tile> const loop(call);
     auto const& splits = call.how.splits;
     index_t const rows = round_up(call.rows, tile::shape::rows), head_groups = call.batches * call.head_groups;

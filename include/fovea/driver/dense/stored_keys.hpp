@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET::driver {
 
 /// With a key in each lane.
 template <class Call>
-using row_context = dense_context<Call, row_call<typename Call::number, typename Call::architecture>>;
+using key_lanes_context = dense_context<Call, key_lanes_call<typename Call::number, typename Call::architecture>>;
 
 /// The keys and values of one head as a call stores them, whatever their type and place: how they are packed, and how
 /// they are read in place.
@@ -27,11 +27,11 @@ class stored_keys {
     using Arch = typename Call::architecture;
     using Operands = typename Call::operands;
     using Parts = typename Call::parts;
-    using context = row_context<Call>;
+    using context = key_lanes_context<Call>;
     using packed = packed_keys<T, Arch>;
 
 public:
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     static constexpr index_t products = plan::count_of<decltype(Parts::products)>;
     static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
     static constexpr index_t planes = products + plan::key_factors_of<decltype(Parts::pairs)>;

@@ -16,10 +16,10 @@ template <class Call>
 class tile_products {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using context = row_context<Call>;
-    using rows_type = query_rows<T, Arch>;
+    using context = key_lanes_context<Call>;
+    using rows_type = key_lanes_rows<T, Arch>;
     using stored = stored_keys<Call>;
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     using element = std::remove_cvref_t<decltype(*Call::operands::query.data)>;
 
 public:

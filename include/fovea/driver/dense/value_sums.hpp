@@ -17,12 +17,12 @@ class value_sums {
     using Arch = typename Call::architecture;
     using stored = stored_keys<Call>;
     using Aggregate = std::remove_const_t<decltype(Call::spec::aggregate)>;
-    using tile = plan::tile<T, Arch>;
+    using tile = plan::key_lanes_blocking<T, Arch>;
     using product = typename stored::product_of_values;
     static constexpr bool is_linear = linear_aggregator<Aggregate>;
 
 public:
-    value_sums(row_context<Call> const& call, packed_keys<T, Arch> const& keys, T* sums)
+    value_sums(key_lanes_context<Call> const& call, packed_keys<T, Arch> const& keys, T* sums)
         : keys_(call, keys), packed_(keys), aggregate_(call.spec.aggregate), sums_(sums), width_(keys.value_width()) {}
 
     void add(weight_tile<T> const& weights, T const* rescale) const {

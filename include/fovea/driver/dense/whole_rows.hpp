@@ -2,7 +2,7 @@
 // The loop that keeps all scores of a tile: for normalizers of whole rows, and where weights are asked for.
 #pragma once
 
-#include <fovea/driver/dense/row_tile.hpp>
+#include <fovea/driver/dense/key_lanes_tile.hpp>
 
 #include <algorithm>
 #include <new>
@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::driver {
 /// kept, from the first key that any of them sees to the last.
 template <class T, class Arch>
 class whole_rows {
-    using tile = row_tile<T, Arch>;
+    using tile = key_lanes_tile<T, Arch>;
     using call = typename tile::call;
     using shape = typename tile::shape;
     using keys_type = typename tile::keys;
@@ -83,7 +83,7 @@ private:
     }
 
     /// O += P V for one block of keys.
-    void add_values(query_rows<T, Arch>& rows, keys_type& keys, index_t k, scratch_type& scratch, columns const& at,
+    void add_values(key_lanes_rows<T, Arch>& rows, keys_type& keys, index_t k, scratch_type& scratch, columns const& at,
                     bool nonfinite) const {
         keys.prepare(k);
         index_t const first = std::max(keys.first(k), at.first_key + at.from),

@@ -14,7 +14,7 @@ namespace fovea::FOVEA_SET::driver {
 /// The functions of a specification with a key in each lane: operands of any type in any place, normalizers and
 /// aggregators of any kind.
 template <class Call>
-class row_spec {
+class key_lanes_spec {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using spec = typename Call::spec;
@@ -23,13 +23,13 @@ class row_spec {
     using aggregator = std::remove_const_t<decltype(spec::aggregate)>;
     using state = typename normalizing::state;
     using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
-    using rows_type = query_rows<T, Arch>;
+    using rows_type = key_lanes_rows<T, Arch>;
     using keys_type = packed_keys<T, Arch>;
     using stored = stored_keys<Call>;
-    using shape = plan::tile<T, Arch>;
+    using shape = plan::key_lanes_blocking<T, Arch>;
 
 public:
-    using context = row_context<Call>;
+    using context = key_lanes_context<Call>;
 
     static context make_context(plan::call_plan const& how, spec const& of, operands const& all) {
         return context(how, of, all, functions);
@@ -55,11 +55,11 @@ private:
         tile_scores<Call>::score(of(call), rows, keys, at, to);
     }
 
-    static row_type row_of(score_packs<T> const& all, index_t r) {
+    static row_type row_of(row_scores<T> const& all, index_t r) {
         return {all.scores + r * all.stride, all.packs, {all.first_key}};
     }
 
-    static void fold(dense_rows const& call, rows_type& rows, score_packs<T> const& scores, T* rescale) {
+    static void fold(dense_rows const& call, rows_type& rows, row_scores<T> const& scores, T* rescale) {
         auto const& all = of(call);
         for (index_t r = 0; r < rows.count; ++r) {
             auto const row = row_of(scores, r);
@@ -139,7 +139,7 @@ private:
         }
     }
 
-    static void normalize(dense_rows const& call, rows_type& rows, score_packs<T> const& scores, bool const* visible) {
+    static void normalize(dense_rows const& call, rows_type& rows, row_scores<T> const& scores, bool const* visible) {
         if constexpr (Call::whole_rows)
             for (index_t r = 0; r < rows.count; ++r) {
                 auto const& all = of(call);
@@ -159,7 +159,7 @@ private:
     /// them anything, NaN too.
     static constexpr bool clears_excluded = operands::looks_at_rows || spec::reweights_rows;
 
-    static constexpr row_functions<T, Arch> functions{
+    static constexpr key_lanes_functions<T, Arch> functions{
         .products = stored::products,
         .pairs = stored::pairs,
         .query_factors = tile_scores<Call>::query_factors,

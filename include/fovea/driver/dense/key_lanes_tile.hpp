@@ -13,10 +13,10 @@ namespace fovea::FOVEA_SET::driver {
 /// A tile of dense_loop with a key in each lane of a row: for operands of any type in any place, normalizers of any
 /// kind, and few queries.
 template <class T, class Arch>
-class row_tile {
+class key_lanes_tile {
 public:
-    using call = row_call<T, Arch>;
-    using shape = plan::tile<T, Arch>;
+    using call = key_lanes_call<T, Arch>;
+    using shape = plan::key_lanes_blocking<T, Arch>;
     using keys = packed_keys<T, Arch>;
     using key_run = driver::key_run<shape>;
 
@@ -56,7 +56,7 @@ public:
         }
     };
 
-    row_tile(arena& memory, call const& all, place const& at) : whole_panels_(all.functions.pairs > 0) {
+    key_lanes_tile(arena& memory, call const& all, place const& at) : whole_panels_(all.functions.pairs > 0) {
         auto const& functions = all.functions;
         rows_.sums = at.empty() ? memory.template take<T>(shape::rows * all.value_width()) : at.sums;
         rows_.states = at.empty() ? memory.template take<char>(shape::rows * functions.state_bytes) : at.states;
@@ -79,7 +79,7 @@ public:
         all.functions.begin(all, rows_, from.in_place());
     }
 
-    query_rows<T, Arch>& rows() { return rows_; }
+    key_lanes_rows<T, Arch>& rows() { return rows_; }
     bool whole_panels() const { return whole_panels_; }  // pairwise terms are computed so
 
     /// What all rows span, for interval readings; all keys.
@@ -146,7 +146,7 @@ private:
                 .visible = of.visible + key};
     }
 
-    query_rows<T, Arch> rows_;
+    key_lanes_rows<T, Arch> rows_;
     bool whole_panels_;
 };
 

@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET::plan {
 ///
 /// mr * nv sums, nv vectors of keys and one broadcast query fit in the registers of the architecture.
 template <class T, class Arch>
-struct tile {
+struct key_lanes_blocking {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
     static constexpr int rows = mr;  // queries
@@ -53,7 +53,7 @@ struct tile {
 /// The shape of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to `nv`
 /// vectors of queries; keys and values are broadcast element by element.
 template <class T, class Arch>
-struct lane_tile {
+struct query_lanes_blocking {
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
     static constexpr int mr = Arch::registers >= 32 ? 8 : 6, nv = Arch::registers >= 32 ? 3 : 2;
     /// Rows of a register tile whose rows are features, for `n` vectors: more for a single vector, whose sums would

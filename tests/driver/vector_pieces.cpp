@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Runs of keys cut into pieces: each vector of queries meets every granule that it sees once.
-#include <fovea/driver/dense/lane_pieces.hpp>
+#include <fovea/driver/dense/vector_pieces.hpp>
 
 #include "catch.hpp"
 #include "support/made_call.hpp"
@@ -41,7 +41,7 @@ TEST_CASE("pieces of a run hold each pair of a vector and a granule that it sees
             if (coverage.never()) continue;
             auto const runs = mask.runs(made::row_span{0, queries}, first, last, coverage);
             for (auto const run : runs) {
-                driver::lane_pieces<shape> pieces;
+                driver::vector_pieces<shape> pieces;
                 pieces.cut(vectors, mask, keys, {block, run, runs.mixed}, span);
                 cut += pieces.size() > 1;
                 bool right = pieces.size() <= 2 * shape::nv;
@@ -67,7 +67,7 @@ TEST_CASE("pieces of a run hold each pair of a vector and a granule that it sees
 }
 
 TEST_CASE("a run that is taken whole is one piece", "[driver]") {
-    driver::lane_pieces<shape> pieces;
+    driver::vector_pieces<shape> pieces;
     pieces.take_whole(3, {1, 5});
     REQUIRE(pieces.size() == 1);
     auto const& [vectors, granules] = *pieces.begin();

@@ -15,7 +15,7 @@ struct vector_run {
 
 /// A run of keys cut into pieces, each with the vectors of queries that see any of it.
 template <class Shape>
-class lane_pieces {
+class vector_pieces {
     using run = granule_run<Shape>;
 
 public:

@@ -14,8 +14,8 @@ class packed_keys;
 /// The rows of a tile with a key in each lane, up to `shape::rows` queries of one key/value head: query heads that
 /// share keys are rows of one tile, so keys are read once per group.
 template <class T, class Arch>
-struct query_rows {
-    using shape = plan::tile<T, Arch>;
+struct key_lanes_rows {
+    using shape = plan::key_lanes_blocking<T, Arch>;
 
     head_group heads{};
     index_t first = 0, count = 0;  // rows
@@ -40,7 +40,7 @@ struct score_block {
 
 /// Scores of all rows of a tile, in packs, which become weights.
 template <class T>
-struct score_packs {
+struct row_scores {
     T* scores;  // (rows, stride)
     index_t stride, packs;
     index_t first_key;
@@ -66,10 +66,10 @@ struct partial_row {
 };
 
 template <class T, class Arch>
-struct row_functions {
-    using rows = query_rows<T, Arch>;
+struct key_lanes_functions {
+    using rows = key_lanes_rows<T, Arch>;
     using keys = packed_keys<T, Arch>;
-    using key_run = driver::key_run<plan::tile<T, Arch>>;
+    using key_run = driver::key_run<plan::key_lanes_blocking<T, Arch>>;
 
     index_t products, pairs;                        // of each pair
     index_t query_factors, row_terms, row_indices;  // of each row
@@ -89,7 +89,7 @@ struct row_functions {
     /// S: the score, and the mask in mixed panels.
     void (*score)(dense_rows const&, rows const&, keys const&, key_run const&, score_block<T> const&);
     /// Scores become weights; `rescale` becomes the factors of the sums so far: (rows).
-    void (*fold)(dense_rows const&, rows&, score_packs<T> const&, T* rescale);
+    void (*fold)(dense_rows const&, rows&, row_scores<T> const&, T* rescale);
     /// Rescales the sums, and adds the values times their weights.
     void (*add)(dense_rows const&, rows&, keys const&, weight_tile<T> const&, T const* rescale);
     /// As add, without the values of excluded pairs: where values are not finite.
@@ -101,18 +101,18 @@ struct row_functions {
     /// Merges what the splits have left of one row, and writes its result.
     void (*merge_splits)(dense_rows const&, kernel::row_facts const&, partial_row<T> const&);
     /// Scores of whole rows become their final weights; outputs that read rows get both.
-    void (*normalize)(dense_rows const&, rows&, score_packs<T> const&, bool const* visible);
+    void (*normalize)(dense_rows const&, rows&, row_scores<T> const&, bool const* visible);
 };
 
 /// A dense call with a key in each lane.
 template <class T, class Arch>
-struct row_call : dense_rows {
+struct key_lanes_call : dense_rows {
     index_t key_features;
-    row_functions<T, Arch> const& functions;
+    key_lanes_functions<T, Arch> const& functions;
 
     template <class Operands>
-    row_call(plan::call_plan const& how_run, Operands const& all, coverage_function of_mask,
-             row_functions<T, Arch> const& table)
+    key_lanes_call(plan::call_plan const& how_run, Operands const& all, coverage_function of_mask,
+                   key_lanes_functions<T, Arch> const& table)
         : dense_rows(how_run, all, of_mask), key_features(all.key_features()), functions(table) {}
 
     /// Elements of a row of sums.

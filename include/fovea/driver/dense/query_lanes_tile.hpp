@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/driver/dense/dense_loop.hpp>
-#include <fovea/driver/dense/lane_keys.hpp>
-#include <fovea/driver/dense/lane_pieces.hpp>
+#include <fovea/driver/dense/query_lanes_keys.hpp>
+#include <fovea/driver/dense/vector_pieces.hpp>
 #include <fovea/kernel/transform_lanes.hpp>
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace fovea::FOVEA_SET::driver {
 /// Nothing is summed across lanes, and keys and values are not packed: queries are transposed before the first key, and
 /// results after the last.
 template <class T, class Arch>
-class lane_tile {
+class query_lanes_tile {
 public:
-    using call = lane_call<T, Arch>;
-    using shape = plan::lane_tile<T, Arch>;
-    using keys = lane_keys<T, Arch>;
+    using call = query_lanes_call<T, Arch>;
+    using shape = plan::query_lanes_blocking<T, Arch>;
+    using keys = query_lanes_keys<T, Arch>;
     using key_run = driver::key_run<shape>;
-    using block = lane_block<T>;
+    using block = query_lanes_block<T>;
 
     static constexpr bool prefetches_rows = false;  // rows are transposed, which reads and writes many at once
     static constexpr bool selects(call const&) { return false; }
@@ -34,7 +34,7 @@ public:
     struct scratch {
         T* scores;      // (block_keys, width)
         bool* visible;  // (block_keys, width) which pairs take part, where values are not finite
-        lane_pieces<shape> seen;
+        vector_pieces<shape> seen;
         alignas(64) T rescale[shape::rows], row_max[shape::rows];
 
         scratch(arena& memory, call const& all, index_t)
@@ -52,7 +52,7 @@ public:
         place tile(index_t, keys const&) const { return {}; }
     };
 
-    lane_tile(arena& memory, call const& all, place) {
+    query_lanes_tile(arena& memory, call const& all, place) {
         index_t const width = most_width(all);
         rows_.queries = memory.template take<T>(std::max<index_t>(all.features, 1) * width + shape::lanes);
         rows_.terms = memory.template take<T>(all.functions.row_terms * width);
@@ -206,7 +206,7 @@ private:
         empty_ = false;
     }
 
-    query_lanes<T, Arch> rows_;
+    query_lanes_rows<T, Arch> rows_;
     T* sums_;            // (value features, width)
     bool empty_ = true;  // nothing has been added to the sums, nor have they been cleared
 };

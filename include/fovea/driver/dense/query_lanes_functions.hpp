@@ -12,8 +12,8 @@ namespace fovea::FOVEA_SET::driver {
 /// The queries of a tile, one in each lane: adjacent queries of one head, or interleaved ones of heads that share
 /// keys.
 template <class T, class Arch>
-struct query_lanes {
-    using shape = plan::lane_tile<T, Arch>;
+struct query_lanes_rows {
+    using shape = plan::query_lanes_blocking<T, Arch>;
     using integer = kernel::integer_like<T>;
 
     head_group heads{};
@@ -44,7 +44,7 @@ struct query_lanes {
 
 /// Adjacent keys, and their scores, later weights, with the queries of a tile.
 template <class T>
-struct lane_block {
+struct query_lanes_block {
     index_t first, count;        // keys
     T* scores;                   // (keys, width)
     T const* key_terms;          // (terms, block_keys)
@@ -53,8 +53,8 @@ struct lane_block {
 };
 
 template <class T, class Arch>
-struct lane_functions {
-    using lanes = query_lanes<T, Arch>;
+struct query_lanes_functions {
+    using lanes = query_lanes_rows<T, Arch>;
 
     index_t row_terms, row_indices;  // of each query
     index_t key_terms, key_indices;  // of each key
@@ -69,21 +69,21 @@ struct lane_functions {
     /// The terms of the keys of a block: (terms, block_keys), (index terms, block_keys).
     void (*prepare_keys)(dense_rows const&, kernel::row_facts const&, row_range const&, T* terms, index_t* indices);
     /// Products become scores, the mask applied if `masked`; row_max is raised to the maximum of each row.
-    void (*score)(dense_rows const&, lanes const&, lane_block<T> const&, bool masked);
+    void (*score)(dense_rows const&, lanes const&, query_lanes_block<T> const&, bool masked);
     /// Scores become weights; `rescale` becomes the factors of the sums so far: (width).
-    void (*fold)(dense_rows const&, lanes&, lane_block<T> const&, T* rescale);
+    void (*fold)(dense_rows const&, lanes&, query_lanes_block<T> const&, T* rescale);
     /// Results of all rows, of their sums: (value features, width).
     void (*finish)(dense_rows const&, lanes&, T const* sums);
 };
 
 /// A dense call with a query in each lane.
 template <class T, class Arch>
-struct lane_call : dense_rows {
-    lane_functions<T, Arch> const& functions;
+struct query_lanes_call : dense_rows {
+    query_lanes_functions<T, Arch> const& functions;
 
     template <class Operands>
-    lane_call(plan::call_plan const& plan, Operands const& all, coverage_function of_mask,
-              lane_functions<T, Arch> const& table)
+    query_lanes_call(plan::call_plan const& plan, Operands const& all, coverage_function of_mask,
+                     query_lanes_functions<T, Arch> const& table)
         : dense_rows(plan, all, of_mask), functions(table) {}
 };
 

@@ -5,7 +5,7 @@
 #include <fovea/driver/all_finite.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/key_terms.hpp>
-#include <fovea/driver/dense/lane_functions.hpp>
+#include <fovea/driver/dense/query_lanes_functions.hpp>
 #include <fovea/driver/dense/row_scales.hpp>
 #include <fovea/driver/row_runs.hpp>
 #include <fovea/kernel/lane_rows.hpp>
@@ -20,7 +20,7 @@ namespace fovea::FOVEA_SET::driver {
 
 /// The functions of a specification with a query in each lane.
 template <class Call>
-class lane_spec {
+class query_lanes_spec {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using spec = typename Call::spec;
@@ -28,13 +28,13 @@ class lane_spec {
     using vector = kernel::pack<T, Arch>;
     using normalizing = plan::normalizing<std::remove_const_t<decltype(spec::normalize)>, vector>;
     using state = typename normalizing::state;
-    using lanes = query_lanes<T, Arch>;
+    using lanes = query_lanes_rows<T, Arch>;
     using shape = typename lanes::shape;
     using integer = typename lanes::integer;
     using query_element = std::remove_cvref_t<decltype(*operands::query.data)>;
 
 public:
-    using context = dense_context<Call, lane_call<T, Arch>>;
+    using context = dense_context<Call, query_lanes_call<T, Arch>>;
 
     static context make_context(plan::call_plan const& how, spec const& of, operands const& all) {
         return context(how, of, all, functions);
@@ -135,13 +135,13 @@ private:
         compute_index_terms<T, Arch>(all.indices.keys, facts, keys.first, keys.last, indices, shape::block_keys);
     }
 
-    static void score(dense_rows const& call, lanes const& rows, lane_block<T> const& block, bool masked) {
+    static void score(dense_rows const& call, lanes const& rows, query_lanes_block<T> const& block, bool masked) {
         if (Call::masks && masked) transform<Call::masks>(of(call), rows, block);
         else transform<false>(of(call), rows, block);
     }
 
     template <bool Masked>
-    static void transform(context const& all, lanes const& rows, lane_block<T> const& block) {
+    static void transform(context const& all, lanes const& rows, query_lanes_block<T> const& block) {
         using pointwise = std::remove_const_t<decltype(decltype(spec::score)::pointwise)>;
         using predicate = typename context::predicate;
         index_t const width = rows.width();
@@ -162,7 +162,7 @@ private:
         }
     }
 
-    static void fold(dense_rows const& call, lanes& rows, lane_block<T> const& block, T* rescale) {
+    static void fold(dense_rows const& call, lanes& rows, query_lanes_block<T> const& block, T* rescale) {
         using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         auto const& normalizer = of(call).spec.normalize;
         for (index_t v = 0; v < rows.vectors; ++v) {
@@ -202,7 +202,7 @@ private:
         else store_transposed<Arch>(results);
     }
 
-    static constexpr lane_functions<T, Arch> functions{
+    static constexpr query_lanes_functions<T, Arch> functions{
         .row_terms = plan::count_of<decltype(decltype(spec::score.parts)::rows)>,
         .row_indices = plan::count_of<decltype(context::indices_type::queries)>,
         .key_terms = plan::count_of<decltype(decltype(spec::score.parts)::keys)>,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/driver/dense/finite_blocks.hpp>
-#include <fovea/driver/dense/lane_functions.hpp>
+#include <fovea/driver/dense/query_lanes_functions.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -12,13 +12,13 @@ namespace fovea::FOVEA_SET::driver {
 
 /// The keys and values of one head, in place or converted, block by block, for tiles with a query in each lane.
 template <class T, class Arch>
-class lane_keys {
-    using shape = plan::lane_tile<T, Arch>;
+class query_lanes_keys {
+    using shape = plan::query_lanes_blocking<T, Arch>;
 
 public:
     static constexpr bool packs = false;
 
-    lane_keys(lane_call<T, Arch> const& call, arena& memory, index_t)
+    query_lanes_keys(query_lanes_call<T, Arch> const& call, arena& memory, index_t)
         : call_(call),
           blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
           steps_per_line_(shape::steps_per_line((call.rows + shape::rows - 1) / shape::rows)),
@@ -81,11 +81,11 @@ private:
         return call_.keys * (call_.features + call_.value_features) * static_cast<index_t>(sizeof(T)) <= kept;
     }
 
-    lane_call<T, Arch> const& call_;
+    query_lanes_call<T, Arch> const& call_;
     head_group heads_{};
     index_t blocks_, steps_per_line_;
     index_t fetched_ = 0;  // blocks before it have been used or prefetched for this head
-    finite_blocks<lane_call<T, Arch>> finite_;
+    finite_blocks<query_lanes_call<T, Arch>> finite_;
     T* terms_;          // (blocks, terms, block_keys)
     index_t* indices_;  // (blocks, index terms, block_keys)
     bool* has_terms_;   // (blocks)
