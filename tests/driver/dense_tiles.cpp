@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tiles of the dense traversals by themselves: however the keys are cut into runs, and in whatever order these
-// come, a tile leaves what the definition says. Values of pairs that take no part never show.
+// The score tiles of the dense traversals, and the sums that are carried for their rows, by themselves: however the
+// keys are cut into runs, and in whatever order these come, what is left is what the definition says. Values of pairs
+// that take no part never show.
 #include <fovea/fovea.hpp>
 
 #include "catch.hpp"
@@ -41,13 +42,13 @@ std::vector<double> attended(made::arrays const& x, index_t query, bool causal_o
 }
 
 struct with_key_lanes {
-    using tile = driver::key_lanes_tile<float, arch::best>;
+    using sums = driver::key_lanes_sums<float, arch::best>;
     template <class Call>
     using specification = driver::key_lanes_spec<Call>;
     static constexpr plan::traversal by = plan::traversal::key_lanes;
 };
 struct with_query_lanes {
-    using tile = driver::query_lanes_tile<float, arch::best>;
+    using sums = driver::query_lanes_sums<float, arch::best>;
     template <class Call>
     using specification = driver::query_lanes_spec<Call>;
     static constexpr plan::traversal by = plan::traversal::query_lanes;
@@ -56,7 +57,8 @@ struct with_query_lanes {
 /// One tile on its keys, run by run.
 template <class Lanes>
 class lone_tile {
-    using tile_type = typename Lanes::tile;
+    using sums_type = typename Lanes::sums;
+    using tile_type = typename sums_type::tile;
     using shape = typename tile_type::shape;
 
 public:
@@ -82,11 +84,14 @@ private:
         auto const context = Lanes::template specification<call>::make_context(how, spec, operands);
         driver::block_mask<shape> const mask(context);
         arena memory;
-        typename tile_type::keys keys(context, memory, mask.key_blocks());
+        typename sums_type::key_blocks keys(context, memory, mask.key_blocks());
         typename tile_type::scratch scratch(memory, context, 1);
-        tile_type tile(memory, context, {});
+        tile_type tile(memory, context);
+        sums_type sums(memory, context, {});
+        alignas(64) float rescale[shape::rows];
         keys.begin({0, 0});
-        tile.begin(context, {0, 0}, 0, context.rows, keys);
+        tile.begin(context, {0, 0}, 0, context.rows);
+        sums.begin(context, tile);
         std::vector<index_t> blocks(static_cast<std::size_t>(mask.key_blocks()));
         std::iota(blocks.begin(), blocks.end(), index_t{0});
         for (auto i = blocks.size(); i > 1; --i)
@@ -104,15 +109,15 @@ private:
             for (index_t from = 0; from < granules;) {
                 index_t const to = random.between(from + 1, granules);
                 driver::key_run<shape> const run{block, {from, to}, mixed};
-                tile.score(context, mask, keys, run, scratch, false);
-                if (!finite) tile.mark_visible(keys, run, scratch);
-                tile.fold(context, keys, run, scratch);
-                if (finite) tile.add(context, keys, run, scratch);
-                else tile.add_visible(context, keys, run, scratch);
+                tile.score(context, mask, keys.keys, run, scratch, false, keys.next);
+                if (!finite) tile.mark_visible(keys.keys, run, scratch);
+                sums.fold(context, tile, keys, run, scratch, rescale);
+                if (finite) sums.add(context, tile, keys, run, scratch, rescale);
+                else sums.add_visible(context, tile, keys, run, scratch, rescale);
                 from = to;
             }
         }
-        tile.finish(context);
+        sums.finish(context, tile);
     }
 
     made::arrays& x_;
@@ -138,7 +143,7 @@ void check_tile(testing::dice& random, made::arrays& x, bool masks, bool packs, 
 TEMPLATE_TEST_CASE("a tile leaves what the definition says, however its keys are cut into runs", "[driver]",
                    with_key_lanes, with_query_lanes) {
     testing::dice random(17);
-    using shape = typename TestType::tile::shape;
+    using shape = typename TestType::sums::shape;
     for (index_t rows : {index_t{1}, index_t{shape::rows - 1}, index_t{shape::rows}})
         for (index_t keys : {index_t{1}, index_t{shape::granule}, shape::block_keys - 1, 2 * shape::block_keys + 3})
             for (index_t features : {1, 8, 33})
@@ -153,7 +158,7 @@ TEMPLATE_TEST_CASE("a tile leaves what the definition says, however its keys are
 TEMPLATE_TEST_CASE("a tile never shows values of pairs that take no part", "[driver]", with_key_lanes,
                    with_query_lanes) {
     testing::dice random(23);
-    using shape = typename TestType::tile::shape;
+    using shape = typename TestType::sums::shape;
     index_t const rows = shape::rows - 1, keys = rows + 5;
     for (bool const packs : {false, true}) {
         made::arrays x(random, rows, keys, 4, 3);
@@ -179,18 +184,18 @@ TEST_CASE("packed values are those of the call, with rows of whole vectors", "[d
     auto const context = driver::key_lanes_spec<call>::make_context(how, spec, operands);
     for (index_t slots : {1, 2, 3}) {
         arena memory;
-        driver::packed_keys<float, arch::best> keys(context, memory, slots);
-        keys.begin({0, 0});
-        REQUIRE_FALSE(keys.in_place());
-        REQUIRE_FALSE(keys.values_in_place());  // 5 features fill no vectors
-        CHECK(keys.value_width() == round_up(5, shape::lanes));
+        driver::packed_values<float, arch::best> values(context, memory, slots);
+        driver::next_lines next;
+        values.begin({0, 0});
+        REQUIRE_FALSE(values.in_place());  // 5 features fill no vectors
+        CHECK(values.width() == round_up(5, shape::lanes));
         bool right = true;
         for (index_t block : {0, 1, 2, 0, 1}) {
-            keys.prepare(block);
-            CHECK(keys.finite(block));
-            for (index_t k = keys.first(block); k < keys.last(block); ++k) {
-                index_t const within = k - keys.first(block);
-                for (index_t c = 0; c < 5; ++c) right = right && keys.values(block, within)[c] == x.value(0, 0, k, c);
+            values.prepare(block, next);
+            CHECK(values.finite(block));
+            for (index_t k = values.first(block); k < values.last(block); ++k) {
+                index_t const within = k - values.first(block);
+                for (index_t c = 0; c < 5; ++c) right = right && values.values(block, within)[c] == x.value(0, 0, k, c);
             }
         }
         CHECK(right);

@@ -110,7 +110,7 @@ int asked = 0;
 struct asking_call : driver::dense_rows {
     struct {
         bool (*all_finite)(driver::dense_rows const&, row_range const&);
-    } functions{[](driver::dense_rows const&, row_range const& at) {
+    } sums{[](driver::dense_rows const&, row_range const& at) {
         ++asked;
         return at.first != block;
     }};

@@ -14,6 +14,22 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// The queries and keys of scores alone.
+template <class Q, class KeyRows>
+struct score_operands {
+    view<Q const, 4> query;
+    KeyRows key;
+    bool exact = false;  // integers may need more bits than a lane has
+
+    index_t batches() const { return query.extent(0); }
+    index_t group() const { return query.extent(1) / key.extent(1); }
+    index_t queries() const { return query.extent(2); }
+    index_t keys() const { return key.extent(2); }
+    index_t features() const { return query.extent(3); }  // of the query
+    index_t key_features() const { return key.extent(3); }
+    plan::call_sizes sizes() const { return {queries(), group(), keys(), features(), 0, rows_per_run(key)}; }
+};
+
 /// The views of one attention, all (batch, head, position, feature), and the further outputs that were asked for.
 ///
 /// Keys and values are views, or what has their place(batch, head, position, feature) and extents.
@@ -47,6 +63,15 @@ struct operands {
         return {queries(), group(), keys(), features(), value_features(), rows_per_run(key), rows_per_run(value)};
     }
 };
+
+/// A score and a mask as the loops read them: the score lowered.
+template <class Score, class Predicate>
+struct lowered_score {
+    Score score;
+    Predicate predicate;
+};
+template <class Score, class Predicate>
+lowered_score(Score, Predicate) -> lowered_score<Score, Predicate>;
 
 /// A specification as the loops read it: its score lowered.
 template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>

@@ -68,6 +68,17 @@ void for_runs(Rows const& rows, row_range const& at, F const& f) {
     }
 }
 
+/// One row of a head as it is stored, or loaded.
+template <class Rows, class T>
+read_as<Rows, T> const* row_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded) {
+    if constexpr (loaded_rows<Rows>) {
+        rows.load(at, loaded, index_t{0});
+        return loaded;
+    } else {
+        return rows.place(at.batch, at.head, at.first, 0);
+    }
+}
+
 /// The addresses of some rows of a head that lie in pages, each by its number in `at`.
 template <class Rows, index_t Most>
 class row_addresses {

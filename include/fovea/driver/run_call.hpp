@@ -5,6 +5,7 @@
 #include <fovea/driver/dense/engine.hpp>
 #include <fovea/driver/dense/key_lanes_spec.hpp>
 #include <fovea/driver/dense/query_lanes_spec.hpp>
+#include <fovea/driver/dense/shown_scores.hpp>
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
@@ -52,15 +53,16 @@ void run_dense(Executor const& executor, workspace& scratch, Spec const& spec, O
     if constexpr (call::may_take_query_lanes)
         if (how.by == plan::traversal::query_lanes) {
             auto const context = query_lanes_spec<call>::make_context(how, spec, operands);
-            return dense_loop<query_lanes_tile<T, Arch>>(context).run(executor, scratch,
-                                                                      Operands::outputs_sum_over_queries);
+            return dense_loop<online<query_lanes_sums<T, Arch>>>(context).run(executor, scratch,
+                                                                              Operands::outputs_sum_over_queries);
         }
     auto const context = key_lanes_spec<call>::make_context(how, spec, operands);
     if constexpr (call::may_split_keys)
         if (how.by == plan::traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
     if constexpr (call::whole_rows)
         whole_rows<T, Arch>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
-    else dense_loop<key_lanes_tile<T, Arch>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
+    else
+        dense_loop<online<key_lanes_sums<T, Arch>>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
 }
 
 /// The traversal that the plan of a call names.
@@ -103,15 +105,10 @@ void attend_rows(attention_run<Executor, A> const& run, view<Q const, 4> const& 
     for_each_output(outputs, [&](auto const& output) {
         using bound = std::remove_cvref_t<decltype(output)>;
         if constexpr (requires { output.begin(); }) output.begin();
-        if constexpr (needs_own_pass<bound, A>) {
-            auto nothing = v;
-            nothing.extents[3] = 0;
-            auto no_result = out;
-            no_result.extents[3] = 0;
-            auto const rows = std::tuple(output.rows());
-            operands<Q, K, V, Out, std::remove_const_t<decltype(rows)>> const all{q,         k,    nothing,
-                                                                                  no_result, rows, exact};
-            run_loop<T, Arch>(executor, scratch, output.pass(a), all);
+        if constexpr (takes_all_scores<bound, A>) {
+            zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
+            show_all_scores<T, Arch>(executor, scratch, with_elements(output.score_of(a).expression(), zeros),
+                                     score_operands<Q, K>{q, k, exact}, output);
         }
     });
     operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs, exact};

@@ -60,28 +60,39 @@ struct call_plan {
     key_splits splits{};     // of the keys of each head
 };
 
-/// What the types of a call say of it.
+/// What the types of a call say of its scores: those of `spec`, of the queries and keys of `operands`.
 template <class T, class Arch, class Spec, class Operands>
-struct dense_call {
+struct score_call {
     using number = T;
     using architecture = Arch;
     using spec = Spec;
     using operands = Operands;
     using parts = std::remove_cvref_t<decltype(Spec::score.parts)>;
-    using normalizer = std::remove_const_t<decltype(Spec::normalize)>;
-    using normalizing = plan::normalizing<normalizer, T>;
-    static constexpr bool is_linear = linear_aggregator<std::remove_const_t<decltype(Spec::aggregate)>>;
     /// True where nothing is computed of the product: it may be -inf by itself, and is excluded by the mask alone.
     static constexpr bool is_bare_product = plan::is_bare_product<decltype(Spec::score.pointwise)>;
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
+    using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
+    using key_element = element_of_rows<decltype(Operands::key)>;
+    /// True where tiles with a key in each lane take many rows: then keys are packed for them.
+    static constexpr bool packs_keys = true;
+};
+
+/// What the types of a call say of it.
+template <class T, class Arch, class Spec, class Operands>
+struct dense_call : score_call<T, Arch, Spec, Operands> {
+    using scores = score_call<T, Arch, Spec, Operands>;
+    using typename scores::key_element;
+    using typename scores::parts;
+    using typename scores::query_element;
+    using normalizer = std::remove_const_t<decltype(Spec::normalize)>;
+    using normalizing = plan::normalizing<normalizer, T>;
+    static constexpr bool is_linear = linear_aggregator<std::remove_const_t<decltype(Spec::aggregate)>>;
     /// True where one key wins and its value is copied.
     static constexpr bool selects = normalizing::selects && !Spec::reweights && is_linear;
     /// True where a row of scores is read as a whole.
     static constexpr bool whole_rows =
         normalizing::whole_row || Spec::reweights_rows || Operands::looks_at_rows || (normalizing::selects && !selects);
     static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
-    using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
-    using key_element = element_of_rows<decltype(Operands::key)>;
     using value_element = element_of_rows<decltype(Operands::value)>;
     using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
     /// True where queries can be in lanes: the score is one product with keys and what is computed of it, rows can
@@ -93,6 +104,8 @@ struct dense_call {
         && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && normalizing::takes_lanes
         && !row_dependent_normalizer<normalizer> && !Spec::reweights && !Operands::looks_at_rows && is_linear
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || count_of<decltype(parts::keys)> == 0);
+    /// Many rows have queries in lanes, which read keys as they lie.
+    static constexpr bool packs_keys = !may_take_query_lanes;
     /// Keys that share a row of packed values: two where these are multiplied as they are stored. Weights lose
     /// precision by it, so results must be stored with no more.
     static constexpr index_t keys_per_row =
@@ -118,6 +131,20 @@ struct dense_call {
                  : reading::packed;
     }
 };
+
+/// The plan of scores alone, and of every call whose queries are not in lanes: a key in each lane.
+template <class Call>
+call_plan make_key_lanes_plan(call_sizes const& n) {
+    using tile = key_lanes_blocking<typename Call::number, typename Call::architecture>;
+    index_t const rows = n.queries * n.group;
+    bool const few = !Call::packs_keys || rows <= tile::rows;
+    call_plan how{traversal::key_lanes, blocking_of<tile>};
+    how.tile_heads = n.group;
+    how.keys = few ? reading::in_place : reading::packed;
+    how.rows = tile::height_for(rows);
+    how.sums = few ? 2 * tile::rows_in_place(how.rows) : tile::mr * tile::nv;
+    return how;
+}
 
 /// The plan of a dense call.
 template <class T, class Arch, class Spec, class Operands>
@@ -145,13 +172,9 @@ call_plan make_dense_plan(call_sizes const& n) {
             return how;
         }
     }
-    call_plan how{call::whole_rows ? traversal::whole_rows : traversal::key_lanes, blocking_of<tile>};
-    how.tile_heads = n.group;
-    bool const few = call::may_take_query_lanes || rows <= tile::rows;
-    how.keys = few ? reading::in_place : reading::packed;
-    how.values = call::values_in_key_lanes(n, few);
-    how.rows = tile::height_for(rows);
-    how.sums = few ? 2 * tile::rows_in_place(how.rows) : tile::mr * tile::nv;
+    auto how = make_key_lanes_plan<call>(n);
+    if (call::whole_rows) how.by = traversal::whole_rows;
+    how.values = call::values_in_key_lanes(n, how.keys == reading::in_place);
     how.splits = splits;
     if (how.splits.count() > 1) how.by = traversal::split_keys;
     return how;

@@ -33,30 +33,35 @@ std::vector<index_t> candidates(M const& m, index_t query, index_t key_count) {
     return keys;
 }
 
-/// The weights of one query: score, mask, normalizer, reweighting; the outputs see them on the way. A pair that is
-/// masked, or whose score is -inf, takes no part.
-template <attention_spec A, class Real, class... Bound>
-weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, row_place const& place,
-                          Bound const&... outputs) {
+/// The keys of one query that take part, with their scores, in its environment: that is a pair's whose key is the last.
+template <class Real>
+struct scored_keys : weighted_keys<Real> {
+    pair_environment<Real> at;
+    std::vector<index_t> edges;
+};
+
+/// The scores of one query. A pair that is masked, or whose score is -inf, takes no part.
+template <score_function Score, mask M, class Real>
+scored_keys<Real> score_keys(Score const& of, M const& m, operands<Real> const& x, index_t group,
+                             row_place const& place) {
     auto const [batch, head, query] = place;
-    auto const score = a.score.expression();
-    auto const visible = a.mask.predicate();
+    auto const score = of.expression();
+    auto const visible = m.predicate();
     auto const features = [](array<Real> const& rows, index_t b, index_t h, index_t n) {
         return std::span<Real const>(rows.data() + rows.view().offset(b, h, n, 0),
                                      static_cast<std::size_t>(rows.extent(3)));
     };
-    pair_environment<Real> at{{{}, batch, head, query, 0, x.query.extent(2), x.key.extent(2), x.query.extent(3)},
+    scored_keys<Real> result{{},
+                             {{{}, batch, head, query, 0, x.query.extent(2), x.key.extent(2), x.query.extent(3)},
                               features(x.query, batch, head, query),
-                              {}};
+                              {}},
+                             {}};
+    auto& at = result.at;
     [[maybe_unused]] index_t place_of_edge = 0;  // in the list of keys
-    if constexpr (enumerating_mask<decltype(a.mask)>)
-        place_of_edge = a.mask.neighbor_list().offsets[static_cast<std::size_t>(query)];
-    weighted_keys<Real> result;
-    std::vector<index_t> edges;
-    for (auto const key : candidates(a.mask, query, x.key.extent(2))) {
+    if constexpr (enumerating_mask<M>) place_of_edge = m.neighbor_list().offsets[static_cast<std::size_t>(query)];
+    for (auto const key : candidates(m, query, x.key.extent(2))) {
         at.key = key;
-        if constexpr (enumerating_mask<decltype(a.mask)>)
-            at.edge_number = a.mask.neighbor_list().number(place_of_edge++);
+        if constexpr (enumerating_mask<M>) at.edge_number = m.neighbor_list().number(place_of_edge++);
         bool const takes_part = evaluate(visible, static_cast<index_environment<Real> const&>(at));
         if (takes_part) {
             at.key_features = features(x.key, batch, head / group, key);
@@ -64,22 +69,30 @@ weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, ro
             if (s != excluded<Real>) {
                 result.keys.push_back(key);
                 result.weights.push_back(s);
-                edges.push_back(at.edge_number);
+                result.edges.push_back(at.edge_number);
             }
         }
     }
+    return result;
+}
+
+/// The weights of one query: score, mask, normalizer, reweighting; the outputs see them on the way.
+template <attention_spec A, class Real, class... Bound>
+weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, row_place const& place,
+                          Bound const&... outputs) {
+    auto result = score_keys(a.score, a.mask, x, group, place);
     row<Real> const all{result.weights, result.keys};
     [[maybe_unused]] auto const show = [&](auto const& output) {
         if constexpr (takes_scores<std::remove_cvref_t<decltype(output)>>) output.scores(place, all);
     };
     (show(outputs), ...);
     auto const normalizer = normalizer_of(a.normalize);
-    auto const log_sum = normalize(normalizer_of_row(normalizer, facts_of_row<Real>{at}), all);
+    auto const log_sum = normalize(normalizer_of_row(normalizer, facts_of_row<Real>{result.at}), all);
     if constexpr (is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>) {
-        weight_environment<Real> of_weight{at};
+        weight_environment<Real> of_weight{result.at};
         for (std::size_t i = 0; i < result.keys.size(); ++i) {
             of_weight.key = result.keys[i];
-            of_weight.edge_number = edges[i];
+            of_weight.edge_number = result.edges[i];
             of_weight.weight = result.weights[i];
             result.weights[i] = static_cast<Real>(evaluate(reweighting_of(a.normalize), of_weight));
         }
@@ -116,8 +129,14 @@ array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> c
                      start_of<aggregator_type, Real>);
     [[maybe_unused]] auto const begin = [&](auto const& output) {
         if constexpr (requires { output.begin(); }) output.begin();
-        if constexpr (needs_own_pass<std::remove_cvref_t<decltype(output)>, A>)
-            for_each_row(shapes, [&](row_place const& at) { weigh(output.pass(a), x, group, at, output.rows()); });
+        if constexpr (takes_all_scores<std::remove_cvref_t<decltype(output)>, A>)
+            for_each_row(shapes, [&](row_place const& at) {
+                auto const all = score_keys(output.score_of(a), everything_t{}, x, group, at);
+                std::vector<Real> scores(static_cast<std::size_t>(x.key.extent(2)), excluded<Real>);
+                for (std::size_t n = 0; n < all.keys.size(); ++n)
+                    scores[static_cast<std::size_t>(all.keys[n])] = all.weights[n];
+                output.scores_of_run(at, 0, scores.data(), x.key.extent(2));
+            });
     };
     (begin(outputs), ...);
     for_each_row(shapes, [&](row_place const& at) {

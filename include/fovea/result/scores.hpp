@@ -10,12 +10,6 @@ namespace fovea::FOVEA_SET {
 enum class score_stage { raw, rescored, masked };
 
 namespace detail {
-/// The scores are what is wanted: nothing is normalized.
-struct kept_scores_t : stage<role::normalizer> {
-    static constexpr std::string_view name = "scores";
-    static constexpr void normalize(auto const&) {}
-};
-
 /// The score that a comparison made, without the rescorings after it.
 template <class Score>
 constexpr auto compared(Score const& score) {
@@ -44,20 +38,20 @@ struct bound_scores {
 
 /// Where scores go that no mask has touched: they are computed by themselves.
 template <class T, score_stage Stage>
-struct bound_unmasked_scores {
+struct bound_all_scores {
     view<T, 4> target;
 
-    /// The attention whose scores are asked for.
+    /// The score that is asked for.
     template <attention_spec A>
-    auto pass(A const& a) const {
-        auto const score = [&] {
-            if constexpr (Stage == score_stage::raw) return detail::compared(a.score);
-            else return a.score;
-        }();
-        return attention<unprojected_t, std::remove_const_t<decltype(score)>, everything_t, detail::kept_scores_t,
-                         decltype(core_of(a.aggregate))>{{}, score, {}, {}, core_of(a.aggregate)};
+    auto score_of(A const& a) const {
+        if constexpr (Stage == score_stage::raw) return detail::compared(a.score);
+        else return a.score;
     }
-    bound_scores<T> rows() const { return {target}; }
+    template <class Real>
+    void scores_of_run(row_place const& at, index_t first_key, Real const* scores, index_t count) const {
+        T* const to = target.place(at.batch, at.head, at.query, first_key);
+        for (index_t i = 0; i < count; ++i) to[i] = rounded_to<T>(scores[i]);
+    }
 };
 
 template <class T, int Rank, score_stage Stage>
@@ -68,7 +62,7 @@ struct scores_output {
     auto bind(operand_shapes const& shapes) const {
         auto const pairs = pairs_of_call("scores are", target, shapes);
         if constexpr (Stage == score_stage::masked) return bound_scores<T>{pairs};
-        else return bound_unmasked_scores<T, Stage>{pairs};
+        else return bound_all_scores<T, Stage>{pairs};
     }
 };
 

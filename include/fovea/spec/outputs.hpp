@@ -28,7 +28,9 @@ struct row_place {
 ///     scores(place, row)       the scores of a row as they enter the normalizer
 ///     weights(place, row)      its weights as they leave it
 ///     adds_over_queries        true where rows of one head write to the same elements
-/// or pass(attention), another attention to run, and rows(), the output that sees its rows.
+/// or, for scores that no mask has touched, which take a pass of their own:
+///     score_of(attention)      the score that is asked for
+///     scores_of_run(place, first_key, scores, count)    those of a row and some adjacent keys
 template <class O>
 concept extra_output = requires {
     typename O::output_tag;
@@ -46,9 +48,9 @@ concept takes_rows = takes_scores<B> || takes_weights<B>;
 template <class B>
 concept adds_over_queries = requires { requires B::adds_over_queries; };
 template <class B, class A>
-concept needs_own_pass = requires(B const& b, A const& a) {
-    b.pass(a);
-    b.rows();
+concept takes_all_scores = requires(B const& b, A const& a, double const* scores) {
+    b.score_of(a);
+    b.scores_of_run(row_place{}, index_t{0}, scores, index_t{0});
 };
 
 /// Whether a call has nothing to write: then it returns at once, however many heads or batch elements are empty.

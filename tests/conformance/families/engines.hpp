@@ -14,6 +14,7 @@ struct fused_engine {
     static constexpr auto computes = Computes;
     static constexpr auto name = Computes == arithmetic::f32 ? "float32" : "float64";
 
+    static constexpr bool differentiates = true;
     static void attend(auto const&... arguments) { fovea::attend(arguments...); }
 };
 using float32_engine = fused_engine<float, arithmetic::f32>;

@@ -7,6 +7,7 @@
 #include "load.hpp"
 #include "runner.hpp"
 
+#include <fovea/driver/dense/softmax_gradient.hpp>
 #include <fovea/fovea.hpp>
 
 #include <cmath>
@@ -51,6 +52,26 @@ void with_specification(test_case const& subject, Use const& use) {
     else with_mask<T>(subject, fovea::compare(sum(q * k) * static_cast<T>(scale)), use);
 }
 
+/// The gradients of queries, keys and values.
+template <class Engine, class T>
+void compare_gradients(test_case const& subject, checks& all, auto const& attention, fovea::tensor<T, 4> const& query,
+                       fovea::tensor<T, 4> const& key, fovea::tensor<T, 4> const& value) {
+    using namespace fovea::driver;
+    auto const d_result = load<T, 4>(subject["d_out"]);
+    fovea::tensor<T, 4> d_query(query.extents), d_key(key.extents), d_value(value.extents);
+    fovea::workspace scratch;
+    scratch.prepare(1);
+    lowered_score const spec{fovea::plan::lower_for<false>(attention.score.expression()), attention.mask.predicate()};
+    run_softmax_gradient<T, fovea::arch::best>(
+        fovea::serial, scratch, spec,
+        score_operands<T, fovea::view<T const, 4>>{query.view(), fovea::view<T const, 4>(key)},
+        gradient_operands<T, fovea::view<T const, 4>>{fovea::view<T const, 4>(value), d_result.view(), d_query.view(),
+                                                      d_key.view(), d_value.view()});
+    all.compare(Engine::name, Engine::computes, "d_q", d_query);
+    all.compare(Engine::name, Engine::computes, "d_k", d_key);
+    all.compare(Engine::name, Engine::computes, "d_v", d_value);
+}
+
 template <class Engine>
 void run_with(test_case const& subject, checks& all) {
     using value = typename Engine::value;
@@ -65,6 +86,8 @@ void run_with(test_case const& subject, checks& all) {
             Engine::attend(attention, query.view(), key.view(), values.view(), result.view(),
                            fovea::weights(probabilities.view()));
         else Engine::attend(attention, query.view(), key.view(), values.view(), result.view());
+        if constexpr (requires { Engine::differentiates; })
+            if (subject.has("d_q")) compare_gradients<Engine>(subject, all, attention, query, key, values);
     });
     all.compare(Engine::name, Engine::computes, "out", result);
     if (subject.has("weights")) all.compare(Engine::name, Engine::computes, "weights", probabilities);

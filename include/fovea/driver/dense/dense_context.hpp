@@ -8,9 +8,10 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// A dense call with its specification and its operands; the engine sees of it only the base, `Engine`, a dense_rows.
+/// The scores of a dense call with what they are computed of; the engine sees of it only the base, `Engine`, a
+/// dense_rows.
 template <class Call, class Engine>
-struct dense_context : Engine {
+struct score_context : Engine {
     using call = Call;
     using predicate = std::remove_const_t<decltype(Call::spec::predicate)>;
     using indices_type = decltype(plan::take_index_terms(Call::spec::score.pointwise, Call::spec::predicate));
@@ -20,17 +21,12 @@ struct dense_context : Engine {
     indices_type indices;
 
     template <class... Further>
-    dense_context(plan::call_plan const& how_run, typename Call::spec const& of, typename Call::operands const& all,
+    score_context(plan::call_plan const& how_run, typename Call::spec const& of, typename Call::operands const& all,
                   Further const&... further)
         : Engine(how_run, all, coverage_of_mask(), further...),
           spec(of),
           operands(all),
           indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {}
-
-    /// What a normalizer is for one row.
-    decltype(auto) normalizer(kernel::row_facts const& row) const {
-        return normalizer_of_row(spec.normalize, facts_of_row<typename Call::number, typename Call::architecture>{row});
-    }
 
 private:
     static constexpr dense_rows::coverage_function coverage_of_mask() {
@@ -39,8 +35,20 @@ private:
             return [](dense_rows const& all, box const& rows, interval<index_t> keys) {
                 auto where = rows;
                 where.kv_idx = keys;
-                return bound<typename Call::number>(static_cast<dense_context const&>(all).spec.predicate, where);
+                return bound<typename Call::number>(static_cast<score_context const&>(all).spec.predicate, where);
             };
+    }
+};
+
+/// A dense call with its specification and its operands.
+template <class Call, class Engine>
+struct dense_context : score_context<Call, Engine> {
+    using score_context<Call, Engine>::score_context;
+
+    /// What a normalizer is for one row.
+    decltype(auto) normalizer(kernel::row_facts const& row) const {
+        return normalizer_of_row(this->spec.normalize,
+                                 facts_of_row<typename Call::number, typename Call::architecture>{row});
     }
 };
 

@@ -1,42 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The flash loop: blocks of queries against blocks of keys with an online normalizer, for any kind of tile.
+// The dense loop: blocks of queries against the blocks of keys that they see, for any pass over their scores.
 #pragma once
 
 #include <fovea/driver/dense/block_mask.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <new>
 
 namespace fovea::FOVEA_SET::driver {
 
+/// What is made of the scores of a tile of rows, a run of keys at a time (driver/dense/online.hpp is attention):
+///
+///     call, shape                             a dense_rows with its functions; a plan's blocks
+///     key_blocks(call, memory, slots)         the keys, and what lies beside them, of one head, block by block:
+///                                             begin(heads), first(block), last(block), prepare(block), and, if it has
+///                                             that, finish() after the last row of the task
+///     scratch(memory, call, blocks)           the scores of one tile
+///     prefetches_rows                         results, and queries of the next block, are prefetched
+///     place                                   where the pass leaves what is unfinished: tile(t, call), empty()
+///     begin(call, heads, first, count)        the rows of the tile
+///     take(call, mask, keys, run, scratch)    S for a run of keys, and what is made of it
+///     sweeps, begin_sweep(n)                  where the keys are gone over more than once: how often, and which it is
+///     finish(call)                            after the last key
+template <class P>
+concept pass = requires(P& p, typename P::call const& call, block_mask<typename P::shape> const& mask,
+                        typename P::key_blocks& keys, key_run<typename P::shape> const& run,
+                        typename P::scratch& scratch, arena& memory, typename P::place const& place) {
+    requires std::derived_from<typename P::call, dense_rows>;
+    { P::prefetches_rows } -> std::convertible_to<bool>;
+    { P::key_blocks::packs } -> std::convertible_to<bool>;
+    P(memory, call, place.tile(index_t{0}, call));
+    { place.empty() } -> std::same_as<bool>;
+    keys.begin(head_group{});
+    keys.prepare(index_t{0});
+    { keys.first(index_t{0}) } -> std::same_as<index_t>;
+    { keys.last(index_t{0}) } -> std::same_as<index_t>;
+    p.begin(call, head_group{}, index_t{0}, index_t{0});
+    { p.span(call) } -> std::same_as<box>;
+    { p.whole_panels() } -> std::same_as<bool>;
+    p.take(call, mask, keys, run, scratch);
+    p.finish(call);
+};
+
 /// The dense traversal: blocks of rows against blocks of keys. Empty blocks are skipped, full ones are not masked;
 /// of mixed ones each tile and panel is classified again.
-///
-/// A tile of queries, `Tile`, knows whether lanes hold its rows or keys, and keeps the state of its rows:
-///
-///     shape                                   a plan's blocks: rows, block_rows, granule, panel, block_keys
-///     selects(call), is_linear(call)          one key wins; O is a sum of weighted values
-///     prefetches_rows                         results, and queries of the next block, are prefetched
-///     is_bare_product(call)                   a score is a product, nothing is computed of it
-///     keys(call, memory, blocks)              the keys and values of a head, packed or in place: packs, begin(heads),
-///                                             first, last, finite(block), prepare(block)
-///     place                                   where unfinished sums are left: tile(t, keys), empty()
-///     scratch(memory, call, blocks)           scores and weights of one tile
-///     Tile(memory, call, place), begin(call, heads, first, count, keys), span(call), whole_panels()
-///     score(call, mask, keys, run, scratch, trims)    S, with the maximum of each row where it is computed so
-///     any_excluded(keys, run, scratch), mark_visible(keys, run, scratch)
-///     fold(call, keys, run, scratch)          P, and the rescale factors of the sums so far
-///     add(call, keys, run, scratch), add_visible(call, keys, run, scratch)    O
-///     finish(call)                            the results of its rows
-template <class Tile>
+template <pass Pass>
 class dense_loop {
-    using call = typename Tile::call;
-    using shape = typename Tile::shape;
-    using keys_type = typename Tile::keys;
-    using scratch_type = typename Tile::scratch;
-    using key_run = driver::key_run<shape>;
+    using call = typename Pass::call;
+    using shape = typename Pass::shape;
+    using key_blocks = typename Pass::key_blocks;
+    using scratch_type = typename Pass::scratch;
     static constexpr index_t tiles_per_block = shape::block_rows / shape::rows;
+    static constexpr int sweeps = [] {
+        if constexpr (requires { Pass::sweeps; }) return Pass::sweeps;
+        else return 1;
+    }();
 
 public:
     explicit dense_loop(call const& context) : call_(context), mask_(context) {}
@@ -52,7 +72,7 @@ public:
     /// Blocks of rows of some head groups against blocks of keys. Where there is a place for partial sums, the sums and
     /// states of the rows are left there, unfinished.
     void run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
-                   typename Tile::place const& partial) const;
+                   typename Pass::place const& partial) const;
 
 private:
     struct row_block {
@@ -61,12 +81,9 @@ private:
         index_t tiles;
     };
 
-    //! [flash]
-    /// FlashAttention-2 (Dao, 2023, algorithm 1): the sums are rescaled when m grows and divided by l once, after the
-    /// last key. Tiles of queries Q against keys and values K, V, a block at a time; m is the running maximum of each
-    /// row, l its running sum, O the sum of values.
-    void attend_block(row_block const& rows, Tile* tiles, keys_type& keys, scratch_type& scratch, index_range blocks,
-                      panel_count& counts) const {
+    //! [loop]
+    void run_block(row_block const& rows, Pass* tiles, key_blocks& keys, scratch_type& scratch, index_range blocks,
+                   panel_count& counts) const {
         auto const where = call_.span(rows.heads, rows.first, rows.last);
         bool begun = false;
         for (index_t k = blocks.first; k < blocks.last; ++k) {
@@ -74,56 +91,32 @@ private:
             if (seen.never()) continue;  // an empty block of the mask
             keys.prepare(k);
             for (index_t t = 0; t < rows.tiles; ++t) {
-                if (Tile::prefetches_rows && !begun && call_.rows > shape::block_rows)  // the next block's tile follows
+                if (Pass::prefetches_rows && !begun && call_.rows > shape::block_rows)  // the next block's tile follows
                     call_.prefetch_beside(rows.heads, rows.first, rows.last, t * shape::rows, shape::rows);
-                auto& tile = tiles[t];
-                auto const runs = mask_.runs(tile, keys.first(k), keys.last(k), seen);
+                auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen);
                 for (auto const run : runs) {
-                    key_run const at{k, run, runs.mixed};
+                    key_run<shape> const at{k, run, runs.mixed};
                     count_panels(counts, at);
-                    bool const masked = any_mixed(at);
-                    bool nonfinite = may_exclude(masked) && !is_finite(keys, k);        // values, beside excluded pairs
-                    tile.score(call_, mask_, keys, at, scratch, masked && !nonfinite);  // S = score(Q K^T), or excluded
-                    if (!may_exclude(masked)) nonfinite = finds_nonfinite(tile, keys, at, scratch);
-                    if (nonfinite) tile.mark_visible(keys, at, scratch);
-                    tile.fold(call_, keys, at, scratch);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
-                    if (Tile::selects(call_)) continue;
-                    if (nonfinite) tile.add_visible(call_, keys, at, scratch);
-                    else tile.add(call_, keys, at, scratch);  // O = O * rescale + P V; rescale = exp(m before - m)
+                    tiles[t].take(call_, mask_, keys, at, scratch);
                 }
             }
             begun = true;
         }
     }
-    //! [flash]
-
-    /// Scores of excluded pairs become weights of 0, and 0 times a value is 0, if the value is finite. A pair is
-    /// excluded by the mask, by what is computed of its product, or because the product itself is -inf.
-    bool may_exclude(bool masked) const { return !Tile::selects(call_) && (masked || !Tile::is_bare_product(call_)); }
-    bool is_finite(keys_type& keys, index_t block) const { return Tile::is_linear(call_) && keys.finite(block); }
-
-    /// Looks at products alone. Whether values are finite is remembered for the tiles that follow, but costs more than
-    /// looking at the scores where there are no more rows than a value has features.
-    bool finds_nonfinite(Tile const& tile, keys_type& keys, key_run const& at, scratch_type& scratch) const {
-        if (Tile::selects(call_)) return false;
-        auto const excludes = [&] { return tile.any_excluded(keys, at, scratch); };
-        return call_.rows <= std::max<index_t>(shape::rows, call_.value_features)
-                 ? excludes() && !is_finite(keys, at.block)
-                 : !is_finite(keys, at.block) && excludes();
-    }
+    //! [loop]
 
     call const& call_;
     block_mask<shape> mask_;
 };
 
-template <class Tile>
-void dense_loop<Tile>::run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
-                                 typename Tile::place const& partial) const {
-    keys_type keys(call_, memory, keys_type::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1);
+template <pass Pass>
+void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
+                                 typename Pass::place const& partial) const {
+    key_blocks keys(call_, memory, key_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1);
     scratch_type scratch(memory, call_, 1);
     index_t const most = std::min(tiles_per_block, (call_.rows + shape::rows - 1) / shape::rows);
-    auto* const tiles = memory.template take<Tile>(most);
-    for (index_t t = 0; t < most; ++t) new (tiles + t) Tile(memory, call_, partial.tile(t, keys));
+    auto* const tiles = memory.template take<Pass>(most);
+    for (index_t t = 0; t < most; ++t) new (tiles + t) Pass(memory, call_, partial.tile(t, call_));
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         keys.begin(heads);
@@ -132,11 +125,16 @@ void dense_loop<Tile>::run_heads(arena& memory, index_range head_groups, index_r
             row_block const block{heads, first, last, (last - first + shape::rows - 1) / shape::rows};
             for (index_t t = 0; t < block.tiles; ++t) {
                 index_t const row = first + t * shape::rows;
-                tiles[t].begin(call_, heads, row, std::min<index_t>(shape::rows, last - row), keys);
+                tiles[t].begin(call_, heads, row, std::min<index_t>(shape::rows, last - row));
             }
-            attend_block(block, tiles, keys, scratch, blocks, memory.panels);
+            for (int sweep = 0; sweep < sweeps; ++sweep) {
+                if constexpr (sweeps > 1)
+                    for (index_t t = 0; t < block.tiles; ++t) tiles[t].begin_sweep(sweep);
+                run_block(block, tiles, keys, scratch, blocks, memory.panels);
+            }
             for (index_t t = 0; t < block.tiles && partial.empty(); ++t) tiles[t].finish(call_);
         }
+        if constexpr (requires { keys.finish(); }) keys.finish();
     }
 }
 

@@ -22,6 +22,15 @@ struct head_group {
     index_t batch, index;
 };
 
+/// Where a pass leaves what is unfinished, if it finishes everything.
+struct no_place {
+    static constexpr bool empty() { return true; }
+    template <class Call>
+    no_place tile(index_t, Call const&) const {
+        return {};
+    }
+};
+
 /// A dense call as the engine sees it, whatever it computes: its plan, its sizes, and what its mask says of a box of
 /// pairs. Rows are the queries of one head, or the interleaved queries of `tile_heads` heads that share keys.
 struct dense_rows {
@@ -41,13 +50,13 @@ struct dense_rows {
         : how(plan),
           query(rows_of(operands.query)),
           key(rows_of(operands.key)),
-          value(rows_of(operands.value)),
-          result(rows_of(operands.result)),
+          value(values_of(operands)),
+          result(results_of(operands)),
           batches(operands.batches()),
           queries(operands.queries()),
           keys(operands.keys()),
           features(operands.features()),
-          value_features(operands.value_features()),
+          value_features(value_features_of(operands)),
           exact(operands.exact),
           coverage(of_mask),
           tile_heads(plan.tile_heads),
@@ -88,6 +97,24 @@ struct dense_rows {
         auto after = row_after({at.batch, at.index, next}, rows, head_groups);
         after.row += offset;
         if (after.batch < batches) prefetch_rows<false>(query, tile_heads, after, rows, count);
+    }
+
+private:
+    // A call of scores alone has neither values nor a result.
+    template <class Operands>
+    static stored_rows values_of(Operands const& operands) {
+        if constexpr (requires { operands.value; }) return rows_of(operands.value);
+        else return {};
+    }
+    template <class Operands>
+    static stored_rows results_of(Operands const& operands) {
+        if constexpr (requires { operands.result; }) return rows_of(operands.result);
+        else return {};
+    }
+    template <class Operands>
+    static index_t value_features_of(Operands const& operands) {
+        if constexpr (requires { operands.value; }) return operands.value_features();
+        else return 0;
     }
 };
 

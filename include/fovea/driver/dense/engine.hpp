@@ -3,8 +3,9 @@
 // programs with many specifications, once (src/compiled.cpp).
 #pragma once
 
-#include <fovea/driver/dense/key_lanes_tile.hpp>
-#include <fovea/driver/dense/query_lanes_tile.hpp>
+#include <fovea/driver/dense/key_lanes_sums.hpp>
+#include <fovea/driver/dense/online.hpp>
+#include <fovea/driver/dense/query_lanes_sums.hpp>
 #include <fovea/driver/dense/split_keys.hpp>
 #include <fovea/driver/dense/whole_rows.hpp>
 #include <fovea/driver/products.hpp>
@@ -16,8 +17,8 @@
     declare template struct packed_products<kernel::stored_product<T, Arch>>; \
     declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;     \
     declare template class block_mask<plan::query_lanes_blocking<T, Arch>>;   \
-    declare template class dense_loop<query_lanes_tile<T, Arch>>;             \
-    declare template class dense_loop<key_lanes_tile<T, Arch>>;               \
+    declare template class dense_loop<online<query_lanes_sums<T, Arch>>>;     \
+    declare template class dense_loop<online<key_lanes_sums<T, Arch>>>;       \
     declare template class whole_rows<T, Arch>;
 
 #ifdef FOVEA_COMPILED

@@ -9,7 +9,7 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// Whether the values of each block of keys of one head are all finite: then 0 times a value is 0. Found when it is
-/// first asked and remembered for the tiles that follow. `Call`: a dense_rows with the functions of its specification.
+/// first asked and remembered for the tiles that follow. `Call`: a dense_rows with the functions of its sums.
 template <class Call>
 class finite_blocks {
 public:
@@ -22,7 +22,7 @@ public:
     /// `values` are the rows of the block.
     bool operator()(index_t block, row_range const& values) const {
         auto& known = finite_[block];
-        if (known == answer::unknown) known = call_.functions.all_finite(call_, values) ? answer::yes : answer::no;
+        if (known == answer::unknown) known = call_.sums.all_finite(call_, values) ? answer::yes : answer::no;
         return known == answer::yes;
     }
 

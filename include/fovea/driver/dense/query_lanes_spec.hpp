@@ -34,19 +34,17 @@ class query_lanes_spec {
     using query_element = std::remove_cvref_t<decltype(*operands::query.data)>;
 
 public:
-    using context = dense_context<Call, query_lanes_call<T, Arch>>;
+    using context = dense_context<Call, query_lanes_attention<T, Arch>>;
 
     static context make_context(plan::call_plan const& how, spec const& of, operands const& all) {
-        return context(how, of, all, functions);
+        return context(how, of, all, functions, sums_functions);
     }
 
 private:
     static context const& of(dense_rows const& all) { return static_cast<context const&>(all); }
-    static state* states_of(lanes const& rows) { return static_cast<state*>(rows.states); }
 
     static void begin(dense_rows const& call, lanes& rows) {
         auto const& all = of(call);
-        std::uninitialized_fill_n(states_of(rows), rows.vectors, state{});
         begin_queries(all, rows);
         T* terms = rows.terms;
         plan::for_each_part(all.spec.score.parts.rows, [&](auto const& t) {
@@ -162,27 +160,33 @@ private:
         }
     }
 
-    static void fold(dense_rows const& call, lanes& rows, query_lanes_block<T> const& block, T* rescale) {
+    static void begin_states(lanes const& rows, void* states) {
+        std::uninitialized_fill_n(static_cast<state*>(states), rows.vectors, state{});
+    }
+
+    static void fold(dense_rows const& call, lanes const& rows, void* states, query_lanes_block<T> const& block,
+                     T* rescale) {
         using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         auto const& normalizer = of(call).spec.normalize;
         for (index_t v = 0; v < rows.vectors; ++v) {
             index_t const lane = v * shape::lanes;
             normalizing::fold(
-                normalizer, states_of(rows)[v],
+                normalizer, static_cast<state*>(states)[v],
                 row_lanes{block.scores + lane, block.count, rows.width(), shape::lanes, block.row_max + lane})
                 .store(rescale + lane);
         }
     }
 
-    static void finish(dense_rows const& call, lanes& rows, T const* sums) {
+    static void finish(dense_rows const& call, lanes const& rows, void const* states, T const* sums) {
         auto const& all = of(call);
         for (index_t v = 0; v < rows.vectors; ++v) {
             index_t const lane = v * shape::lanes;
-            auto const& state = states_of(rows)[v];
-            write(all, rows, lane, sums + lane, normalizing::finish(all.spec.normalize, state));
-            if constexpr (requires { all.spec.normalize.log_sum(state); }
+            auto const& carried = static_cast<state const*>(states)[v];
+            write(all, rows, lane, sums + lane, normalizing::finish(all.spec.normalize, carried));
+            if constexpr (requires { all.spec.normalize.log_sum(carried); }
                           && std::tuple_size_v<decltype(all.operands.outputs)> > 0) {
-                auto const logs = kernel::lanes_of<T, Arch>::to_array(normalizing::log_sum(all.spec.normalize, state));
+                auto const logs =
+                    kernel::lanes_of<T, Arch>::to_array(normalizing::log_sum(all.spec.normalize, carried));
                 for (index_t r = lane; r < std::min(rows.count, lane + shape::lanes); ++r)
                     show_log_sum(all.operands.outputs, rows.facts_of(all, r), logs[static_cast<std::size_t>(r - lane)]);
             }
@@ -207,14 +211,16 @@ private:
         .row_indices = plan::count_of<decltype(context::indices_type::queries)>,
         .key_terms = plan::count_of<decltype(decltype(spec::score.parts)::keys)>,
         .key_indices = plan::count_of<decltype(context::indices_type::keys)>,
-        .state_bytes = static_cast<index_t>(sizeof(state)),
         .is_bare_product = Call::is_bare_product,
         .begin = &begin,
         .convert_keys = converts<&operands::key>(),
+        .prepare_keys = &prepare_keys,
+        .score = &score};
+    static constexpr query_lanes_sums_functions<T, Arch> sums_functions{
+        .state_bytes = static_cast<index_t>(sizeof(state)),
+        .begin = &begin_states,
         .convert_values = converts<&operands::value>(),
         .all_finite = &all_finite,
-        .prepare_keys = &prepare_keys,
-        .score = &score,
         .fold = &fold,
         .finish = &finish};
 };

@@ -2,18 +2,19 @@
 // Split KV: the keys of a few queries divided among threads, and the partial results merged.
 #pragma once
 
-#include <fovea/driver/dense/key_lanes_tile.hpp>
+#include <fovea/driver/dense/key_lanes_sums.hpp>
+#include <fovea/driver/dense/online.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
 /// Split KV, for few rows: each split of the keys by itself, and then all are merged.
 template <class T, class Arch, class Executor>
-void run_split_keys(key_lanes_call<T, Arch> const& call, Executor const& executor, workspace& scratch) {
-    using tile = key_lanes_tile<T, Arch>;
-    dense_loop<tile> const loop(call);
+void run_split_keys(key_lanes_attention<T, Arch> const& call, Executor const& executor, workspace& scratch) {
+    using pass = online<key_lanes_sums<T, Arch>>;
+    dense_loop<pass> const loop(call);
     auto const& splits = call.how.splits;
-    index_t const rows = round_up(call.rows, tile::shape::rows), head_groups = call.batches * call.head_groups;
-    index_t const width = call.value_width(), state_bytes = call.functions.state_bytes;
+    index_t const rows = round_up(call.rows, pass::shape::rows), head_groups = call.batches * call.head_groups;
+    index_t const width = call.value_width(), state_bytes = call.sums.state_bytes;
     T* const sums = scratch.shared().template take<T>(head_groups * splits.count() * rows * width);
     char* const states = scratch.shared().template take<char>(head_groups * splits.count() * rows * state_bytes);
     executor.run(head_groups * splits.count(), [&](index_t task, index_t worker) {
@@ -26,13 +27,13 @@ void run_split_keys(key_lanes_call<T, Arch> const& call, Executor const& executo
     executor.run(head_groups, [&](index_t n, index_t) {
         index_t const first = n * splits.count() * rows;
         for (index_t r = 0; r < call.rows; ++r)
-            call.functions.merge_splits(call, call.facts(call.head_group_at(n), r),
-                                        {.sums = sums + (first + r) * width,
-                                         .states = states + (first + r) * state_bytes,
-                                         .splits = splits.count(),
-                                         .sum_stride = rows * width,
-                                         .state_stride = rows * state_bytes,
-                                         .width = width});
+            call.sums.merge_splits(call, call.facts(call.head_group_at(n), r),
+                                   {.sums = sums + (first + r) * width,
+                                    .states = states + (first + r) * state_bytes,
+                                    .splits = splits.count(),
+                                    .sum_stride = rows * width,
+                                    .state_stride = rows * state_bytes,
+                                    .width = width});
     });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How keys and values of each element type and storage are packed or read in place, with a key in each lane.
+// How keys of each element type and storage are packed or read in place, with a key in each lane.
 #pragma once
 
-#include <fovea/driver/all_finite.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/key_lanes_sums_functions.hpp>
 #include <fovea/driver/dense/key_terms.hpp>
 #include <fovea/driver/dense/packed_keys.hpp>
 #include <fovea/kernel/contract_rows.hpp>
@@ -13,12 +13,22 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// With a key in each lane.
 template <class Call>
-using key_lanes_context = dense_context<Call, key_lanes_call<typename Call::number, typename Call::architecture>>;
+struct key_lanes_context_of {
+    using type = score_context<Call, key_lanes_call<typename Call::number, typename Call::architecture>>;
+};
+template <class Call>
+    requires requires { typename Call::normalizer; }
+struct key_lanes_context_of<Call> {
+    using type = dense_context<Call, key_lanes_attention<typename Call::number, typename Call::architecture>>;
+};
 
-/// The keys and values of one head as a call stores them, whatever their type and place: how they are packed, and how
-/// they are read in place.
+/// A call with a key in each lane: an attention, or scores alone.
+template <class Call>
+using key_lanes_context = typename key_lanes_context_of<Call>::type;
+
+/// The keys of one head as a call stores them, whatever their type and place: how they are packed, and how they are
+/// read in place.
 ///
 /// The products of the call say in which format (kernel/product/product.hpp).
 template <class Call>
@@ -39,40 +49,17 @@ public:
     static constexpr bool terms_per_head = plan::any_uses_head<decltype(Parts::keys)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     using key_rows = std::remove_const_t<decltype(Operands::key)>;
-    using value_rows = std::remove_const_t<decltype(Operands::value)>;
     using key_type = read_as<key_rows, T>;
-    using value_type = read_as<value_rows, T>;
     /// How a part of the score that is a product is multiplied.
     template <class Part>
     using product_of = kernel::score_product<T, Arch, typename Call::query_element, key_type,
                                              std::remove_cvref_t<decltype(Part::of_query)>,
                                              std::remove_cvref_t<decltype(Part::of_key)>>;
-    using product_of_values =
-        kernel::value_product<T, Arch, value_type, typename Call::result_element, Call::is_linear>;
-    static constexpr index_t keys_per_row = Call::keys_per_row;  // of packed values
-    static_assert(keys_per_row == product_of_values::step::per_step);
-    static constexpr bool always_in_place = Call::may_take_query_lanes;
+    static constexpr bool always_in_place = !Call::packs_keys;
 
     stored_keys(context const& call, packed const& to) : call_(call), packed_(to), operands_(call.operands) {}
 
     bool in_place() const { return always_in_place || packed_.in_place(); }
-    index_t value_width() const { return packed_.value_width(); }
-    index_t value_features() const { return operands_.value_features(); }
-
-    /// One value as it is stored, or loaded.
-    value_type const* value(index_t block, index_t key) const {
-        return row_of(operands_.value, packed_.first(block) + key);
-    }
-
-    /// Calls f(values, offset, ahead) with `count` values of a block from one of its keys on, run by run.
-    template <class F>
-    void with_values(index_t block, index_t key, index_t count, F const& f) const {
-        if (!packed_.values_in_place())
-            return f(row_run<T>{packed_.values(block, key), value_width(), count}, index_t{0},
-                     kernel::prefetch_distance());
-        for_runs(operands_.value, range(block, key, count), packed_.loaded(), f);
-    }
-
     /// Calls f(keys, offset, count) with `count` keys of a block from one of its keys on, run by run, through a body,
     /// for kernel::contract_rows.
     template <class Part, class Body, class F>
@@ -100,10 +87,11 @@ public:
     T compare(Body const& body, kernel::row_facts const& row, index_t key) const {
         return kernel::sum_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
                                              operands_.query.place(row.batch, row.head, row.q_idx, 0),
-                                             row_of(operands_.key, key), features());
+                                             row_of(operands_.key, {batch(), head(), key, key + 1}, packed_.loaded()),
+                                             features());
     }
 
-    /// Planes and terms of the keys of a block, and its values unless they are read in place.
+    /// Planes and terms of the keys of a block.
     void pack(index_t block) const {
         auto const& parts = call_.spec.score.parts;
         index_t plane = 0;
@@ -126,7 +114,6 @@ public:
             }
         compute_index_terms<T, Arch>(call_.indices.keys, facts(0), packed_.first(block), packed_.last(block),
                                      packed_.indices(block), tile::block_keys);
-        if (!packed_.values_in_place()) pack_values(block);
     }
 
 private:
@@ -147,7 +134,7 @@ private:
         auto const row = facts(0);
         index_t const first = packed_.first(block), last = packed_.last(block);
         for (index_t key = first; key < last; key += tile::panel) {
-            if (packed_.values_in_place()) prefetch_values(key, std::min(key + tile::panel, last));
+            if (call_.how.values == plan::reading::in_place) prefetch_values(key, std::min(key + tile::panel, last));
             index_t const count = std::min(last - key, tile::panel);
             // Rows in memory after those of the panel are prefetched.
             index_t const available = loaded_rows<key_rows> ? count : operands_.keys() - key;
@@ -191,38 +178,6 @@ private:
                     && kernel::within_exponential_range(
                         packed_.keys(block, plane) + (j / tile::panel) * tile::panel * features() + j % tile::panel,
                         features(), tile::panel);
-    }
-
-    void pack_values(index_t block) const {
-        index_t const n = operands_.value_features(), last = packed_.last(block) - packed_.first(block);
-        index_t const width = value_width();
-        T* row = packed_.values(block, 0);
-        if constexpr (loaded_rows<value_rows>) {
-            for_runs(operands_.value, packed_.range(block), packed_.loaded(),
-                     [&](auto const& run, index_t, auto const&) {
-                         for (index_t k = 0; k < run.count; ++k, row += width)
-                             pack_value(run.first + k * run.stride, nullptr, n, row);
-                     });
-        } else {
-            auto const from = addresses_of<tile::block_keys>(operands_.value, packed_.range(block), packed_.loaded());
-            for (index_t k = 0; k < last; k += keys_per_row, row += width)
-                pack_value(from(k), k + 1 < last ? from(k + 1) : nullptr, n, row);
-        }
-    }
-    void pack_value(value_type const* from, value_type const* next, index_t n, T* row) const {
-        product_of_values::pack_values(from, next, n, row);
-        std::fill(row + round_up(n, lanes), row + value_width(), T{0});
-    }
-
-    /// One row of keys or values as it is stored, or loaded.
-    template <class Rows>
-    auto row_of(Rows const& rows, index_t position) const {
-        if constexpr (loaded_rows<Rows>) {
-            rows.load(row_range{batch(), head(), position, position + 1}, packed_.loaded(), index_t{0});
-            return static_cast<T const*>(packed_.loaded());
-        } else {
-            return rows.place(batch(), head(), position, 0);
-        }
     }
 
     context const& call_;

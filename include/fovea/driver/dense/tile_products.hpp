@@ -59,7 +59,7 @@ public:
 
     /// The products with a run of keys of a block.
     static void contract(context const& call, rows_type const& rows, packed_keys<T, Arch> const& keys,
-                         key_run<tile> const& at, score_block<T> const& to) {
+                         key_run<tile> const& at, score_block<T> const& to, kernel::prefetch_queue& next) {
         index_t n = 0;
         plan::for_each_part(call.spec.score.parts.products, [&](auto const& p) {
             using part = std::remove_cvref_t<decltype(p)>;
@@ -96,7 +96,7 @@ public:
                                                .scales = scales,
                                                .scores = scores,
                                                .stride = to.stride};
-                    packed_products<product>::contract(all, keys.prefetches());
+                    packed_products<product>::contract(all, next);
                 }
             ++n;
         });

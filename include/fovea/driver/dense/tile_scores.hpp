@@ -43,11 +43,11 @@ public:
 
     /// Scores of a run of keys of a block.
     static void score(context const& call, rows_type const& rows, packed const& keys, key_run<tile> const& at,
-                      score_block<T> const& to) {
+                      score_block<T> const& to, next_lines& next) {
         auto const& score = call.spec.score;
         auto const run = at.granules;
-        prefetch_tables(call, rows, keys, at);
-        tile_products<Call>::contract(call, rows, keys, at, to);
+        prefetch_tables(call, rows, keys, at, next);
+        tile_products<Call>::contract(call, rows, keys, at, to, next.queue());
         for (index_t p = run.first_panel(); p < run.last_panel() && stored::pairs > 0; ++p) {
             index_t plane = stored::products, key_plane = plane, query_factor = 0;
             plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
@@ -93,19 +93,19 @@ private:
     }
 
     /// Prefetches what score and mask read of tables while the products are computed.
-    static void prefetch_tables(context const& call, rows_type const& rows, packed const& keys,
-                                key_run<tile> const& at) {
+    static void prefetch_tables(context const& call, rows_type const& rows, packed const& keys, key_run<tile> const& at,
+                                next_lines& next) {
         auto const& pointwise = call.spec.score.pointwise;
         auto const& predicate = call.spec.predicate;
-        if (keys.in_place() || !keys.prefetches().empty()) return;
+        if (keys.in_place() || !next.queue().empty()) return;
         kernel::key_range const range{.first = keys.first(at.block) + at.granules.first * tile::lanes,
                                       .count = (at.granules.last - at.granules.first) * tile::lanes};
         index_t const steps = range.count / tile::panel * call.features * stored::products;
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(pointwise)>>)
-            keys.prefetches() = kernel::table_lines<T, Arch>(pointwise, rows.facts, rows.count, range, steps);
+            next.tables = kernel::table_lines<T, Arch>(pointwise, rows.facts, rows.count, range, steps);
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(predicate)>>)
-            if (keys.prefetches().empty())
-                keys.prefetches() = kernel::table_lines<T, Arch>(predicate, rows.facts, rows.count, range, steps);
+            if (next.tables.empty())
+                next.tables = kernel::table_lines<T, Arch>(predicate, rows.facts, rows.count, range, steps);
     }
 
     static void prepare_row(context const& call, rows_type& rows, index_t r, query_element const* features) {

@@ -2,7 +2,7 @@
 // Sums of values, weighted by a tile with a key in each lane: the product P V, or the steps of another aggregator.
 #pragma once
 
-#include <fovea/driver/dense/stored_keys.hpp>
+#include <fovea/driver/dense/stored_values.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/kernel/nonzero.hpp>
 
@@ -15,21 +15,25 @@ template <class Call>
 class value_sums {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using stored = stored_keys<Call>;
+    using stored = stored_values<Call>;
     using Aggregate = std::remove_const_t<decltype(Call::spec::aggregate)>;
     using tile = plan::key_lanes_blocking<T, Arch>;
-    using product = typename stored::product_of_values;
+    using product = typename stored::product;
     static constexpr bool is_linear = linear_aggregator<Aggregate>;
 
 public:
-    value_sums(key_lanes_context<Call> const& call, packed_keys<T, Arch> const& keys, T* sums)
-        : keys_(call, keys), packed_(keys), aggregate_(call.spec.aggregate), sums_(sums), width_(keys.value_width()) {}
+    value_sums(key_lanes_context<Call> const& call, packed_values<T, Arch> const& values, T* sums)
+        : values_(call.operands, values),
+          packs_keys_(call.how.keys == plan::reading::packed),
+          aggregate_(call.spec.aggregate),
+          sums_(sums),
+          width_(values.width()) {}
 
-    void add(weight_tile<T> const& weights, T const* rescale) const {
+    void add(weight_tile<T> const& weights, T const* rescale, kernel::prefetch_queue& next) const {
         for (index_t r = 0; r < weights.rows; ++r)
             product::round_weights(weights.first + r * weights.stride, weights.count);
         T ones[tile::rows];
-        keys_.with_values(
+        values_.with_values(
             weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const& ahead) {
                 using value = std::remove_cvref_t<decltype(*values.first)>;
                 constexpr bool as_computed = std::is_same_v<value, T>;
@@ -40,10 +44,10 @@ public:
                      values.stride, sums_, width_, rescale, ahead},
                     weights.rows,
                     weights.mr};
-                if constexpr (as_computed && !stored::always_in_place)
-                    if (!keys_.in_place()) {  // converted values are packed
-                        if constexpr (is_linear) packed_products<product>::accumulate(all, packed_.prefetches());
-                        else accumulate_tile<Arch>(aggregate_, all, packed_.prefetches());
+                if constexpr (as_computed && Call::packs_keys)
+                    if (packs_keys_) {  // converted values are packed
+                        if constexpr (is_linear) packed_products<product>::accumulate(all, next);
+                        else accumulate_tile<Arch>(aggregate_, all, next);
                         return;
                     }
                 if constexpr (!is_linear) accumulate_few<product>(aggregate_, all);
@@ -61,7 +65,7 @@ public:
             for (index_t r = 0; r < weights.rows; ++r)
                 packs += kernel::nonzero_packs<T, Arch>(weights.first + r * weights.stride, weights.count);
             if (2 * packs * tile::lanes > weights.rows * weights.count) return false;
-            keys_.with_values(
+            values_.with_values(
                 weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const&) {
                     for (index_t r = 0; r < weights.rows; ++r)
                         kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.first + r * weights.stride + offset,
@@ -80,16 +84,16 @@ public:
             for (index_t j = 0; j < weights.count; ++j) {
                 index_t const pair = r * weights.stride + j;
                 if (!weights.visible[pair]) continue;
-                auto const* const value = keys_.value(weights.block, weights.key + j);
-                for (index_t c = 0; c < keys_.value_features(); ++c)
+                auto const* const value = values_(weights.block, weights.key + j);
+                for (index_t c = 0; c < values_.features(); ++c)
                     sum[c] = aggregate_.step(sum[c], weights.first[pair], static_cast<T>(value[c]));
             }
         }
     }
 
 private:
-    stored keys_;
-    packed_keys<T, Arch> const& packed_;
+    stored values_;
+    bool packs_keys_;  // for many rows
     Aggregate const& aggregate_;
     T* sums_;
     index_t width_;

@@ -2,7 +2,7 @@
 // The loop that keeps all scores of a tile: for normalizers of whole rows, and where weights are asked for.
 #pragma once
 
-#include <fovea/driver/dense/key_lanes_tile.hpp>
+#include <fovea/driver/dense/key_lanes_sums.hpp>
 
 #include <algorithm>
 #include <new>
@@ -14,10 +14,17 @@ namespace fovea::FOVEA_SET::driver {
 template <class T, class Arch>
 class whole_rows {
     using tile = key_lanes_tile<T, Arch>;
-    using call = typename tile::call;
+    using sums_type = key_lanes_sums<T, Arch>;
+    using call = typename sums_type::call;
     using shape = typename tile::shape;
-    using keys_type = typename tile::keys;
+    using key_blocks = typename sums_type::key_blocks;
     using scratch_type = typename tile::scratch;
+
+    /// A tile of queries with what is carried for it.
+    struct rows_and_sums {
+        tile rows;
+        sums_type sums;
+    };
 
 public:
     explicit whole_rows(call const& context) : call_(context), mask_(context) {}
@@ -42,7 +49,7 @@ private:
     void run_heads(arena& memory, index_range head_groups, index_range rows) const;
 
     /// S, for all keys that a row of the tile sees; pairs between runs are excluded.
-    columns score(panel_count& counts, tile& rows, keys_type& keys, scratch_type& scratch, index_range seen) const {
+    columns score(panel_count& counts, tile& rows, key_blocks& keys, scratch_type& scratch, index_range seen) const {
         columns at{keys.first(seen.first), 0, 0};
         auto const extend = [&](index_t from, index_t to) {
             if (at.to == 0) at.from = from;
@@ -59,33 +66,36 @@ private:
                 keys.prepare(k);
                 index_t const column = keys.first(k) - at.first_key;
                 extend(column + granules.first * shape::lanes, column + granules.last * shape::lanes);
-                call_.functions.score(call_, rows.rows(), keys, run, scratch.from(column));
+                call_.functions.score(call_, rows.rows(), keys.keys, run, scratch.from(column), keys.next);
             }
         }
         return at;
     }
 
     /// P of whole rows, the outputs that read rows, and P V.
-    void finish(tile& rows, keys_type& keys, scratch_type& scratch, columns const& at) const {
-        auto const& functions = call_.functions;
+    void finish(rows_and_sums& all, key_blocks& keys, scratch_type& scratch, columns const& at) const {
+        auto const& functions = call_.sums;
+        auto const& rows = all.rows.rows();
         bool nonfinite = !functions.is_linear;
         for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
             nonfinite = nonfinite || !keys.finite(k);
-        if (nonfinite || functions.clears_excluded) rows.mark_visible(scratch, at.from, at.to);
+        if (nonfinite || functions.clears_excluded) all.rows.mark_visible(scratch, at.from, at.to);
         functions.normalize(
-            call_, rows.rows(),
+            call_, rows, all.sums.sums(),
             {scratch.scores + at.from, scratch.stride, (at.to - at.from) / shape::lanes, at.first_key + at.from},
             scratch.visible + at.from);
         for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
-            if (!mask_.coverage(rows.span(call_), keys.first(k), keys.last(k)).never())
-                add_values(rows.rows(), keys, k, scratch, at, nonfinite);
-        functions.finish(call_, rows.rows());
+            if (!mask_.coverage(all.rows.span(call_), keys.first(k), keys.last(k)).never())
+                add_values(all, keys, k, scratch, at, nonfinite);
+        functions.finish(call_, rows, all.sums.sums());
     }
 
     /// O += P V for one block of keys.
-    void add_values(key_lanes_rows<T, Arch>& rows, keys_type& keys, index_t k, scratch_type& scratch, columns const& at,
+    void add_values(rows_and_sums const& all, key_blocks& keys, index_t k, scratch_type& scratch, columns const& at,
                     bool nonfinite) const {
         keys.prepare(k);
+        auto const& rows = all.rows.rows();
+        T* const sums = all.sums.sums().sums;
         index_t const first = std::max(keys.first(k), at.first_key + at.from),
                       last = std::min(keys.last(k), at.first_key + at.to), column = first - at.first_key;
         weight_tile<T> const weights{.first = scratch.scores + column,
@@ -96,10 +106,11 @@ private:
                                      .key = first - keys.first(k),
                                      .count = last - first,
                                      .visible = scratch.visible + column};
-        std::fill_n(scratch.rescale, shape::rows, T{1});
-        if (nonfinite) call_.functions.add_visible(call_, rows, keys, weights, scratch.rescale);
-        else if (!call_.functions.add_nonzero(call_, rows, keys, weights))
-            call_.functions.add(call_, rows, keys, weights, scratch.rescale);
+        T ones[shape::rows];
+        std::fill_n(ones, shape::rows, T{1});
+        if (nonfinite) call_.sums.add_visible(call_, sums, keys.values, weights, ones);
+        else if (!call_.sums.add_nonzero(call_, sums, keys.values, weights))
+            call_.sums.add(call_, sums, keys.values, weights, ones, keys.next);
     }
 
     call const& call_;
@@ -109,9 +120,9 @@ private:
 template <class T, class Arch>
 void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, index_range rows) const {
     index_t const at_once = mask_.blocks_at_once(head_groups, rows);
-    keys_type keys(call_, memory, at_once);
+    key_blocks keys(call_, memory, at_once);
     scratch_type scratch(memory, call_, at_once);
-    auto& one = *new (memory.template take<tile>(1)) tile(memory, call_, {});
+    auto& one = *new (memory.template take<rows_and_sums>(1)) rows_and_sums{{memory, call_}, {memory, call_, {}}};
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         keys.begin(heads);
@@ -121,8 +132,9 @@ void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, inde
             for (index_t r = first; r < last; r += shape::rows) {
                 index_t const next = std::min(r + shape::rows, last);
                 call_.prefetch_beside(heads, r, next, 0, shape::rows);
-                one.begin(call_, heads, r, next - r, keys);
-                finish(one, keys, scratch, score(memory.panels, one, keys, scratch, seen));
+                one.rows.begin(call_, heads, r, next - r);
+                one.sums.begin(call_, one.rows);
+                finish(one, keys, scratch, score(memory.panels, one.rows, keys, scratch, seen));
             }
         }
     }
