@@ -89,6 +89,17 @@ constexpr void for_each_part(Tuple const& all, F&& f) {
 template <class Pointwise>
 inline constexpr bool is_bare_product = std::is_same_v<Pointwise, reference<part::product, 0>>;
 
+/// True where a score is its product and what is added to it: its derivative by the product is 1.
+template <class Pointwise>
+inline constexpr bool adds_to_product = is_bare_product<Pointwise>;
+template <class A, class B>
+inline constexpr bool adds_to_product<node<operations::plus, A, B>> =
+    (adds_to_product<A> && !uses<B, reference<part::product, 0>>)
+    || (adds_to_product<B> && !uses<A, reference<part::product, 0>>);
+template <class A, class B>
+inline constexpr bool adds_to_product<node<operations::minus, A, B>> =
+    adds_to_product<A> && !uses<B, reference<part::product, 0>>;
+
 /// True where what is computed of keys is one product with them as they are, and terms of each that are the same for
 /// all heads that share it.
 template <class Parts>

@@ -4,12 +4,31 @@
 
 #include <fovea/driver/dense/block_mask.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/next_lines.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <new>
 
 namespace fovea::FOVEA_SET::driver {
+
+/// S of a tile of queries and a run of keys, masked, whichever operand lies in lanes; it carries nothing from one run
+/// to the next.
+template <class Tile>
+concept score_tile = requires(Tile& tile, typename Tile::call const& call, block_mask<typename Tile::shape> const& mask,
+                              typename Tile::keys const& keys, key_run<typename Tile::shape> const& run,
+                              typename Tile::scratch& scratch, next_lines& next, arena& memory) {
+    requires std::derived_from<typename Tile::call, dense_rows>;
+    requires std::constructible_from<Tile, arena&, typename Tile::call const&>;
+    requires std::constructible_from<typename Tile::scratch, arena&, typename Tile::call const&, index_t>;
+    { Tile::prefetches_rows } -> std::convertible_to<bool>;
+    tile.begin(call, head_group{}, index_t{0}, index_t{0});
+    { tile.span(call) } -> std::same_as<box>;
+    { tile.whole_panels() } -> std::same_as<bool>;
+    tile.score(call, mask, keys, run, scratch, true, next);
+    { tile.any_excluded(keys, run, scratch) } -> std::same_as<bool>;
+    tile.mark_visible(keys, run, scratch);
+};
 
 /// What is made of the scores of a tile of rows, a run of keys at a time (driver/dense/online.hpp is attention):
 ///
@@ -19,7 +38,7 @@ namespace fovea::FOVEA_SET::driver {
 ///                                             that, finish() after the last row of the task
 ///     scratch(memory, call, blocks)           the scores of one tile
 ///     prefetches_rows                         results, and queries of the next block, are prefetched
-///     place                                   where the pass leaves what is unfinished: tile(t, call), empty()
+///     partial_sums                            where the pass leaves what is unfinished: tile(t, call), empty()
 ///     begin(call, heads, first, count)        the rows of the tile
 ///     take(call, mask, keys, run, scratch)    S for a run of keys, and what is made of it
 ///     sweeps, begin_sweep(n)                  where the keys are gone over more than once: how often, and which it is
@@ -27,12 +46,12 @@ namespace fovea::FOVEA_SET::driver {
 template <class P>
 concept pass = requires(P& p, typename P::call const& call, block_mask<typename P::shape> const& mask,
                         typename P::key_blocks& keys, key_run<typename P::shape> const& run,
-                        typename P::scratch& scratch, arena& memory, typename P::place const& place) {
+                        typename P::scratch& scratch, arena& memory, typename P::partial_sums const& partial) {
     requires std::derived_from<typename P::call, dense_rows>;
     { P::prefetches_rows } -> std::convertible_to<bool>;
     { P::key_blocks::packs } -> std::convertible_to<bool>;
-    P(memory, call, place.tile(index_t{0}, call));
-    { place.empty() } -> std::same_as<bool>;
+    P(memory, call, partial.tile(index_t{0}, call));
+    { partial.empty() } -> std::same_as<bool>;
     keys.begin(head_group{});
     keys.prepare(index_t{0});
     { keys.first(index_t{0}) } -> std::same_as<index_t>;
@@ -69,10 +88,10 @@ public:
                               });
     }
 
-    /// Blocks of rows of some head groups against blocks of keys. Where there is a place for partial sums, the sums and
-    /// states of the rows are left there, unfinished.
+    /// Blocks of rows of some head groups against blocks of keys. What is unfinished is left in `partial`, if it is not
+    /// empty.
     void run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
-                   typename Pass::place const& partial) const;
+                   typename Pass::partial_sums const& partial) const;
 
 private:
     struct row_block {
@@ -111,7 +130,7 @@ private:
 
 template <pass Pass>
 void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
-                                 typename Pass::place const& partial) const {
+                                 typename Pass::partial_sums const& partial) const {
     key_blocks keys(call_, memory, key_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1);
     scratch_type scratch(memory, call_, 1);
     index_t const most = std::min(tiles_per_block, (call_.rows + shape::rows - 1) / shape::rows);

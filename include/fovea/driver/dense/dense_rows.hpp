@@ -23,10 +23,10 @@ struct head_group {
 };
 
 /// Where a pass leaves what is unfinished, if it finishes everything.
-struct no_place {
+struct no_partial_sums {
     static constexpr bool empty() { return true; }
     template <class Call>
-    no_place tile(index_t, Call const&) const {
+    no_partial_sums tile(index_t, Call const&) const {
         return {};
     }
 };

@@ -48,19 +48,20 @@ public:
     };
 
     /// Where unfinished sums and states are left: (rows of all tiles, value width).
-    struct place {
+    struct partial_sums {
         T* sums = nullptr;
         char* states = nullptr;
         index_t state_bytes = 0;
 
         bool empty() const { return sums == nullptr; }
-        place tile(index_t t, call const& all) const {
+        partial_sums tile(index_t t, call const& all) const {
             index_t const row = t * shape::rows;
-            return empty() ? place{} : place{sums + row * all.value_width(), states + row * state_bytes, state_bytes};
+            return empty() ? partial_sums{}
+                           : partial_sums{sums + row * all.value_width(), states + row * state_bytes, state_bytes};
         }
     };
 
-    key_lanes_sums(arena& memory, call const& all, place const& at)
+    key_lanes_sums(arena& memory, call const& all, partial_sums const& at)
         : sums_{at.empty() ? memory.template take<char>(shape::rows * all.sums.state_bytes) : at.states,
                 at.empty() ? memory.template take<T>(shape::rows * all.value_width()) : at.sums} {}
 

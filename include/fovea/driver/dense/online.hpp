@@ -10,28 +10,30 @@ namespace fovea::FOVEA_SET::driver {
 
 /// Scores and what is carried for their rows, whichever operand lies in lanes.
 ///
-/// `Tile`, a score tile, computes S for a tile of queries and a run of keys; `Sums` carries m, l and O for its rows:
+/// `Sums::tile`, a score tile, computes S for a tile of queries and a run of keys; `Sums` carries m, l and O for its
+/// rows:
 ///
 ///     selects(call), is_linear(call)          one key wins; O is a sum of weighted values
 ///     key_blocks(call, memory, slots)         the keys and values of a head
-///     place                                   where unfinished sums are left: tile(t, call), empty()
-///     Sums(memory, call, place), begin(call, tile), finish(call, tile)
+///     partial_sums                            where unfinished sums are left: tile(t, call), empty()
+///     Sums(memory, call, partial_sums), begin(call, tile), finish(call, tile)
 ///     fold(call, tile, keys, run, scratch, rescale)    P, and the rescale factors of the sums so far
 ///     add(...), add_visible(...)                       O
 template <class Sums>
 class online {
     using tile_type = typename Sums::tile;
+    static_assert(score_tile<tile_type>);
 
 public:
     using call = typename Sums::call;
     using shape = typename Sums::shape;
     using key_blocks = typename Sums::key_blocks;
-    using place = typename Sums::place;
+    using partial_sums = typename Sums::partial_sums;
     using scratch = typename tile_type::scratch;
     using key_run = driver::key_run<shape>;
     static constexpr bool prefetches_rows = tile_type::prefetches_rows;
 
-    online(arena& memory, call const& all, place const& at) : tile_(memory, all), sums_(memory, all, at) {}
+    online(arena& memory, call const& all, partial_sums const& at) : tile_(memory, all), sums_(memory, all, at) {}
 
     /// Begins with the `count` rows from `first` on.
     void begin(call const& all, head_group heads, index_t first, index_t count) {

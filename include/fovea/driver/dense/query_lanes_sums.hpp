@@ -19,7 +19,7 @@ public:
     using call = query_lanes_attention<T, Arch>;
     using shape = typename tile::shape;
     using scratch = typename tile::scratch;
-    using place = no_place;
+    using partial_sums = no_partial_sums;
     using key_run = typename tile::key_run;
 
     static constexpr bool selects(call const&) { return false; }
@@ -47,7 +47,7 @@ public:
         bool finite(index_t block) const { return values.finite(block, keys.range(block)); }
     };
 
-    query_lanes_sums(arena& memory, call const& all, place)
+    query_lanes_sums(arena& memory, call const& all, partial_sums)
         : states_(memory.template take<std::byte>(all.sums.state_bytes * shape::nv)),
           sums_(memory.template take<T>(all.value_features * tile::most_width(all))) {}
 

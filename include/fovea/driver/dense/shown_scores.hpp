@@ -23,7 +23,7 @@ public:
             : key_lanes_context<Call>(plan, of, all, key_lanes_scores<Call>::functions), output(to) {}
     };
     using shape = typename tile_type::shape;
-    using place = no_place;
+    using partial_sums = no_partial_sums;
     using scratch = typename tile_type::scratch;
     using key_run = driver::key_run<shape>;
     static constexpr bool prefetches_rows = tile_type::prefetches_rows;
@@ -42,7 +42,7 @@ public:
         void prepare(index_t block) { keys.prepare(block, next); }
     };
 
-    shown_scores(arena& memory, call const& all, place) : tile_(memory, all) {}
+    shown_scores(arena& memory, call const& all, partial_sums) : tile_(memory, all) {}
 
     void begin(call const& all, head_group heads, index_t first, index_t count) {
         tile_.begin(all, heads, first, count);

@@ -21,17 +21,6 @@ struct gradient_operands {
     view<T, 4> d_query, d_key, d_value;
 };
 
-/// True where a score is its one product of q and k, and what is added to it: its derivative by the product is 1.
-template <class Pointwise>
-inline constexpr bool adds_to_product = plan::is_bare_product<Pointwise>;
-template <class A, class B>
-inline constexpr bool adds_to_product<node<operations::plus, A, B>> =
-    (adds_to_product<A> && !uses<B, plan::reference<plan::part::product, 0>>)
-    || (adds_to_product<B> && !uses<A, plan::reference<plan::part::product, 0>>);
-template <class A, class B>
-inline constexpr bool adds_to_product<node<operations::minus, A, B>> =
-    adds_to_product<A> && !uses<B, plan::reference<plan::part::product, 0>>;
-
 /// The gradient pass of softmax(S) V, where S is a product, its mask and what is added to it:
 ///
 ///     P = exp(S - m) / l,   D = sum_k P dO V^T,   dS = P (dO V^T - D),   dV = P^T dO,   dK = dS^T Q scale,   dQ = dS K
@@ -51,12 +40,12 @@ class softmax_gradient {
     using dot_product = decltype(lowered_score{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}});
     using value_call = plan::score_call<T, Arch, dot_product, score_operands<T, ValueRows>>;
     static_assert(plan::is_one_product<typename Call::parts>
-                      && adds_to_product<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>>,
+                      && plan::adds_to_product<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>>,
                   "the derivative of a score by its product is 1");
 
 public:
     using shape = typename tile_type::shape;
-    using place = no_place;
+    using partial_sums = no_partial_sums;
     using scratch_of_scores = typename tile_type::scratch;
     using key_run = driver::key_run<shape>;
     using further_operands = gradient_operands<T, ValueRows>;
@@ -65,7 +54,7 @@ public:
 
     struct call : key_lanes_context<Call> {
         further_operands const& further;
-        dot_product product{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}};
+        dot_product product{};
         score_operands<T, ValueRows> of_values;
         plan::call_plan plan_of_values;
         key_lanes_context<value_call> values;  // dO V^T
@@ -112,7 +101,6 @@ public:
             keys.prepare(block, next);
             values.prepare(block, next);
         }
-        /// After the last row of the head group.
         void finish() const {
             auto const [batch, head] = keys.heads();
             for (index_t k = 0; k < call_.keys; ++k) {
@@ -129,7 +117,7 @@ public:
         T *d_keys_, *d_values_;  // (keys, width)
     };
 
-    softmax_gradient(arena& memory, call const& all, place)
+    softmax_gradient(arena& memory, call const& all, partial_sums)
         : tile_(memory, all),
           products_(memory, all.values),
           queries_(memory.template take<T>(shape::rows * width(all.features))),
@@ -230,13 +218,12 @@ private:
 
     /// dV += P^T dO and dK += dS^T Q, of one key.
     void add_to_key(call const& all, key_blocks const& from, index_t key, scratch const& of, index_t column) const {
-        constexpr index_t rows = (shape::rows + vector::lanes - 1) / vector::lanes * vector::lanes;
-        alignas(64) T p[rows] = {}, ds[rows] = {};
-        for (index_t r = 0; r < tile_.rows().count; ++r) {
+        alignas(64) T p[round_up(shape::rows, vector::lanes)] = {}, ds[round_up(shape::rows, vector::lanes)] = {};
+        index_t const count = tile_.rows().count;
+        for (index_t r = 0; r < count; ++r) {
             p[r] = of.scores.scores[r * of.scores.stride + column];
             ds[r] = of.products.scores[r * of.products.stride + column];
         }
-        index_t const count = tile_.rows().count;
         kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, p, count, d_results_, width(all.values.features),
                                             from.d_value(key), all.values.features);
         kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds, count, queries_, width(all.features),
@@ -249,8 +236,7 @@ private:
     bool has_sums_ = false;  // the maxima and sums of the rows are known
 };
 
-/// Computes the gradients of queries, keys and values of softmax(score) V, where nothing but additions follows the
-/// product of the score.
+/// The gradients of queries, keys and values of softmax(score) V.
 template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class Executor>
 void run_softmax_gradient(Executor const& executor, workspace& scratch, lowered_score<Score, Predicate> const& spec,
                           score_operands<Q, K> const& operands, gradient_operands<T, V> const& further) {
