@@ -6,7 +6,7 @@
 #       KERNELS name=expression...        a specification, or takes<"names">(function that returns one)
 #       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
 #       TYPES f32 f64 bf16 f16            of queries, keys, values and result
-#       ARCHS sse2 avx2 avx512 avx512_bf16 neon64       those of other processors than the target are left out
+#       ARCHS sse2 avx2 avx512 avx512_bf16 neon    those of other processors than the target are left out
 #       [ASSEMBLY])                       also name_assembly: the inner loops of each kernel as text
 #
 # Makes the library `name`, with name.h, and a page name.md beside it in the build folder. One unit is compiled for each
@@ -20,7 +20,7 @@ set(fovea_bindings_dir ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
 foreach(arch IN ITEMS sse2 avx2 avx512 avx512_bf16)
     set(fovea_bindings_processors_${arch} "^(x86_64|AMD64|amd64)$" CACHE INTERNAL "")
 endforeach()
-set(fovea_bindings_processors_neon64 "^(aarch64|arm64|ARM64)$" CACHE INTERNAL "")
+set(fovea_bindings_processors_neon "^(aarch64|arm64|ARM64)$" CACHE INTERNAL "")
 
 set(fovea_bindings_elements_f32 float CACHE INTERNAL "")
 set(fovea_bindings_elements_f64 double CACHE INTERNAL "")
@@ -31,7 +31,7 @@ set(fovea_bindings_flags_sse2 -march=x86-64 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx2 -march=x86-64-v3 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512 -march=x86-64-v4 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mtune=generic CACHE INTERNAL "")
-set(fovea_bindings_flags_neon64 -march=armv8-a -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_neon -march=armv8-a -mtune=generic CACHE INTERNAL "")
 
 # Where the templates and the part of the library without specifications lie: beside this file when installed, in src/
 # before.
@@ -96,7 +96,7 @@ macro(fovea_read_kernels)
     foreach(arch IN LISTS others)
         if(NOT DEFINED fovea_bindings_flags_${arch})
             message(
-                FATAL_ERROR "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, neon64"
+                FATAL_ERROR "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, neon"
             )
         elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_${arch}}")
             list(APPEND given_ARCHS ${arch})
@@ -271,7 +271,7 @@ function(fovea_add_kernels)
     set(target ${given_TARGET})
     set(directory ${CMAKE_CURRENT_BINARY_DIR}/${target})
     file(MAKE_DIRECTORY ${directory})
-    set(baseline neon64)
+    set(baseline neon)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_sse2}")
         set(baseline sse2)
     endif()

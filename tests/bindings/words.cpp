@@ -4,8 +4,12 @@
 #include "catch.hpp"
 
 #include <fovea/bindings/comment.hpp>
+#include <fovea/bindings/dispatch.hpp>
 #include <fovea/bindings/write.hpp>
+#include <fovea/simd/architecture.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <sstream>
@@ -193,6 +197,13 @@ TEST_CASE("kernels of 16 bits alone have an architecture of their own", "[bindin
     auto const page = text_of([](std::ostream& to) { write_page(to, library()); });
     CHECK(holds(page, "| bias | float | (edges) |"));
     CHECK(holds(page, "`demo_stepped_f64`"));
+}
+
+TEST_CASE("kernels for C call architectures what explain calls them", "[bindings]") {
+    constexpr std::array names{arch::sse2::name, arch::avx2::name, arch::avx512::name, arch::avx512_bf16::name,
+                               arch::neon::name};
+    for (auto const& each : architectures) CHECK(std::find(names.begin(), names.end(), each.name) != names.end());
+    CHECK(rank_of_architecture(arch::best::name) < architectures.size());
 }
 
 TEST_CASE("text of a user stands in literals and comments as it is", "[bindings]") {

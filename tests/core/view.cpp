@@ -75,6 +75,18 @@ TEST_CASE("leading axes can be added to a view", "[core]") {
     CHECK(&wider(0, 0, 1, 2) == &v(1, 2));
 }
 
+TEST_CASE("indices beside a table stand for its nearest element", "[core]") {
+    std::vector<int> const elements(40);
+    view<int const, 2> const table(elements.data(), {3, 4}, {10, 1});
+    for (index_t i = -2; i <= 5; ++i)
+        for (index_t j = -2; j <= 6; ++j) {
+            index_t const row = i < 0 ? 0 : i > 2 ? 2 : i, column = j < 0 ? 0 : j > 3 ? 3 : j;
+            CHECK(clamped_offset(table, i, j) == table.offset(row, column));
+            CHECK(clamped_offset(table, i) == table.offset(row, 0));
+        }
+    CHECK(clamped_offset(table) == 0);
+}
+
 TEST_CASE("a view converts to one of const elements and is made at compile time", "[core]") {
     static constexpr int elements[] = {1, 2, 3, 4};
     constexpr view<int const, 2> v(elements, {2, 2});

@@ -53,7 +53,7 @@ file(WRITE ${WORK}/kernels.hpp "#include <fovea/fovea.hpp>\n")
 file(WRITE ${WORK}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES CXX)
 find_package(fovea CONFIG REQUIRED)
 fovea_add_kernels(TARGET kernels SPECS kernels.hpp KERNELS \"sdpa=scaled_dot | softmax | weighted_sum\" TYPES f32
-    ARCHS sse2 neon64)
+    ARCHS sse2 neon)
 add_executable(user user.cpp)\ntarget_link_libraries(user PRIVATE fovea::compiled)\n")
 file(WRITE ${WORK}/user.cpp "int main() {}\n")
 run(${CMAKE_COMMAND} -S ${WORK} -B ${WORK}/user -G Ninja -DCMAKE_CXX_COMPILER=${CXX}

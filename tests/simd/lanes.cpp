@@ -86,10 +86,12 @@ void check_transpose() {
     auto const backwards = lanes::to_array(lanes::reversed(pack::iota()));
     for (index_t i = 0; i < pack::lanes; ++i)
         CHECK(backwards[static_cast<std::size_t>(i)] == static_cast<T>(pack::lanes - 1 - i));
-    for (index_t i = 0; i < pack::lanes; ++i) rows[i] = select(pack::iota() == pack(i), pack(0), pack(i + 1));
+    typename lanes::array digits;  // powers of two: a sum that lacks one, or has it twice, is another
+    for (std::size_t i = 0; i < digits.size(); ++i) digits[i] = static_cast<T>(index_t{1} << i);
+    for (index_t i = 0; i < pack::lanes; ++i) rows[i] = pack::load(digits.data()) * pack(i + 1);
     auto const sums = lanes::to_array(lanes::row_sums(rows));
     for (index_t i = 0; i < pack::lanes; ++i)
-        CHECK(sums[static_cast<std::size_t>(i)] == static_cast<T>((i + 1) * (pack::lanes - 1)));
+        CHECK(sums[static_cast<std::size_t>(i)] == static_cast<T>((i + 1) * ((index_t{1} << pack::lanes) - 1)));
 }
 
 /// Tables at positions, whatever their elements are: the same as one after the other.

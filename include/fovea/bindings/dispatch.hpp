@@ -40,7 +40,7 @@ inline constexpr std::array<architecture, 4> architectures{
      {"avx512_bf16",
       [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-tile"); }}}};
 #else
-inline constexpr std::array<architecture, 1> architectures{{{"neon64", [] { return true; }}}};
+inline constexpr std::array<architecture, 1> architectures{{{"neon", [] { return true; }}}};
 #endif
 
 /// The code of one kernel for one architecture.

@@ -42,7 +42,10 @@ constexpr index_t floor_modulo(index_t a, index_t b) {
     return rest + (rest != 0 && (rest < 0) != (b < 0) ? b : 0);
 }
 
+/// Quotient rounded up, of n >= 0 and step > 0: how many steps cover n.
+FOVEA_INLINE constexpr index_t ceil_div(index_t n, index_t step) { return (n + step - 1) / step; }
+
 /// The smallest multiple of `step` that is not below `n`.
-constexpr index_t round_up(index_t n, index_t step) { return (n + step - 1) / step * step; }
+constexpr index_t round_up(index_t n, index_t step) { return ceil_div(n, step) * step; }
 
 }  // namespace fovea::FOVEA_SET

@@ -119,7 +119,7 @@ private:
         auto const step = steps_[terms - 1];
         auto const below = terms > 1 ? sums_[terms - 2] : 0;
         auto const last = std::min(target / step, most_[terms - 1]);
-        auto const first = target > below ? (target - below + step - 1) / step : index_t{0};
+        auto const first = target > below ? ceil_div(target - below, step) : index_t{0};
         for (auto x = last; x >= first; --x) {
             if (search(terms - 1, target - x * step)) return true;
             if (budget_ < 0) return true;

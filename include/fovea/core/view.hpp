@@ -237,4 +237,19 @@ constexpr view<T, Rank> with_leading_axes(view<T, From> const& v) {
     }
 }
 
+/// The element of an axis that is nearest to an index: the indices of excluded pairs may be out of range.
+FOVEA_INLINE constexpr index_t clamped_index(index_t i, index_t extent) {
+    return std::clamp<index_t>(i, 0, extent - 1);
+}
+
+/// Where the element nearest to these indices is, those of the first axes; the other indices are 0.
+template <class T, int Rank, class... Index>
+    requires(sizeof...(Index) <= std::size_t{Rank})
+FOVEA_INLINE constexpr index_t clamped_offset(view<T, Rank> const& table, Index const&... at) {
+    index_t offset = 0;
+    int axis = 0;
+    ((offset += clamped_index(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis), ++axis), ...);
+    return offset;
+}
+
 }  // namespace fovea::FOVEA_SET

@@ -20,14 +20,7 @@ struct result_environment : Base {
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
         if constexpr (sizeof...(Index) == Rank) return Base::lookup(table, at...);
-        else {
-            index_t start = feature;
-            int axis = 0;
-            ((start += kernel::clamped_index(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis),
-              ++axis),
-             ...);
-            return kernel::load_as<T, Arch>(table.data + start, count);
-        }
+        else return kernel::load_as<T, Arch>(table.data + clamped_offset(table, at...) + feature, count);
     }
 };
 

@@ -32,7 +32,7 @@ public:
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
-        index_t const panels = (outputs_of(map_) + tile::panel - 1) / tile::panel;
+        index_t const panels = ceil_div(outputs_of(map_), tile::panel);
         executor.run(panels, [&](index_t p, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();

@@ -15,7 +15,7 @@ void map_heads(Executor const& executor, workspace& scratch, Map const& map, vie
                view<T, 4> const& rows) {
     constexpr index_t positions_at_once = 64;
     index_t const features = rows.extent(3), positions = rows.extent(2);
-    index_t const blocks = (positions + positions_at_once - 1) / positions_at_once;
+    index_t const blocks = ceil_div(positions, positions_at_once);
     executor.run(rows.extent(0) * blocks, [&](index_t task, index_t worker) {
         auto& memory = scratch.worker(worker);
         memory.clear();

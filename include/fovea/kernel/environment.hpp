@@ -73,10 +73,7 @@ struct feature_environment : Base {
         } else {
             static_assert(sizeof...(Index) + 1 == Rank,
                           "fovea: a table has at most one axis without an index, the one of the features");
-            index_t start = offset;
-            int axis = 0;
-            ((start += clamped_index(static_cast<index_t>(at), table.extent(axis)) * table.stride(axis), ++axis), ...);
-            return load_as<T, Arch>(table.data + start, count);
+            return load_as<T, Arch>(table.data + clamped_offset(table, at...) + offset, count);
         }
     }
 };

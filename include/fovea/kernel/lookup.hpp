@@ -36,9 +36,6 @@ FOVEA_INLINE auto collect(Pick pick) {
     }
 }
 
-/// An index clamped to its axis: those of excluded pairs may be out of range.
-FOVEA_INLINE index_t clamped_index(index_t i, index_t extent) { return std::clamp<index_t>(i, 0, extent - 1); }
-
 template <class I>
 FOVEA_INLINE index_t lane_index(I const& index, std::size_t lane) {
     if constexpr (std::integral<I>) return static_cast<index_t>(index);
@@ -96,24 +93,14 @@ template <class T, class Arch, bool Exact = false, class Element, int Rank, clas
     requires(sizeof...(Index) == Rank)
 FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&... index) {
     if constexpr ((std::integral<Index> && ...)) {
-        index_t offset = 0;
-        int axis = 0;
-        ((offset += clamped_index(static_cast<index_t>(index), table.extent(axis)) * table.stride(axis), ++axis), ...);
-        auto const element = table.data[offset];
+        auto const element = table.data[clamped_offset(table, index...)];
         return arithmetic_in<T>::constant(element);
     } else {
         auto const one_by_one = [&]() FOVEA_LAMBDA {
             auto const arrays = std::make_tuple(as_array(index)...);
             return collect<T, Arch, Element, Exact>([&](std::size_t lane) {
                 return std::apply(
-                    [&](auto const&... at) {
-                        index_t offset = 0;
-                        int axis = 0;
-                        ((offset += clamped_index(lane_index(at, lane), table.extent(axis)) * table.stride(axis),
-                          ++axis),
-                         ...);
-                        return table.data[offset];
-                    },
+                    [&](auto const&... at) { return table.data[clamped_offset(table, lane_index(at, lane)...)]; },
                     arrays);
             });
         };

@@ -71,7 +71,7 @@ FOVEA_INLINE void transpose_rows(Load const& load, Prefetch const& prefetch, Sca
 /// its column into the next: packs then go from last to first, so that the right elements are stored later.
 template <index_t Lanes, class F>
 FOVEA_INLINE void for_packs_of_rows(index_t padded_rows, index_t stride, F const& f) {
-    index_t const packs = (padded_rows + Lanes - 1) / Lanes;
+    index_t const packs = ceil_div(padded_rows, Lanes);
     bool const backwards = stride % Lanes != 0;
     for (index_t p = 0; p < packs; ++p) f((backwards ? packs - 1 - p : p) * Lanes);
 }

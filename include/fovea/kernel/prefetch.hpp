@@ -63,7 +63,7 @@ public:
     explicit prefetch_queue(strided_lines const& all, index_t steps_per_line = usual_steps_per_line)
         : steps_log2_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(steps_per_line))) - 1),
           at_(static_cast<char const*>(all.first)),
-          per_row_((all.row_bytes + cache_line - 1) / cache_line),
+          per_row_(ceil_div(all.row_bytes, cache_line)),
           in_row_(per_row_),
           left_(all.rows * per_row_),
           gap_(all.stride_bytes - per_row_ * cache_line) {}

@@ -114,7 +114,7 @@ struct packed_row {
             count += lane_operations::compress_not_less(limit, vector::load(scores + p * width), room.scores + count);
             if (count > room.size) return *this;
         }
-        index_t const filled = (count + width - 1) / width;
+        index_t const filled = ceil_div(count, width);
         while (count < filled * width) room.scores[count++] = excluded<T>;
         return {room.scores, filled, {}};
     }

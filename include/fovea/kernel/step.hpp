@@ -30,7 +30,7 @@ struct number_products {
 /// The steps of a sum over so many elements.
 template <class Step>
 constexpr index_t steps_over(index_t elements) {
-    if constexpr (step_of_products<Step>) return (elements + Step::per_step - 1) / Step::per_step;
+    if constexpr (step_of_products<Step>) return ceil_div(elements, Step::per_step);
     else return elements;
 }
 

@@ -58,7 +58,7 @@ prefetch_queue table_lines(Expression const& expression, row_facts const* rows, 
     if (count < 2 || first.first == nullptr) return {};
     index_t const stride = place(1).first - first.first, distance = stride < 0 ? -stride : stride;
     if (distance < cache_line || place(count - 1).first != first.first + (count - 1) * stride) return {};
-    index_t const row_bytes = keys.count * first.bytes, lines = count * ((row_bytes + cache_line - 1) / cache_line);
+    index_t const row_bytes = keys.count * first.bytes, lines = count * ceil_div(row_bytes, cache_line);
     return prefetch_queue({.first = first.first, .rows = count, .row_bytes = row_bytes, .stride_bytes = stride},
                           std::max<index_t>(steps / lines, 1));
 }

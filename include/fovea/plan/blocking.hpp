@@ -68,7 +68,7 @@ struct query_lanes_blocking {
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = 4 * rows;
     /// Vectors for so many queries.
-    static constexpr index_t vectors_for(index_t queries) { return (queries + lanes - 1) / lanes; }
+    static constexpr index_t vectors_for(index_t queries) { return ceil_div(queries, lanes); }
 
     /// Steps in which these tiles read a cache line of elements that are broadcast, `mr` at each step.
     static constexpr index_t steps_per_line(index_t tiles) {
@@ -77,7 +77,7 @@ struct query_lanes_blocking {
 
     /// True where queries in lanes fill vectors at least three quarters as well as features in lanes, the other choice.
     static constexpr bool suits(index_t queries, index_t features) {
-        return 4 * queries * ((features + lanes - 1) / lanes) >= 3 * features;
+        return 4 * queries * ceil_div(features, lanes) >= 3 * features;
     }
     /// The heads of a group whose queries share a tile: all where the queries of one head do not fill it, so that each
     /// element of a key is broadcast for more queries. Where the rest of the score differs by query or head

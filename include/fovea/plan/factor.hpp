@@ -4,6 +4,7 @@
 // over pairs.
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/functions.hpp>
 
@@ -19,7 +20,7 @@ namespace fovea::FOVEA_SET {
 /// bounded. A product that overflows gives 1, one that underflows -1.
 struct tanh_of_product {
     static constexpr std::string_view name = "tanh_of_product";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) {
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) {
         decltype(a * b) const largest(1e18);  // gives 1, as all above it; the reciprocal of inf may be NaN
         return 1 - 2 * reciprocal(1 + min(largest, a * b));
     }
@@ -28,7 +29,7 @@ struct tanh_of_product {
 /// 1 / (a + b)
 struct reciprocal_of_sum {
     static constexpr std::string_view name = "reciprocal_of_sum";
-    [[gnu::always_inline]] static constexpr auto apply(auto const& a, auto const& b) { return reciprocal(a + b); }
+    FOVEA_INLINE static constexpr auto apply(auto const& a, auto const& b) { return reciprocal(a + b); }
 };
 
 }  // namespace fovea::FOVEA_SET

@@ -17,8 +17,8 @@ public:
     /// One split unless there are few rows: many rows are divided among the threads themselves.
     constexpr key_splits(index_t key_blocks, bool few_rows)
         : blocks_(key_blocks),
-          size_(few_rows ? std::max<index_t>(least, (key_blocks + most - 1) / most) : std::max<index_t>(key_blocks, 1)),
-          count_(std::max<index_t>((key_blocks + size_ - 1) / size_, 1)) {}
+          size_(few_rows ? std::max<index_t>(least, ceil_div(key_blocks, most)) : std::max<index_t>(key_blocks, 1)),
+          count_(std::max<index_t>(ceil_div(key_blocks, size_), 1)) {}
 
     constexpr index_t count() const { return count_; }
     /// Blocks of keys [first, last) of a split.

@@ -45,7 +45,7 @@ struct normalizing {
         } else if constexpr (streams) {
             return static_cast<T>(n.fold(s, row));
         } else if constexpr (elementwise) {
-            row.map([&](auto score) __attribute__((always_inline)) { return n.weight(score); });
+            row.map([&](auto score) FOVEA_LAMBDA { return n.weight(score); });
             return T{1};
         } else {
             n.normalize(row);

@@ -152,7 +152,7 @@ call_plan make_dense_plan(call_sizes const& n) {
     using call = dense_call<T, Arch, Spec, Operands>;
     index_t const rows = n.queries * n.group, keys = n.keys;
     using tile = plan::key_lanes_blocking<T, Arch>;
-    index_t const key_blocks = (keys + tile::block_keys - 1) / tile::block_keys;
+    index_t const key_blocks = ceil_div(keys, tile::block_keys);
     key_splits const splits(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
     if constexpr (call::may_take_query_lanes) {
         using query_tile = query_lanes_blocking<T, Arch>;

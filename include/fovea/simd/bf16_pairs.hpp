@@ -23,7 +23,7 @@ template <class Arch>
 struct bf16_pairs;
 
 /// The number of pairs that hold these features; a last one without a partner is paired with zero.
-constexpr index_t bf16_pair_count(index_t features) { return (features + 1) / 2; }
+constexpr index_t bf16_pair_count(index_t features) { return ceil_div(features, 2); }
 
 /// The first n of 2 * lanes elements as pairs, zeros after them; all where n is larger, none where it is negative.
 template <class Arch>

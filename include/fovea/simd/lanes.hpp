@@ -126,3 +126,4 @@ struct lanes_of : generic_lanes<T, Arch> {};
 
 #include <fovea/simd/arch/avx2.hpp>
 #include <fovea/simd/arch/avx512.hpp>
+#include <fovea/simd/arch/neon.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The vectors of an architecture and their operations. The only file that includes xsimd, any supported version.
+// The vectors of an architecture and their operations, of which simd/arch/ has those that differ. The only file that
+// includes xsimd, any supported version.
 #pragma once
 
 #include <fovea/core/config.hpp>
@@ -35,32 +36,19 @@ using integer_like = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64
 template <class T>
 inline constexpr T rounding_constant = sizeof(T) == 4 ? T(12582912) : T(6755399441055744);
 
+/// registers: the operations on the vectors of one architecture, as it does them best.
 template <class T, class Arch>
 struct registers;
 
 #if FOVEA_PROCESSOR
+/// The architecture as xsimd calls it, `type`; simd/arch/ says it.
 template <class Arch>
 struct xsimd_arch;
-template <std::derived_from<arch::avx512> Arch>
-struct xsimd_arch<Arch> {
-    using type = xsimd::avx512bw;
-};
-template <>
-struct xsimd_arch<arch::avx2> {
-    using type = xsimd::fma3<xsimd::avx2>;
-};
-template <>
-struct xsimd_arch<arch::sse2> {
-    using type = xsimd::sse2;
-};
-template <>
-struct xsimd_arch<arch::neon> {
-    using type = xsimd::neon64;
-};
 
-/// The operations on the vectors of one architecture, in the terms of xsimd.
+/// The operations on the vectors of one architecture, in the terms of xsimd; simd/arch/ overrides those that an
+/// architecture does otherwise.
 template <class T, class Arch>
-struct registers {
+struct generic_registers {
     using vector = xsimd::batch<T, typename xsimd_arch<Arch>::type>;
     using mask = typename vector::batch_bool_type;
     using integers = xsimd::batch<integer_like<T>, typename xsimd_arch<Arch>::type>;
@@ -73,65 +61,20 @@ struct registers {
     FOVEA_INLINE static vector add(vector const& a, vector const& b) { return vector(a.data + b.data); }
     FOVEA_INLINE static vector subtract(vector const& a, vector const& b) { return vector(a.data - b.data); }
     FOVEA_INLINE static vector multiply(vector const& a, vector const& b) { return vector(a.data * b.data); }
-    /// a * b + c in one instruction where there is one: for AVX-512 and AArch64, xsimd 8.1 multiplies and adds.
-    FOVEA_INLINE static vector fma(vector const& a, vector const& b, vector const& c) {
-#if defined(__x86_64__)
-        if constexpr (std::is_same_v<Arch, arch::avx2> && sizeof(T) == 4)
-            return _mm256_fmadd_ps(a.data, b.data, c.data);
-        else if constexpr (std::is_same_v<Arch, arch::avx2>) return _mm256_fmadd_pd(a.data, b.data, c.data);
-        else if constexpr (std::derived_from<Arch, arch::avx512> && sizeof(T) == 4)
-            return _mm512_fmadd_ps(a.data, b.data, c.data);
-        else if constexpr (std::derived_from<Arch, arch::avx512>) return _mm512_fmadd_pd(a.data, b.data, c.data);
-        else
-#elif defined(__aarch64__)
-        if constexpr (std::is_same_v<Arch, arch::neon> && sizeof(T) == 4) return vfmaq_f32(c.data, a.data, b.data);
-        else if constexpr (std::is_same_v<Arch, arch::neon>) return vfmaq_f64(c.data, a.data, b.data);
-        else
-#endif
-            return xsimd::fma(a, b, c);
-    }
-    /// a / b, rounded correctly: for floats on AArch64, xsimd 8.1 takes an estimate.
-    FOVEA_INLINE static vector divide(vector const& a, vector const& b) {
-#if defined(__aarch64__)
-        if constexpr (std::is_same_v<Arch, arch::neon> && sizeof(T) == 4) return vdivq_f32(a.data, b.data);
-        else
-#endif
-            return a / b;
-    }
+    /// a * b + c in one instruction where there is one.
+    FOVEA_INLINE static vector fma(vector const& a, vector const& b, vector const& c) { return xsimd::fma(a, b, c); }
+    /// a / b, rounded correctly.
+    FOVEA_INLINE static vector divide(vector const& a, vector const& b) { return a / b; }
     FOVEA_INLINE static vector select(mask const& m, vector const& a, vector const& b) {
         return xsimd::select(m, a, b);
     }
-    /// b where either is NaN; the instruction of AArch64 would give NaN.
-    FOVEA_INLINE static vector min(vector const& a, vector const& b) {
-        if constexpr (std::is_same_v<Arch, arch::neon>) return xsimd::select(a < b, a, b);
-        else return xsimd::min(a, b);
-    }
-    FOVEA_INLINE static vector max(vector const& a, vector const& b) {
-        if constexpr (std::is_same_v<Arch, arch::neon>) return xsimd::select(a > b, a, b);
-        else return xsimd::max(a, b);
-    }
+    /// b where either is NaN.
+    FOVEA_INLINE static vector min(vector const& a, vector const& b) { return xsimd::min(a, b); }
+    FOVEA_INLINE static vector max(vector const& a, vector const& b) { return xsimd::max(a, b); }
     FOVEA_INLINE static vector abs(vector const& a) { return xsimd::abs(a); }
     FOVEA_INLINE static vector sqrt(vector const& a) { return xsimd::sqrt(a); }
-    /// In every rounding mode. SSE2 has no instruction for it: one of the two nearest integers is corrected. All is
-    /// opaque, since -ffast-math would cancel the constants and reorder what uses the result.
-    FOVEA_INLINE static vector floor(vector const& a) {
-        if constexpr (std::is_same_v<Arch, arch::sse2>) {
-            vector sum = a + rounding_constant<T>;
-            make_opaque(sum);
-            vector nearby = sum - rounding_constant<T>;
-            make_opaque(nearby);
-            vector result = nearby - xsimd::select(a < nearby, vector(T{1}), vector(T{0}));
-            make_opaque(result);
-            return result;
-        } else {
-#if defined(__aarch64__)
-            if constexpr (sizeof(T) == 4) return vrndmq_f32(a.data);
-            else return vrndmq_f64(a.data);
-#else
-            return xsimd::floor(a);
-#endif
-        }
-    }
+    /// In every rounding mode.
+    FOVEA_INLINE static vector floor(vector const& a) { return xsimd::floor(a); }
     FOVEA_INLINE static bool any(mask const& m) { return xsimd::any(m); }
     FOVEA_INLINE static void make_opaque(vector& a) {
 #if defined(__x86_64__)
@@ -152,10 +95,10 @@ struct registers {
     FOVEA_INLINE static mask as_mask(typename integers::batch_bool_type const& m) {
         return mask(std::bit_cast<typename mask::register_type>(m.data));
     }
-    /// 64-bit integers have an instruction in AVX-512 and AArch64. Elsewhere both halves become the low bits of a real,
-    /// 2^52 + low and 2^84 + 2^32 (high + 2^31), which are added; xsimd adds in an order that -ffast-math changes.
+    /// 64-bit integers without an instruction: both halves become the low bits of a real, 2^52 + low and
+    /// 2^84 + 2^32 (high + 2^31), which are added; xsimd adds in an order that -ffast-math changes.
     FOVEA_INLINE static vector to_real(integers const& a) {
-        if constexpr (sizeof(T) == 8 && (std::is_same_v<Arch, arch::sse2> || std::is_same_v<Arch, arch::avx2>)) {
+        if constexpr (sizeof(T) == 8) {
             using wide = xsimd::batch<std::uint64_t, typename xsimd_arch<Arch>::type>;
             wide const bits(a.data);
             wide const low = (bits & wide(0xffffffffU)) | wide(0x4330000000000000U);
@@ -246,3 +189,8 @@ struct registers<T, arch::emulated<Bytes, Registers>> {
 };
 
 }  // namespace fovea::FOVEA_SET::kernel
+
+#include <fovea/simd/arch/avx2_registers.hpp>
+#include <fovea/simd/arch/avx512_registers.hpp>
+#include <fovea/simd/arch/neon_registers.hpp>
+#include <fovea/simd/arch/sse2_registers.hpp>

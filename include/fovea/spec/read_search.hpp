@@ -34,12 +34,7 @@ struct read_pair {
     template <class T, int Rank, class... Index>
     constexpr auto lookup(view<T const, Rank> const& table, Index... at) const {
         if (table.empty()) return arithmetic::constant(T{});
-        index_t offset = 0;
-        int axis = 0;
-        ((offset += std::clamp<index_t>(static_cast<index_t>(at), 0, table.extent(axis) - 1) * table.stride(axis),
-          ++axis),
-         ...);
-        return arithmetic::constant(table.data[offset]);
+        return arithmetic::constant(table.data[clamped_offset(table, at...)]);
     }
 };
 

@@ -35,7 +35,7 @@ class block_mask {
 public:
     explicit block_mask(dense_rows const& call) : call_(call) {}
 
-    index_t key_blocks() const { return (call_.keys + Shape::block_keys - 1) / Shape::block_keys; }
+    index_t key_blocks() const { return ceil_div(call_.keys, Shape::block_keys); }
 
     /// What the mask says of some rows and the keys [first, last).
     truth coverage(box const& rows, index_t first_key, index_t last_key) const {
@@ -69,7 +69,7 @@ public:
     visible_runs<Shape> runs(Rows const& rows, index_t first, index_t last, truth seen) const {
         if (Shape::pads_keys || !seen.always())
             return find_runs(rows.span(call_), first, last, seen, rows.whole_panels());
-        return visible_runs<Shape>({0, (last - first + Shape::granule - 1) / Shape::granule});
+        return visible_runs<Shape>({0, ceil_div(last - first, Shape::granule)});
     }
 
     /// Some rows and the keys [first, last) of a block.
@@ -108,8 +108,7 @@ template <class Shape>
 visible_runs<Shape> block_mask<Shape>::find_runs(box const& where, index_t first, index_t last, truth seen,
                                                  bool whole_panels) const {
     visible_runs<Shape> all;
-    index_t const panels = (last - first + Shape::panel - 1) / Shape::panel,
-                  granules = (last - first + Shape::granule - 1) / Shape::granule;
+    index_t const panels = ceil_div(last - first, Shape::panel), granules = ceil_div(last - first, Shape::granule);
     rows_and_keys const keys{where, first, last};
     truth known[Shape::panels];
     if (seen.always()) std::fill_n(known, panels, seen);

@@ -133,7 +133,7 @@ void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_r
                                  typename Pass::partial_sums const& partial) const {
     key_blocks keys(call_, memory, key_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1);
     scratch_type scratch(memory, call_, 1);
-    index_t const most = std::min(tiles_per_block, (call_.rows + shape::rows - 1) / shape::rows);
+    index_t const most = std::min(tiles_per_block, ceil_div(call_.rows, shape::rows));
     auto* const tiles = memory.template take<Pass>(most);
     for (index_t t = 0; t < most; ++t) new (tiles + t) Pass(memory, call_, partial.tile(t, call_));
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
@@ -141,7 +141,7 @@ void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_r
         keys.begin(heads);
         for (index_t b = rows.first; b < rows.last; ++b) {
             index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-            row_block const block{heads, first, last, (last - first + shape::rows - 1) / shape::rows};
+            row_block const block{heads, first, last, ceil_div(last - first, shape::rows)};
             for (index_t t = 0; t < block.tiles; ++t) {
                 index_t const row = first + t * shape::rows;
                 tiles[t].begin(call_, heads, row, std::min<index_t>(shape::rows, last - row));

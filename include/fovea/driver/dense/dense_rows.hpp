@@ -124,7 +124,7 @@ private:
 template <class Shape, class Executor, class F>
 void for_row_blocks(Executor const& executor, workspace& scratch, dense_rows const& call, bool outputs_sum_over_queries,
                     F const& f) {
-    index_t const blocks = (call.rows + Shape::block_rows - 1) / Shape::block_rows;
+    index_t const blocks = ceil_div(call.rows, Shape::block_rows);
     index_t const head_groups = call.batches * call.head_groups, workers = executor.workers();
     index_t const row_shares = shares(outputs_sum_over_queries ? 1 : workers, head_groups, blocks);
     index_t const head_shares = row_shares > 1 ? head_groups : std::min(head_groups, shares(workers, 1, head_groups));

@@ -14,7 +14,7 @@ template <class Tile>
 struct granule_run {
     index_t first, last;
     constexpr index_t first_panel() const { return first / Tile::granules_per_panel; }
-    constexpr index_t last_panel() const { return (last + Tile::granules_per_panel - 1) / Tile::granules_per_panel; }
+    constexpr index_t last_panel() const { return ceil_div(last, Tile::granules_per_panel); }
 };
 
 /// A run of granules of a block of keys; mixed[p] tells of panel p whether the mask has to be applied.
@@ -57,7 +57,7 @@ void count_panels(panel_count& panels, key_run<Tile> const& at) {
 /// How many tasks the blocks of rows of each head are divided into: one for a single worker.
 constexpr index_t shares(index_t workers, index_t heads, index_t blocks) {
     index_t const wanted = workers == 1 ? 1 : 8 * workers;
-    return std::clamp<index_t>((wanted + heads - 1) / std::max<index_t>(heads, 1), 1, std::max<index_t>(blocks, 1));
+    return std::clamp<index_t>(ceil_div(wanted, std::max<index_t>(heads, 1)), 1, std::max<index_t>(blocks, 1));
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -35,7 +35,7 @@ public:
         if (convert_ == nullptr) return;
         slot_ = block_rows * stride_;
         index_t const kept = used_again ? most / size / std::max<index_t>(slot_, 1) : 1;
-        slots_ = std::clamp<index_t>(kept, 1, std::max<index_t>((all + block_rows - 1) / block_rows, 1));
+        slots_ = std::clamp<index_t>(kept, 1, std::max<index_t>(ceil_div(all, block_rows), 1));
         holds_ = memory.template take<index_t>(slots_);
         converted_ = memory.template take<T>(slots_ * slot_);
     }

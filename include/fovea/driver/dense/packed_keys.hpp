@@ -22,8 +22,8 @@ public:
     /// Memory for `slots` blocks at a time.
     packed_keys(key_lanes_call<T, Arch> const& call, arena& memory, index_t slots)
         : call_(call),
-          slots_(memory, (call.keys + shape::block_keys - 1) / shape::block_keys, slots),
-          steps_per_line_(shape::steps_per_line((call.rows + shape::rows - 1) / shape::rows)) {
+          slots_(memory, ceil_div(call.keys, shape::block_keys), slots),
+          steps_per_line_(shape::steps_per_line(ceil_div(call.rows, shape::rows))) {
         auto const& functions = call.functions;
         index_t const count = slots_.count();
         factorable_ = memory.template take<bool>(count);

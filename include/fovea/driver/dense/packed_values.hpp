@@ -17,9 +17,9 @@ public:
     /// Memory for `slots` blocks at a time.
     packed_values(key_lanes_attention<T, Arch> const& call, arena& memory, index_t slots)
         : call_(call),
-          slots_(memory, (call.keys + shape::block_keys - 1) / shape::block_keys, slots),
+          slots_(memory, ceil_div(call.keys, shape::block_keys), slots),
           width_(call.value_width()),
-          steps_per_line_(shape::steps_per_line((call.rows + shape::rows - 1) / shape::rows)),
+          steps_per_line_(shape::steps_per_line(ceil_div(call.rows, shape::rows))),
           finite_(call, memory, slots_.blocks()) {
         if (call.sums.loads_values)
             loaded_ = memory.template take<T>(rows_at_once * loaded_stride<T>(call.value_features));

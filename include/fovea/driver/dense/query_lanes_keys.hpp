@@ -18,8 +18,8 @@ class prefetched_blocks {
 
 public:
     explicit prefetched_blocks(dense_rows const& call)
-        : blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
-          steps_per_line_(shape::steps_per_line((call.rows + shape::rows - 1) / shape::rows)),
+        : blocks_(ceil_div(call.keys, shape::block_keys)),
+          steps_per_line_(shape::steps_per_line(ceil_div(call.rows, shape::rows))),
           stays_in_l2_(call.keys * (call.features + call.value_features) * static_cast<index_t>(sizeof(T)) <= kept) {}
 
     /// Another head.
@@ -47,7 +47,7 @@ class query_lanes_keys {
 public:
     query_lanes_keys(query_lanes_call<T, Arch> const& call, arena& memory)
         : call_(call),
-          blocks_((call.keys + shape::block_keys - 1) / shape::block_keys),
+          blocks_(ceil_div(call.keys, shape::block_keys)),
           ahead_(call),
           terms_(memory.template take<T>(blocks_ * call.functions.key_terms * shape::block_keys)),
           indices_(memory.template take<index_t>(blocks_ * call.functions.key_indices * shape::block_keys)),
@@ -107,7 +107,7 @@ public:
     query_lanes_values(query_lanes_attention<T, Arch> const& call, arena& memory)
         : call_(call),
           ahead_(call),
-          finite_(call, memory, (call.keys + shape::block_keys - 1) / shape::block_keys),
+          finite_(call, memory, ceil_div(call.keys, shape::block_keys)),
           values_(call, call.value, call.how.values, call.sums.convert_values, call.value_features) {
         values_.take(memory, shape::block_keys, call.keys, call.rows > shape::block_rows);
     }

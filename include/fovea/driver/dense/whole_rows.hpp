@@ -43,7 +43,7 @@ private:
         index_t from, to;   // columns with scores: whole packs
 
         index_t first_block() const { return (first_key + from) / shape::block_keys; }
-        index_t last_block() const { return (first_key + to + shape::block_keys - 1) / shape::block_keys; }
+        index_t last_block() const { return ceil_div(first_key + to, shape::block_keys); }
     };
 
     void run_heads(arena& memory, index_range head_groups, index_range rows) const;

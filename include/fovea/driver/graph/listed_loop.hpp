@@ -65,7 +65,7 @@ public:
                                                          row_values);
         index_t const queries_of_task =
             Operands::outputs_sum_over_queries ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
-        index_t const tasks_of_batch = (operands_.queries() + queries_of_task - 1) / queries_of_task;
+        index_t const tasks_of_batch = ceil_div(operands_.queries(), queries_of_task);
         executor.run(operands_.batches() * tasks_of_batch, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();

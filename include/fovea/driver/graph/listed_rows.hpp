@@ -20,7 +20,7 @@ namespace fovea::FOVEA_SET::driver {
 /// division takes longer than the loads that need its result. Exact for head < 2^20.
 class key_head_of {
 public:
-    explicit key_head_of(index_t size) : inverse_(((index_t{1} << 40) + size - 1) / size) {}
+    explicit key_head_of(index_t size) : inverse_(ceil_div(index_t{1} << 40, size)) {}
     FOVEA_INLINE index_t operator()(index_t head) const { return (head * inverse_) >> 40; }
 
 private:
@@ -94,7 +94,7 @@ private:
         using many = plan::normalizing<normalizer_type, vector>;
         using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         index_t const period = lanes_.common_period(width),
-                      packs = lanes_.padded_heads < width ? (lanes_.pairs(n) + width - 1) / width : n;
+                      packs = lanes_.padded_heads < width ? ceil_div(lanes_.pairs(n), width) : n;
         for (index_t l = 0; l < period; l += width) {
             typename many::state s;
             static_cast<void>(many::fold(spec_.normalize, s, rows{scores_ + l, packs, period, lanes_.padded_heads}));

@@ -26,7 +26,7 @@ public:
             auto const in_line = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(first_) % line);
             bool const regular = step_ % line == 0 && run_step_ % line == 0;  // rows that all begin alike in their line
             if (regular) first_ -= in_line;
-            lines_ = round_up(bytes + (regular ? in_line : line - 1), line) / line;
+            lines_ = ceil_div(bytes + (regular ? in_line : line - 1), line);
         }
         features_ = features;
     }

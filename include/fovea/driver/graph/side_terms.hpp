@@ -42,7 +42,7 @@ void compute_side_terms(Executor const& executor, Operands const& operands, kern
             group == 1 && !operands.exact && kernel::fills_vectors<T, Arch>(features, head_stride(operand), lanes);
         plan::for_each_part(
             terms, [&](auto const& t) { joined = joined && kernel::joins_heads(t.expression, lanes.heads, features); });
-        index_t const tasks = (n + positions_of_task - 1) / positions_of_task;
+        index_t const tasks = ceil_div(n, positions_of_task);
         executor.run(operands.batches() * tasks, [&](index_t task, index_t) {
             index_t const batch = task / tasks, first = task % tasks * positions_of_task,
                           last = std::min(first + positions_of_task, n);

@@ -30,9 +30,9 @@ public:
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
         index_t const heads = operands_.batches() * operands_.key_heads();
-        index_t const panels = std::max<index_t>((operands_.value_features() + width - 1) / width, 1);
+        index_t const panels = std::max<index_t>(ceil_div(operands_.value_features(), width), 1);
         index_t const shares = std::clamp<index_t>(executor.workers() / std::max<index_t>(heads, 1), 1, panels);
-        index_t const panels_of_share = (panels + shares - 1) / shares;
+        index_t const panels_of_share = ceil_div(panels, shares);
         T* const sums = keeps_key_sum ? scratch.shared().template take<T>(heads * operands_.key_features()) : nullptr;
         if constexpr (keeps_key_sum)
             for (index_t i = 0; i < heads; ++i) load_sum(i, sums + i * operands_.key_features());
@@ -75,7 +75,7 @@ private:
 
     void run_head(arena& memory, index_t head, index_t first, index_t last, T const* sum) const {
         index_t const features = operands_.key_features(), group = operands_.group();
-        index_t const panels = std::max<index_t>((last - first + width - 1) / width, 1);
+        index_t const panels = std::max<index_t>(ceil_div(last - first, width), 1);
         head_task task{.batch = head / operands_.key_heads(),
                        .head = head % operands_.key_heads(),
                        .first = first,
@@ -105,7 +105,7 @@ private:
 
     void load_state(head_task const& task) const {
         index_t const features = operands_.key_features();
-        index_t const panels = std::max<index_t>((task.last - task.first + width - 1) / width, 1);
+        index_t const panels = std::max<index_t>(ceil_div(task.last - task.first, width), 1);
         std::fill_n(task.state, panels * features * width, T{0});
         with_past_state([&](auto const& past) {
             for_each_element(

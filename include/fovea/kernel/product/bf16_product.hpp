@@ -130,7 +130,7 @@ struct bf16_product {
         interleave_rows<Arch>(low, high, n, to);
     }
     static void round_weights(T* row, index_t count) {
-        round_to_bf16_pairs<Arch>(row, (count + pack<T, Arch>::lanes - 1) / pack<T, Arch>::lanes);
+        round_to_bf16_pairs<Arch>(row, ceil_div(count, pack<T, Arch>::lanes));
     }
     template <int Rows, int Vectors>
     static void accumulate_as_stored(weighted_values<T, bfloat16> const& all) {
