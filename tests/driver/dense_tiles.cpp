@@ -73,8 +73,7 @@ public:
 private:
     template <class A>
     void run_with(testing::dice& random, A const& a, bool finite) {
-        driver::lowered_spec const spec{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
-                                        normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
+        auto const spec = plan::lower_attention(a);
         auto const operands = x_.operands();
         using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
         plan::call_plan how{Lanes::by, plan::blocking_of<shape>};
@@ -175,8 +174,7 @@ TEST_CASE("packed values are those of the call, with rows of whole vectors", "[d
     using shape = plan::key_lanes_blocking<float, arch::best>;
     made::arrays x(random, 3, 2 * shape::block_keys + 5, 7, 5);
     auto const a = scaled_dot | softmax | weighted_sum;
-    driver::lowered_spec const spec{plan::lower_for<false>(a.score.expression()), a.mask.predicate(),
-                                    normalizer_of(a.normalize), reweighting_of(a.normalize), core_of(a.aggregate)};
+    auto const spec = plan::lower_attention(a);
     auto const operands = x.operands();
     using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
     plan::call_plan how{plan::traversal::key_lanes, plan::blocking_of<shape>};

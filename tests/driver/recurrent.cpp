@@ -144,7 +144,7 @@ TEST_CASE("explain says that a state runs", "[driver]") {
     CHECK_THAT(text, ContainsSubstring("| causal | proportional | running_state | gated\n"));
     CHECK_THAT(text, ContainsSubstring("mask        causal: in the order of the keys\n"));
     CHECK_THAT(text, ContainsSubstring("driver/recurrent/recurrent.hpp"));
-    CHECK_THAT(text, ContainsSubstring("a state of 12 x 37 for each of 4 heads of keys\n"));
+    CHECK_THAT(text, ContainsSubstring("a state of 12 x 37 for each of 4 heads of keys, 1 key in a pass\n"));
 }
 
 TEST_CASE("states, gates and rates that do not fit are named, and nothing is written", "[driver]") {

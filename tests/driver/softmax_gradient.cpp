@@ -38,7 +38,7 @@ struct problem {
     void differentiate(A const& a, Executor const& executor = {}) {
         workspace scratch;
         scratch.prepare(executor.workers());
-        driver::lowered_score const spec{plan::lower_for<false>(a.score.expression()), a.mask.predicate()};
+        plan::lowered_score const spec{plan::lower_for<false>(a.score.expression()), a.mask.predicate()};
         driver::score_operands<T, view<T const, 4>> const operands{query.view(), key.view()};
         driver::gradient_operands<T, view<T const, 4>> const further{value.view(), d_result.view(), d_query.view(),
                                                                      d_key.view(), d_value.view()};

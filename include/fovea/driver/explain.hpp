@@ -34,22 +34,9 @@ std::string explain_vectors() {
          + (sizeof(T) == 4 ? "float32" : "float64");
 }
 
-/// The lines of an attention with a running state.
-template <class T, class Arch, class A>
-std::string explain_state(A const& a, operand_shapes const& n) {
-    return "score       queries and keys are mapped once, their product runs over the state\nmask        "
-         + (is_causal_attention<A> ? describe(a.mask) + ": in the order of the keys"
-                                   : "none: all keys come before the first query")
-         + "\nnormalize   " + describe(a.normalize)
-         + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "")
-         + "\nloop        driver/recurrent/recurrent.hpp on " + explain_vectors<T, Arch>() + ": a state of "
-         + number(n.key[3]) + " x " + number(n.features()) + " for each of "
-         + number(n.batches() * n.key_heads(), "head") + " of keys\n";
-}
-
 /// What a dense mask leaves of the blocks of a plan.
 template <class Real, class A>
-std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan const& how) {
+std::string explain_blocks(A const& a, operand_shapes const& n, plan::call_plan const& how) {
     box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
                   n.queries(),          n.keys(),           n.compared()};
     index_t const block_queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
@@ -63,33 +50,51 @@ std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan co
          + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
 }
 
+template <class A>
+std::string explain_score(A const& a, plan::call_plan const& how) {
+    if constexpr (is_recurrent<A>) return "queries and keys are mapped once, their product runs over the state";
+    else return plan::explain_score(plan::lower_attention(a).score, plan::files_of(how));
+}
+template <class Real, class A>
+std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan const& how) {
+    if constexpr (is_recurrent<A>)
+        return is_causal_attention<A> ? describe(a.mask) + ": in the order of the keys"
+                                      : "none: all keys come before the first query";
+    else if constexpr (plan::lists_keys<A>) return describe(a.mask) + ": keys are listed, not tested";
+    else return explain_blocks<Real>(a, n, how);
+}
+template <class A>
+std::string explain_normalizer(A const& a) {
+    if constexpr (is_recurrent<A>)
+        return describe(a.normalize) + (divides_by_sum<A> ? ": the sum of the keys is kept beside the state" : "");
+    else return plan::explain_normalizer(a.normalize);
+}
+
+/// What the traversal of a plan does.
+template <class Arch>
+std::string explain_traversal(plan::call_plan const& how, operand_shapes const& n) {
+    using plan::traversal;
+    if (how.by == traversal::running_state)
+        return "a state of " + number(n.key[3]) + " x " + number(n.features()) + " for each of "
+             + number(n.batches() * n.key_heads(), "head") + " of keys, " + number(how.steps_per_pass, "key")
+             + " in a pass";
+    if (how.by == traversal::listed_keys)
+        return std::string("one query at a time, heads innermost, normalized ")
+             + (how.heads_in_lanes ? "a head in each lane" : "one after the other");
+    std::string text = "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key") + ", a "
+                     + (how.by == traversal::query_lanes ? "query" : "key") + " in each lane, " + number(how.sums)
+                     + " of " + number(Arch::registers) + " registers hold sums";
+    if (how.by == traversal::split_keys) text += "; the keys in " + number(how.splits.count(), "part") + ", merged";
+    return text;
+}
+
 template <class T, class Arch, class Operands, class A>
 std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
-    constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
-    auto const lowered = plan::lower_for<lists_keys>(a.score.expression());
-    auto const lines = [&](plan::call_plan const& how, std::string const& mask) {
-        auto const run_by = plan::files_of(how);
-        return "score       " + plan::explain_score(lowered, run_by) + "\nmask        " + mask + "\nnormalize   "
-             + plan::explain_normalizer(a.normalize) + "\nloop        " + std::string(run_by.loop) + " on "
-             + explain_vectors<T, Arch>() + ": ";
-    };
-    if constexpr (lists_keys) {
-        return lines({plan::traversal::listed_keys}, describe(a.mask) + ": keys are listed, not tested")
-             + "one query at a time, heads innermost\n";
-    } else {
-        using spec_type = decltype(lowered_spec{lowered, a.mask.predicate(), normalizer_of(a.normalize),
-                                                reweighting_of(a.normalize), core_of(a.aggregate)});
-        auto const how = plan::make_dense_plan<T, Arch, spec_type, Operands>(
-            {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
-        bool const query_lanes = how.by == plan::traversal::query_lanes;
-        auto text = lines(how, explain_mask<T>(a, n, how));
-        text = text + "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key") + ", a "
-             + (query_lanes ? "query" : "key") + " in each lane, " + number(how.sums) + " of " + number(Arch::registers)
-             + " registers hold sums";
-        if (how.by == plan::traversal::split_keys)
-            text = text + "; the keys in " + number(how.splits.count(), "part") + ", merged";
-        return text + "\n";
-    }
+    auto const how = plan::make_plan<T, Arch, A, Operands>(
+        {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
+    return "score       " + explain_score(a, how) + "\nmask        " + explain_mask<T>(a, n, how) + "\nnormalize   "
+         + explain_normalizer(a) + "\nloop        " + std::string(plan::files_of(how).loop) + " on "
+         + explain_vectors<T, Arch>() + ": " + explain_traversal<Arch>(how, n) + "\n";
 }
 
 /// A call on these types of operands, result and bound outputs.
@@ -98,8 +103,7 @@ std::string explain_call(A const& a, view<Q, 4> const&, K const& k, V const& v, 
     using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>, Out>;
     using projected = view<T const, 4>;
     std::string const first = "attention   " + fovea::text(a) + "\n";
-    if constexpr (is_recurrent<A>) return first + explain_state<T, Arch>(a, shapes);
-    else if constexpr (projection<decltype(a.project)>)
+    if constexpr (projection<decltype(a.project)>)
         return first
              + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(a, shapes, shapes.keys(),
                                                                                     shapes.keys());

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operands, the lowered specification and the outputs of a call, as all traversals take them.
+// The operands and the outputs of a call, as all traversals take them.
 #pragma once
 
 #include <fovea/core/view.hpp>
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/environment.hpp>
-#include <fovea/plan/reweighting.hpp>
-#include <fovea/plan/traversal.hpp>
+#include <fovea/plan/call_plan.hpp>
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/outputs.hpp>
 
@@ -63,31 +62,6 @@ struct operands {
         return {queries(), group(), keys(), features(), value_features(), rows_per_run(key), rows_per_run(value)};
     }
 };
-
-/// A score and a mask as the loops read them: the score lowered.
-template <class Score, class Predicate>
-struct lowered_score {
-    Score score;
-    Predicate predicate;
-};
-template <class Score, class Predicate>
-lowered_score(Score, Predicate) -> lowered_score<Score, Predicate>;
-
-/// A specification as the loops read it: its score lowered.
-template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
-struct lowered_spec {
-    Score score;
-    Predicate predicate;
-    Normalize normalize;
-    Reweight reweight;  // `weight` where the weights stay as they are
-    Aggregate aggregate;
-    static constexpr bool reweights = !std::is_same_v<Reweight, weight_t>;
-    static constexpr bool reweights_rows = reweights && !plan::scales_weight<Reweight>;  // final weights only
-};
-
-template <class Score, class Predicate, class Normalize, class Reweight, class Aggregate>
-lowered_spec(Score, Predicate, Normalize, Reweight, Aggregate)
-    -> lowered_spec<Score, Predicate, Normalize, Reweight, Aggregate>;
 
 /// What a normalizer may read of its row.
 template <class T, class Arch>

@@ -11,6 +11,7 @@
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/listed_loop.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
+#include <fovea/plan/traversal.hpp>
 #include <fovea/spec/exact_integers.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -45,41 +46,43 @@ auto in_memory(Rows const& rows, workspace& scratch) {
     }
 }
 
-/// A dense call by its plan.
-template <class T, class Arch, class Spec, class Operands, class Executor>
-void run_dense(Executor const& executor, workspace& scratch, Spec const& spec, Operands const& operands) {
-    using call = plan::dense_call<T, Arch, Spec, Operands>;
-    auto const how = plan::make_dense_plan<T, Arch, Spec, Operands>(operands.sizes());
-    if constexpr (call::may_take_query_lanes)
-        if (how.by == plan::traversal::query_lanes) {
-            auto const context = query_lanes_spec<call>::make_context(how, spec, operands);
+/// A dense call by its plan: of the traversals that its types take, the one that the plan names.
+template <class Call, class Executor>
+void run_dense(plan::call_plan const& how, Executor const& executor, workspace& scratch,
+               typename Call::spec const& spec, typename Call::operands const& operands) {
+    using plan::traversal;
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    constexpr bool outputs_sum_over_queries = Call::operands::outputs_sum_over_queries;
+    if constexpr (Call::takes(traversal::query_lanes))
+        if (how.by == traversal::query_lanes) {
+            auto const context = query_lanes_spec<Call>::make_context(how, spec, operands);
             return dense_loop<online<query_lanes_sums<T, Arch>>>(context).run(executor, scratch,
-                                                                              Operands::outputs_sum_over_queries);
+                                                                              outputs_sum_over_queries);
         }
-    auto const context = key_lanes_spec<call>::make_context(how, spec, operands);
-    if constexpr (call::may_split_keys)
-        if (how.by == plan::traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
-    if constexpr (call::whole_rows)
-        whole_rows<T, Arch>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
-    else
-        dense_loop<online<key_lanes_sums<T, Arch>>>(context).run(executor, scratch, Operands::outputs_sum_over_queries);
+    auto const context = key_lanes_spec<Call>::make_context(how, spec, operands);
+    if constexpr (Call::takes(traversal::split_keys))
+        if (how.by == traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
+    if constexpr (Call::takes(traversal::whole_rows))
+        whole_rows<T, Arch>(context).run(executor, scratch, outputs_sum_over_queries);
+    else dense_loop<online<key_lanes_sums<T, Arch>>>(context).run(executor, scratch, outputs_sum_over_queries);
 }
 
-/// The traversal that the plan of a call names.
+/// A call by its plan.
 template <class T, class Arch, class A, class Operands, class Executor>
 void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
-    if constexpr (is_recurrent<A>) {
-        recurrent_loop<T, Arch, A, Operands>(a, operands).run(executor, scratch);
+    using plan::traversal;
+    using call = plan::call_of<T, Arch, A, Operands>;
+    auto const how = plan::make_plan<T, Arch, A, Operands>(operands.sizes());
+    if constexpr (call::takes(traversal::running_state)) {
+        recurrent_loop<call>(how, a, operands).run(executor, scratch);
     } else {
-        constexpr bool lists_keys = enumerating_mask<decltype(a.mask)>;
         zeros_for_tables const zeros{scratch.shared(), operands.features()};
-        lowered_spec const spec{plan::lower_for<lists_keys>(with_elements(a.score.expression(), zeros)),
-                                with_elements(a.mask.predicate(), zeros), normalizer_of(a.normalize),
-                                with_elements(reweighting_of(a.normalize), zeros), core_of(a.aggregate)};
-        using spec_type = std::remove_const_t<decltype(spec)>;
-        if constexpr (lists_keys)
-            listed_loop<T, Arch, spec_type, Operands>(spec, operands, a.mask.neighbor_list()).run(executor, scratch);
-        else run_dense<T, Arch>(executor, scratch, spec, operands);
+        typename call::spec const spec =
+            plan::lower_attention(a, [&](auto const& expression) { return with_elements(expression, zeros); });
+        if constexpr (call::takes(traversal::listed_keys))
+            listed_loop<call>(spec, operands, a.mask.neighbor_list()).run(executor, scratch);
+        else run_dense<call>(how, executor, scratch, spec, operands);
     }
 }
 
@@ -119,9 +122,8 @@ void attend_rows(attention_run<Executor, A> const& run, view<Q const, 4> const& 
 template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
 void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
                   view<Out, 4> const& out, Extra const&... extra) {
-    if constexpr (is_recurrent<A> || enumerating_mask<decltype(std::declval<A>().mask)>)
-        attend_rows<T, Arch>(run, q, in_memory<T>(k, run.scratch), in_memory<T>(v, run.scratch), out, extra...);
-    else attend_rows<T, Arch>(run, q, k, v, out, extra...);
+    if constexpr (plan::is_dense<A>) attend_rows<T, Arch>(run, q, k, v, out, extra...);
+    else attend_rows<T, Arch>(run, q, in_memory<T>(k, run.scratch), in_memory<T>(v, run.scratch), out, extra...);
 }
 
 /// Runs the heads into `out` (as heads, position by position) and then the finishes.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The plan of a dense call as a value: which traversal runs it, and over which blocks. Calls with listed keys or a
-// running state have one traversal each and no plan; driver/run_call.hpp takes it by the type of the specification.
+// Which traversal runs a call, and over which blocks: nothing else decides that. driver/run_call.hpp follows the plan,
+// explain() prints it. It depends on the types of the call and on its sizes, never on the number of threads.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/plan/blocking.hpp>
-#include <fovea/plan/key_splits.hpp>
+#include <fovea/plan/call_plan.hpp>
+#include <fovea/plan/call_types.hpp>
 #include <fovea/plan/lower.hpp>
-#include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/product.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
@@ -19,79 +20,14 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-enum class traversal {
-    query_lanes,    // dense, a query in each lane
-    key_lanes,      // dense, a key in each lane
-    whole_rows,     // the same, keeping the scores of a few rows over all keys that they see
-    split_keys,     // the same for few queries: each split of the keys by itself, then all merged
-    listed_keys,    // the edges of a graph
-    running_state,  // one query after the other
-};
-
-/// The blocks of a dense traversal: rows are queries of the heads that share keys.
-struct blocking {
-    index_t tile_rows = 0, panel_keys = 0;  // what a mask is classified for: full, mixed or empty
-    index_t block_rows = 0, block_keys = 0;
-};
-template <class Shape>
-constexpr blocking blocking_of{Shape::rows, Shape::panel, Shape::block_rows, Shape::block_keys};
-
-/// How products read rows of keys, or of values.
-enum class reading {
-    in_place,  // as they are stored
-    copied,    // a block at a time: converted, or gathered out of pages
-    packed,    // a block at a time, in the layout of the register tiles
-};
-
-/// The sizes of a call that its plan depends on.
-struct call_sizes {
-    index_t queries, group, keys, features, value_features;
-    index_t keys_per_run = keys, values_per_run = keys;  // rows at equal distances: all in a view, those of a page
-};
-
-/// How a call is run.
-struct call_plan {
-    traversal by;
-    blocking blocks{};
-    reading keys = reading::in_place, values = reading::in_place;
-    index_t tile_heads = 1;  // heads whose queries are rows of one tile
-    index_t rows = 0;        // that a tile computes: fewer than it may have where queries are few
-    index_t sums = 0;        // vectors that a product of scores keeps in registers
-    key_splits splits{};     // of the keys of each head
-};
-
-/// What the types of a call say of its scores: those of `spec`, of the queries and keys of `operands`.
+/// What the types of a dense call say of it.
 template <class T, class Arch, class Spec, class Operands>
-struct score_call {
-    using number = T;
-    using architecture = Arch;
-    using spec = Spec;
-    using operands = Operands;
-    using parts = std::remove_cvref_t<decltype(Spec::score.parts)>;
-    /// True where nothing is computed of the product: it may be -inf by itself, and is excluded by the mask alone.
-    static constexpr bool is_bare_product = plan::is_bare_product<decltype(Spec::score.pointwise)>;
-    static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
-    using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
-    using key_element = element_of_rows<decltype(Operands::key)>;
-    /// True where tiles with a key in each lane take many rows: then keys are packed for them.
-    static constexpr bool packs_keys = true;
-};
-
-/// What the types of a call say of it.
-template <class T, class Arch, class Spec, class Operands>
-struct dense_call : score_call<T, Arch, Spec, Operands> {
-    using scores = score_call<T, Arch, Spec, Operands>;
-    using typename scores::key_element;
-    using typename scores::parts;
-    using typename scores::query_element;
-    using normalizer = std::remove_const_t<decltype(Spec::normalize)>;
-    using normalizing = plan::normalizing<normalizer, T>;
-    static constexpr bool is_linear = linear_aggregator<std::remove_const_t<decltype(Spec::aggregate)>>;
-    /// True where one key wins and its value is copied.
-    static constexpr bool selects = normalizing::selects && !Spec::reweights && is_linear;
-    /// True where a row of scores is read as a whole.
-    static constexpr bool whole_rows =
-        normalizing::whole_row || Spec::reweights_rows || Operands::looks_at_rows || (normalizing::selects && !selects);
+struct dense_call : call_types<T, Arch, Spec, Operands> {
+    using types = call_types<T, Arch, Spec, Operands>;
+    using typename types::key_element;
+    using typename types::parts;
+    using typename types::query_element;
+    using types::is_linear, types::selects, types::whole_rows;
     static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
     using value_element = element_of_rows<decltype(Operands::value)>;
     using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
@@ -101,8 +37,8 @@ struct dense_call : score_call<T, Arch, Spec, Operands> {
     static constexpr bool may_take_query_lanes =
         !multiplies_as_stored<T, Arch, query_element, key_element> && is_one_product<parts>
         && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
-        && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && normalizing::takes_lanes
-        && !row_dependent_normalizer<normalizer> && !Spec::reweights && !Operands::looks_at_rows && is_linear
+        && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes
+        && is_linear
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || count_of<decltype(parts::keys)> == 0);
     /// Many rows have queries in lanes, which read keys as they lie.
     static constexpr bool packs_keys = !may_take_query_lanes;
@@ -129,6 +65,14 @@ struct dense_call : score_call<T, Arch, Spec, Operands> {
         return fits && (few ? one_run || n.values_per_run % keys_per_row == 0 : one_run && stored_so)
                  ? reading::in_place
                  : reading::packed;
+    }
+
+    /// Whether a traversal can run the call; of several that can, the plan chooses one by the sizes.
+    static constexpr bool takes(traversal by) {
+        return by == traversal::query_lanes ? may_take_query_lanes
+             : by == traversal::whole_rows  ? whole_rows
+             : by == traversal::split_keys  ? may_split_keys
+                                            : by == traversal::key_lanes && !whole_rows;
     }
 };
 
@@ -178,6 +122,39 @@ call_plan make_dense_plan(call_sizes const& n) {
     how.splits = splits;
     if (how.splits.count() > 1) how.by = traversal::split_keys;
     return how;
+}
+
+namespace detail {
+template <class T, class Arch, class A, class Operands>
+constexpr auto call_of() {
+    if constexpr (is_recurrent<A>) return std::type_identity<state_call<T, Arch, A, Operands>>{};
+    else {
+        using spec = decltype(lower_attention(std::declval<A const&>()));
+        if constexpr (lists_keys<A>) return std::type_identity<listed_call<T, Arch, spec, Operands>>{};
+        else return std::type_identity<dense_call<T, Arch, spec, Operands>>{};
+    }
+}
+}  // namespace detail
+
+/// What the types of a call say of it: a dense_call, listed_call or state_call.
+template <class T, class Arch, attention_spec A, class Operands>
+using call_of = typename decltype(detail::call_of<T, Arch, A, Operands>())::type;
+
+/// The plan of a call.
+template <class T, class Arch, attention_spec A, class Operands>
+call_plan make_plan(call_sizes const& n) {
+    using call = call_of<T, Arch, A, Operands>;
+    if constexpr (call::takes(traversal::running_state)) {
+        call_plan how{traversal::running_state};
+        how.steps_per_pass = call::steps_per_pass(n.group);
+        return how;
+    } else if constexpr (call::takes(traversal::listed_keys)) {
+        call_plan how{traversal::listed_keys};
+        how.heads_in_lanes = call::normalizes_in_lanes;
+        return how;
+    } else {
+        return make_dense_plan<T, Arch, typename call::spec, Operands>(n);
+    }
 }
 
 /// The files that run a plan.

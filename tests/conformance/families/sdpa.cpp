@@ -61,7 +61,8 @@ void compare_gradients(test_case const& subject, checks& all, auto const& attent
     fovea::tensor<T, 4> d_query(query.extents), d_key(key.extents), d_value(value.extents);
     fovea::workspace scratch;
     scratch.prepare(1);
-    lowered_score const spec{fovea::plan::lower_for<false>(attention.score.expression()), attention.mask.predicate()};
+    fovea::plan::lowered_score const spec{fovea::plan::lower_for<false>(attention.score.expression()),
+                                          attention.mask.predicate()};
     run_softmax_gradient<T, fovea::arch::best>(
         fovea::serial, scratch, spec,
         score_operands<T, fovea::view<T const, 4>>{query.view(), fovea::view<T const, 4>(key)},

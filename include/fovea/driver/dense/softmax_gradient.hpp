@@ -37,7 +37,7 @@ class softmax_gradient {
     using Arch = typename Call::architecture;
     using vector = kernel::pack<T, Arch>;
     using tile_type = key_lanes_tile<T, Arch>;
-    using dot_product = decltype(lowered_score{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}});
+    using dot_product = decltype(plan::lowered_score{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}});
     using value_call = plan::score_call<T, Arch, dot_product, score_operands<T, ValueRows>>;
     static_assert(plan::is_one_product<typename Call::parts>
                       && plan::adds_to_product<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>>,
@@ -238,9 +238,10 @@ private:
 
 /// The gradients of queries, keys and values of softmax(score) V.
 template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class Executor>
-void run_softmax_gradient(Executor const& executor, workspace& scratch, lowered_score<Score, Predicate> const& spec,
-                          score_operands<Q, K> const& operands, gradient_operands<T, V> const& further) {
-    using scores = plan::score_call<T, Arch, lowered_score<Score, Predicate>, score_operands<Q, K>>;
+void run_softmax_gradient(Executor const& executor, workspace& scratch,
+                          plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
+                          gradient_operands<T, V> const& further) {
+    using scores = plan::score_call<T, Arch, plan::lowered_score<Score, Predicate>, score_operands<Q, K>>;
     using pass = softmax_gradient<scores, V>;
     auto const how = plan::make_key_lanes_plan<scores>(operands.sizes());
     typename pass::call const context(how, spec, operands, further);

@@ -18,11 +18,15 @@ namespace fovea::FOVEA_SET::driver {
 /// Lanes hold the heads of one key, then those of the next, so that short rows fill vectors and what a key has for all
 /// heads is loaded at once. Terms of one side are computed before, once for each key and head; the rows of later keys
 /// are prefetched.
-template <class T, class Arch, class Spec, class Operands>
+template <class Call>
 class listed_loop {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using Spec = typename Call::spec;
+    using Operands = typename Call::operands;
     using parts = decltype(Spec::score.parts);
     using vector = kernel::pack<T, Arch>;
-    using rows_type = listed_rows<T, Arch, Spec, Operands>;
+    using rows_type = listed_rows<Call>;
     static constexpr index_t width = vector::lanes;
     static constexpr index_t products = plan::count_of<decltype(parts::products)>;
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
@@ -32,11 +36,6 @@ class listed_loop {
     static constexpr index_t cached_bytes = 1
                                          << 22;  // of keys and values: up to this many the caches keep most of them
     static constexpr index_t long_rows = 2048;   // bytes of one key: longer rows the hardware prefetches by itself
-    static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Spec::score.pointwise)>, edge_t>
-                                       || uses<std::remove_const_t<decltype(Spec::predicate)>, edge_t>
-                                       || uses<std::remove_const_t<decltype(Spec::reweight)>, edge_t>
-                                       || plan::any_pair_uses<decltype(parts::pairs), edge_t>;
-    static constexpr bool always_visible = std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
 
 public:
     listed_loop(Spec const& spec, Operands const& operands, graph_view graph)
@@ -122,7 +121,7 @@ private:
         auto const listed = graph_.of(q);
         index_t const first_edge = graph_.offsets[static_cast<std::size_t>(q)];
         index_t const n = std::ssize(listed);
-        if constexpr (numbers_edges) {
+        if constexpr (Call::numbers_edges) {
             if (graph_.numbers.empty()) std::iota(here.edges, here.edges + n, first_edge);
             else std::copy_n(graph_.numbers.data() + first_edge, n, here.edges);
             std::fill_n(here.edges + n, width, n > 0 ? here.edges[n - 1] : 0);
@@ -187,7 +186,7 @@ private:
             {row}, listed.data(), n, lanes_, pair, found, products, planes - products, here.row + (pair & (period - 1)),
             period};
         auto score = kernel::value_in_lanes<T, Arch>(spec_.score.pointwise, names);
-        if constexpr (!always_visible) {
+        if constexpr (Call::masks) {
             score = select(kernel::mask_in_lanes<T, Arch>(spec_.predicate, names), score, vector(excluded<T>));
         }
         auto excluding = score == vector(excluded<T>);

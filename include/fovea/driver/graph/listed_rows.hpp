@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One query of that traversal with all of its heads: scores, weights and result.
+// One query of the traversal of listed keys with all of its heads: scores, weights and result.
 #pragma once
 
 #include <fovea/driver/arena.hpp>
@@ -9,7 +9,7 @@
 #include <fovea/kernel/listed_values.hpp>
 #include <fovea/kernel/pairs.hpp>
 #include <fovea/kernel/reweigh.hpp>
-#include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/call_types.hpp>
 
 #include <memory>
 #include <span>
@@ -30,19 +30,16 @@ private:
 /// The rows of one query for all heads: from scores to the result.
 ///
 /// A normalizer that takes rows in lanes is run on all heads at once, any other on one head after the other.
-template <class T, class Arch, class Spec, class Operands>
+template <class Call>
 class listed_rows {
-    using normalizer_type = std::remove_const_t<decltype(Spec::normalize)>;
-    using normalizing = plan::normalizing<normalizer_type, T>;
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using Spec = typename Call::spec;
+    using Operands = typename Call::operands;
+    using normalizing = typename Call::normalizing;
     using state = typename normalizing::state;
-    using aggregator_type = std::remove_const_t<decltype(Spec::aggregate)>;
     using vector = kernel::pack<T, Arch>;
     static constexpr index_t width = vector::lanes;
-    static constexpr bool selects = normalizing::selects && !Spec::reweights && linear_aggregator<aggregator_type>;
-    static constexpr bool whole_rows =
-        normalizing::whole_row || Spec::reweights_rows || Operands::looks_at_rows || (normalizing::selects && !selects);
-    static constexpr bool in_lanes =
-        normalizing::takes_lanes && !row_dependent_normalizer<normalizer_type> && !whole_rows && !Spec::reweights;
 
 public:
     listed_rows(Spec const& spec, Operands const& operands, kernel::head_lanes const& lanes, arena& memory,
@@ -73,9 +70,9 @@ public:
     void finish(kernel::row_facts const& row, std::span<std::int32_t const> listed, bool excluding) const {
         index_t const n = std::ssize(listed);
         if (excluding) std::copy_n(scores_, lanes_.pairs(n), before_);
-        if constexpr (in_lanes) normalize_all(row, n);
+        if constexpr (Call::normalizes_in_lanes) normalize_all(row, n);
         else normalize_each(row, listed);
-        if constexpr (selects) copy_selected(row);
+        if constexpr (Call::selects) copy_selected(row);
         else if (excluding) add_values<true>(row, listed);
         else add_values<false>(row, listed);
     }
@@ -91,7 +88,7 @@ private:
 
     /// All heads at once, a row for each lane.
     void normalize_all(kernel::row_facts const& row, index_t n) const {
-        using many = plan::normalizing<normalizer_type, vector>;
+        using many = plan::normalizing<typename Call::normalizer, vector>;
         using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         index_t const period = lanes_.common_period(width),
                       packs = lanes_.padded_heads < width ? ceil_div(lanes_.pairs(n), width) : n;
@@ -131,7 +128,7 @@ private:
             row_, padded / width, {keys_}};
         factors_[row.head] = T{1};
         auto const& here = normalizer(row);
-        if constexpr (whole_rows) {
+        if constexpr (Call::whole_rows) {
             show_scores(operands_.outputs, row, weights);
             normalizing::whole(here, s, weights);
             if constexpr (Spec::reweights) kernel::reweigh<!Spec::reweights_rows>(spec_.reweight, row, weights);
@@ -143,7 +140,7 @@ private:
             if constexpr (Spec::reweights) kernel::reweigh<!Spec::reweights_rows>(spec_.reweight, row, weights);
             factors_[row.head] = normalizing::finish(here, s);
         }
-        if constexpr (selects) selected_[row.head] = here.selected(s);
+        if constexpr (Call::selects) selected_[row.head] = here.selected(s);
         show_log_sum(operands_.outputs, row, normalizing::log_sum(here, s));
     }
 

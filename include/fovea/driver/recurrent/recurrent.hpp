@@ -15,17 +15,21 @@ namespace fovea::FOVEA_SET::driver {
 /// The recurrent traversal. The state of a head, (feature of the key, feature of the value), is stored in panels of
 /// columns; one worker updates all panels of a head, or several workers some of them each. Several steps update the
 /// state in one pass where no step needs what the one before it has read.
-template <class T, class Arch, class Spec, class Operands>
+template <class Call>
 class recurrent_loop {
-    using types = recurrence<T, Arch, Spec>;
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using Spec = typename Call::spec;
+    using Operands = typename Call::operands;
     using head_task = driver::head_task<T>;
-    static constexpr bool gated = types::gated, delta_rule = types::delta_rule, keeps_key_sum = types::keeps_key_sum;
-    static constexpr int vectors = types::vectors;
-    static constexpr index_t width = types::width, steps_at_once = types::steps_at_once;
-    static constexpr int most_per_pass = 4;  // steps, or queries, in one pass over the state
+    static constexpr bool gated = Call::gated, delta_rule = Call::delta_rule, keeps_key_sum = Call::keeps_key_sum;
+    static constexpr int vectors = Call::vectors;
+    static constexpr index_t width = Call::width, steps_at_once = Call::steps_at_once;
+    static constexpr int most_per_pass = Call::most_per_pass;
 
 public:
-    recurrent_loop(Spec const& spec, Operands const& operands) : steps_(spec, operands), operands_(operands) {}
+    recurrent_loop(plan::call_plan const& how, Spec const& spec, Operands const& operands)
+        : steps_(spec, operands), operands_(operands), steps_per_pass_(how.steps_per_pass) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
@@ -48,8 +52,9 @@ public:
     }
 
 private:
-    step_operands<T, Arch, Spec, Operands> steps_;
+    step_operands<Call> steps_;
     Operands const& operands_;
+    index_t steps_per_pass_;
 
     template <class F>
     void with_past_state(F const& f) const {
@@ -91,7 +96,7 @@ private:
                        .sum = memory.take<T>(features)};
         if constexpr (keeps_key_sum) std::copy_n(sum, features, task.sum);
         load_state(task);
-        if constexpr (types::causal) {
+        if constexpr (Call::causal) {
             for (index_t n = 0; n < operands_.keys(); n += steps_at_once)
                 advance_steps(task, n, std::min(steps_at_once, operands_.keys() - n), group);
         } else {
@@ -147,7 +152,8 @@ private:
             };
             index_t t = 0;
             if constexpr (!delta_rule)
-                for (; t + most_per_pass <= steps && reads <= 1; t += most_per_pass, step_over(most_per_pass)) {
+                for (; t + most_per_pass <= steps && steps_per_pass_ == most_per_pass;
+                     t += most_per_pass, step_over(most_per_pass)) {
                     if (reads == 1) kernel::advance<most_per_pass, 1, gated, vectors, T, Arch>(state, at);
                     else kernel::advance<most_per_pass, 0, gated, vectors, T, Arch>(state, at);
                 }

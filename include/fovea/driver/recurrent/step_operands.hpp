@@ -4,25 +4,13 @@
 
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/recurrence.hpp>
+#include <fovea/plan/call_types.hpp>
 #include <fovea/simd/math.hpp>
-#include <fovea/spec/recurrence.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// What the types of a recurrent call say of it.
-template <class T, class Arch, class Spec>
-struct recurrence {
-    using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<Spec const&>().aggregate))>;
-    using term = decltype(detail::scaled_product(std::declval<Spec const&>().score.expression(), unit{}));
-    static constexpr bool gated = aggregate::gated, delta_rule = aggregate::corrected;
-    static constexpr bool causal = is_causal_attention<Spec>, keeps_key_sum = divides_by_sum<Spec>;
-    static constexpr int vectors = Arch::registers >= 32 ? 2 : 1;
-    static constexpr index_t width = vectors * kernel::pack<T, Arch>::lanes;  // columns of a panel
-    static constexpr index_t steps_at_once = 16;  // positions whose operands are mapped and converted together
-};
 
 /// One head, or some columns of its state, and scratch memory.
 template <class T>
@@ -42,11 +30,14 @@ struct head_task {
 
 /// The operands of up to steps_at_once steps, adjacent positions of the keys of one head and of the query heads that
 /// share them. They are prepared together; the recurrence itself is sequential.
-template <class T, class Arch, class Spec, class Operands>
+template <class Call>
 class step_operands {
-    using types = recurrence<T, Arch, Spec>;
-    static constexpr bool gated = types::gated, keeps_key_sum = types::keeps_key_sum;
-    static constexpr index_t width = types::width;
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using Spec = typename Call::spec;
+    using Operands = typename Call::operands;
+    static constexpr bool gated = Call::gated, keeps_key_sum = Call::keeps_key_sum;
+    static constexpr index_t width = Call::width;
 
 public:
     using task_type = head_task<T>;
@@ -128,8 +119,8 @@ private:
         }
     }
 
-    typename types::term term_;
-    typename types::aggregate aggregate_;
+    typename Call::term term_;
+    typename Call::aggregate aggregate_;
     Operands const& operands_;
 };
 
