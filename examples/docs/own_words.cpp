@@ -169,8 +169,8 @@ int main() {
     auto const loop_of = [&](auto const& normalizer) {
         return explain(scaled_dot | normalizer | weighted_sum, long_rows, long_rows, long_rows);
     };
-    require(loop_of(softmax_base_2).find("query_lanes_tile.hpp") != std::string::npos, "many rows are folded at once");
-    require(loop_of(l2_weights).find("query_lanes_tile.hpp") == std::string::npos, "one row is folded at a time");
+    require(loop_of(softmax_base_2).find("query_lanes_scores.hpp") != std::string::npos, "many rows are folded at once");
+    require(loop_of(l2_weights).find("query_lanes_scores.hpp") == std::string::npos, "one row is folded at a time");
 
     tensor<float, 1> const bias({2}, 3);
     tensor<float, 4> const x({1, 2, 4, 8}, 0.5f);

@@ -42,24 +42,29 @@ std::vector<double> attended(made::arrays const& x, index_t query, bool causal_o
 }
 
 struct with_key_lanes {
-    using sums = driver::key_lanes_sums<float, arch::best>;
+    using shape = plan::key_lanes_blocking<float, arch::best>;
     template <class Call>
-    using specification = driver::key_lanes_spec<Call>;
+    static auto context(plan::call_plan const& plan, typename Call::spec const& spec, made::float_operands const& of) {
+        return driver::context_of<Call, shape>(plan, spec, of, driver::key_lanes_scores<Call>::functions,
+                                               driver::key_lanes_sums<Call>::functions);
+    }
     static constexpr plan::traversal by = plan::traversal::key_lanes;
 };
 struct with_query_lanes {
-    using sums = driver::query_lanes_sums<float, arch::best>;
+    using shape = plan::query_lanes_blocking<float, arch::best>;
     template <class Call>
-    using specification = driver::query_lanes_spec<Call>;
+    static auto context(plan::call_plan const& plan, typename Call::spec const& spec, made::float_operands const& of) {
+        return driver::context_of<Call, shape>(plan, spec, of, driver::query_lanes_scores<Call>::functions,
+                                               driver::query_lanes_sums<Call>::functions);
+    }
     static constexpr plan::traversal by = plan::traversal::query_lanes;
 };
 
 /// One tile on its keys, run by run.
 template <class Lanes>
 class lone_tile {
-    using sums_type = typename Lanes::sums;
-    using tile_type = typename sums_type::tile;
-    using shape = typename tile_type::shape;
+    using shape = typename Lanes::shape;
+    using tile_type = driver::score_tile<shape>;
 
 public:
     lone_tile(made::arrays& x, bool masks, bool packs) : x_(x), masks_(masks), packs_(packs) {}
@@ -77,30 +82,31 @@ private:
         auto const operands = x_.operands();
         using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
         plan::call_plan how{Lanes::by, plan::blocking_of<shape>};
-        how.keys = packs_ ? plan::reading::packed : plan::reading::in_place;
+        how.keys = packs_ && !shape::queries_in_lanes ? plan::reading::packed : plan::reading::in_place;
         how.values = Lanes::by == plan::traversal::key_lanes ? call::values_in_key_lanes(operands.sizes(), !packs_)
                                                              : plan::reading::in_place;
-        auto const context = Lanes::template specification<call>::make_context(how, spec, operands);
+        auto const context = Lanes::template context<call>(how, spec, operands);
         driver::block_mask<shape> const mask(context);
         arena memory;
-        typename sums_type::key_blocks keys(context, memory, mask.key_blocks());
+        driver::head_pairs<shape> pairs(context, memory, mask.key_blocks());
         typename tile_type::scratch scratch(memory, context, 1);
         tile_type tile(memory, context);
-        sums_type sums(memory, context, {});
+        driver::row_sums<float> sums{memory.take<char>(shape::states * context.sums.state_bytes),
+                                     memory.take<float>(shape::rows * context.value_width())};
         alignas(64) float rescale[shape::rows];
-        keys.begin({0, 0});
+        pairs.begin({0, 0});
         tile.begin(context, {0, 0}, 0, context.rows);
-        sums.begin(context, tile);
+        context.sums.begin(context, sums);
         std::vector<index_t> blocks(static_cast<std::size_t>(mask.key_blocks()));
         std::iota(blocks.begin(), blocks.end(), index_t{0});
         for (auto i = blocks.size(); i > 1; --i)
             std::swap(blocks[i - 1], blocks[static_cast<std::size_t>(random.between(0, static_cast<index_t>(i) - 1))]);
         for (index_t const block : blocks) {
-            index_t const first = keys.first(block), last = keys.last(block);
+            index_t const first = pairs.first(block), last = pairs.last(block);
             if (masks_ && first >= context.rows) continue;
             CHECK((first == block * shape::block_keys && last == std::min(first + shape::block_keys, context.keys)));
-            keys.prepare(block);
-            if (!finite) CHECK(!keys.finite(block));
+            pairs.prepare(block);
+            if (!finite) CHECK(!pairs.values.finite(block));
             bool mixed[shape::panels];
             std::fill_n(mixed, shape::panels, masks_);
             index_t const granules = (last - first + shape::granule - 1) / shape::granule;
@@ -108,15 +114,16 @@ private:
             for (index_t from = 0; from < granules;) {
                 index_t const to = random.between(from + 1, granules);
                 driver::key_run<shape> const run{block, {from, to}, mixed};
-                tile.score(context, mask, keys.keys, run, scratch, false, keys.next);
-                if (!finite) tile.mark_visible(keys.keys, run, scratch);
-                sums.fold(context, tile, keys, run, scratch, rescale);
-                if (finite) sums.add(context, tile, keys, run, scratch, rescale);
-                else sums.add_visible(context, tile, keys, run, scratch, rescale);
+                auto const& [rows, of] = std::tie(tile.rows(), context.sums);
+                auto const scores = tile.score(context, mask, pairs.keys, run, scratch, false, pairs.next);
+                if (!finite) tile.mark_visible(scores);
+                of.fold(context, rows, sums, scores, rescale);
+                if (finite) of.add(context, rows, sums, pairs.values, scores, rescale, pairs.next);
+                else of.add_visible(context, rows, sums, pairs.values, scores, rescale);
                 from = to;
             }
         }
-        sums.finish(context, tile);
+        context.sums.finish(context, tile.rows(), sums);
     }
 
     made::arrays& x_;
@@ -142,7 +149,7 @@ void check_tile(testing::dice& random, made::arrays& x, bool masks, bool packs, 
 TEMPLATE_TEST_CASE("a tile leaves what the definition says, however its keys are cut into runs", "[driver]",
                    with_key_lanes, with_query_lanes) {
     testing::dice random(17);
-    using shape = typename TestType::sums::shape;
+    using shape = typename TestType::shape;
     for (index_t rows : {index_t{1}, index_t{shape::rows - 1}, index_t{shape::rows}})
         for (index_t keys : {index_t{1}, index_t{shape::granule}, shape::block_keys - 1, 2 * shape::block_keys + 3})
             for (index_t features : {1, 8, 33})
@@ -157,7 +164,7 @@ TEMPLATE_TEST_CASE("a tile leaves what the definition says, however its keys are
 TEMPLATE_TEST_CASE("a tile never shows values of pairs that take no part", "[driver]", with_key_lanes,
                    with_query_lanes) {
     testing::dice random(23);
-    using shape = typename TestType::sums::shape;
+    using shape = typename TestType::shape;
     index_t const rows = shape::rows - 1, keys = rows + 5;
     for (bool const packs : {false, true}) {
         made::arrays x(random, rows, keys, 4, 3);
@@ -179,21 +186,20 @@ TEST_CASE("packed values are those of the call, with rows of whole vectors", "[d
     using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
     plan::call_plan how{plan::traversal::key_lanes, plan::blocking_of<shape>};
     how.keys = how.values = plan::reading::packed;
-    auto const context = driver::key_lanes_spec<call>::make_context(how, spec, operands);
+    auto const context = with_key_lanes::context<call>(how, spec, operands);
     for (index_t slots : {1, 2, 3}) {
         arena memory;
-        driver::packed_values<float, arch::best> values(context, memory, slots);
+        driver::head_values<shape> values(context, memory, slots);
         driver::next_lines next;
         values.begin({0, 0});
         REQUIRE_FALSE(values.in_place());  // 5 features fill no vectors
-        CHECK(values.width() == round_up(5, shape::lanes));
+        CHECK(values.stride() == round_up(5, shape::lanes));
         bool right = true;
         for (index_t block : {0, 1, 2, 0, 1}) {
             values.prepare(block, next);
             CHECK(values.finite(block));
             for (index_t k = values.first(block); k < values.last(block); ++k) {
-                index_t const within = k - values.first(block);
-                for (index_t c = 0; c < 5; ++c) right = right && values.values(block, within)[c] == x.value(0, 0, k, c);
+                for (index_t c = 0; c < 5; ++c) right = right && values.copy(k)[c] == x.value(0, 0, k, c);
             }
         }
         CHECK(right);

@@ -61,10 +61,11 @@ void check_plan_runs(plan::traversal by, Spec const& spec, index_t queries, inde
 }  // namespace
 
 TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
-    CHECK(says("driver/dense/query_lanes_tile.hpp", plain, 2, 2, lanes));
-    CHECK(says("driver/dense/query_lanes_tile.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
-    CHECK(says("driver/dense/key_lanes_tile.hpp", plain, 2, 2, 1));
-    CHECK(says("driver/dense/query_lanes_tile.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
+    CHECK(says("driver/dense/query_lanes_scores.hpp", plain, 2, 2, lanes));
+    CHECK(
+        says("driver/dense/query_lanes_scores.hpp", scaled_dot | causal | softmax | weighted_sum, 2, 2, 5 * lanes + 1));
+    CHECK(says("driver/dense/key_lanes_scores.hpp", plain, 2, 2, 1));
+    CHECK(says("driver/dense/query_lanes_scores.hpp", plain, lanes, 1, 1));  // of as many heads with the same keys
 }
 
 TEST_CASE("explain states the rows that a tile of few queries computes", "[driver]") {
@@ -91,23 +92,24 @@ TEST_CASE("explain states the rows that a tile of few queries computes", "[drive
 
 TEST_CASE("operands in 16 bits are converted, or multiplied as they are stored", "[driver]") {
     tensor<float16, 4> const half({1, 2, lanes, 8});
-    CHECK(explain(plain, half, half, half).find("driver/dense/query_lanes_tile.hpp") != std::string::npos);
+    CHECK(explain(plain, half, half, half).find("driver/dense/query_lanes_scores.hpp") != std::string::npos);
     tensor<bfloat16, 4> const words({1, 2, lanes, 8});
-    std::string const by =
-        arch::multiplies_bfloat16<arch::best> ? "driver/dense/key_lanes_tile.hpp" : "driver/dense/query_lanes_tile.hpp";
+    std::string const by = arch::multiplies_bfloat16<arch::best> ? "driver/dense/key_lanes_scores.hpp"
+                                                                 : "driver/dense/query_lanes_scores.hpp";
     CHECK(explain(plain, words, words, words).find(by) != std::string::npos);
 }
 
 TEST_CASE("keys stand in lanes where something is read along them", "[driver]") {
     tensor<float, 2> const bias({3 * lanes, 40}, 0.5f);
     auto const biased = scaled_dot | rescore(score + param(bias)(q_idx, kv_idx)) | softmax | weighted_sum;
-    CHECK(says("driver/dense/key_lanes_tile.hpp", biased, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/key_lanes_scores.hpp", biased, 2, 2, 3 * lanes));
     tensor<float, 1> const distances({3 * lanes + 39});
     auto const near =
         scaled_dot | rescore(score + param(distances)[kv_idx - q_idx + 3 * lanes - 1]) | softmax | weighted_sum;
-    CHECK(says("driver/dense/query_lanes_tile.hpp", near, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/query_lanes_scores.hpp", near, 2, 2, 3 * lanes));
     CHECK(says("driver/dense/whole_rows.hpp", scaled_dot | sparsemax | weighted_sum, 2, 2, 3 * lanes));
-    CHECK(says("driver/dense/key_lanes_tile.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
+    CHECK(
+        says("driver/dense/key_lanes_scores.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
 }
 
 TEST_CASE("explain says how the heads of listed keys are normalized", "[driver]") {
@@ -125,7 +127,7 @@ TEST_CASE("explain says how the heads of listed keys are normalized", "[driver]"
 TEST_CASE("explain names the files that run the products and the rest of the score", "[driver]") {
     auto const capped = scaled_dot | softcap(30) | softmax | weighted_sum;
     CHECK(says("kernel/lane_products.hpp", capped, 2, 2, lanes));
-    CHECK(says("kernel/transform_lanes.hpp", capped, 2, 2, lanes));
+    CHECK(says("kernel/transform.hpp", capped, 2, 2, lanes));
     CHECK(says("kernel/contract_rows.hpp", capped, 2, 2, 1));  // keys are met where they lie
     CHECK(says("kernel/transform.hpp", capped, 2, 2, 1));
     auto const sparse = scaled_dot | sparsemax | weighted_sum;

@@ -5,8 +5,8 @@
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/integer_range.hpp>
 #include <fovea/expr/print.hpp>
+#include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/pairs.hpp>
-#include <fovea/kernel/transform_lanes.hpp>
 #include <fovea/reference/environment.hpp>
 
 #include "catch.hpp"
@@ -184,7 +184,7 @@ void check_lanes(E const& e, testing::dice& random) {
     check<T, Arch>(e, kernel::index_environment<T, Arch, keys>{row, keys{at.key}, 0},
                    [&](index_t lane) { return place{at.batch, at.head, at.query, at.key + lane}; });
     using neighbours = kernel::neighbouring_queries<T, Arch>;
-    check<T, Arch>(e, kernel::lane_environment<T, Arch, neighbours>{{row, at.key}, {}, {}, {}, 0, {}, 0, {}, {}},
+    check<T, Arch>(e, kernel::score_environment<T, Arch, index_t, neighbours>{{row, at.key}, {}},
                    [&](index_t lane) { return place{at.batch, at.head, at.query + lane, at.key}; });
     integer_type queries[static_cast<std::size_t>(lanes)], head_of[static_cast<std::size_t>(lanes)];
     for (index_t i = 0; i < lanes; ++i)
@@ -192,8 +192,7 @@ void check_lanes(E const& e, testing::dice& random) {
         head_of[i] = static_cast<integer_type>(random.between(0, 2));
     using of_heads = kernel::queries_of_heads<T, Arch>;
     check<T, Arch>(
-        e, kernel::lane_environment<T, Arch, of_heads>{{row, at.key}, {queries, head_of}, {}, {}, 0, {}, 0, {}, {}},
-        [&](index_t lane) {
+        e, kernel::score_environment<T, Arch, index_t, of_heads>{{row, at.key}, {queries, head_of}}, [&](index_t lane) {
             return place{at.batch, static_cast<index_t>(head_of[lane]), static_cast<index_t>(queries[lane]), at.key};
         });
     kernel::head_lanes const layout(heads - 1);

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <fovea/driver/dense/engine.hpp>
-#include <fovea/driver/dense/key_lanes_spec.hpp>
-#include <fovea/driver/dense/query_lanes_spec.hpp>
+#include <fovea/driver/dense/key_lanes_scores.hpp>
+#include <fovea/driver/dense/key_lanes_sums.hpp>
+#include <fovea/driver/dense/query_lanes_scores.hpp>
+#include <fovea/driver/dense/query_lanes_sums.hpp>
 #include <fovea/driver/dense/shown_scores.hpp>
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
@@ -56,16 +58,19 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     constexpr bool outputs_sum_over_queries = Call::operands::outputs_sum_over_queries;
     if constexpr (Call::takes(traversal::query_lanes))
         if (how.by == traversal::query_lanes) {
-            auto const context = query_lanes_spec<Call>::make_context(how, spec, operands);
-            return dense_loop<online<query_lanes_sums<T, Arch>>>(context).run(executor, scratch,
-                                                                              outputs_sum_over_queries);
+            using lanes = query_lanes_of<Call>;
+            context_of<Call, lanes> const context(how, spec, operands, query_lanes_scores<Call>::functions,
+                                                  query_lanes_sums<Call>::functions);
+            return dense_loop<online<lanes>>(context).run(executor, scratch, outputs_sum_over_queries);
         }
-    auto const context = key_lanes_spec<Call>::make_context(how, spec, operands);
+    using lanes = key_lanes_of<Call>;
+    context_of<Call, lanes> const context(how, spec, operands, key_lanes_scores<Call>::functions,
+                                          key_lanes_sums<Call>::functions);
     if constexpr (Call::takes(traversal::split_keys))
         if (how.by == traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
     if constexpr (Call::takes(traversal::whole_rows))
         whole_rows<T, Arch>(context).run(executor, scratch, outputs_sum_over_queries);
-    else dense_loop<online<key_lanes_sums<T, Arch>>>(context).run(executor, scratch, outputs_sum_over_queries);
+    else dense_loop<online<lanes>>(context).run(executor, scratch, outputs_sum_over_queries);
 }
 
 /// A call by its plan.

@@ -116,27 +116,52 @@ struct single_environment : index_environment<T, Arch, index_t> {
     }
 };
 
-/// One row of a tile of scores at consecutive keys: what the parts of a lowered score are there.
-template <class T, class Arch, class Keys>
-struct tile_environment : index_environment<T, Arch, Keys> {
-    T const* planes;  // scores of this row and column: one plane per product, then one per pairwise term
-    index_t plane_stride;
-    index_t products;
-    T const* row_terms;  // one number per row term
-    T const* key_terms;  // this column of the first key term
-    index_t key_term_stride;
-    index_t const* row_indices;          // one integer per index term of the row
-    integer_like<T> const* key_indices;  // this column of the first index term of the keys: (terms, key_term_stride)
+/// One query, whose keys are in lanes.
+struct one_query {
+    FOVEA_INLINE index_t query(row_facts const& row) const { return row.q_idx; }
+    FOVEA_INLINE index_t head(row_facts const& row) const { return row.head; }
+};
+
+/// Rows in lanes that are neighbouring queries of one head.
+template <class T, class Arch>
+struct neighbouring_queries {
+    FOVEA_INLINE positions<T, Arch> query(row_facts const& first) const { return {first.q_idx}; }
+    FOVEA_INLINE index_t head(row_facts const& first) const { return first.head; }
+};
+
+/// Rows in lanes that are queries of several heads.
+template <class T, class Arch>
+struct queries_of_heads {
+    integer_like<T> const* queries;
+    integer_like<T> const* heads;
+    FOVEA_INLINE auto query(row_facts const&) const { return index_pack<T, Arch>::load(queries); }
+    FOVEA_INLINE auto head(row_facts const&) const { return index_pack<T, Arch>::load(heads); }
+};
+
+/// Integers of the operand that is in lanes, and of the other.
+template <class T, bool InLanes>
+using term_index = std::conditional_t<InLanes, integer_like<T>, index_t>;
+
+/// One vector of a tile of scores, of one row at consecutive keys or, with queries in lanes, of a vector of rows at one
+/// key: what the parts of a lowered score are there. The facts are those of the (first) row.
+template <class T, class Arch, class Keys, class Rows>
+struct score_environment : index_environment<T, Arch, Keys> {
+    static constexpr bool queries_in_lanes = std::is_same_v<Keys, index_t>;
+
+    Rows rows;
+    T const* planes = nullptr;  // scores: one plane per product, then one per pairwise term
+    index_t plane_stride = 0;
+    index_t products = 0;
+    T const* row_terms = nullptr;  // (terms, row_stride), of the (first) row
+    index_t row_stride = 0;
+    T const* key_terms = nullptr;  // (terms, key_stride), of the (first) key
+    index_t key_stride = 0;
+    term_index<T, queries_in_lanes> const* row_indices = nullptr;  // like the terms
+    term_index<T, !queries_in_lanes> const* key_indices = nullptr;
 
     using index_environment<T, Arch, Keys>::operator();
-    template <std::size_t I>
-    FOVEA_INLINE index_t operator()(plan::index_reference<plan::side::query, I>) const {
-        return row_indices[I];
-    }
-    template <std::size_t I>
-    FOVEA_INLINE auto operator()(plan::index_reference<plan::side::key, I>) const {
-        return index_pack<T, Arch>::load(key_indices + static_cast<index_t>(I) * key_term_stride);
-    }
+    FOVEA_INLINE auto operator()(q_idx_t) const { return rows.query(this->row); }
+    FOVEA_INLINE auto operator()(head_t) const { return rows.head(this->row); }
     template <std::size_t I>
     FOVEA_INLINE auto operator()(plan::reference<plan::part::product, I>) const {
         return pack<T, Arch>::load(planes + static_cast<index_t>(I) * plane_stride);
@@ -146,12 +171,27 @@ struct tile_environment : index_environment<T, Arch, Keys> {
         return pack<T, Arch>::load(planes + (products + static_cast<index_t>(I)) * plane_stride);
     }
     template <std::size_t I>
-    FOVEA_INLINE T operator()(plan::reference<plan::part::row_term, I>) const {
-        return row_terms[I];
+    FOVEA_INLINE auto operator()(plan::reference<plan::part::row_term, I>) const {
+        return term<pack<T, Arch>, queries_in_lanes>(row_terms + static_cast<index_t>(I) * row_stride);
     }
     template <std::size_t I>
     FOVEA_INLINE auto operator()(plan::reference<plan::part::key_term, I>) const {
-        return pack<T, Arch>::load(key_terms + static_cast<index_t>(I) * key_term_stride);
+        return term<pack<T, Arch>, !queries_in_lanes>(key_terms + static_cast<index_t>(I) * key_stride);
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::index_reference<plan::side::query, I>) const {
+        return term<index_pack<T, Arch>, queries_in_lanes>(row_indices + static_cast<index_t>(I) * row_stride);
+    }
+    template <std::size_t I>
+    FOVEA_INLINE auto operator()(plan::index_reference<plan::side::key, I>) const {
+        return term<index_pack<T, Arch>, !queries_in_lanes>(key_indices + static_cast<index_t>(I) * key_stride);
+    }
+
+private:
+    template <class Vector, bool InLanes, class Number>
+    FOVEA_INLINE static auto term(Number const* at) {
+        if constexpr (InLanes) return Vector::load(at);
+        else return *at;
     }
 };
 

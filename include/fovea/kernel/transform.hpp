@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The rest of a score and the mask, applied to a row of scores with a key in each lane.
+// The rest of a score and the mask, applied to vectors of scores, whichever operand lies in lanes.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
@@ -7,64 +7,78 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Pointers to the parts of a lowered score for one row of a tile, at the first key of a run of packs.
-template <class T>
-struct row_parts {
-    T* scores;  // first plane; the result goes here too
+/// Vectors of scores: of one row and adjacent keys, or, with queries in lanes, of a vector of rows and one key after
+/// the other. Terms are those of the (first) row, and of the first key.
+template <class T, bool QueriesInLanes>
+struct score_vectors {
+    T* scores;              // the first plane; the result goes here too
+    index_t stride, count;  // from vector to vector, and how many
+    index_t first_key;      // its position
     index_t plane_stride;
-    index_t products;  // planes of products; those of pairwise terms follow
-    T const* row_terms;
-    T const* key_terms;
-    index_t key_term_stride;
-    index_t const* row_indices;          // index terms: one for each
-    integer_like<T> const* key_indices;  // (terms, key_term_stride)
+    index_t products;    // planes of products; those of pairwise terms follow
+    T const* row_terms;  // (terms, row_stride)
+    index_t row_stride;
+    T const* key_terms;  // (terms, key_stride)
+    index_t key_stride;
+    term_index<T, QueriesInLanes> const* row_indices;   // index terms: (terms, row_stride)
+    term_index<T, !QueriesInLanes> const* key_indices;  // (terms, key_stride)
+    T* row_max;  // with queries in lanes the maximum of each row so far: raised to that of these scores
 };
 
 namespace detail {
-template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class Predicate>
-FOVEA_INLINE void transform_row(Pointwise const pointwise, Predicate const predicate, row_facts const row,
-                                row_parts<T> const at, index_t first_key, index_t packs) {
+template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class Predicate, class Rows, bool InLanes>
+FOVEA_INLINE void transform_vectors(Pointwise const pointwise, Predicate const predicate, row_facts const row,
+                                    Rows const rows, score_vectors<T, InLanes> const at) {
     using vector = pack<T, Arch>;
-    using keys = positions<T, Arch>;
-    for (index_t p = 0; p < packs; ++p) {
-        index_t const column = p * vector::lanes;
-        tile_environment<T, Arch, keys> const here{{row, keys{first_key + column}},
-                                                   at.scores + column,
-                                                   at.plane_stride,
-                                                   at.products,
-                                                   at.row_terms,
-                                                   at.key_terms + column,
-                                                   at.key_term_stride,
-                                                   at.row_indices,
-                                                   at.key_indices + column};
+    using keys = std::conditional_t<InLanes, index_t, positions<T, Arch>>;
+    vector maximum(excluded<T>);
+    if constexpr (InLanes) maximum = vector::load(at.row_max);
+    T* scores = at.scores;
+    for (index_t n = 0; n < at.count; ++n, scores += at.stride) {
+        index_t const key = InLanes ? n : n * vector::lanes;
+        score_environment<T, Arch, keys, Rows> const here{{row, keys{at.first_key + key}},
+                                                          rows,
+                                                          scores,
+                                                          at.plane_stride,
+                                                          at.products,
+                                                          at.row_terms,
+                                                          at.row_stride,
+                                                          at.key_terms + key,
+                                                          at.key_stride,
+                                                          at.row_indices,
+                                                          at.key_indices + key};
         auto score = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(pointwise, here));
         if constexpr (Masked) {
-            auto const visible = (here.keys < row.kv_len) && evaluate_in_lanes<T, Arch, Exact>(predicate, here);
-            score = select(visible, score, vector(excluded<T>));
+            auto const exists = [&] {  // keys after the last fill vectors
+                if constexpr (InLanes) return lane_mask<T, Arch>::all();
+                else return here.keys < row.kv_len;
+            }();
+            score = select(exists && evaluate_in_lanes<T, Arch, Exact>(predicate, here), score, vector(excluded<T>));
         }
-        score.store(at.scores + column);
+        if constexpr (Masked || !plan::is_bare_product<Pointwise>) score.store(scores);
+        if constexpr (InLanes) maximum = max(score, maximum);
     }
+    if constexpr (InLanes) maximum.store(at.row_max);
 }
-template <bool Masked, class T, class Arch, class Pointwise, class Predicate>
+template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows, bool InLanes>
 [[gnu::noinline]] void transform_exactly(Pointwise const& pointwise, Predicate const& predicate, row_facts const& row,
-                                         row_parts<T> const& at, index_t first_key, index_t packs) {
-    transform_row<Masked, true, T, Arch>(pointwise, predicate, row, at, first_key, packs);
+                                         Rows const& rows, score_vectors<T, InLanes> const& at) {
+    transform_vectors<Masked, true, T, Arch>(pointwise, predicate, row, rows, at);
 }
 }  // namespace detail
 
-/// transform: the rest of the score, pointwise, on one row, and the mask where the run is mixed. `indices` holds both
+/// transform: the rest of the score, pointwise, and the mask where a pair may be excluded. `indices` holds both
 /// expressions with references to index terms that have been computed before.
 ///
 /// Expressions and facts are passed by value: stores of vectors might alias a referenced one, and what is the same for
 /// the whole row would be computed again for each vector.
-template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices>
+template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices, class Rows, bool InLanes>
 FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
-                            row_facts const row, row_parts<T> const at, index_t first_key, index_t packs) {
-    if constexpr (!Masked && plan::is_bare_product<Pointwise>) return;
+                            row_facts const row, Rows const rows, score_vectors<T, InLanes> const at) {
+    if constexpr (!Masked && !InLanes && plan::is_bare_product<Pointwise>) return;
     if constexpr (asks_for_exact<T, Pointwise> || (Masked && asks_for_exact<T, Predicate>))
-        if (row.exact)
-            return detail::transform_exactly<Masked, T, Arch>(pointwise, predicate, row, at, first_key, packs);
-    detail::transform_row<Masked, false, T, Arch>(indices.pointwise, indices.predicate, row, at, first_key, packs);
+        if (row.exact) return detail::transform_exactly<Masked, T, Arch>(pointwise, predicate, row, rows, at);
+    detail::transform_vectors<Masked, false, T, Arch>(indices.pointwise, indices.predicate, row, rows, at);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

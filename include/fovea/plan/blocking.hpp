@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sizes of register tiles, panels and blocks, for keys in lanes and for queries in lanes.
+// The two arrangements of a dense call, keys in lanes and queries in lanes: sizes of register tiles, panels and blocks.
 #pragma once
 
 #include <fovea/core/index.hpp>
@@ -16,6 +16,9 @@ namespace fovea::FOVEA_SET::plan {
 /// mr * nv sums, nv vectors of keys and one broadcast query fit in the registers of the architecture.
 template <class T, class Arch>
 struct key_lanes_blocking {
+    using number = T;
+    using architecture = Arch;
+    static constexpr bool queries_in_lanes = false;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
     static constexpr int rows = mr;  // queries
@@ -28,6 +31,9 @@ struct key_lanes_blocking {
         while (n < last_height && height(n) < count) ++n;
         return height(n);
     }
+    /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a row.
+    static constexpr index_t width_for(index_t count) { return height_for(count); }
+    static constexpr index_t states = rows;
     /// Rows that are multiplied at a time with keys in place, by two keys.
     static constexpr int rows_in_place(index_t count) { return count == 1 ? 1 : height(1); }
     /// Vectors of a value for `n` rows at a time: few rows leave registers for more vectors.
@@ -54,6 +60,9 @@ struct key_lanes_blocking {
 /// vectors of queries; keys and values are broadcast element by element.
 template <class T, class Arch>
 struct query_lanes_blocking {
+    using number = T;
+    using architecture = Arch;
+    static constexpr bool queries_in_lanes = true;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
     static constexpr int mr = Arch::registers >= 32 ? 8 : 6, nv = Arch::registers >= 32 ? 3 : 2;
     /// Rows of a register tile whose rows are features, for `n` vectors: more for a single vector, whose sums would
@@ -69,6 +78,9 @@ struct query_lanes_blocking {
     static constexpr index_t block_rows = 4 * rows;
     /// Vectors for so many queries.
     static constexpr index_t vectors_for(index_t queries) { return ceil_div(queries, lanes); }
+    /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a vector.
+    static constexpr index_t width_for(index_t count) { return round_up(count, lanes); }
+    static constexpr index_t states = nv;
 
     /// Steps in which these tiles read a cache line of elements that are broadcast, `mr` at each step.
     static constexpr index_t steps_per_line(index_t tiles) {

@@ -82,12 +82,12 @@ call_plan make_key_lanes_plan(call_sizes const& n) {
     using tile = key_lanes_blocking<typename Call::number, typename Call::architecture>;
     index_t const rows = n.queries * n.group;
     bool const few = !Call::packs_keys || rows <= tile::rows;
-    call_plan how{traversal::key_lanes, blocking_of<tile>};
-    how.tile_heads = n.group;
-    how.keys = few ? reading::in_place : reading::packed;
-    how.rows = tile::height_for(rows);
-    how.sums = few ? 2 * tile::rows_in_place(how.rows) : tile::mr * tile::nv;
-    return how;
+    call_plan plan{traversal::key_lanes, blocking_of<tile>};
+    plan.tile_heads = n.group;
+    plan.keys = few ? reading::in_place : reading::packed;
+    plan.rows = tile::height_for(rows);
+    plan.sums = few ? 2 * tile::rows_in_place(plan.rows) : tile::mr * tile::nv;
+    return plan;
 }
 
 /// The plan of a dense call.
@@ -102,26 +102,26 @@ call_plan make_dense_plan(call_sizes const& n) {
         using query_tile = query_lanes_blocking<T, Arch>;
         // Keys that would be split among threads are worth more than lanes that features leave empty.
         if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : n.features)) {
-            call_plan how{traversal::query_lanes, blocking_of<query_tile>};
-            how.tile_heads = query_tile::sharing(
+            call_plan plan{traversal::query_lanes, blocking_of<query_tile>};
+            plan.tile_heads = query_tile::sharing(
                 n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
-            index_t const tile_rows = n.queries * how.tile_heads,
+            index_t const tile_rows = n.queries * plan.tile_heads,
                           vectors = query_tile::vectors_for(std::min(tile_rows, query_tile::rows));
-            how.keys =
+            plan.keys =
                 call::template in_query_lanes<decltype(Operands::key), query_tile>(tile_rows, n.keys_per_run, keys);
-            how.values =
+            plan.values =
                 call::template in_query_lanes<decltype(Operands::value), query_tile>(tile_rows, n.values_per_run, keys);
-            how.rows = vectors * query_tile::lanes;
-            how.sums = query_tile::mr * vectors;
-            return how;
+            plan.rows = vectors * query_tile::lanes;
+            plan.sums = query_tile::mr * vectors;
+            return plan;
         }
     }
-    auto how = make_key_lanes_plan<call>(n);
-    if (call::whole_rows) how.by = traversal::whole_rows;
-    how.values = call::values_in_key_lanes(n, how.keys == reading::in_place);
-    how.splits = splits;
-    if (how.splits.count() > 1) how.by = traversal::split_keys;
-    return how;
+    auto plan = make_key_lanes_plan<call>(n);
+    if (call::whole_rows) plan.by = traversal::whole_rows;
+    plan.values = call::values_in_key_lanes(n, plan.keys == reading::in_place);
+    plan.splits = splits;
+    if (plan.splits.count() > 1) plan.by = traversal::split_keys;
+    return plan;
 }
 
 namespace detail {
@@ -145,13 +145,13 @@ template <class T, class Arch, attention_spec A, class Operands>
 call_plan make_plan(call_sizes const& n) {
     using call = call_of<T, Arch, A, Operands>;
     if constexpr (call::takes(traversal::running_state)) {
-        call_plan how{traversal::running_state};
-        how.steps_per_pass = call::steps_per_pass(n.group);
-        return how;
+        call_plan plan{traversal::running_state};
+        plan.steps_per_pass = call::steps_per_pass(n.group);
+        return plan;
     } else if constexpr (call::takes(traversal::listed_keys)) {
-        call_plan how{traversal::listed_keys};
-        how.heads_in_lanes = call::normalizes_in_lanes;
-        return how;
+        call_plan plan{traversal::listed_keys};
+        plan.heads_in_lanes = call::normalizes_in_lanes;
+        return plan;
     } else {
         return make_dense_plan<T, Arch, typename call::spec, Operands>(n);
     }
@@ -161,19 +161,19 @@ call_plan make_plan(call_sizes const& n) {
 struct files {
     std::string_view loop, products, rest;
 };
-constexpr files files_of(call_plan const& how) {
-    switch (how.by) {
+constexpr files files_of(call_plan const& plan) {
+    switch (plan.by) {
         case traversal::query_lanes:
-            return {"driver/dense/query_lanes_tile.hpp", "kernel/lane_products.hpp", "kernel/transform_lanes.hpp"};
+            return {"driver/dense/query_lanes_scores.hpp", "kernel/lane_products.hpp", "kernel/transform.hpp"};
         case traversal::listed_keys:
             return {"driver/graph/listed_loop.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
         case traversal::running_state:
             return {"driver/recurrent/recurrent.hpp", "kernel/recurrence.hpp", "kernel/recurrence.hpp"};
         default:
-            return {how.by == traversal::whole_rows   ? "driver/dense/whole_rows.hpp"
-                    : how.by == traversal::split_keys ? "driver/dense/split_keys.hpp"
-                                                      : "driver/dense/key_lanes_tile.hpp",
-                    how.keys == reading::packed ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
+            return {plan.by == traversal::whole_rows   ? "driver/dense/whole_rows.hpp"
+                    : plan.by == traversal::split_keys ? "driver/dense/split_keys.hpp"
+                                                       : "driver/dense/key_lanes_scores.hpp",
+                    plan.keys == reading::packed ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
                     "kernel/transform.hpp"};
     }
 }

@@ -2,7 +2,7 @@
 // A dense call together with its specification and operands, which the functions of a specification are given.
 #pragma once
 
-#include <fovea/driver/dense/dense_rows.hpp>
+#include <fovea/driver/dense/block_functions.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/plan/index_terms.hpp>
 
@@ -12,7 +12,6 @@ namespace fovea::FOVEA_SET::driver {
 /// dense_rows.
 template <class Call, class Engine>
 struct score_context : Engine {
-    using call = Call;
     using predicate = std::remove_const_t<decltype(Call::spec::predicate)>;
     using indices_type = decltype(plan::take_index_terms(Call::spec::score.pointwise, Call::spec::predicate));
 
@@ -20,22 +19,22 @@ struct score_context : Engine {
     typename Call::operands const& operands;
     indices_type indices;
 
-    template <class... Further>
-    score_context(plan::call_plan const& how_run, typename Call::spec const& of, typename Call::operands const& all,
-                  Further const&... further)
-        : Engine(how_run, all, coverage_of_mask(), further...),
+    template <class... Functions>
+    score_context(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& of_call,
+                  Functions const&... functions)
+        : Engine(plan, of_call, coverage_of_mask(), functions...),
           spec(of),
-          operands(all),
+          operands(of_call),
           indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {}
 
 private:
     static constexpr dense_rows::coverage_function coverage_of_mask() {
         if constexpr (!Call::masks) return nullptr;
         else
-            return [](dense_rows const& all, box const& rows, interval<index_t> keys) {
+            return [](dense_rows const& call, box const& rows, interval<index_t> keys) {
                 auto where = rows;
                 where.kv_idx = keys;
-                return bound<typename Call::number>(static_cast<score_context const&>(all).spec.predicate, where);
+                return bound<typename Call::number>(static_cast<score_context const&>(call).spec.predicate, where);
             };
     }
 };
@@ -51,5 +50,23 @@ struct dense_context : score_context<Call, Engine> {
                                  facts_of_row<typename Call::number, typename Call::architecture>{row});
     }
 };
+
+template <class Call, class Shape>
+struct type_of_context {
+    using type = score_context<Call, score_call<Shape>>;
+};
+template <class Call, class Shape>
+    requires requires { typename Call::normalizer; }
+struct type_of_context<Call, Shape> {
+    using type = dense_context<Call, attention_call<Shape>>;
+};
+/// A call as the functions of its specification see it: an attention, or scores alone.
+template <class Call, class Shape>
+using context_of = typename type_of_context<Call, Shape>::type;
+/// The arrangements that a call may have.
+template <class Call>
+using key_lanes_of = plan::key_lanes_blocking<typename Call::number, typename Call::architecture>;
+template <class Call>
+using query_lanes_of = plan::query_lanes_blocking<typename Call::number, typename Call::architecture>;
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <fovea/driver/dense/block_mask.hpp>
-#include <fovea/driver/dense/dense_context.hpp>
-#include <fovea/driver/dense/next_lines.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -12,28 +10,10 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// S of a tile of queries and a run of keys, masked, whichever operand lies in lanes; it carries nothing from one run
-/// to the next.
-template <class Tile>
-concept score_tile = requires(Tile& tile, typename Tile::call const& call, block_mask<typename Tile::shape> const& mask,
-                              typename Tile::keys const& keys, key_run<typename Tile::shape> const& run,
-                              typename Tile::scratch& scratch, next_lines& next, arena& memory) {
-    requires std::derived_from<typename Tile::call, dense_rows>;
-    requires std::constructible_from<Tile, arena&, typename Tile::call const&>;
-    requires std::constructible_from<typename Tile::scratch, arena&, typename Tile::call const&, index_t>;
-    { Tile::prefetches_rows } -> std::convertible_to<bool>;
-    tile.begin(call, head_group{}, index_t{0}, index_t{0});
-    { tile.span(call) } -> std::same_as<box>;
-    { tile.whole_panels() } -> std::same_as<bool>;
-    tile.score(call, mask, keys, run, scratch, true, next);
-    { tile.any_excluded(keys, run, scratch) } -> std::same_as<bool>;
-    tile.mark_visible(keys, run, scratch);
-};
-
 /// What is made of the scores of a tile of rows, a run of keys at a time (driver/dense/online.hpp is attention):
 ///
-///     call, shape                             a dense_rows with its functions; a plan's blocks
-///     key_blocks(call, memory, slots)         the keys, and what lies beside them, of one head, block by block:
+///     call_type, shape                        a dense_rows with its functions; a plan's blocks
+///     head_blocks(call, memory, slots)        the keys, and what lies beside them, of one head, block by block:
 ///                                             begin(heads), first(block), last(block), prepare(block), and, if it has
 ///                                             that, finish() after the last row of the task
 ///     scratch(memory, call, blocks)           the scores of one tile
@@ -44,12 +24,12 @@ concept score_tile = requires(Tile& tile, typename Tile::call const& call, block
 ///     sweeps, begin_sweep(n)                  where the keys are gone over more than once: how often, and which it is
 ///     finish(call)                            after the last key
 template <class P>
-concept pass = requires(P& p, typename P::call const& call, block_mask<typename P::shape> const& mask,
-                        typename P::key_blocks& keys, key_run<typename P::shape> const& run,
+concept pass = requires(P& p, typename P::call_type const& call, block_mask<typename P::shape> const& mask,
+                        typename P::head_blocks& keys, key_run<typename P::shape> const& run,
                         typename P::scratch& scratch, arena& memory, typename P::partial_sums const& partial) {
-    requires std::derived_from<typename P::call, dense_rows>;
+    requires std::derived_from<typename P::call_type, dense_rows>;
     { P::prefetches_rows } -> std::convertible_to<bool>;
-    { P::key_blocks::packs } -> std::convertible_to<bool>;
+    { P::head_blocks::packs } -> std::convertible_to<bool>;
     P(memory, call, partial.tile(index_t{0}, call));
     { partial.empty() } -> std::same_as<bool>;
     keys.begin(head_group{});
@@ -67,9 +47,9 @@ concept pass = requires(P& p, typename P::call const& call, block_mask<typename 
 /// of mixed ones each tile and panel is classified again.
 template <pass Pass>
 class dense_loop {
-    using call = typename Pass::call;
+    using call_type = typename Pass::call_type;
     using shape = typename Pass::shape;
-    using key_blocks = typename Pass::key_blocks;
+    using head_blocks = typename Pass::head_blocks;
     using scratch_type = typename Pass::scratch;
     static constexpr index_t tiles_per_block = shape::block_rows / shape::rows;
     static constexpr int sweeps = [] {
@@ -78,7 +58,7 @@ class dense_loop {
     }();
 
 public:
-    explicit dense_loop(call const& context) : call_(context), mask_(context) {}
+    explicit dense_loop(call_type const& call) : call_(call), mask_(call) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch, bool outputs_sum_over_queries) const {
@@ -101,7 +81,7 @@ private:
     };
 
     //! [loop]
-    void run_block(row_block const& rows, Pass* tiles, key_blocks& keys, scratch_type& scratch, index_range blocks,
+    void run_block(row_block const& rows, Pass* tiles, head_blocks& keys, scratch_type& scratch, index_range blocks,
                    panel_count& counts) const {
         auto const where = call_.span(rows.heads, rows.first, rows.last);
         bool begun = false;
@@ -124,14 +104,15 @@ private:
     }
     //! [loop]
 
-    call const& call_;
+    call_type const& call_;
     block_mask<shape> mask_;
 };
 
 template <pass Pass>
 void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
                                  typename Pass::partial_sums const& partial) const {
-    key_blocks keys(call_, memory, key_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1);
+    head_blocks keys(call_, memory,
+                     head_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1);
     scratch_type scratch(memory, call_, 1);
     index_t const most = std::min(tiles_per_block, ceil_div(call_.rows, shape::rows));
     auto* const tiles = memory.template take<Pass>(most);

@@ -36,7 +36,7 @@ struct no_partial_sums {
 struct dense_rows {
     using coverage_function = truth (*)(dense_rows const&, box const& rows, interval<index_t> keys);
 
-    plan::call_plan const& how;
+    plan::call_plan const& planned;
     stored_rows query, key, value, result;
     index_t batches, queries, keys, features, value_features;
     bool exact;                  // integers may need more bits than a lane has
@@ -47,7 +47,7 @@ struct dense_rows {
 
     template <class Operands>
     dense_rows(plan::call_plan const& plan, Operands const& operands, coverage_function of_mask)
-        : how(plan),
+        : planned(plan),
           query(rows_of(operands.query)),
           key(rows_of(operands.key)),
           value(values_of(operands)),

@@ -3,22 +3,22 @@
 // programs with many specifications, once (src/compiled.cpp).
 #pragma once
 
-#include <fovea/driver/dense/key_lanes_sums.hpp>
 #include <fovea/driver/dense/online.hpp>
-#include <fovea/driver/dense/query_lanes_sums.hpp>
+#include <fovea/driver/dense/query_lanes_products.hpp>
 #include <fovea/driver/dense/split_keys.hpp>
 #include <fovea/driver/dense/whole_rows.hpp>
 #include <fovea/driver/products.hpp>
 
 /// Explicit instantiations: `declare` empty defines them, `extern` declares them. Expand in fovea::driver.
-#define FOVEA_DENSE_ENGINE(declare, T, Arch)                                  \
-    declare template struct products<T, Arch>;                                \
-    declare template struct packed_products<kernel::number_product<T, Arch>>; \
-    declare template struct packed_products<kernel::stored_product<T, Arch>>; \
-    declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;     \
-    declare template class block_mask<plan::query_lanes_blocking<T, Arch>>;   \
-    declare template class dense_loop<online<query_lanes_sums<T, Arch>>>;     \
-    declare template class dense_loop<online<key_lanes_sums<T, Arch>>>;       \
+#define FOVEA_DENSE_ENGINE(declare, T, Arch)                                        \
+    declare template struct products<T, Arch>;                                      \
+    declare template struct packed_products<kernel::number_product<T, Arch>>;       \
+    declare template struct packed_products<kernel::stored_product<T, Arch>>;       \
+    declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;           \
+    declare template class block_mask<plan::query_lanes_blocking<T, Arch>>;         \
+    declare template struct query_lanes_products<T, Arch>;                          \
+    declare template class dense_loop<online<plan::query_lanes_blocking<T, Arch>>>; \
+    declare template class dense_loop<online<plan::key_lanes_blocking<T, Arch>>>;   \
     declare template class whole_rows<T, Arch>;
 
 #ifdef FOVEA_COMPILED

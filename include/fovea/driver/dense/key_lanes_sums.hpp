@@ -1,116 +1,179 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The running maximum, sum and output of a tile of queries with a key in each lane.
+// What is compiled for a normalizer and an aggregator with keys in lanes.
 #pragma once
 
-#include <fovea/driver/dense/key_lanes_tile.hpp>
-#include <fovea/driver/dense/packed_values.hpp>
+#include <fovea/driver/all_finite.hpp>
+#include <fovea/driver/dense/value_sums.hpp>
+#include <fovea/kernel/reweigh.hpp>
 
 #include <algorithm>
+#include <memory>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// m, l and O of the rows of a key_lanes_tile: normalizers and aggregators of any kind.
-template <class T, class Arch>
+/// The functions of normalizers and aggregators of any kind with a key in each lane.
+template <class Call>
 class key_lanes_sums {
-public:
-    using number = T;
-    using tile = key_lanes_tile<T, Arch>;
-    using call = key_lanes_attention<T, Arch>;
-    using shape = typename tile::shape;
-    using scratch = typename tile::scratch;
-    using key_run = typename tile::key_run;
-    using values = packed_values<T, Arch>;
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using spec = typename Call::spec;
+    using operands = typename Call::operands;
+    using normalizing = typename Call::normalizing;
+    using aggregator = std::remove_const_t<decltype(spec::aggregate)>;
+    using state = typename normalizing::state;
+    using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
+    using stored = stored_values<Call>;
+    using shape = key_lanes_of<Call>;
+    using context_type = context_of<Call, shape>;
+    using call_type = attention_call<shape>;
+    using rows_type = tile_rows<shape>;
+    using values_type = head_values<shape>;
+    using scores = score_block<shape>;
 
-    static bool selects(call const& all) { return all.sums.selects; }
-    static bool is_linear(call const& all) { return all.sums.is_linear; }
+    static context_type const& of(call_type const& call) { return static_cast<context_type const&>(call); }
+    static state* states_of(row_sums<T> const& all) { return static_cast<state*>(all.states); }
 
-    /// The keys and values of one head.
-    struct key_blocks {
-        packed_keys<T, Arch> keys;
-        packed_values<T, Arch> values;
-        next_lines next{};
-
-        static constexpr bool packs = true;  // blocks stay packed for the next block of rows
-        key_blocks(call const& all, arena& memory, index_t slots)
-            : keys(all, memory, slots), values(all, memory, slots) {}
-
-        void begin(head_group heads) {
-            keys.begin(heads);
-            values.begin(heads);
-        }
-        index_t first(index_t block) const { return keys.first(block); }
-        index_t last(index_t block) const { return keys.last(block); }
-        void prepare(index_t block) {
-            keys.prepare(block, next);
-            values.prepare(block, next);
-        }
-        bool finite(index_t block) const { return values.finite(block); }
-    };
-
-    /// Where unfinished sums and states are left: (rows of all tiles, value width).
-    struct partial_sums {
-        T* sums = nullptr;
-        char* states = nullptr;
-        index_t state_bytes = 0;
-
-        bool empty() const { return sums == nullptr; }
-        partial_sums tile(index_t t, call const& all) const {
-            index_t const row = t * shape::rows;
-            return empty() ? partial_sums{}
-                           : partial_sums{sums + row * all.value_width(), states + row * state_bytes, state_bytes};
-        }
-    };
-
-    key_lanes_sums(arena& memory, call const& all, partial_sums const& at)
-        : sums_{at.empty() ? memory.template take<char>(shape::rows * all.sums.state_bytes) : at.states,
-                at.empty() ? memory.template take<T>(shape::rows * all.value_width()) : at.sums} {}
-
-    void begin(call const& all, tile const&) {
-        std::fill_n(sums_.sums, shape::rows * all.value_width(), all.sums.start);
-        all.sums.begin(sums_);
+    static void begin(call_type const& call, row_sums<T>& sums) {
+        std::fill_n(sums.sums, shape::rows * call.value_width(), start_of<aggregator, T>);
+        std::uninitialized_fill_n(states_of(sums), shape::states, state{});
     }
 
-    /// m, l, P: scores become weights; `rescale` becomes the factors of the sums so far.
-    void fold(call const& all, tile const& rows, key_blocks const& from, key_run const& at, scratch& of, T* rescale) {
-        index_t const column = at.granules.first * shape::lanes;
+    static void copy(call_type const& call, values_type const& values, index_t block) {
+        stored(of(call).operands, values).pack(block);
+    }
+
+    static bool all_finite(call_type const& call, row_range const& values) {
+        return driver::all_finite<T, Arch>(of(call).operands.value, values);
+    }
+
+    static row_type row_of(scores const& s, index_t r) { return {s.scores + r * s.stride, s.packs(), {s.first}}; }
+
+    static void fold(call_type const& call, rows_type const& rows, row_sums<T> const& sums, scores const& s,
+                     T* rescale) {
+        auto const& context = of(call);
         std::fill_n(rescale, shape::rows, T{0});
-        all.sums.fold(
-            all, rows.rows(), sums_,
-            {of.scores + column, of.stride, at.granules.last - at.granules.first, from.first(at.block) + column},
-            rescale);
+        for (index_t r = 0; r < rows.count; ++r) {
+            auto const row = row_of(s, r);
+            rescale[r] = normalizing::fold(context.normalizer(rows.facts_of(call, r)), states_of(sums)[r], row);
+            if constexpr (spec::reweights)
+                kernel::reweigh<!spec::reweights_rows>(context.spec.reweight, rows.facts_of(call, r), row);
+        }
+        if constexpr (!Call::is_linear && !Call::selects)
+            restart_aggregates(rows.count, sums.sums, context.value_width(), rescale);
     }
 
-    /// O = O * rescale + P V
-    void add(call const& all, tile const& rows, key_blocks& from, key_run const& at, scratch const& of, T* rescale) {
-        all.sums.add(all, sums_.sums, from.values, weights_of(rows, from, at, of), rescale, from.next);
-    }
-    /// O = O * rescale + P V where a value is not finite: no weight 0 of an excluded pair may be multiplied by it.
-    [[gnu::cold]] void add_visible(call const& all, tile const& rows, key_blocks const& from, key_run const& at,
-                                   scratch const& of, T* rescale) {
-        all.sums.add_visible(all, sums_.sums, from.values, weights_of(rows, from, at, of), rescale);
-    }
-
-    /// O / l
-    void finish(call const& all, tile const& rows) { all.sums.finish(all, rows.rows(), sums_); }
-
-    row_sums<T> const& sums() const { return sums_; }
-
-private:
-    weight_tile<T> weights_of(tile const& rows, key_blocks const& from, key_run const& at, scratch const& of) const {
-        index_t const key = at.granules.first * shape::lanes;
-        index_t const count =
-            std::min(at.granules.last * shape::lanes, from.last(at.block) - from.first(at.block)) - key;
-        return {.first = of.scores + key,
-                .stride = of.stride,
-                .rows = rows.rows().count,
-                .mr = rows.rows().mr,
-                .block = at.block,
-                .key = key,
-                .count = count,
-                .visible = of.visible + key};
+    /// An aggregate that is no sum cannot be multiplied by a rescale factor of 0: it begins anew instead.
+    static void restart_aggregates(index_t rows, T* sums, index_t width, T* rescale) {
+        for (index_t r = 0; r < rows; ++r)
+            if (rescale[r] == T{0}) {
+                std::fill_n(sums + r * width, width, start_of<aggregator, T>);
+                rescale[r] = T{1};
+            }
     }
 
-    row_sums<T> sums_;
+    static value_sums<Call> sums_of(call_type const& call, rows_type const& rows, row_sums<T> const& sums,
+                                    values_type const& values) {
+        return {of(call), rows, values, sums.sums};
+    }
+    static void add(call_type const& call, rows_type const& rows, row_sums<T>& sums, values_type const& values,
+                    scores const& weights, T* rescale, next_lines& next) {
+        sums_of(call, rows, sums, values).add(weights, rescale, next.queue());
+    }
+    static void add_visible(call_type const& call, rows_type const& rows, row_sums<T>& sums, values_type const& values,
+                            scores const& weights, T const* rescale) {
+        sums_of(call, rows, sums, values).add_visible(weights, rescale);
+    }
+    static bool add_nonzero(call_type const& call, rows_type const& rows, row_sums<T>& sums, values_type const& values,
+                            scores const& weights) {
+        if constexpr (normalizing::whole_row && Call::is_linear)
+            return sums_of(call, rows, sums, values).add_nonzero(weights);
+        else return false;
+    }
+
+    static void finish(call_type const& call, rows_type const& rows, row_sums<T>& sums) {
+        auto const& context = of(call);
+        for (index_t r = 0; r < rows.count; ++r)
+            finish_row(context, rows.facts_of(call, r), states_of(sums)[r], sums.sums + r * context.value_width());
+    }
+
+    /// The result of one row.
+    static void finish_row(context_type const& context, kernel::row_facts const& row, state const& s, T const* sum) {
+        auto* const to = context.operands.result.place(row.batch, row.head, row.q_idx, 0);
+        using out = std::remove_cvref_t<decltype(*to)>;
+        index_t const n = context.value_features;
+        if constexpr (Call::selects) {
+            index_t const key = context.normalizer(row).selected(s);
+            for (index_t c = 0; c < n; ++c)
+                to[c] = key < 0
+                          ? out{0}
+                          : static_cast<out>(context.operands.value(row.batch, row.head / context.tile_heads, key, c));
+        } else {
+            T const factor = Call::whole_rows ? T{1} : normalizing::finish(context.normalizer(row), s);
+            if constexpr (Call::is_linear)
+                for (index_t c = 0; c < n; c += shape::lanes)
+                    kernel::store_as<T, Arch>(kernel::pack<T, Arch>::load(sum + c) * factor, to + c, n - c);
+            else
+                for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(aggregated<aggregator>(sum[c], factor));
+        }
+        show_log_sum(context.operands.outputs, row, normalizing::log_sum(context.normalizer(row), s));
+    }
+
+    static void merge_splits(call_type const& call, kernel::row_facts const& facts, partial_row<T> const& row) {
+        if constexpr (Call::may_split_keys) {
+            using vector = kernel::pack<T, Arch>;
+            auto const& context = of(call);
+            auto const state_of = [&](index_t p) -> state& {
+                return *reinterpret_cast<state*>(row.states + p * row.state_stride);
+            };
+            for (index_t p = 1; p < row.splits; ++p) {
+                auto const [own, others] = normalizing::merge(context.normalizer(facts), state_of(0), state_of(p));
+                T const* const other = row.sums + p * row.sum_stride;
+                for (index_t c = 0; c < row.width; c += vector::lanes)
+                    fma(vector::load(other + c), vector(others), vector::load(row.sums + c) * vector(own))
+                        .store(row.sums + c);
+            }
+            finish_row(context, facts, state_of(0), row.sums);
+        }
+    }
+
+    static void normalize(call_type const& call, rows_type const& rows, row_sums<T> const& sums, scores const& s) {
+        if constexpr (Call::whole_rows)
+            for (index_t r = 0; r < rows.count; ++r) {
+                auto const& context = of(call);
+                auto const& facts = rows.facts_of(call, r);
+                auto const row = row_of(s, r);
+                show_scores(context.operands.outputs, facts, row);
+                normalizing::whole(context.normalizer(facts), states_of(sums)[r], row);
+                if constexpr (spec::reweights)
+                    kernel::reweigh<!spec::reweights_rows>(context.spec.reweight, facts, row);
+                if constexpr (clears_excluded)
+                    for (index_t i = 0; i < row.size(); ++i)
+                        if (!s.visible[r * s.stride + i]) row[i] = T{0};
+                show_weights(context.operands.outputs, facts, row);
+            }
+    }
+
+    /// True where weights of excluded pairs are set to 0 after the normalizer, since it or a reweighting may have made
+    /// them anything, NaN too.
+    static constexpr bool clears_excluded = operands::looks_at_rows || spec::reweights_rows;
+
+public:
+    static constexpr sums_functions<shape> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
+                                                     .keys_per_row = stored::keys_per_row,
+                                                     .loads_values = loaded_rows<typename stored::rows>,
+                                                     .selects = Call::selects,
+                                                     .is_linear = Call::is_linear,
+                                                     .clears_excluded = clears_excluded,
+                                                     .begin = &begin,
+                                                     .copy = &copy,
+                                                     .all_finite = &all_finite,
+                                                     .fold = &fold,
+                                                     .add = &add,
+                                                     .add_visible = &add_visible,
+                                                     .finish = &finish,
+                                                     .add_nonzero = &add_nonzero,
+                                                     .merge_splits = &merge_splits,
+                                                     .normalize = &normalize};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -1,120 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The running maximum, sum and output of a tile of queries with a query in each lane.
+// What is compiled for a normalizer that takes a row in each lane, and sums of values.
 #pragma once
 
-#include <fovea/driver/dense/query_lanes_tile.hpp>
+#include <fovea/driver/all_finite.hpp>
+#include <fovea/driver/dense/query_lanes_scores.hpp>
+#include <fovea/kernel/lane_rows.hpp>
+#include <fovea/plan/normalizing.hpp>
 
 #include <algorithm>
-#include <cstddef>
+#include <memory>
+#include <tuple>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// m, l and O of the rows of a query_lanes_tile. Nothing is summed across lanes, and values are not packed: results are
-/// transposed after the last key.
-template <class T, class Arch>
+/// The functions of a normalizer that takes a row in each lane, and of sums of values.
+template <class Call>
 class query_lanes_sums {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using vector = kernel::pack<T, Arch>;
+    using normalizing = plan::normalizing<typename Call::normalizer, vector>;
+    using state = typename normalizing::state;
+    using shape = query_lanes_of<Call>;
+    using context_type = context_of<Call, shape>;
+    using call_type = attention_call<shape>;
+    using rows_type = tile_rows<shape>;
+    using value_rows = std::remove_const_t<decltype(Call::operands::value)>;
+
+    static context_type const& of(call_type const& call) { return static_cast<context_type const&>(call); }
+
+    static void begin(call_type const&, row_sums<T>& sums) {
+        std::uninitialized_fill_n(static_cast<state*>(sums.states), shape::states, state{});
+        sums.empty = true;
+    }
+
+    static void copy(call_type const& call, head_values<shape> const& values, index_t block) {
+        if constexpr (!always_in_place<value_rows, T>)
+            copy_rows<Arch>(of(call).operands.value, values.range(block), values.copy(values.first(block)),
+                            values.stride());
+    }
+    static bool all_finite(call_type const& call, row_range const& values) {
+        return driver::all_finite<T, Arch>(of(call).operands.value, values);
+    }
+
+    static void fold(call_type const& call, rows_type const& rows, row_sums<T> const& sums,
+                     score_block<shape> const& scores, T* rescale) {
+        using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
+        auto* const states = static_cast<state*>(sums.states);
+        for (index_t lane = 0; lane < rows.width; lane += shape::lanes)
+            normalizing::fold(
+                of(call).spec.normalize, states[lane / shape::lanes],
+                row_lanes{scores.scores + lane, scores.count, scores.stride, shape::lanes, scores.row_max + lane})
+                .store(rescale + lane);
+    }
+
+    static void finish(call_type const& call, rows_type const& rows, row_sums<T>& sums) {
+        auto const& context = of(call);
+        query_lanes_products<T, Arch>::clear_if_empty(sums, context.value_features * rows.width);
+        for (index_t lane = 0; lane < rows.width; lane += shape::lanes) {
+            auto const& carried = static_cast<state const*>(sums.states)[lane / shape::lanes];
+            write(context, rows, lane, sums.sums + lane, normalizing::finish(context.spec.normalize, carried));
+            if constexpr (requires { context.spec.normalize.log_sum(carried); }
+                          && std::tuple_size_v<decltype(context.operands.outputs)> > 0) {
+                auto const logs =
+                    kernel::lanes_of<T, Arch>::to_array(normalizing::log_sum(context.spec.normalize, carried));
+                for (index_t r = lane; r < std::min(rows.count, lane + shape::lanes); ++r)
+                    show_log_sum(context.operands.outputs, rows.facts_of(context, r),
+                                 logs[static_cast<std::size_t>(r - lane)]);
+            }
+        }
+    }
+
+    /// The results of one vector of queries, which are rows again.
+    static void write(context_type const& context, rows_type const& rows, index_t lane, T const* sums,
+                      vector const& factor) {
+        using element = std::remove_pointer_t<decltype(context.operands.result.data)>;
+        alignas(64) T factors[shape::lanes];
+        factor.store(factors);
+        auto to = rows.strided(context, context.operands.result);
+        to.offset += lane;
+        result_rows<T, element> const results{
+            sums, rows.width, factors, std::min<index_t>(rows.count - lane, shape::lanes), context.value_features, to};
+        if constexpr (std::is_same_v<element, T>) products<T, Arch>::store(results);
+        else store_transposed<Arch>(results);
+    }
+
 public:
-    using number = T;
-    using tile = query_lanes_tile<T, Arch>;
-    using call = query_lanes_attention<T, Arch>;
-    using shape = typename tile::shape;
-    using scratch = typename tile::scratch;
-    using partial_sums = no_partial_sums;
-    using key_run = typename tile::key_run;
-
-    static constexpr bool selects(call const&) { return false; }
-    static constexpr bool is_linear(call const&) { return true; }
-
-    /// The keys and values of one head.
-    struct key_blocks {
-        query_lanes_keys<T, Arch> keys;
-        query_lanes_values<T, Arch> values;
-        next_lines next{};
-
-        static constexpr bool packs = false;
-        key_blocks(call const& all, arena& memory, index_t) : keys(all, memory), values(all, memory) {}
-
-        void begin(head_group heads) {
-            keys.begin(heads);
-            values.begin();
-        }
-        index_t first(index_t block) const { return keys.first(block); }
-        index_t last(index_t block) const { return keys.last(block); }
-        void prepare(index_t block) {
-            keys.prepare(block, next);
-            values.prepare(block, keys.range(block), keys.range(block + 1), next);
-        }
-        bool finite(index_t block) const { return values.finite(block, keys.range(block)); }
-    };
-
-    query_lanes_sums(arena& memory, call const& all, partial_sums)
-        : states_(memory.template take<std::byte>(all.sums.state_bytes * shape::nv)),
-          sums_(memory.template take<T>(all.value_features * tile::most_width(all))) {}
-
-    void begin(call const& all, tile const& rows) {
-        empty_ = true;
-        all.sums.begin(rows.rows(), states_);
-    }
-
-    /// m, l, P: scores become weights; `rescale` becomes the factors of the sums so far.
-    void fold(call const& all, tile const& rows, key_blocks const& from, key_run const& at, scratch& of, T* rescale) {
-        all.sums.fold(all, rows.rows(), states_, rows.block_of(from.keys, at, at.granules, of), rescale);
-    }
-
-    /// O = O * rescale + P V
-    void add(call const& all, tile const& rows, key_blocks& from, key_run const& at, scratch& of, T* rescale) {
-        index_t const width = rows.rows().width();
-        for (auto const& [vectors, granules] : of.seen) {
-            bool const first_of_all = empty_ && vectors.last - vectors.first == rows.rows().vectors;
-            if (first_of_all) empty_ = false;
-            else clear_if_empty(all, width);
-            auto const weights = rows.block_of(from.keys, at, granules, of);
-            index_t const lane = vectors.first * shape::lanes;
-            for (index_t k = 0; k < weights.count;) {
-                auto const values = from.values(weights.first + k, weights.count - k);
-                products<T, Arch>::accumulate_query_lanes(
-                    {values.first, {}, values.stride},
-                    {vectors.last - vectors.first, all.value_features, values.count, weights.scores + k * width + lane,
-                     sums_ + lane, width, first_of_all && k == 0 ? nullptr : rescale + lane, nullptr},
-                    from.next.values.queue());
-                k += values.count;
-                if (of.seen.size() > 1 || k < weights.count)  // what follows adds to the same sums
-                    std::fill(rescale + lane, rescale + vectors.last * shape::lanes, T{1});
-            }
-        }
-    }
-
-    /// O = O * rescale + P V where a value is not finite: no weight 0 of an excluded pair may be multiplied by it.
-    [[gnu::cold]] void add_visible(call const& all, tile const& rows, key_blocks const& from, key_run const& at,
-                                   scratch& of, T const* rescale) {
-        index_t const width = rows.rows().width();
-        auto const weights = rows.block_of(from.keys, at, at.granules, of);
-        bool const* const visible = of.visible + (weights.scores - of.scores);
-        clear_if_empty(all, width);
-        for (index_t c = 0; c < all.value_features; ++c)
-            for (index_t q = 0; q < width; ++q) {
-                T& sum = sums_[c * width + q];
-                sum *= rescale[q];
-                for (index_t k = 0, pair = q; k < weights.count; ++k, pair += width)
-                    if (visible[pair]) sum += weights.scores[pair] * from.values(weights.first + k, 1).first[c];
-            }
-    }
-
-    /// O / l
-    void finish(call const& all, tile const& rows) {
-        clear_if_empty(all, rows.rows().width());
-        all.sums.finish(all, rows.rows(), states_, sums_);
-    }
-
-private:
-    [[gnu::noinline]] void clear_if_empty(call const& all, index_t width) {
-        if (empty_) std::fill_n(sums_, all.value_features * width, T{0});
-        empty_ = false;
-    }
-
-    std::byte* states_;
-    T* sums_;            // (value features, width)
-    bool empty_ = true;  // nothing has been added to the sums, nor have they been cleared
+    static constexpr sums_functions<shape> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
+                                                     .loads_values = false,
+                                                     .begin = &begin,
+                                                     .copy = &copy,
+                                                     .all_finite = &all_finite,
+                                                     .fold = &fold,
+                                                     .add = &query_lanes_products<T, Arch>::add,
+                                                     .add_visible = &query_lanes_products<T, Arch>::add_visible,
+                                                     .finish = &finish};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -3,38 +3,34 @@
 #pragma once
 
 #include <fovea/driver/dense/dense_loop.hpp>
-#include <fovea/driver/dense/key_lanes_spec.hpp>
-#include <fovea/driver/dense/key_lanes_tile.hpp>
+#include <fovea/driver/dense/key_lanes_scores.hpp>
+#include <fovea/driver/dense/score_tile.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
 /// A pass over scores that hands those of each row and run of keys to an output.
 template <class Call, class Output>
 class shown_scores {
-    using T = typename Call::number;
-    using Arch = typename Call::architecture;
-    using tile_type = key_lanes_tile<T, Arch>;
-
 public:
-    struct call : key_lanes_context<Call> {
+    using shape = key_lanes_of<Call>;
+    using tile_type = score_tile<shape>;
+    struct call_type : context_of<Call, shape> {
         Output const& output;
-        call(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& all,
-             Output const& to)
-            : key_lanes_context<Call>(plan, of, all, key_lanes_scores<Call>::functions), output(to) {}
+        call_type(plan::call_plan const& plan, typename Call::spec const& spec, typename Call::operands const& operands,
+                  Output const& to)
+            : context_of<Call, shape>(plan, spec, operands, key_lanes_scores<Call>::functions), output(to) {}
     };
-    using shape = typename tile_type::shape;
     using partial_sums = no_partial_sums;
     using scratch = typename tile_type::scratch;
-    using key_run = driver::key_run<shape>;
     static constexpr bool prefetches_rows = tile_type::prefetches_rows;
 
     /// The keys of one head.
-    struct key_blocks {
-        packed_keys<T, Arch> keys;
+    struct head_blocks {
+        head_keys<shape> keys;
         next_lines next{};
 
         static constexpr bool packs = true;
-        key_blocks(call const& all, arena& memory, index_t slots) : keys(all, memory, slots) {}
+        head_blocks(call_type const& call, arena& memory, index_t slots) : keys(call, memory, slots) {}
 
         void begin(head_group heads) { keys.begin(heads); }
         index_t first(index_t block) const { return keys.first(block); }
@@ -42,23 +38,22 @@ public:
         void prepare(index_t block) { keys.prepare(block, next); }
     };
 
-    shown_scores(arena& memory, call const& all, partial_sums) : tile_(memory, all) {}
+    shown_scores(arena& memory, call_type const& call, partial_sums) : tile_(memory, call) {}
 
-    void begin(call const& all, head_group heads, index_t first, index_t count) {
-        tile_.begin(all, heads, first, count);
+    void begin(call_type const& call, head_group heads, index_t first, index_t count) {
+        tile_.begin(call, heads, first, count);
     }
-    box span(dense_rows const& all) const { return tile_.span(all); }
+    box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
-    void take(call const& all, block_mask<shape> const& mask, key_blocks& from, key_run const& at, scratch& of) {
-        tile_.score(all, mask, from.keys, at, of, false, from.next);
-        index_t const column = at.granules.first * shape::granule, begin = from.first(at.block);
-        index_t const count = std::min(at.granules.last * shape::granule, from.last(at.block) - begin) - column;
+    void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+              scratch& room) {
+        auto const s = tile_.score(call, mask, from.keys, at, room, false, from.next);
         for (index_t r = 0; r < tile_.rows().count; ++r)
-            all.output.scores_of_run(place_of(tile_.rows().facts[r]), begin + column,
-                                     of.scores + r * of.stride + column, count);
+            call.output.scores_of_run(place_of(tile_.rows().facts_of(call, r)), s.first, s.scores + r * s.stride,
+                                      s.count);
     }
-    void finish(call const&) {}
+    void finish(call_type const&) {}
 
 private:
     tile_type tile_;
@@ -71,8 +66,8 @@ void show_all_scores(Executor const& executor, workspace& scratch, Score const& 
     plan::lowered_score const spec{plan::lower_for<false>(score), always_t{}};
     using call = plan::score_call<T, Arch, std::remove_const_t<decltype(spec)>, score_operands<Q, K>>;
     using pass = shown_scores<call, Output>;
-    auto const how = plan::make_key_lanes_plan<call>(operands.sizes());
-    dense_loop<pass>(typename pass::call(how, spec, operands, output)).run(executor, scratch, false);
+    auto const plan = plan::make_key_lanes_plan<call>(operands.sizes());
+    dense_loop<pass>(typename pass::call_type(plan, spec, operands, output)).run(executor, scratch, false);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/driver/dense/dense_loop.hpp>
-#include <fovea/driver/dense/key_lanes_spec.hpp>
-#include <fovea/driver/dense/key_lanes_tile.hpp>
+#include <fovea/driver/dense/key_lanes_scores.hpp>
+#include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/kernel/nonzero.hpp>
 
 #include <algorithm>
@@ -36,7 +36,6 @@ class softmax_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using vector = kernel::pack<T, Arch>;
-    using tile_type = key_lanes_tile<T, Arch>;
     using dot_product = decltype(plan::lowered_score{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}});
     using value_call = plan::score_call<T, Arch, dot_product, score_operands<T, ValueRows>>;
     static_assert(plan::is_one_product<typename Call::parts>
@@ -44,24 +43,24 @@ class softmax_gradient {
                   "the derivative of a score by its product is 1");
 
 public:
-    using shape = typename tile_type::shape;
+    using shape = key_lanes_of<Call>;
+    using tile_type = score_tile<shape>;
     using partial_sums = no_partial_sums;
     using scratch_of_scores = typename tile_type::scratch;
-    using key_run = driver::key_run<shape>;
     using further_operands = gradient_operands<T, ValueRows>;
     static constexpr bool prefetches_rows = false;
     static constexpr int sweeps = 2;
 
-    struct call : key_lanes_context<Call> {
+    struct call_type : context_of<Call, shape> {
         further_operands const& further;
         dot_product product{};
         score_operands<T, ValueRows> of_values;
         plan::call_plan plan_of_values;
-        key_lanes_context<value_call> values;  // dO V^T
+        context_of<value_call, shape> values;  // dO V^T
 
-        call(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& all,
-             further_operands const& others)
-            : key_lanes_context<Call>(plan, of, all, key_lanes_scores<Call>::functions),
+        call_type(plan::call_plan const& plan, typename Call::spec const& spec, typename Call::operands const& operands,
+                  further_operands const& others)
+            : context_of<Call, shape>(plan, spec, operands, key_lanes_scores<Call>::functions),
               further(others),
               of_values{others.d_result, others.value},
               plan_of_values(plan::make_key_lanes_plan<value_call>(of_values.sizes())),
@@ -71,23 +70,23 @@ public:
     /// Scores become P and dO V^T becomes dS, in place.
     struct scratch {
         scratch_of_scores scores, products;
-        scratch(arena& memory, call const& all, index_t blocks)
-            : scores(memory, all, blocks), products(memory, all.values, blocks) {}
+        scratch(arena& memory, call_type const& call, index_t blocks)
+            : scores(memory, call, blocks), products(memory, call.values, blocks) {}
     };
 
     /// The keys and values of one head, and their gradients, which are summed over all rows of its head group.
-    class key_blocks {
+    class head_blocks {
     public:
-        packed_keys<T, Arch> keys, values;
+        head_keys<shape> keys, values;
         next_lines next{};
 
         static constexpr bool packs = true;
-        key_blocks(call const& all, arena& memory, index_t slots)
-            : keys(all, memory, slots),
-              values(all.values, memory, slots),
-              call_(all),
-              d_keys_(memory.template take<T>(all.keys * width(all.key_features))),
-              d_values_(memory.template take<T>(all.keys * width(all.values.key_features))) {}
+        head_blocks(call_type const& call, arena& memory, index_t slots)
+            : keys(call, memory, slots),
+              values(call.values, memory, slots),
+              call_(call),
+              d_keys_(memory.template take<T>(call.keys * width(call.key_features))),
+              d_values_(memory.template take<T>(call.keys * width(call.values.key_features))) {}
 
         void begin(head_group heads) {
             keys.begin(heads);
@@ -113,29 +112,29 @@ public:
         T* d_value(index_t key) const { return d_values_ + key * width(call_.values.key_features); }
 
     private:
-        call const& call_;
+        call_type const& call_;
         T *d_keys_, *d_values_;  // (keys, width)
     };
 
-    softmax_gradient(arena& memory, call const& all, partial_sums)
-        : tile_(memory, all),
-          products_(memory, all.values),
-          queries_(memory.template take<T>(shape::rows * width(all.features))),
-          d_results_(memory.template take<T>(shape::rows * width(all.values.features))),
-          d_queries_(memory.template take<T>(shape::rows * width(all.features))) {}
+    softmax_gradient(arena& memory, call_type const& call, partial_sums)
+        : tile_(memory, call),
+          products_(memory, call.values),
+          queries_(memory.template take<T>(shape::rows * width(call.features))),
+          d_results_(memory.template take<T>(shape::rows * width(call.values.features))),
+          d_queries_(memory.template take<T>(shape::rows * width(call.features))) {}
 
-    void begin(call const& all, head_group heads, index_t first, index_t count) {
-        tile_.begin(all, heads, first, count);
-        products_.begin(all.values, heads, first, count);
-        std::fill_n(d_queries_, shape::rows * width(all.features), T{0});
+    void begin(call_type const& call, head_group heads, index_t first, index_t count) {
+        tile_.begin(call, heads, first, count);
+        products_.begin(call.values, heads, first, count);
+        std::fill_n(d_queries_, shape::rows * width(call.features), T{0});
         for (index_t r = 0; r < count; ++r) {
-            auto const [batch, head, query] = place_of(tile_.rows().facts[r]);
-            auto const* const q = all.operands.query.place(batch, head, query, 0);
-            T* const scaled = queries_ + r * width(all.features);
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            auto const* const q = call.operands.query.place(batch, head, query, 0);
+            T* const scaled = queries_ + r * width(call.features);
             T const scale = tile_.rows().scales[r];
-            for (index_t c = 0; c < all.features; ++c) scaled[c] = static_cast<T>(q[c]) * scale;
-            T const* const d_result = all.further.d_result.place(batch, head, query, 0);
-            std::copy_n(d_result, all.values.features, d_results_ + r * width(all.values.features));
+            for (index_t c = 0; c < call.features; ++c) scaled[c] = static_cast<T>(q[c]) * scale;
+            T const* const d_result = call.further.d_result.place(batch, head, query, 0);
+            std::copy_n(d_result, call.values.features, d_results_ + r * width(call.values.features));
             max_[r] = excluded<T>;
             sum_[r] = delta_[r] = T{0};
         }
@@ -145,36 +144,33 @@ public:
         for (index_t r = 0; r < tile_.rows().count && has_sums_; ++r)
             if (sum_[r] != T{0}) delta_[r] /= sum_[r];
     }
-    box span(dense_rows const& all) const { return tile_.span(all); }
+    box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
-    void take(call const& all, block_mask<shape> const& mask, key_blocks& from, key_run const& at, scratch& of) {
-        tile_.score(all, mask, from.keys, at, of.scores, false, from.next);
-        products_.score(all.values, mask, from.values, at, of.products, false, from.next);
-        if (!has_sums_) return add_exponentials(at, of);
-        index_t const column = at.granules.first * shape::granule, first = from.first(at.block) + column;
-        index_t const count =
-            std::min(at.granules.last * shape::granule + from.first(at.block), from.last(at.block)) - first;
+    void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+              scratch& of) {
+        auto const p = tile_.score(call, mask, from.keys, at, of.scores, false, from.next);
+        auto const ds = products_.score(call.values, mask, from.values, at, of.products, false, from.next);
+        if (!has_sums_) return add_exponentials(p, ds);
         for (index_t r = 0; r < tile_.rows().count; ++r) {
-            T* const p = of.scores.scores + r * of.scores.stride + column;
-            T* const ds = of.products.scores + r * of.products.stride + column;
-            differentiate(p, ds, count, r);
-            T* const to = d_queries_ + r * width(all.features);
-            for_runs(all.operands.key, {tile_.rows().heads.batch, tile_.rows().heads.index, first, first + count},
-                     from.keys.loaded(), [&](auto const& run, index_t offset, auto const&) {  // dQ += dS K
-                         kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds + offset, run.count,
-                                                             run.first, run.stride, to, all.features);
+            T* const ds_row = ds.scores + r * ds.stride;
+            differentiate(p.scores + r * p.stride, ds_row, p.count, r);
+            T* const to = d_queries_ + r * width(call.features);
+            for_runs(call.operands.key, from.keys.rows(p.first, p.count), from.keys.loaded(),
+                     [&](auto const& run, index_t offset, auto const&) {  // dQ += dS K
+                         kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds_row + offset, run.count,
+                                                             run.first, run.stride, to, call.features);
                      });
         }
-        for (index_t k = 0; k < count; ++k) add_to_key(all, from, first + k, of, column + k);
+        for (index_t k = 0; k < p.count; ++k) add_to_key(call, from, p.first + k, p.part(k, 1), ds.part(k, 1));
     }
 
-    void finish(call const& all) {
+    void finish(call_type const& call) {
         for (index_t r = 0; r < tile_.rows().count; ++r) {
-            auto const [batch, head, query] = place_of(tile_.rows().facts[r]);
-            T* const to = all.further.d_query.place(batch, head, query, 0);
-            for (index_t c = 0; c < all.features; ++c)
-                to[c] = d_queries_[r * width(all.features) + c] * tile_.rows().scales[r];
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            T* const to = call.further.d_query.place(batch, head, query, 0);
+            for (index_t c = 0; c < call.features; ++c)
+                to[c] = d_queries_[r * width(call.features) + c] * tile_.rows().scales[r];
         }
     }
 
@@ -182,16 +178,16 @@ private:
     static index_t width(index_t features) { return round_up(features, vector::lanes); }
 
     /// m, l and l D of each row, by a run of keys.
-    void add_exponentials(key_run const& at, scratch const& of) {
-        index_t const first = at.granules.first * shape::granule, last = at.granules.last * shape::granule;
+    void add_exponentials(score_block<shape> const& s, score_block<shape> const& dot) {
+        index_t const count = s.packs() * shape::lanes;
         for (index_t r = 0; r < tile_.rows().count; ++r) {
-            T const* const scores = of.scores.scores + r * of.scores.stride;
-            T const* const products = of.products.scores + r * of.products.stride;
+            T const* const scores = s.scores + r * s.stride;
+            T const* const products = dot.scores + r * dot.stride;
             T const before = max_[r];
-            max_[r] = std::max(before, *std::max_element(scores + first, scores + last));
+            max_[r] = std::max(before, *std::max_element(scores, scores + count));
             if (max_[r] == excluded<T>) continue;
             vector sum(T{0}), delta(T{0});
-            for (index_t k = first; k < last; k += vector::lanes) {
+            for (index_t k = 0; k < count; k += vector::lanes) {
                 auto const score = vector::load(scores + k);
                 auto const weight = exp(score - vector(max_[r]));
                 sum = sum + weight;
@@ -217,17 +213,18 @@ private:
     }
 
     /// dV += P^T dO and dK += dS^T Q, of one key.
-    void add_to_key(call const& all, key_blocks const& from, index_t key, scratch const& of, index_t column) const {
+    void add_to_key(call_type const& call, head_blocks const& from, index_t key, score_block<shape> const& p_of,
+                    score_block<shape> const& ds_of) const {
         alignas(64) T p[round_up(shape::rows, vector::lanes)] = {}, ds[round_up(shape::rows, vector::lanes)] = {};
         index_t const count = tile_.rows().count;
         for (index_t r = 0; r < count; ++r) {
-            p[r] = of.scores.scores[r * of.scores.stride + column];
-            ds[r] = of.products.scores[r * of.products.stride + column];
+            p[r] = p_of.scores[r * p_of.stride];
+            ds[r] = ds_of.scores[r * ds_of.stride];
         }
-        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, p, count, d_results_, width(all.values.features),
-                                            from.d_value(key), all.values.features);
-        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds, count, queries_, width(all.features),
-                                            from.d_key(key), all.features);
+        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, p, count, d_results_,
+                                            width(call.values.features), from.d_value(key), call.values.features);
+        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds, count, queries_, width(call.features),
+                                            from.d_key(key), call.features);
     }
 
     tile_type tile_, products_;
@@ -243,8 +240,8 @@ void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           gradient_operands<T, V> const& further) {
     using scores = plan::score_call<T, Arch, plan::lowered_score<Score, Predicate>, score_operands<Q, K>>;
     using pass = softmax_gradient<scores, V>;
-    auto const how = plan::make_key_lanes_plan<scores>(operands.sizes());
-    typename pass::call const context(how, spec, operands, further);
+    auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
+    typename pass::call_type const context(plan, spec, operands, further);
     dense_loop<pass>(context).run(executor, scratch, true);
 }
 

@@ -2,17 +2,17 @@
 // Split KV: the keys of a few queries divided among threads, and the partial results merged.
 #pragma once
 
-#include <fovea/driver/dense/key_lanes_sums.hpp>
 #include <fovea/driver/dense/online.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
 /// Split KV, for few rows: each split of the keys by itself, and then all are merged.
 template <class T, class Arch, class Executor>
-void run_split_keys(key_lanes_attention<T, Arch> const& call, Executor const& executor, workspace& scratch) {
-    using pass = online<key_lanes_sums<T, Arch>>;
+void run_split_keys(attention_call<plan::key_lanes_blocking<T, Arch>> const& call, Executor const& executor,
+                    workspace& scratch) {
+    using pass = online<plan::key_lanes_blocking<T, Arch>>;
     dense_loop<pass> const loop(call);
-    auto const& splits = call.how.splits;
+    auto const& splits = call.planned.splits;
     index_t const rows = round_up(call.rows, pass::shape::rows), head_groups = call.batches * call.head_groups;
     index_t const width = call.value_width(), state_bytes = call.sums.state_bytes;
     T* const sums = scratch.shared().template take<T>(head_groups * splits.count() * rows * width);

@@ -2,8 +2,9 @@
 // How values of each element type and storage are packed or read in place, with a key in each lane.
 #pragma once
 
-#include <fovea/driver/dense/packed_values.hpp>
-#include <fovea/driver/dense/stored_keys.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/products.hpp>
 
 #include <algorithm>
 
@@ -15,7 +16,7 @@ template <class Call>
 class stored_values {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using packed = packed_values<T, Arch>;
+    using values_type = head_values<key_lanes_of<Call>>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
 
 public:
@@ -25,39 +26,37 @@ public:
     static constexpr index_t keys_per_row = Call::keys_per_row;  // of packed values
     static_assert(keys_per_row == product::step::per_step);
 
-    stored_values(typename Call::operands const& operands, packed const& to) : rows_(operands.value), packed_(to) {}
+    stored_values(typename Call::operands const& operands, values_type const& to)
+        : rows_(operands.value), values_(to) {}
 
-    bool in_place() const { return packed_.in_place(); }
-    index_t width() const { return packed_.width(); }
     index_t features() const { return rows_.extent(3); }
 
     /// One value as it is stored, or loaded.
-    element const* operator()(index_t block, index_t key) const {
-        return row_of(rows_, range(block, key, 1), packed_.loaded());
-    }
+    element const* operator()(index_t key) const { return row_of(rows_, values_.rows(key, 1), values_.loaded()); }
 
-    /// Calls f(values, offset, ahead) with `count` values of a block from one of its keys on, run by run.
+    /// Calls f(values, offset, ahead) with `count` values from a position on, run by run.
     template <class F>
-    void with_values(index_t block, index_t key, index_t count, F const& f) const {
-        if (!in_place())
-            return f(row_run<T>{packed_.values(block, key), width(), count}, index_t{0}, kernel::prefetch_distance());
-        for_runs(rows_, range(block, key, count), packed_.loaded(), f);
+    void with_values(index_t key, index_t count, F const& f) const {
+        if (!values_.in_place())
+            return f(row_run<T>{values_.copy(key), values_.stride(), count}, index_t{0}, kernel::prefetch_distance());
+        for_runs(rows_, values_.rows(key, count), values_.loaded(), f);
     }
 
     /// Packs the values of a block.
     void pack(index_t block) const {
-        auto const all = packed_.range(block);
+        auto const all = values_.range(block);
         index_t const count = all.last - all.first;
-        T* row = packed_.values(block, 0);
+        index_t const width = values_.stride();
+        T* row = values_.copy(all.first);
         if constexpr (loaded_rows<rows>) {
-            for_runs(rows_, all, packed_.loaded(), [&](auto const& run, index_t, auto const&) {
-                for (index_t k = 0; k < run.count; ++k, row += width())
+            for_runs(rows_, all, values_.loaded(), [&](auto const& run, index_t, auto const&) {
+                for (index_t k = 0; k < run.count; ++k, row += width)
                     pack_row(run.first + k * run.stride, nullptr, row);
             });
         } else {
-            constexpr index_t most = plan::key_lanes_blocking<T, Arch>::block_keys;
-            auto const from = addresses_of<most>(rows_, all, packed_.loaded());
-            for (index_t k = 0; k < count; k += keys_per_row, row += width())
+            constexpr index_t most = key_lanes_of<Call>::block_keys;
+            auto const from = addresses_of<most>(rows_, all, values_.loaded());
+            for (index_t k = 0; k < count; k += keys_per_row, row += width)
                 pack_row(from(k), k + 1 < count ? from(k + 1) : nullptr, row);
         }
     }
@@ -65,15 +64,10 @@ public:
 private:
     void pack_row(element const* from, element const* next, T* row) const {
         product::pack_values(from, next, features(), row);
-        std::fill(row + round_up(features(), lanes), row + width(), T{0});
+        std::fill(row + round_up(features(), lanes), row + values_.stride(), T{0});
     }
-    row_range range(index_t block, index_t key, index_t count) const {
-        index_t const first = packed_.first(block) + key;
-        return {packed_.heads().batch, packed_.heads().index, first, first + count};
-    }
-
     rows const& rows_;
-    packed const& packed_;
+    values_type const& values_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fovea/driver/dense/stored_values.hpp>
-#include <fovea/driver/products.hpp>
 #include <fovea/kernel/nonzero.hpp>
 
 #include <algorithm>
@@ -17,76 +16,76 @@ class value_sums {
     using Arch = typename Call::architecture;
     using stored = stored_values<Call>;
     using Aggregate = std::remove_const_t<decltype(Call::spec::aggregate)>;
-    using tile = plan::key_lanes_blocking<T, Arch>;
+    using tile = key_lanes_of<Call>;
+    using rows_type = tile_rows<tile>;
+    using scores = score_block<tile>;
     using product = typename stored::product;
     static constexpr bool is_linear = linear_aggregator<Aggregate>;
 
 public:
-    value_sums(key_lanes_context<Call> const& call, packed_values<T, Arch> const& values, T* sums)
+    value_sums(context_of<Call, tile> const& call, rows_type const& rows, head_values<tile> const& values, T* sums)
         : values_(call.operands, values),
-          packs_keys_(call.how.keys == plan::reading::packed),
+          packs_keys_(call.planned.keys == plan::reading::packed),
           aggregate_(call.spec.aggregate),
+          rows_(rows.count),
+          mr_(static_cast<int>(rows.width)),
           sums_(sums),
-          width_(values.width()) {}
+          width_(call.value_width()) {}
 
-    void add(weight_tile<T> const& weights, T const* rescale, kernel::prefetch_queue& next) const {
-        for (index_t r = 0; r < weights.rows; ++r)
-            product::round_weights(weights.first + r * weights.stride, weights.count);
+    void add(scores const& weights, T const* rescale, kernel::prefetch_queue& next) const {
+        for (index_t r = 0; r < rows_; ++r) product::round_weights(weights.scores + r * weights.stride, weights.count);
         T ones[tile::rows];
-        values_.with_values(
-            weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const& ahead) {
-                using value = std::remove_cvref_t<decltype(*values.first)>;
-                constexpr bool as_computed = std::is_same_v<value, T>;
-                if (offset > 0)
-                    rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
-                weighted_rows<T, value> const all{
-                    {weights.first + offset / stored::keys_per_row, weights.stride, values.count, values.first,
-                     values.stride, sums_, width_, rescale, ahead},
-                    weights.rows,
-                    weights.mr};
-                if constexpr (as_computed && Call::packs_keys)
-                    if (packs_keys_) {  // converted values are packed
-                        if constexpr (is_linear) packed_products<product>::accumulate(all, next);
-                        else accumulate_tile<Arch>(aggregate_, all, next);
-                        return;
-                    }
-                if constexpr (!is_linear) accumulate_few<product>(aggregate_, all);
-                else if constexpr (as_computed) packed_products<product>::accumulate_few(all);
-                else accumulate_few<product>(typename product::step{}, all);
-            });
+        values_.with_values(weights.first, weights.count, [&](auto const& values, index_t offset, auto const& ahead) {
+            using value = std::remove_cvref_t<decltype(*values.first)>;
+            constexpr bool as_computed = std::is_same_v<value, T>;
+            if (offset > 0) rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
+            weighted_rows<T, value> const all{
+                {weights.scores + offset / stored::keys_per_row, weights.stride, values.count, values.first,
+                 values.stride, sums_, width_, rescale, ahead},
+                rows_,
+                mr_};
+            if constexpr (as_computed && Call::packs_keys)
+                if (packs_keys_) {  // converted values are packed
+                    if constexpr (is_linear) packed_products<product>::accumulate(all, next);
+                    else accumulate_tile<Arch>(aggregate_, all, next);
+                    return;
+                }
+            if constexpr (!is_linear) accumulate_few<product>(aggregate_, all);
+            else if constexpr (as_computed) packed_products<product>::accumulate_few(all);
+            else accumulate_few<product>(typename product::step{}, all);
+        });
     }
 
     /// Adds only the values whose weight is not 0, where most are, as sparse normalizers leave them; elsewhere nothing
     /// is done, and false returned.
-    bool add_nonzero(weight_tile<T> const& weights) const {
+    bool add_nonzero(scores const& weights) const {
         if constexpr (stored::keys_per_row > 1) return false;
         else {
             index_t packs = 0;
-            for (index_t r = 0; r < weights.rows; ++r)
-                packs += kernel::nonzero_packs<T, Arch>(weights.first + r * weights.stride, weights.count);
-            if (2 * packs * tile::lanes > weights.rows * weights.count) return false;
-            values_.with_values(
-                weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const&) {
-                    for (index_t r = 0; r < weights.rows; ++r)
-                        kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.first + r * weights.stride + offset,
-                                                            values.count, values.first, values.stride,
-                                                            sums_ + r * width_, width_);
-                });
+            for (index_t r = 0; r < rows_; ++r)
+                packs += kernel::nonzero_packs<T, Arch>(weights.scores + r * weights.stride, weights.count);
+            if (2 * packs * tile::lanes > rows_ * weights.count) return false;
+            values_.with_values(weights.first, weights.count, [&](auto const& values, index_t offset, auto const&) {
+                for (index_t r = 0; r < rows_; ++r)
+                    kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.scores + r * weights.stride + offset,
+                                                        values.count, values.first, values.stride, sums_ + r * width_,
+                                                        width_);
+            });
             return true;
         }
     }
 
     /// Adds the values of visible pairs one by one: no value is multiplied by the weight of an excluded pair.
-    [[gnu::noinline]] void add_visible(weight_tile<T> const& weights, T const* rescale) const {
-        for (index_t r = 0; r < weights.rows; ++r) {
+    [[gnu::noinline]] void add_visible(scores const& weights, T const* rescale) const {
+        for (index_t r = 0; r < rows_; ++r) {
             T* const sum = sums_ + r * width_;
             for (index_t c = 0; c < width_; ++c) sum[c] *= rescale[r];
             for (index_t j = 0; j < weights.count; ++j) {
                 index_t const pair = r * weights.stride + j;
                 if (!weights.visible[pair]) continue;
-                auto const* const value = values_(weights.block, weights.key + j);
+                auto const* const value = values_(weights.first + j);
                 for (index_t c = 0; c < values_.features(); ++c)
-                    sum[c] = aggregate_.step(sum[c], weights.first[pair], static_cast<T>(value[c]));
+                    sum[c] = aggregate_.step(sum[c], weights.scores[pair], static_cast<T>(value[c]));
             }
         }
     }
@@ -95,7 +94,9 @@ private:
     stored values_;
     bool packs_keys_;  // for many rows
     Aggregate const& aggregate_;
-    T* sums_;
+    index_t rows_;
+    int mr_;   // of the register tile
+    T* sums_;  // (rows, width)
     index_t width_;
 };
 

@@ -2,10 +2,9 @@
 // The loop that keeps all scores of a tile: for normalizers of whole rows, and where weights are asked for.
 #pragma once
 
-#include <fovea/driver/dense/key_lanes_sums.hpp>
+#include <fovea/driver/dense/score_tile.hpp>
 
 #include <algorithm>
-#include <new>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -13,21 +12,15 @@ namespace fovea::FOVEA_SET::driver {
 /// kept, from the first key that any of them sees to the last.
 template <class T, class Arch>
 class whole_rows {
-    using tile = key_lanes_tile<T, Arch>;
-    using sums_type = key_lanes_sums<T, Arch>;
-    using call = typename sums_type::call;
-    using shape = typename tile::shape;
-    using key_blocks = typename sums_type::key_blocks;
+    using shape = plan::key_lanes_blocking<T, Arch>;
+    using tile = score_tile<shape>;
+    using call_type = attention_call<shape>;
+    using head_blocks = head_pairs<shape>;
     using scratch_type = typename tile::scratch;
-
-    /// A tile of queries with what is carried for it.
-    struct rows_and_sums {
-        tile rows;
-        sums_type sums;
-    };
+    using block = score_block<shape>;
 
 public:
-    explicit whole_rows(call const& context) : call_(context), mask_(context) {}
+    explicit whole_rows(call_type const& call) : call_(call), mask_(call) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch, bool outputs_sum_over_queries) const {
@@ -48,93 +41,94 @@ private:
 
     void run_heads(arena& memory, index_range head_groups, index_range rows) const;
 
+    /// Some columns of the score rows.
+    static block scores_of(scratch_type& scratch, columns const& at, index_t from, index_t to) {
+        return {.first = at.first_key + from,
+                .count = to - from,
+                .scores = scratch.scores + from,
+                .stride = scratch.stride,
+                .visible = scratch.visible + from};
+    }
+
     /// S, for all keys that a row of the tile sees; pairs between runs are excluded.
-    columns score(panel_count& counts, tile& rows, key_blocks& keys, scratch_type& scratch, index_range seen) const {
-        columns at{keys.first(seen.first), 0, 0};
-        auto const extend = [&](index_t from, index_t to) {
-            if (at.to == 0) at.from = from;
-            for (index_t r = 0; r < rows.rows().count && at.to > 0 && at.to < from; ++r)
-                std::fill(scratch.scores + r * scratch.stride + at.to, scratch.scores + r * scratch.stride + from,
+    columns score(panel_count& counts, tile const& rows, head_blocks& from, scratch_type& scratch,
+                  index_range seen) const {
+        columns at{from.first(seen.first), 0, 0};
+        auto const extend = [&](index_t first, index_t last) {
+            if (at.to == 0) at.from = first;
+            for (index_t r = 0; r < rows.rows().count && at.to > 0 && at.to < first; ++r)
+                std::fill(scratch.scores + r * scratch.stride + at.to, scratch.scores + r * scratch.stride + first,
                           excluded<T>);
-            at.to = to;
+            at.to = last;
         };
         for (index_t k = seen.first; k < seen.last; ++k) {
-            auto const runs = mask_.runs(rows, keys.first(k), keys.last(k), truth{});
+            auto const runs = mask_.runs(rows, from.first(k), from.last(k), truth{});
             for (auto const granules : runs) {
                 key_run<shape> const run{k, granules, runs.mixed};
                 count_panels(counts, run);
-                keys.prepare(k);
-                index_t const column = keys.first(k) - at.first_key;
+                from.prepare(k);
+                index_t const column = from.first(k) - at.first_key;
                 extend(column + granules.first * shape::lanes, column + granules.last * shape::lanes);
-                call_.functions.score(call_, rows.rows(), keys.keys, run, scratch.from(column), keys.next);
+                rows.score(call_, mask_, from.keys, run, scratch, false, from.next, column);
             }
         }
         return at;
     }
 
     /// P of whole rows, the outputs that read rows, and P V.
-    void finish(rows_and_sums& all, key_blocks& keys, scratch_type& scratch, columns const& at) const {
+    void finish(tile const& rows, row_sums<T>& sums, head_blocks& from, scratch_type& scratch,
+                columns const& at) const {
         auto const& functions = call_.sums;
-        auto const& rows = all.rows.rows();
         bool nonfinite = !functions.is_linear;
         for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
-            nonfinite = nonfinite || !keys.finite(k);
-        if (nonfinite || functions.clears_excluded) all.rows.mark_visible(scratch, at.from, at.to);
-        functions.normalize(
-            call_, rows, all.sums.sums(),
-            {scratch.scores + at.from, scratch.stride, (at.to - at.from) / shape::lanes, at.first_key + at.from},
-            scratch.visible + at.from);
-        for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
-            if (!mask_.coverage(all.rows.span(call_), keys.first(k), keys.last(k)).never())
-                add_values(all, keys, k, scratch, at, nonfinite);
-        functions.finish(call_, rows, all.sums.sums());
+            nonfinite = nonfinite || !from.values.finite(k);
+        auto const scores = scores_of(scratch, at, at.from, at.to);
+        if (nonfinite || functions.clears_excluded) rows.mark_visible(scores);
+        functions.normalize(call_, rows.rows(), sums, scores);
+        for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k) {
+            if (mask_.coverage(rows.span(call_), from.first(k), from.last(k)).never()) continue;
+            from.prepare(k);
+            index_t const first = std::max(from.first(k) - at.first_key, at.from),
+                          last = std::min(from.last(k) - at.first_key, at.to);
+            add_values(rows.rows(), sums, from, scores_of(scratch, at, first, last), nonfinite);
+        }
+        functions.finish(call_, rows.rows(), sums);
     }
 
     /// O += P V for one block of keys.
-    void add_values(rows_and_sums const& all, key_blocks& keys, index_t k, scratch_type& scratch, columns const& at,
+    void add_values(tile_rows<shape> const& rows, row_sums<T>& sums, head_blocks& from, block const& weights,
                     bool nonfinite) const {
-        keys.prepare(k);
-        auto const& rows = all.rows.rows();
-        T* const sums = all.sums.sums().sums;
-        index_t const first = std::max(keys.first(k), at.first_key + at.from),
-                      last = std::min(keys.last(k), at.first_key + at.to), column = first - at.first_key;
-        weight_tile<T> const weights{.first = scratch.scores + column,
-                                     .stride = scratch.stride,
-                                     .rows = rows.count,
-                                     .mr = rows.mr,
-                                     .block = k,
-                                     .key = first - keys.first(k),
-                                     .count = last - first,
-                                     .visible = scratch.visible + column};
         T ones[shape::rows];
         std::fill_n(ones, shape::rows, T{1});
-        if (nonfinite) call_.sums.add_visible(call_, sums, keys.values, weights, ones);
-        else if (!call_.sums.add_nonzero(call_, sums, keys.values, weights))
-            call_.sums.add(call_, sums, keys.values, weights, ones, keys.next);
+        if (nonfinite) call_.sums.add_visible(call_, rows, sums, from.values, weights, ones);
+        else if (!call_.sums.add_nonzero(call_, rows, sums, from.values, weights))
+            call_.sums.add(call_, rows, sums, from.values, weights, ones, from.next);
     }
 
-    call const& call_;
+    call_type const& call_;
     block_mask<shape> mask_;
 };
 
 template <class T, class Arch>
 void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, index_range rows) const {
     index_t const at_once = mask_.blocks_at_once(head_groups, rows);
-    key_blocks keys(call_, memory, at_once);
+    head_blocks from(call_, memory, at_once);
     scratch_type scratch(memory, call_, at_once);
-    auto& one = *new (memory.template take<rows_and_sums>(1)) rows_and_sums{{memory, call_}, {memory, call_, {}}};
+    tile one(memory, call_);
+    row_sums<T> sums{memory.template take<char>(shape::states * call_.sums.state_bytes),
+                     memory.template take<T>(shape::rows * call_.value_width())};
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
-        keys.begin(heads);
+        from.begin(heads);
         for (index_t b = rows.first; b < rows.last; ++b) {
             index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
             auto const seen = mask_.seen_by(call_.span(heads, first, last));
             for (index_t r = first; r < last; r += shape::rows) {
                 index_t const next = std::min(r + shape::rows, last);
                 call_.prefetch_beside(heads, r, next, 0, shape::rows);
-                one.rows.begin(call_, heads, r, next - r);
-                one.sums.begin(call_, one.rows);
-                finish(one, keys, scratch, score(memory.panels, one.rows, keys, scratch, seen));
+                one.begin(call_, heads, r, next - r);
+                call_.sums.begin(call_, sums);
+                finish(one, sums, from, scratch, score(memory.panels, one, from, scratch, seen));
             }
         }
     }

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the engine knows of a specification: its sizes, and tables of functions that are compiled for it, each for a
+// block at a time. `Shape`, here and beside, is an arrangement of plan/blocking.hpp: which operand lies in lanes.
+#pragma once
+
+#include <fovea/driver/dense/dense_rows.hpp>
+#include <fovea/driver/product_operands.hpp>
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET::driver {
+
+template <class Shape>
+class head_keys;
+template <class Shape>
+class head_values;
+template <class Shape>
+class vector_pieces;
+
+/// The lines that a dense loop prefetches beside its products: those of the keys of the next block, then of its values,
+/// and, where there is no next block to be read, those of tables that the scores read.
+struct next_lines {
+    row_lines keys{}, values{};
+    kernel::prefetch_queue tables{};
+
+    kernel::prefetch_queue& queue() {
+        if (auto& of_keys = keys.queue(); !of_keys.empty()) return of_keys;
+        if (auto& of_values = values.queue(); !of_values.empty()) return of_values;
+        return tables;
+    }
+};
+
+/// The rows of a tile: adjacent queries of one head, or interleaved ones of heads that share keys, so that keys are
+/// read once for all of them.
+template <class Shape>
+struct tile_rows {
+    using T = typename Shape::number;
+    using integer = kernel::integer_like<T>;
+    using index = std::conditional_t<Shape::queries_in_lanes, integer, index_t>;
+    static constexpr std::size_t lane_rows = Shape::queries_in_lanes ? Shape::rows : 0;
+
+    head_group heads{};
+    index_t first = 0, count = 0;
+    index_t width = Shape::rows;  // rows that are computed; those after the last repeat it
+    T* queries = nullptr;         // (products, features, width); for keys in place (products, packs, width, lanes)
+    T* scales = nullptr;          // (products, rows)
+    T* terms = nullptr;           // (row terms, rows)
+    index* indices = nullptr;     // (index terms, rows)
+    T* pair_factors = nullptr;    // (query factors, rows, features), for pairwise terms
+    bool factorable = true;       // no exponential of a query left its range
+    std::array<kernel::row_facts, std::size_t{Shape::rows} - lane_rows> facts;  // with keys in lanes
+    std::array<integer, lane_rows> queries_of, heads_of;  // with queries in lanes, where heads are interleaved
+
+    /// The indices of row r.
+    decltype(auto) facts_of(dense_rows const& call, index_t r) const {
+        if constexpr (Shape::queries_in_lanes) return call.facts(heads, first + std::min(r, count - 1));
+        else return (facts[static_cast<std::size_t>(r)]);
+    }
+    /// What some of the rows span, for interval readings; all keys.
+    box span(dense_rows const& call, index_t from, index_t to) const {
+        return call.span(heads, first + from, first + std::min(to, count));
+    }
+
+    /// The rows of a view, the first of this tile being row 0.
+    template <class Element>
+    strided_rows<Element> strided(dense_rows const& call, view<Element, 4> const& rows) const {
+        return {.first = rows.place(heads.batch, heads.index * call.tile_heads, 0, 0),
+                .position_stride = rows.stride(2),
+                .head_stride = rows.stride(1),
+                .heads = call.tile_heads,
+                .offset = first};
+    }
+};
+
+/// Scores, and then weights, of the rows of a tile and some adjacent keys of a block.
+template <class Shape>
+struct score_block {
+    using T = typename Shape::number;
+    index_t first, count;  // keys, the first by its position
+    T* scores;             // (planes, rows, stride), the result is plane 0; with queries in lanes (keys, stride)
+    index_t stride, plane_stride = 0;
+    bool* visible = nullptr;                       // like a plane: which pairs take part, where values are not finite
+    T* row_max = nullptr;                          // (width), with queries in lanes
+    vector_pieces<Shape> const* pieces = nullptr;  // with queries in lanes: those that are not empty
+
+    index_t packs() const { return ceil_div(count, Shape::lanes); }
+    /// Some of the keys.
+    score_block part(index_t offset, index_t length) const {
+        index_t const at = Shape::queries_in_lanes ? offset * stride : offset;
+        auto some = *this;
+        some.first += offset;
+        some.count = std::min(length, count - offset);
+        some.scores += at;
+        some.visible += at;
+        return some;
+    }
+};
+
+/// What is carried for the rows of a tile from one run of keys to the next.
+template <class T>
+struct row_sums {
+    void* states = nullptr;  // (states), what a normalizer carries
+    T* sums = nullptr;       // (rows, value_width), or (value features, width) with queries in lanes
+    bool empty = true;       // nothing has been added to the sums, nor have they been cleared
+};
+
+/// The unfinished sums and states of one row over each split of the keys, from the first split on.
+template <class T>
+struct partial_row {
+    T* sums;       // (splits, sum_stride), of which `width` are one row's
+    char* states;  // (splits, state_stride)
+    index_t splits, sum_stride, state_stride, width;
+};
+
+template <class Shape>
+struct score_call;
+template <class Shape>
+struct attention_call;
+
+/// What is compiled for a score and a mask.
+template <class Shape>
+struct score_functions {
+    using call = score_call<Shape>;
+    using rows = tile_rows<Shape>;
+    using keys = head_keys<Shape>;
+    using scores = score_block<Shape>;
+
+    index_t products, pairs;                        // of each pair
+    index_t query_factors, row_terms, row_indices;  // of each row
+    index_t planes, key_terms, key_indices;         // of each key
+    bool terms_per_head;                            // of a key: one for each query head of the group
+    bool loads_keys;                                // keys do not lie in memory as numbers
+    bool is_bare_product;                           // nothing is computed of a product
+
+    /// Queries, their factors and terms, at the beginning of a tile.
+    void (*begin)(call const&, rows&);
+    /// The keys of a block as the plan has them, and their terms.
+    void (*prepare)(call const&, keys const&, index_t block);
+    /// Products of queries and keys, and pairwise terms.
+    void (*multiply)(call const&, rows const&, keys const&, key_run<Shape> const&, scores const&, next_lines&);
+    /// They become scores; the mask is applied if `masked`.
+    void (*transform)(call const&, rows const&, keys const&, scores const&, bool masked);
+};
+
+/// What is compiled for a normalizer and an aggregator.
+template <class Shape>
+struct sums_functions {
+    using T = typename Shape::number;
+    using call = attention_call<Shape>;
+    using rows = tile_rows<Shape>;
+    using values = head_values<Shape>;
+    using scores = score_block<Shape>;
+
+    index_t state_bytes;       // of a row, or of a vector of rows
+    index_t keys_per_row = 1;  // of copied values
+    bool loads_values;         // values do not lie in memory as numbers
+    bool selects = false, is_linear = true, clears_excluded = false;
+
+    /// Sums and states, at the beginning of a tile.
+    void (*begin)(call const&, row_sums<T>&);
+    /// The values of a block, unless they are read in place.
+    void (*copy)(call const&, values const&, index_t block);
+    bool (*all_finite)(call const&, row_range const& values);
+    /// Scores become weights; `rescale` becomes the factors of the sums so far: (rows).
+    void (*fold)(call const&, rows const&, row_sums<T> const&, scores const&, T* rescale);
+    /// Rescales the sums, and adds the values times their weights.
+    void (*add)(call const&, rows const&, row_sums<T>&, values const&, scores const&, T* rescale, next_lines&);
+    /// As add, without the values of excluded pairs: where values are not finite.
+    void (*add_visible)(call const&, rows const&, row_sums<T>&, values const&, scores const&, T const* rescale);
+    /// Results of all rows.
+    void (*finish)(call const&, rows const&, row_sums<T>&);
+
+    // With keys in lanes alone:
+    /// Adds the values whose weight is not 0, where these are few; returns false, and adds nothing, otherwise.
+    bool (*add_nonzero)(call const&, rows const&, row_sums<T>&, values const&, scores const&) = nullptr;
+    /// Merges what the splits have left of one row, and writes its result.
+    void (*merge_splits)(call const&, kernel::row_facts const&, partial_row<T> const&) = nullptr;
+    /// Scores of whole rows become their final weights; outputs that read rows get both.
+    void (*normalize)(call const&, rows const&, row_sums<T> const&, scores const&) = nullptr;
+};
+
+/// The scores of a dense call.
+template <class Shape>
+struct score_call : dense_rows {
+    index_t key_features;
+    score_functions<Shape> const& functions;
+
+    template <class Operands>
+    score_call(plan::call_plan const& plan, Operands const& operands, coverage_function of_mask,
+               score_functions<Shape> const& of_scores)
+        : dense_rows(plan, operands, of_mask), key_features(operands.key_features()), functions(of_scores) {}
+};
+
+/// A dense call: its scores, and what is made of them.
+template <class Shape>
+struct attention_call : score_call<Shape> {
+    sums_functions<Shape> const& sums;
+
+    template <class Operands>
+    attention_call(plan::call_plan const& plan, Operands const& operands, dense_rows::coverage_function of_mask,
+                   score_functions<Shape> const& of_scores, sums_functions<Shape> const& of_sums)
+        : score_call<Shape>(plan, operands, of_mask, of_scores), sums(of_sums) {}
+
+    /// Elements of a value, and of a row of sums, in whole vectors.
+    index_t value_width() const { return round_up(std::max<index_t>(this->value_features, 1), Shape::lanes); }
+};
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The keys and the values of one head, block by block: where they lie, as the plan says, and what is known of them.
+#pragma once
+
+#include <fovea/driver/arena.hpp>
+#include <fovea/driver/dense/block_functions.hpp>
+#include <fovea/driver/row_runs.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Rows of one head in blocks: which of them are kept in memory of the call, each in a slot, and which are prefetched.
+/// What a slot holds is made when a block is first prepared.
+template <class Shape>
+class head_rows {
+    static constexpr index_t cached = index_t{1} << 19;  // bytes that stay in the L2 cache
+
+public:
+    using T = typename Shape::number;
+    static constexpr auto size = static_cast<index_t>(sizeof(T));
+
+    /// What a slot holds, and how many there are: of keys in lanes `slots`, which take turns, so that all blocks that a
+    /// block of rows sees have one. With queries in lanes blocks cost less to make: the first ones are kept where they
+    /// are used again, as many as stay in the cache, and all others share the last slot.
+    struct memory_for {
+        index_t slot_elements, slots;
+        bool prefetches = true;
+    };
+
+    head_rows(dense_rows const& call, stored_rows const& rows, arena& memory, memory_for const& wanted)
+        : call_(call),
+          rows_(rows),
+          blocks_(ceil_div(call.keys, Shape::block_keys)),
+          slot_elements_(wanted.slot_elements),
+          slots_(std::clamp<index_t>(wanted.slots, 1, std::max<index_t>(blocks_, 1))),
+          steps_per_line_(Shape::steps_per_line(ceil_div(call.rows, Shape::rows))),
+          prefetches_(wanted.prefetches && (Shape::queries_in_lanes || slots_ == 1)),
+          stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
+          holds_(memory.template take<contents>(slots_)) {
+        if (slot_elements_ > 0) memory_ = memory.template take<T>(slots_ * slot_elements_);
+    }
+
+    /// Another head: nothing is known of it yet.
+    void begin(head_group heads) {
+        heads_ = heads;
+        reached_ = 0;
+        std::fill_n(holds_, slots_, contents{});
+    }
+
+    head_group heads() const { return heads_; }
+    index_t blocks() const { return blocks_; }
+    index_t slots() const { return slots_; }
+    index_t first(index_t block) const { return block * Shape::block_keys; }
+    index_t last(index_t block) const { return std::min(first(block) + Shape::block_keys, call_.keys); }
+    /// The rows of a block, or `count` rows from a position on.
+    row_range range(index_t block) const { return rows(first(block), last(block) - first(block)); }
+    row_range rows(index_t position, index_t count) const {
+        return {heads_.batch, call_.key_head(heads_), position, position + count};
+    }
+
+protected:
+    /// True where the slot of a block held another one, or none, and what it holds must be made. The block after it is
+    /// prefetched, unless the cache has it.
+    bool put(index_t block, row_lines& next) {
+        auto& held = holds_[slot_of(block)];
+        bool const makes = held.block != block;
+        if (makes) held = {block};
+        if (prefetches_ && (makes || Shape::queries_in_lanes) && block + 1 < blocks_
+            && (block + 1 >= reached_ || !stays_cached_))
+            next = row_lines(rows_, range(block + 1), steps_per_line_);
+        reached_ = std::max(reached_, block + 2);
+        return makes;
+    }
+    index_t slot_of(index_t block) const {
+        if (slots_ == blocks_) return block;
+        return Shape::queries_in_lanes ? std::min(block, slots_ - 1) : block % slots_;
+    }
+    T* slot(index_t block) const { return memory_ + slot_of(block) * slot_elements_; }
+
+    /// `count` rows from a position of a block on, or the first of them, as they are stored or in copies of `stride`.
+    row_run<T> stored_or_copied(index_t position, index_t count, index_t stride) const {
+        if (stride == 0) {
+            auto const run = rows_.from(heads_.batch, call_.key_head(heads_), position, count);
+            return {reinterpret_cast<T const*>(run.first), run.stride / size, run.count};
+        }
+        index_t const block = position / Shape::block_keys;
+        return {slot(block) + (position - first(block)) * stride, stride, count};
+    }
+    /// False where an exponential of the block left its range and pairwise terms must be computed as written.
+    bool& factorable(index_t block) const { return holds_[slot_of(block)].factorable; }
+
+    /// The slots for copies with queries in lanes.
+    static index_t kept(dense_rows const& call, index_t slot_elements) {
+        return call.rows > Shape::block_rows ? cached / size / std::max<index_t>(slot_elements, 1) : 1;
+    }
+
+private:
+    /// What a slot holds.
+    struct contents {
+        index_t block = -1;
+        bool factorable = true;
+    };
+
+    dense_rows const& call_;
+    stored_rows const& rows_;
+    head_group heads_{};
+    index_t blocks_, slot_elements_, slots_, steps_per_line_;
+    bool prefetches_, stays_cached_;
+    index_t reached_ = 0;  // blocks before it have been used or prefetched for this head
+    contents* holds_;      // (slots)
+    T* memory_ = nullptr;  // (slots, slot_elements)
+};
+
+/// The keys of one head, in place, copied, or packed in the layout of the register tiles, and what a score reads of
+/// them beside.
+template <class Shape>
+class head_keys : public head_rows<Shape> {
+    using base = head_rows<Shape>;
+
+public:
+    using typename base::T;
+    using integer = std::conditional_t<Shape::queries_in_lanes, index_t, kernel::integer_like<T>>;
+
+    head_keys(score_call<Shape> const& call, arena& memory, index_t slots)
+        : head_keys(call, memory, slots,
+                    call.functions.key_terms * (call.functions.terms_per_head ? call.tile_heads : 1),
+                    Shape::queries_in_lanes && call.planned.keys != plan::reading::in_place
+                        ? round_up(call.features, 64 / base::size)
+                        : 0) {}
+
+    /// Packs, or copies, a block and computes its terms unless that is done.
+    void prepare(index_t block, next_lines& next) {
+        if (this->put(block, next.keys)) call_.functions.prepare(call_, *this, block);
+    }
+
+    bool in_place() const { return call_.planned.keys == plan::reading::in_place; }
+    /// Up to `count` rows of a block that has been prepared, from a position on: with queries in lanes.
+    row_run<T> operator()(index_t position, index_t count) const {
+        return this->stored_or_copied(position, count, stride_);
+    }
+    index_t stride() const { return stride_; }  // of copies
+
+    /// Keys of a block in the layout of one plane: (panels, features, panel), or copies: (keys, stride).
+    T* keys(index_t block, index_t plane) const {
+        return this->slot(block) + plane * Shape::block_keys * call_.key_features;
+    }
+    /// Key terms of a block for one head of the group: (terms, block_keys).
+    T* terms(index_t block, index_t group_head) const {
+        index_t const before = call_.functions.terms_per_head ? group_head * call_.functions.key_terms : 0;
+        return this->slot(block) + (per_key_ + before) * Shape::block_keys;
+    }
+    /// Index terms of the keys of a block: (terms, block_keys).
+    integer* indices(index_t block) const {
+        return indices_ + this->slot_of(block) * call_.functions.key_indices * Shape::block_keys;
+    }
+    using base::factorable;
+    /// Memory for rows that are loaded: (rows_at_once, loaded_stride).
+    T* loaded() const { return loaded_; }
+
+private:
+    head_keys(score_call<Shape> const& call, arena& memory, index_t slots, index_t terms, index_t stride)
+        : base(call, call.key, memory, wanted(call, slots, call.functions.planes * call.key_features + stride, terms)),
+          call_(call),
+          per_key_(call.functions.planes * call.key_features + stride),
+          stride_(stride),
+          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)) {
+        if (call.functions.loads_keys)
+            loaded_ = memory.template take<T>(rows_at_once * loaded_stride<T>(call.key_features));
+    }
+    static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots, index_t per_key,
+                                            index_t terms) {
+        index_t const elements = (per_key + terms) * Shape::block_keys;
+        if (Shape::queries_in_lanes) return {elements, base::kept(call, elements + call.functions.key_indices)};
+        return {elements, slots, call.planned.keys != plan::reading::in_place};
+    }
+
+    score_call<Shape> const& call_;
+    index_t per_key_;      // elements of planes or a copy
+    index_t stride_;       // of copies, or 0
+    integer* indices_;     // (slots, index terms, block_keys)
+    T* loaded_ = nullptr;  // (rows_at_once, loaded_stride)
+};
+
+/// The values of one head, in place or copied as numbers of type T, and whether they are finite.
+template <class Shape>
+class head_values : public head_rows<Shape> {
+    using base = head_rows<Shape>;
+
+public:
+    using typename base::T;
+
+    head_values(attention_call<Shape> const& call, arena& memory, index_t slots)
+        : base(call, call.value, memory, wanted(call, slots)),
+          call_(call),
+          stride_(stride_of(call)),
+          finite_(memory.template take<answer>(this->blocks())) {
+        if (call.sums.loads_values)
+            loaded_ = memory.template take<T>(rows_at_once * loaded_stride<T>(call.value_features));
+    }
+
+    void begin(head_group heads) {
+        base::begin(heads);
+        std::fill_n(finite_, this->blocks(), answer::unknown);
+    }
+
+    /// Copies a block unless it is there, or is read in place.
+    void prepare(index_t block, next_lines& next) {
+        if (this->put(block, next.values) && !in_place()) call_.sums.copy(call_, *this, block);
+    }
+
+    bool in_place() const { return stride_ == 0; }
+    index_t stride() const { return stride_; }  // of copies
+    /// Up to `count` rows of a block that has been prepared, from a position on: with queries in lanes.
+    row_run<T> operator()(index_t position, index_t count) const {
+        return this->stored_or_copied(position, count, stride_);
+    }
+    /// A copy, from a position of a block on: (keys / keys_per_row, stride).
+    T* copy(index_t position) const {
+        index_t const block = position / Shape::block_keys;
+        return this->slot(block) + (position - this->first(block)) / call_.sums.keys_per_row * stride_;
+    }
+    T* loaded() const { return loaded_; }
+
+    /// True where all values of a block are finite: then 0 times a value is 0. Found when it is first asked.
+    bool finite(index_t block) const {
+        auto& known = finite_[block];
+        if (known == answer::unknown)
+            known = call_.sums.all_finite(call_, this->range(block)) ? answer::yes : answer::no;
+        return known == answer::yes;
+    }
+
+private:
+    enum class answer : char { unknown, no, yes };
+
+    static index_t stride_of(attention_call<Shape> const& call) {
+        if (call.planned.values == plan::reading::in_place) return 0;
+        return Shape::queries_in_lanes ? round_up(call.value_features, 64 / base::size) : call.value_width();
+    }
+    static typename base::memory_for wanted(attention_call<Shape> const& call, index_t slots) {
+        index_t const elements = Shape::block_keys / call.sums.keys_per_row * stride_of(call);
+        if (Shape::queries_in_lanes) return {elements, base::kept(call, elements)};
+        return {elements, slots, call.planned.keys != plan::reading::in_place};
+    }
+
+    attention_call<Shape> const& call_;
+    index_t stride_;
+    answer* finite_;       // (blocks)
+    T* loaded_ = nullptr;  // (rows_at_once, loaded_stride)
+};
+
+/// The keys and values of one head.
+template <class Shape>
+struct head_pairs {
+    head_keys<Shape> keys;
+    head_values<Shape> values;
+    next_lines next{};
+
+    static constexpr bool packs = !Shape::queries_in_lanes;  // blocks stay packed for the next block of rows
+    head_pairs(attention_call<Shape> const& call, arena& memory, index_t slots)
+        : keys(call, memory, slots), values(call, memory, slots) {}
+
+    void begin(head_group heads) {
+        keys.begin(heads);
+        values.begin(heads);
+    }
+    index_t first(index_t block) const { return keys.first(block); }
+    index_t last(index_t block) const { return keys.last(block); }
+    void prepare(index_t block) {
+        keys.prepare(block, next);
+        values.prepare(block, next);
+    }
+};
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is compiled for a score and a mask with queries in lanes.
+#pragma once
+
+#include <fovea/driver/dense/query_lanes_products.hpp>
+#include <fovea/driver/dense/score_terms.hpp>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Copies rows of one head converted to T, the type of the arithmetic: (rows, stride).
+template <class Arch, class T, class Rows>
+void copy_rows(Rows const& rows, row_range const& at, T* to, index_t stride) {
+    if constexpr (loaded_rows<Rows>) rows.load(at, to, stride);
+    else
+        for_runs(rows, at, [&](auto const& run, index_t offset, auto const&) {
+            for (index_t r = 0; r < run.count; ++r)
+                kernel::convert_row<T, Arch>(run.first + r * run.stride, rows.extent(3), to + (offset + r) * stride);
+        });
+}
+/// Rows that are never copied: they are stored as they are read.
+template <class Rows, class T>
+inline constexpr bool always_in_place = std::is_same_v<element_of_rows<Rows>, T> && evenly_spaced<Rows>;
+
+/// The functions of a score and a mask with a query in each lane.
+template <class Call>
+class query_lanes_scores {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using shape = query_lanes_of<Call>;
+    using context_type = context_of<Call, shape>;
+    using terms = score_terms<Call, shape>;
+    using rows_type = tile_rows<shape>;
+    using query_element = typename Call::query_element;
+    using key_rows = std::remove_const_t<decltype(Call::operands::key)>;
+
+    static void begin(score_call<shape> const& call, rows_type& rows) {
+        auto const& context = static_cast<context_type const&>(call);
+        kernel::transpose_target<T> const to{.count = rows.count,
+                                             .padded_rows = rows.width,
+                                             .available = context.rows - rows.first,
+                                             .features = context.features,
+                                             .first = rows.queries,
+                                             .stride = rows.width};
+        plan::for_each_part(context.spec.score.parts.products, [&](auto const& p) {
+            terms::scale_rows(context, rows, p.scale, rows.scales);
+            transpose(context, p.of_query, rows, to);
+            for (index_t r = 0; r < (to.features == 0 ? to.stride : 0); ++r)
+                to.first[r] = T{0} * rows.scales[std::min(r, rows.count - 1)];
+        });
+        terms::prepare_rows(context, rows);
+    }
+    template <class Body>
+    static void transpose(context_type const& context, Body const& body, rows_type const& rows,
+                          kernel::transpose_target<T> const& to) {
+        auto const row = rows.strided(context, context.operands.query);
+        if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
+            products<T, Arch>::transpose({row, rows.scales, to});
+        } else {
+            kernel::row_facts facts[shape::rows];
+            for (index_t r = 0; r < rows.count; ++r) facts[r] = rows.facts_of(context, r);
+            kernel::transpose_features<T, Arch>(
+                body, row,
+                [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
+                [&](index_t r) FOVEA_LAMBDA { return rows.scales[r]; }, to);
+        }
+    }
+
+    static void prepare(score_call<shape> const& call, head_keys<shape> const& keys, index_t block) {
+        auto const& context = static_cast<context_type const&>(call);
+        if constexpr (!always_in_place<key_rows, T>)
+            if (!keys.in_place())
+                copy_rows<Arch>(context.operands.key, keys.range(block), keys.keys(block, 0), keys.stride());
+        terms::prepare_keys(context, keys, block);
+    }
+
+public:
+    static constexpr score_functions<shape> functions{.products = 1,
+                                                      .pairs = 0,
+                                                      .query_factors = 0,
+                                                      .row_terms = terms::row_terms,
+                                                      .row_indices = terms::row_indices,
+                                                      .planes = 0,
+                                                      .key_terms = terms::key_terms,
+                                                      .key_indices = terms::key_indices,
+                                                      .terms_per_head = false,
+                                                      .loads_keys = false,
+                                                      .is_bare_product = Call::is_bare_product,
+                                                      .begin = &begin,
+                                                      .prepare = &prepare,
+                                                      .multiply = &query_lanes_products<T, Arch>::multiply,
+                                                      .transform = &terms::transform};
+};
+
+}  // namespace fovea::FOVEA_SET::driver

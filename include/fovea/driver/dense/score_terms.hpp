@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What both arrangements compute alike of a score: terms of the rows of a tile and of a block of keys, and what is left
+// when these and the products are known.
+#pragma once
+
+#include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/kernel/transform.hpp>
+#include <fovea/plan/lower.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The terms of the score of a call, the rest of it, and its mask.
+template <class Call, class Shape>
+class score_terms {
+    using T = typename Shape::number;
+    using Arch = typename Shape::architecture;
+    using context_type = context_of<Call, Shape>;
+    using parts = typename Call::parts;
+    using rows_type = tile_rows<Shape>;
+    using keys_type = head_keys<Shape>;
+    using query_element = typename Call::query_element;
+    using key_rows = std::remove_const_t<decltype(Call::operands::key)>;
+
+public:
+    static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
+    static constexpr index_t row_indices = plan::count_of<decltype(context_type::indices_type::queries)>;
+    static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
+    static constexpr index_t key_indices = plan::count_of<decltype(context_type::indices_type::keys)>;
+    static constexpr bool per_head = !Shape::queries_in_lanes && plan::any_uses_head<decltype(parts::keys)>;
+
+    /// An expression of the query side for one row.
+    template <class Expression>
+    static auto of_row(context_type const& context, kernel::row_facts const& facts, Expression const& expression) {
+        auto const* const row = context.operands.query.place(facts.batch, facts.head, facts.q_idx, 0);
+        return evaluate(expression, kernel::single_environment<T, Arch, query_element, query_element>{
+                                        {facts, index_t{0}}, row, row, facts.dim, facts.dim});
+    }
+
+    /// The terms and index terms of the rows of a tile.
+    static void prepare_rows(context_type const& context, rows_type& rows) {
+        auto const compute = [&](auto const& expression, auto* to) {
+            using number = std::remove_pointer_t<decltype(to)>;
+            for (index_t r = 0; r < rows.width; ++r)
+                to[r] = static_cast<number>(of_row(context, rows.facts_of(context, r), expression));
+        };
+        index_t n = 0;
+        plan::for_each_part(context.spec.score.parts.rows,
+                            [&](auto const& t) { compute(t.expression, rows.terms + n++ * Shape::rows); });
+        n = 0;
+        plan::for_each_part(context.indices.queries,
+                            [&](auto const& t) { compute(t, rows.indices + n++ * Shape::rows); });
+    }
+
+    /// The factor of a product for each row of a tile; evaluated once where they are all the same.
+    template <class Scale>
+    static void scale_rows(context_type const& context, rows_type const& rows, Scale const& scale, T* to) {
+        if constexpr (uses<std::remove_cvref_t<Scale>, head_t, q_idx_t, q_t>)
+            for (index_t r = 0; r < rows.count; ++r)
+                to[r] = static_cast<T>(of_row(context, rows.facts_of(context, r), scale));
+        else std::fill_n(to, rows.count, static_cast<T>(of_row(context, rows.facts_of(context, 0), scale)));
+    }
+
+    /// The terms and index terms of a block of keys; those of keys after the last are 0, or those of the last.
+    static void prepare_keys(context_type const& context, keys_type const& keys, index_t block) {
+        constexpr index_t stride = Shape::block_keys;
+        if constexpr (key_terms > 0 && !(Shape::queries_in_lanes && loaded_rows<key_rows>))
+            for (index_t g = 0; g < (per_head ? context.tile_heads : 1); ++g) {
+                T* to = keys.terms(block, g);
+                std::fill_n(to, key_terms * stride, T{0});
+                auto const facts = context.facts(keys.heads(), g);
+                plan::for_each_part(context.spec.score.parts.keys, [&](auto const& term) {
+                    for_runs(context.operands.key, keys.range(block), keys.loaded(),
+                             [&](auto const& run, index_t offset, auto const&) {
+                                 compute_key_terms(context, facts, term.expression, run, keys.first(block) + offset,
+                                                   to + offset);
+                             });
+                    to += stride;
+                });
+            }
+        auto* to = keys.indices(block);
+        auto const facts = context.facts(keys.heads(), 0);
+        plan::for_each_part(context.indices.keys, [&](auto const& term) {
+            for (index_t k = 0; k < stride; ++k) {
+                kernel::index_environment<T, Arch, index_t> const here{
+                    facts, std::min(keys.first(block) + k, keys.last(block) - 1)};
+                to[k] = static_cast<typename keys_type::integer>(evaluate(term, here));
+            }
+            to += stride;
+        });
+    }
+
+    /// Products become scores, and the mask is applied if `masked`; with queries in lanes row_max is raised to the
+    /// maximum of each row.
+    static void transform(score_call<Shape> const& call, rows_type const& rows, keys_type const& keys,
+                          score_block<Shape> const& scores, bool masked) {
+        auto const& context = static_cast<context_type const&>(call);
+        constexpr bool may_mask = Call::masks || Shape::pads_keys;
+        if (may_mask && masked) transform_rows<may_mask>(context, rows, keys, scores);
+        else transform_rows<false>(context, rows, keys, scores);
+    }
+
+private:
+    template <bool Masked>
+    static void transform_rows(context_type const& context, rows_type const& rows, keys_type const& keys,
+                               score_block<Shape> const& scores) {
+        constexpr bool in_lanes = Shape::queries_in_lanes;
+        constexpr index_t step = in_lanes ? Shape::lanes : 1;  // rows
+        index_t const block = scores.first / Shape::block_keys, key = scores.first % Shape::block_keys;
+        T const* terms = keys.terms(block, 0);
+        for (index_t r = 0; r < (in_lanes ? rows.width : rows.count); r += step) {
+            auto const facts = rows.facts_of(context, r);
+            if constexpr (per_head) terms = keys.terms(block, facts.head % context.tile_heads);
+            kernel::score_vectors<T, in_lanes> const at{.scores = scores.scores + (in_lanes ? r : r * scores.stride),
+                                                        .stride = in_lanes ? scores.stride : Shape::lanes,
+                                                        .count = in_lanes ? scores.count : scores.packs(),
+                                                        .first_key = scores.first,
+                                                        .plane_stride = scores.plane_stride,
+                                                        .products = plan::count_of<decltype(parts::products)>,
+                                                        .row_terms = rows.terms + r,
+                                                        .row_stride = Shape::rows,
+                                                        .key_terms = terms + key,
+                                                        .key_stride = Shape::block_keys,
+                                                        .row_indices = rows.indices + r,
+                                                        .key_indices = keys.indices(block) + key,
+                                                        .row_max = in_lanes ? scores.row_max + r : nullptr};
+            auto const transform = [&](auto const& queries) {
+                kernel::transform<Masked, T, Arch>(context.spec.score.pointwise, context.spec.predicate,
+                                                   context.indices, facts, queries, at);
+            };
+            if constexpr (!in_lanes) {
+                transform(kernel::one_query{});
+            } else {
+                if constexpr (reads_queries)
+                    if (context.tile_heads > 1) {
+                        transform(
+                            kernel::queries_of_heads<T, Arch>{rows.queries_of.data() + r, rows.heads_of.data() + r});
+                        continue;
+                    }
+                transform(kernel::neighbouring_queries<T, Arch>{});
+            }
+        }
+    }
+    static constexpr bool reads_queries =
+        uses<std::remove_const_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>
+        || uses<typename context_type::predicate, q_idx_t, head_t>;
+
+    template <class Expression, class Element>
+    static void compute_key_terms(context_type const& context, kernel::row_facts const& facts,
+                                  Expression const& expression, row_run<Element> const& run, index_t first_key, T* to) {
+        for (index_t r = 0; r < run.count; ++r) {
+            Element const* const features = run.first + r * run.stride;
+            kernel::single_environment<T, Arch, Element, Element> const here{
+                {facts, first_key + r}, features, features, context.key_features, context.key_features};
+            to[r] = static_cast<T>(evaluate(expression, here));
+        }
+    }
+};
+
+}  // namespace fovea::FOVEA_SET::driver

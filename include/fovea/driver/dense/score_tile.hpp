@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The scores of a tile of queries and a run of keys, whichever of them lie in lanes.
+#pragma once
+
+#include <fovea/driver/dense/block_mask.hpp>
+#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/dense/vector_pieces.hpp>
+#include <fovea/kernel/score_packs.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// S of a tile of rows and a run of keys, masked; it carries nothing from one run to the next.
+///
+/// With a key in each lane a row of scores is contiguous in memory, and operands may be of any type in any place. With
+/// a query in each lane nothing is summed across lanes, and keys are not packed: queries are transposed before the
+/// first key.
+template <class Shape>
+class score_tile {
+    using T = typename Shape::number;
+    static constexpr bool in_lanes = Shape::queries_in_lanes;
+
+public:
+    using call_type = score_call<Shape>;
+    using keys = head_keys<Shape>;
+    using key_run = driver::key_run<Shape>;
+    using block = score_block<Shape>;
+
+    /// Results, and queries of the next block, are prefetched; rows that are transposed are read many at once anyway.
+    static constexpr bool prefetches_rows = !in_lanes;
+
+    /// Scores, and then weights, of one tile and some blocks of keys at a time.
+    struct scratch {
+        index_t stride;  // of a row, with keys in lanes
+        T* scores;       // (planes, rows, stride), or (block_keys, width)
+        bool* visible;   // the same for one plane
+        vector_pieces<Shape> pieces;
+        alignas(64) T row_max[Shape::rows];
+
+        scratch(arena& memory, call_type const& call, index_t blocks)
+            : stride(std::min(round_up(call.keys, Shape::panel), blocks * Shape::block_keys) + Shape::lanes),
+              scores(memory.template take<T>(std::max<index_t>(call.functions.products + call.functions.pairs, 1)
+                                             * plane_stride())),
+              visible(memory.template take<bool>(plane_stride())) {}
+
+        index_t plane_stride() const { return Shape::rows * stride; }
+    };
+
+    score_tile(arena& memory, call_type const& call) {
+        auto const& functions = call.functions;
+        index_t const factors = std::max<index_t>(functions.products * round_up(call.features, Shape::lanes), 1);
+        rows_.queries = memory.template take<T>(factors * Shape::rows + Shape::lanes);
+        index_t const each = functions.products + functions.row_terms + functions.query_factors * call.features;
+        rows_.scales = memory.template take<T>(each * Shape::rows);
+        rows_.terms = rows_.scales + functions.products * Shape::rows;
+        rows_.pair_factors = rows_.terms + functions.row_terms * Shape::rows;
+        rows_.indices = memory.template take<typename tile_rows<Shape>::index>(functions.row_indices * Shape::rows);
+        whole_panels_ = functions.pairs > 0;
+    }
+
+    /// Begins with the `count` rows from `first` on.
+    void begin(call_type const& call, head_group heads, index_t first, index_t count) {
+        rows_.heads = heads;
+        rows_.first = first;
+        rows_.count = count;
+        rows_.width = Shape::width_for(count);
+        for (index_t r = 0; r < rows_.width; ++r)
+            if constexpr (!in_lanes) {
+                rows_.facts[static_cast<std::size_t>(r)] = call.facts(heads, first + std::min(r, count - 1));
+            } else if (call.tile_heads > 1) {
+                auto const row = rows_.facts_of(call, r);
+                rows_.queries_of[static_cast<std::size_t>(r)] = static_cast<kernel::integer_like<T>>(row.q_idx);
+                rows_.heads_of[static_cast<std::size_t>(r)] = static_cast<kernel::integer_like<T>>(row.head);
+            }
+        call.functions.begin(call, rows_);
+    }
+
+    tile_rows<Shape> const& rows() const { return rows_; }
+    bool whole_panels() const { return whole_panels_; }  // pairwise terms are computed so
+    /// What all rows span, for interval readings; all keys.
+    box span(dense_rows const& call) const { return rows_.span(call, 0, rows_.count); }
+
+    /// S for a run of keys of a block, `column` scores after the first ones of the block. Where the tile is trimmed,
+    /// vectors of queries that see nothing at the ends of the run are left out.
+    block score(call_type const& call, block_mask<Shape> const& mask, keys const& from, key_run const& at, scratch& to,
+                bool trims, next_lines& next, index_t column = 0) const {
+        auto const scores = block_of(from, at, to, column);
+        if constexpr (in_lanes) {
+            index_t const vectors = rows_.width / Shape::lanes;
+            if (trims && vectors > 1)
+                to.pieces.cut(vectors, mask, from, at,
+                              [&](index_t v) { return rows_.span(call, v * Shape::lanes, (v + 1) * Shape::lanes); });
+            else to.pieces.take_whole(vectors, at.granules);
+            std::fill_n(to.row_max, rows_.width, excluded<T>);
+        }
+        call.functions.multiply(call, rows_, from, at, scores, next);
+        if (call.functions.is_bare_product && !any_mixed(at)) return scores;
+        for_spans(at, [&](index_t first, index_t granules, bool masked) {
+            auto const part = scores.part((first - at.granules.first) * Shape::granule, granules * Shape::granule);
+            call.functions.transform(call, rows_, from, part, masked);
+        });
+        return scores;
+    }
+
+    bool any_excluded(block const& of) const {
+        bool found = false;
+        for_lines(of, [&](index_t first, index_t vectors) {
+            found = found || kernel::any_excluded<T, typename Shape::architecture>(of.scores + first, vectors);
+        });
+        return found;
+    }
+
+    /// Which pairs take part, where values are not finite.
+    [[gnu::cold]] void mark_visible(block const& of) const {
+        for_lines(of, [&](index_t first, index_t vectors) {
+            for (index_t i = first; i < first + vectors * Shape::lanes; ++i)
+                of.visible[i] = of.scores[i] != excluded<T>;
+        });
+    }
+
+private:
+    block block_of(keys const& from, key_run const& at, scratch& of, index_t column) const {
+        index_t const first = at.granules.first * Shape::granule, begin = from.first(at.block);
+        index_t const count = std::min(at.granules.last * Shape::granule, from.last(at.block) - begin) - first;
+        index_t const offset = in_lanes ? first * rows_.width : column + first;
+        return {.first = begin + first,
+                .count = count,
+                .scores = of.scores + offset,
+                .stride = in_lanes ? rows_.width : of.stride,
+                .plane_stride = of.plane_stride(),
+                .visible = of.visible + offset,
+                .row_max = of.row_max,
+                .pieces = &of.pieces};
+    }
+
+    /// Calls f(first, vectors) for scores that lie one after the other: of each row, or of all rows and keys.
+    template <class F>
+    void for_lines(block const& of, F const& f) const {
+        if constexpr (in_lanes) f(index_t{0}, of.count * of.stride / Shape::lanes);
+        else
+            for (index_t r = 0; r < rows_.count; ++r) f(r * of.stride, of.packs());
+    }
+
+    tile_rows<Shape> rows_;
+    bool whole_panels_;
+};
+
+}  // namespace fovea::FOVEA_SET::driver
