@@ -96,9 +96,8 @@ protected:
     }
 
 private:
-    /// What a slot holds.
     struct contents {
-        index_t block = -1;
+        index_t block = -1;  // that a slot holds
         bool factorable = true;
     };
 
@@ -160,18 +159,18 @@ public:
 
 private:
     head_keys(score_call<Shape> const& call, arena& memory, index_t slots, index_t terms, index_t stride)
-        : base(call, call.key, memory, wanted(call, slots, call.functions.planes * call.key_features + stride, terms)),
+        : base(call, call.key, memory, wanted(call, slots, stride + call.functions.planes * call.key_features + terms)),
           call_(call),
-          per_key_(call.functions.planes * call.key_features + stride),
+          per_key_(stride + call.functions.planes * call.key_features),
           stride_(stride),
           indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)) {
         if (call.functions.loads_keys)
             loaded_ = memory.template take<T>(rows_at_once * loaded_stride<T>(call.key_features));
     }
-    static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots, index_t per_key,
-                                            index_t terms) {
-        index_t const elements = (per_key + terms) * Shape::block_keys;
-        if (Shape::queries_in_lanes) return {elements, base::kept(call, elements + call.functions.key_indices)};
+    static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots, index_t per_key) {
+        index_t const elements = per_key * Shape::block_keys;
+        if (Shape::queries_in_lanes)
+            return {elements, base::kept(call, elements + 2 * call.functions.key_indices * Shape::block_keys)};
         return {elements, slots, call.planned.keys != plan::reading::in_place};
     }
 
@@ -247,29 +246,6 @@ private:
     index_t stride_;
     answer* finite_;       // (blocks)
     T* loaded_ = nullptr;  // (rows_at_once, loaded_stride)
-};
-
-/// The keys and values of one head.
-template <class Shape>
-struct head_pairs {
-    head_keys<Shape> keys;
-    head_values<Shape> values;
-    next_lines next{};
-
-    static constexpr bool packs = !Shape::queries_in_lanes;  // blocks stay packed for the next block of rows
-    head_pairs(attention_call<Shape> const& call, arena& memory, index_t slots)
-        : keys(call, memory, slots), values(call, memory, slots) {}
-
-    void begin(head_group heads) {
-        keys.begin(heads);
-        values.begin(heads);
-    }
-    index_t first(index_t block) const { return keys.first(block); }
-    index_t last(index_t block) const { return keys.last(block); }
-    void prepare(index_t block) {
-        keys.prepare(block, next);
-        values.prepare(block, next);
-    }
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -9,6 +9,29 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// The keys and values of one head.
+template <class Shape>
+struct head_pairs {
+    head_keys<Shape> keys;
+    head_values<Shape> values;
+    next_lines next{};
+
+    static constexpr bool packs = !Shape::queries_in_lanes;  // blocks stay packed for the next block of rows
+    head_pairs(attention_call<Shape> const& call, arena& memory, index_t slots)
+        : keys(call, memory, slots), values(call, memory, slots) {}
+
+    void begin(head_group heads) {
+        keys.begin(heads);
+        values.begin(heads);
+    }
+    index_t first(index_t block) const { return keys.first(block); }
+    index_t last(index_t block) const { return keys.last(block); }
+    void prepare(index_t block) {
+        keys.prepare(block, next);
+        values.prepare(block, next);
+    }
+};
+
 /// The scores of a tile, and m, l and O of its rows.
 template <class Shape>
 class online {

@@ -109,10 +109,10 @@ private:
         constexpr bool in_lanes = Shape::queries_in_lanes;
         constexpr index_t step = in_lanes ? Shape::lanes : 1;  // rows
         index_t const block = scores.first / Shape::block_keys, key = scores.first % Shape::block_keys;
-        T const* terms = keys.terms(block, 0);
+        T const* terms = key_terms > 0 ? keys.terms(block, 0) + key : scores.scores;
         for (index_t r = 0; r < (in_lanes ? rows.width : rows.count); r += step) {
             auto const facts = rows.facts_of(context, r);
-            if constexpr (per_head) terms = keys.terms(block, facts.head % context.tile_heads);
+            if constexpr (per_head) terms = keys.terms(block, facts.head % context.tile_heads) + key;
             kernel::score_vectors<T, in_lanes> const at{.scores = scores.scores + (in_lanes ? r : r * scores.stride),
                                                         .stride = in_lanes ? scores.stride : Shape::lanes,
                                                         .count = in_lanes ? scores.count : scores.packs(),
@@ -121,7 +121,7 @@ private:
                                                         .products = plan::count_of<decltype(parts::products)>,
                                                         .row_terms = rows.terms + r,
                                                         .row_stride = Shape::rows,
-                                                        .key_terms = terms + key,
+                                                        .key_terms = terms,
                                                         .key_stride = Shape::block_keys,
                                                         .row_indices = rows.indices + r,
                                                         .key_indices = keys.indices(block) + key,

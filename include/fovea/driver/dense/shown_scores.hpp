@@ -16,9 +16,9 @@ public:
     using tile_type = score_tile<shape>;
     struct call_type : context_of<Call, shape> {
         Output const& output;
-        call_type(plan::call_plan const& plan, typename Call::spec const& spec, typename Call::operands const& operands,
+        call_type(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
                   Output const& to)
-            : context_of<Call, shape>(plan, spec, operands, key_lanes_scores<Call>::functions), output(to) {}
+            : context_of<Call, shape>(plan, of, on, key_lanes_scores<Call>::functions), output(to) {}
     };
     using partial_sums = no_partial_sums;
     using scratch = typename tile_type::scratch;

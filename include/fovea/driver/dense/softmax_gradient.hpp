@@ -58,9 +58,9 @@ public:
         plan::call_plan plan_of_values;
         context_of<value_call, shape> values;  // dO V^T
 
-        call_type(plan::call_plan const& plan, typename Call::spec const& spec, typename Call::operands const& operands,
+        call_type(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
                   further_operands const& others)
-            : context_of<Call, shape>(plan, spec, operands, key_lanes_scores<Call>::functions),
+            : context_of<Call, shape>(plan, of, on, key_lanes_scores<Call>::functions),
               further(others),
               of_values{others.d_result, others.value},
               plan_of_values(plan::make_key_lanes_plan<value_call>(of_values.sizes())),

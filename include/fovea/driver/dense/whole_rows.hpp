@@ -2,7 +2,7 @@
 // The loop that keeps all scores of a tile: for normalizers of whole rows, and where weights are asked for.
 #pragma once
 
-#include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/dense/online.hpp>
 
 #include <algorithm>
 
@@ -67,9 +67,10 @@ private:
                 key_run<shape> const run{k, granules, runs.mixed};
                 count_panels(counts, run);
                 from.prepare(k);
-                index_t const column = from.first(k) - at.first_key;
-                extend(column + granules.first * shape::lanes, column + granules.last * shape::lanes);
-                rows.score(call_, mask_, from.keys, run, scratch, false, from.next, column);
+                auto const scores =
+                    rows.score(call_, mask_, from.keys, run, scratch, false, from.next, from.first(k) - at.first_key);
+                index_t const column = scores.first - at.first_key;
+                extend(column, column + scores.packs() * shape::lanes);
             }
         }
         return at;
