@@ -16,10 +16,11 @@ namespace fovea::FOVEA_SET {
 ///     keep(top_p(0.9)) | softmax
 ///
 /// Shapes: `p` is a number above 0 and at most 1.
-/// Cost: t is bisected; each step takes an exponential for every score that may be in the nucleus, and for all scores
-/// of the row where more than 256 may be. Edge cases: the largest score always stays; all that are equal to t stay.
-/// With p = 1 all keys stay. Errors: std::invalid_argument for any other number; at compile time, for what is no
-/// number. Source: Holtzman et al. 2020, section 3.1.
+/// Cost: the score t is bisected; a step takes an exponential for each score that may be in the nucleus, or for each
+/// of the row, where more than 256 may be.
+/// Edge cases: the largest score always stays; all that are equal to t stay. With p = 1 all keys stay.
+/// Errors: std::invalid_argument for any other number; at compile time, for what is no number.
+/// Source: Holtzman et al. 2020, section 3.1.
 struct top_p_t : key_selection {
     static constexpr bool keeps_greatest = true;
     double p = 1;

@@ -65,21 +65,20 @@ struct kept_room : row_room<T> {
 ///     row.reached_by(k)      a score that at least k keys reach, near the kth greatest; excluded where none is known
 ///     row.map_from(s, f)     the scores that are not less than s become weights by f, all others 0
 ///     row.exclude_below(s)   the row, in which scores that are less than s are excluded from now on
-///     row.keep_from(s, room) the scores that are not less than s, as a row of their own that knows their keys; where
-///     they
-///                            may be more than the room holds, row.exclude_below(s)
-///     row.put_back(few, room)    the weights of what keep_from gave go to where the scores stood, all others are 0
+///     row.keep_from(s, room) the scores that are not less than s, as a row of their own that knows their keys;
+///                            row.exclude_below(s) where they may be more than the room holds
+///     row.put_back(few, room) the weights of `few`, which keep_from gave, where the scores stood, and 0 elsewhere
 ///     row.rescale(x)         every weight times x
 ///     row.size(), row[i]     single scores, for algorithms over whole rows; row.key(i) their keys
 ///
 /// f is generic: it takes a number or a batch of them. at_least, reached_by and map_from serve normalizers that leave
-/// most keys without weight, the last three `keep`; others need not know them.
+/// most keys without weight; exclude_below, keep_from and put_back serve `keep`. Others need not know them.
 ///
 /// A streaming normalizer with `takes_lanes` may be given many rows at once, a row in each lane: then value_type is a
 /// vector, and the row has max, any_above (of any row), map, map_and_sum, rescale and exclude_below.
 template <class R>
 concept score_row =
-    requires(R row, index_t i, row_room<typename R::value_type> room, kept_room<typename R::value_type> room_of_kept) {
+    requires(R row, index_t i, row_room<typename R::value_type> room, kept_room<typename R::value_type> kept) {
         typename R::value_type;
         { row.max() } -> std::convertible_to<typename R::value_type>;
         { row.size() } -> std::convertible_to<index_t>;
@@ -97,8 +96,8 @@ concept score_row =
         { row.reached_by(i) } -> std::convertible_to<typename R::value_type>;
         row.map_from(typename R::value_type{}, [](auto s) { return s; });
         { row.exclude_below(typename R::value_type{}) } -> std::same_as<R>;
-        { row.keep_from(typename R::value_type{}, room_of_kept) } -> std::same_as<R>;
-        row.put_back(row, room_of_kept);
+        { row.keep_from(typename R::value_type{}, kept) } -> std::same_as<R>;
+        row.put_back(row, kept);
     };
 
 /// A score and the position of the key that has it.
