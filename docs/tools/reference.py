@@ -26,6 +26,7 @@ PARTS = {
     "project": "Projections, and maps of queries, keys and values",
     "score": "Scores, and what changes them",
     "mask": "Masks",
+    "keep": "Selections: which keys stay before they are normalized",
     "normalize": "Normalizers, and what changes their weights",
     "aggregate": "Aggregators and finishes",
     "result": "Additional inputs and outputs of a call",

@@ -61,6 +61,7 @@ ORDER = [
                 ("Projections", "project"),
                 ("Scores", "score"),
                 ("Masks", "mask"),
+                ("Selections", "keep"),
                 ("Normalizers", "normalize"),
                 ("Aggregators", "aggregate"),
                 ("Results", "result"),

@@ -137,6 +137,21 @@ struct above_mean_t : stage<role::normalizer> {
 inline constexpr above_mean_t above_mean{};
 //! [row]
 
+//! [selection]
+/// half_range: the keys whose scores are in the upper half of the range of their row.
+struct half_range_t : key_selection {
+    static constexpr std::string_view name = "half_range";
+    static constexpr bool keeps_greatest = true;
+
+    template <class Row>
+    static auto least(Row const& row) {
+        auto const least_score = -row.max_of([](auto score) { return -score; });
+        return row.max() / 2 + least_score / 2;
+    }
+};
+inline constexpr half_range_t half_range{};  // keep(half_range) | softmax
+//! [selection]
+
 //! [aggregator]
 /// weighted_squares: out_ic = sum_j w_ij v_jc^2.
 struct weighted_squares_t : stage<role::aggregator> {
@@ -157,12 +172,14 @@ int main() {
     testing::check_normalizer_laws(l2_weights);
     testing::check_normalizer_laws(softmax_base_2);
     testing::check_normalizer_laws(above_mean);
+    testing::check_selection_laws(half_range);
     testing::check_aggregator_laws(weighted_squares);
 
     auto const engine = [](auto const&... arguments) { attend(arguments...); };
     testing::compare_with_reference<float>(engine, manhattan | same_half | l2_weights | weighted_squares);
     testing::compare_with_reference<float>(engine, scaled_dot | causal | softmax_base_2 | weighted_sum);
     testing::compare_with_reference<float>(engine, scaled_dot | causal | above_mean | weighted_sum);
+    testing::compare_with_reference<float>(engine, scaled_dot | causal | keep(half_range) | softmax | weighted_sum);
     //! [laws]
 
     tensor<float, 4> const long_rows({1, 1, 512, 64});

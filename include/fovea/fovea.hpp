@@ -25,6 +25,11 @@
 #include <fovea/driver/ragged.hpp>
 #include <fovea/expr/broadcast.hpp>
 #include <fovea/expr/functions.hpp>
+#include <fovea/keep/keep.hpp>
+#include <fovea/keep/min_p.hpp>
+#include <fovea/keep/threshold.hpp>
+#include <fovea/keep/top_k.hpp>
+#include <fovea/keep/top_p.hpp>
 #include <fovea/mask/block_list.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/causal_at_end.hpp>

@@ -95,7 +95,7 @@ TEST_CASE("formulas name tables and numbers, and say how a number was computed b
           == "score    sum(q * k) + table[head, min(max(kv_idx - q_idx, -((distances - 1) / 2)), (distances - 1) / 2) "
              "+ ((distances - 1) / 2)]");
     auto const best = takes<"k">([](index_t k) { return dot | top_k_softmax(k) | weighted_sum; });
-    CHECK(line(best, 2) == "weights  top_k_softmax(k)");
+    CHECK(line(best, 2) == "weights  keep(top_k(k)) | softmax");
 }
 
 TEST_CASE("a number computed from one or two arguments is written as it was computed", "[bindings]") {

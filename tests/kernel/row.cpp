@@ -58,7 +58,7 @@ void check_row(index_t packs) {
     CHECK(kept <= 0);
 
     CHECK(all.reached_by(0) == excluded<T>);
-    for (index_t k = 1; k <= row::width + 1; ++k) {
+    for (index_t k = 1; k <= kernel::chains * row::width + 1; ++k) {
         T const reached = all.reached_by(k);
         CHECK((reached == excluded<T>
                || std::count_if(scores.begin(), scores.end(), [&](T s) { return s >= reached; }) >= k));
@@ -100,6 +100,39 @@ TEMPLATE_LIST_TEST_CASE("more scores than a room holds are the row itself", "[ke
     row const full{scores.data(), packs - 1};
     CHECK(full.at_least(1.f, room).scores == room.scores);
     CHECK(full.at_least(1.f, room).size() == room.size);
+}
+
+TEMPLATE_LIST_TEST_CASE("what is kept of a row knows its keys, and its weights go back", "[kernel]", lane_widths) {
+    using row = kernel::packed_row<float, TestType, unnormalized_t>;
+    for (index_t const packs : {0, 1, 5, 40, 600}) {
+        testing::dice random(static_cast<unsigned>(packs));
+        guarded<float> scores(packs * row::width), weights(packs * row::width);
+        for (auto& s : scores) s = random.chance(0.2) ? excluded<float> : static_cast<float>(random.real(-4, 4));
+        std::copy(scores.begin(), scores.end(), weights.begin());
+        row const all{weights.data(), packs, {100}};
+        kept_room<float> room, inner_room;
+        auto const few = all.keep_from(2, room);
+        auto const check_keys = [&](row const& some, float least) {
+            for (index_t i = 0, from = 0; i < some.size(); ++i) {
+                if (some[i] == excluded<float>) continue;
+                while (!(scores[from] >= least)) ++from;
+                CHECK(some[i] == scores[from]);
+                CHECK(some.key(i) == 100 + from++);
+            }
+        };
+        check_keys(few, 2);
+        auto const fewer = few.keep_from(3, inner_room);
+        check_keys(fewer, 3);
+        auto const reach = [&](float least) {
+            return std::count_if(scores.begin(), scores.end(), [&](float s) { return s >= least; });
+        };
+        CHECK((few.scores == room.scores) == (reach(2) <= room.size));
+        CHECK((fewer.scores == few.scores) == (reach(3) > room.size));
+        fewer.map([](auto s) { return s + s; });
+        few.put_back(fewer, inner_room);
+        all.put_back(few, room);
+        for (index_t i = 0; i < scores.size(); ++i) CHECK(weights[i] == (scores[i] >= 3 ? 2 * scores[i] : 0));
+    }
 }
 
 TEMPLATE_LIST_TEST_CASE("a row of excluded scores has no best key", "[kernel]", lane_widths) {

@@ -72,13 +72,18 @@ TEST_CASE("the kth greatest is found among any scores", "[normalize]") {
 TEST_CASE("great scores, ties and what is not a number in top_k_softmax", "[normalize]") {
     CHECK(weights_of(top_k_softmax(2), std::vector<float>{-3e38f, 3e38f, 3e38f}) == std::vector<float>{0, 0.5f, 0.5f});
     CHECK(weights_of(top_k_softmax(2), {-1e30, -1e30, excluded<double>, -1e30}) == std::vector<double>{0.5, 0.5, 0, 0});
-    CHECK(weights_of(top_k_softmax(0), {1.0, 2.0}) == std::vector<double>{0, 0});
+    CHECK_THROWS_AS(top_k_softmax(0), std::invalid_argument);
     CHECK(std::isnan(weights_of(top_k_softmax(1), {1.0, std::nan("")})[1]));
 }
 
 TEST_CASE("top_k_softmax, fused", "[normalize]") {
     check_fused_at_all_widths<float>(scaled_dot | causal | top_k_softmax(3) | weighted_sum);
     testing::compare_with_reference<double>(fused, scaled_dot | top_k_softmax(8) | weighted_sum);
+}
+
+TEST_CASE("top_k_softmax is a name for what keeps and then normalizes", "[normalize]") {
+    CHECK(text(dot | top_k_softmax(3) | weighted_sum) == "dot | keep(top_k(3)) | softmax | weighted_sum");
+    CHECK(weights_of(top_k_softmax(1), {1.0, 2.0})[1] == 1);
 }
 
 TEST_CASE("ties go to the lowest keys, in whatever order a graph lists them", "[normalize]") {

@@ -96,9 +96,9 @@ template <std::size_t Number, auto Make = composed<Number>>
 definition definition_of() {
     using spec = decltype(Make());
     using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<spec>().normalize))>;
-    constexpr index_t chosen = std::is_same_v<normalizer, hardmax_t>       ? 1
-                             : std::is_same_v<normalizer, top_k_softmax_t> ? 4
-                                                                           : 0;
+    constexpr index_t chosen = std::is_same_v<normalizer, hardmax_t>                  ? 1
+                             : std::is_same_v<normalizer, decltype(top_k_softmax(4))> ? 4
+                                                                                      : 0;
     definition by{text(Make()),
                   log_sum_normalizer<normalizer>,
                   Number % count_of<rescorings> == 2,

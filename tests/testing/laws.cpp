@@ -67,6 +67,39 @@ struct leaky_for_nan_t : stage<role::normalizer> {
     }
 };
 
+/// Selections, each of which breaks one law.
+struct all_but_largest_t : key_selection {
+    static auto least(auto const& row) {
+        auto const largest = row.max();
+        for (index_t i = 0; i < row.size(); ++i)
+            if (row[i] == largest) row[i] = -ieee::infinity<double>;
+        return -ieee::infinity<double>;
+    }
+};
+struct from_first_t : key_selection {
+    static auto least(auto const& row) { return row.size() == 0 ? 0 : row[0]; }
+};
+struct none_above_one_t : key_selection {
+    static double least(auto const& row) { return (row.max() > 1 ? 1 : -1) * ieee::infinity<double>; }
+};
+struct numbers_alone_t : key_selection {
+    static double least(auto const& row) {
+        for (index_t i = 0; i < row.size(); ++i)
+            if (row[i] != row[i]) row[i] = -ieee::infinity<double>;
+        return -ieee::infinity<double>;
+    }
+};
+struct half_of_range_again_t : key_selection {
+    static constexpr bool idempotent = true;
+    static auto least(auto const& row) {
+        return row.max() / 2 - row.max_of([](auto s) { return -s; }) / 2;
+    }
+};
+struct positive_t : key_selection {
+    static constexpr bool keeps_greatest = true;
+    static double least() { return 0; }
+};
+
 struct wrong_sum_t : stage<role::aggregator> {
     static constexpr bool linear = true;
     static double step(double sum, double weight, double value) { return sum + weight * weight * value; }
@@ -92,6 +125,18 @@ TEST_CASE("a sound normalizer keeps the laws, a flawed one is found", "[testing]
                       ContainsSubstring("sum to one"));
     CHECK_THROWS_WITH(testing::check_normalizer_laws(leaky_t{}), ContainsSubstring("takes no part has weight 0"));
     CHECK_THROWS_WITH(testing::check_normalizer_laws(leaky_for_nan_t{}), ContainsSubstring("whatever the visible"));
+}
+
+TEST_CASE("a flawed selection is found", "[testing]") {
+    auto const says = [](auto const& flawed, char const* law) {
+        CHECK_THROWS_WITH(testing::check_selection_laws(flawed), ContainsSubstring(law));
+    };
+    says(all_but_largest_t{}, "no key leaves whose score is larger");
+    says(from_first_t{}, "the order of the keys changes no score");
+    says(none_above_one_t{}, "a key that stays does so with a larger score");
+    says(numbers_alone_t{}, "a score that is no number stays");
+    says(half_of_range_again_t{}, "all keys that stay do so again");
+    says(positive_t{}, "the largest score stays");
 }
 
 TEST_CASE("an aggregator that is not linear is found", "[testing]") {

@@ -44,6 +44,13 @@ struct lane_rows {
     FOVEA_INLINE void rescale(vector const& factor) const {
         for (index_t p = 0; p < packs; ++p) (vector::load(scores + p * stride) * factor).store(scores + p * stride);
     }
+    FOVEA_INLINE lane_rows exclude_below(vector const& limit) const {
+        for (index_t p = 0; p < packs; ++p) {
+            auto const score = vector::load(scores + p * stride);
+            select(score < limit, vector(excluded<T>), score).store(scores + p * stride);
+        }
+        return {scores, packs, stride, period};
+    }
 
 private:
     FOVEA_INLINE vector lane_max() const {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <tuple>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -36,10 +37,11 @@ struct packed_row {
     T* scores;
     index_t packs;  // number of packs
     Keys keys{};
+    std::int32_t const* places = nullptr;  // of these scores in the row of these keys, where some were kept of it
 
     index_t size() const { return packs * width; }
     T& operator[](index_t i) const { return scores[i]; }
-    index_t key(index_t i) const { return keys(i); }
+    index_t key(index_t i) const { return keys(places == nullptr ? i : places[i]); }
 
     FOVEA_INLINE T max() const { return lane_operations::max(lane_max()); }
     FOVEA_INLINE bool any_above(T limit) const { return (lane_max() > vector(limit)).any(); }
@@ -119,6 +121,46 @@ struct packed_row {
         return {room.scores, filled, {}};
     }
 
+    FOVEA_INLINE packed_row exclude_below(T limit) const {
+        T* const at = scores;
+        for (index_t p = 0; p < packs; ++p) {
+            auto const score = vector::load(at + p * width);
+            select(score < vector(limit), vector(excluded<T>), score).store(at + p * width);
+        }
+        return *this;
+    }
+
+    packed_row keep_from(T limit, kept_room<T>& room) const {
+        limit = std::max(limit, std::numeric_limits<T>::lowest());  // excluded scores do not stay
+        index_t count = 0;
+        for (index_t p = 0; p < packs; ++p) {
+            T const* const from = scores + p * width;
+            index_t const kept = lane_operations::compress_not_less(limit, vector::load(from), room.scores + count);
+            if (kept == 0) continue;
+            if (count + kept > room.size) return exclude_below(limit);
+            for (index_t i = 0, next = count; i < width; ++i) {  // no branch depends on a score
+                room.from[next] = static_cast<std::int32_t>(p * width + i);
+                next += !(from[i] < limit);
+            }
+            count += kept;
+        }
+        room.count = count;
+        index_t const filled = ceil_div(count, width);
+        for (; count < filled * width; ++count) {
+            room.scores[count] = excluded<T>;
+            room.from[count] = room.from[0];
+        }
+        if (places == nullptr) return {room.scores, filled, keys, room.from};
+        for (index_t i = 0; i < count; ++i) room.places[i] = places[room.from[i]];
+        return {room.scores, filled, keys, room.places};
+    }
+
+    void put_back(packed_row const& few, kept_room<T> const& room) const {
+        if (few.scores == scores) return;
+        for (index_t p = 0; p < packs; ++p) vector(T{0}).store(scores + p * width);
+        for (index_t i = 0; i < room.count; ++i) scores[room.from[i]] = few.scores[i];
+    }
+
     template <class F>
     FOVEA_INLINE T max_of(F f) const {
         using std::max;  // hides the member
@@ -130,14 +172,25 @@ struct packed_row {
         return lane_operations::max(maximum);
     }
 
-    /// The kth largest of the maxima of the lanes: at least k scores reach it, since each lane has keys of its own.
+    /// The kth largest of the maxima of parts of the row, which are the lanes, or the lanes of every fourth pack: at
+    /// least k scores reach it, since each part has keys of its own.
     T reached_by(index_t k) const {
-        if (k < 1 || k > width) return excluded<T>;
-        vector const maxima = lane_max();
-        vector larger(T{0});  // how many maxima are larger than that of the lane
-        for (T const maximum : lane_operations::to_array(maxima))
-            larger = larger + select(maxima < vector(maximum), vector(T{1}), vector(T{0}));
-        return -lane_operations::max(select(larger < vector(static_cast<T>(k)), -maxima, vector(excluded<T>)));
+        using std::max;  // hides the member
+        if (k < 1 || k > chains * width) return excluded<T>;
+        c_array<vector, chains> maxima;
+        maxima_of_packs<T, Arch>(scores, packs, width, maxima);
+        index_t const parts = k <= width ? 1 : chains;
+        if (parts == 1) maxima[0] = max(max(maxima[0], maxima[1]), max(maxima[2], maxima[3]));
+        T reached = -excluded<T>;
+        for (index_t i = 0; i < parts; ++i) {
+            vector larger(T{0});  // how many maxima are larger than that of the lane
+            for (index_t j = 0; j < parts; ++j)
+                for (T const maximum : lane_operations::to_array(maxima[j]))
+                    larger = larger + select(maxima[i] < vector(maximum), vector(T{1}), vector(T{0}));
+            reached = std::min(reached, -lane_operations::max(select(larger < vector(static_cast<T>(k)), -maxima[i],
+                                                                     vector(excluded<T>))));
+        }
+        return reached;
     }
 
     /// f is not computed for packs in which no score reaches the limit.

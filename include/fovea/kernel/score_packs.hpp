@@ -34,17 +34,21 @@ FOVEA_INLINE pack<T, Arch> weigh_pack(F const& f, T* at) {
 /// Sums, or maxima, that run side by side: a single one would wait for the latency of each addition.
 inline constexpr int chains = 4;
 
-/// The maximum of each lane over `packs` packs, one every `step` elements.
+/// The maxima of each lane over `packs` packs, one every `step` elements: of every fourth pack, and then of all.
 template <class T, class Arch>
-FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t step) {
+FOVEA_INLINE void maxima_of_packs(T const* from, index_t packs, index_t step, c_array<pack<T, Arch>, chains>& maximum) {
     using vector = pack<T, Arch>;
-    c_array<vector, chains> maximum;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { maximum[i] = vector(excluded<T>); });
     index_t p = 0;
     for (index_t const whole = packs - packs % chains; p < whole; p += chains)
         unrolled<chains>([&](auto i)
                              FOVEA_LAMBDA { maximum[i] = max(vector::load(from + (p + i) * step), maximum[i]); });
     for (; p < packs; ++p) maximum[0] = max(vector::load(from + p * step), maximum[0]);
+}
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t step) {
+    c_array<pack<T, Arch>, chains> maximum;
+    maxima_of_packs<T, Arch>(from, packs, step, maximum);
     return max(max(maximum[0], maximum[1]), max(maximum[2], maximum[3]));
 }
 

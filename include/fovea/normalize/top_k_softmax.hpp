@@ -1,114 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/integer_argument.hpp>
-#include <fovea/expr/function_operations.hpp>
-#include <fovea/spec/pipe.hpp>
-
-#include <string>
-#include <type_traits>
-#include <utility>
+#include <fovea/keep/keep.hpp>
+#include <fovea/keep/top_k.hpp>
+#include <fovea/normalize/softmax.hpp>
 
 namespace fovea::FOVEA_SET {
 
 /// top_k_softmax: softmax over the k largest scores of each query; all other keys have weight 0.
 ///
 ///     w_j = exp(s_j) / sum_(m in top) exp(s_m) for the k keys with the largest scores, else 0
+///     top_k_softmax(8) is keep(top_k(8)) | softmax
 ///
-/// Cost: the scores of a few queries over all keys are kept; the maxima of parts of the row rule out most scores, and
-/// bisection finds the kth largest of the others. Only the values of the k keys are read.
+/// Cost: the scores of a few queries over all keys are kept; `top_k` says how the k largest are found. Only the values
+/// of the k keys are read.
 /// Edge cases: ties go to the lowest positions; scores may be as large as their type allows. With fewer keys than k it
-/// is `softmax`; with k below 1, or where a query sees no key, weights are 0.
-/// Errors: at compile time, for `lse`.
+/// is `softmax`; where a query sees no key, weights are 0. The log-sum-exp is that of the k keys.
+/// Errors: std::invalid_argument for k below 1.
 /// Source: Gupta et al. 2021, section 2.
-struct top_k_softmax_t : stage<role::normalizer> {
-    index_t k = 1;
-
-    constexpr explicit top_k_softmax_t(index_t count) : k(count) {}
-    std::string text() const { return "top_k_softmax(" + std::to_string(k) + ")"; }
-
-    // Scores below the kth largest of a few maxima are set aside; among the others the kth largest is bisected.
-    template <class Row>
-    void normalize(Row const& row) const {
-        using T = typename Row::value_type;
-        T const greatest = row.max();
-        if (greatest == excluded<T> || k <= 0) return row.map([](auto s_j) { return s_j - s_j; });
-        row_room<T> room;
-        Row few = row.at_least(row.reached_by(k), room);
-        auto const [limit, kept] = least_kept(few, greatest);
-        if (kept > k) {
-            exclude_highest(row, limit, kept - k);
-            few = row.at_least(limit, room);
-        }
-        auto const weight = [greatest](auto const& s_j) FOVEA_LAMBDA { return operations::exp::apply(s_j - greatest); };
-        T const share = T(1) / few.sum([least = limit, weight](auto const& s_j) FOVEA_LAMBDA {
-            using V = std::remove_cvref_t<decltype(s_j)>;
-            return operations::select::apply(operations::less::apply(s_j, least), V(T(0)), V(weight(s_j)));
-        });
-        row.map_from(limit, [=](auto s_j) FOVEA_LAMBDA { return weight(s_j) * share; });
-    }
-
-private:
-    /// The kth greatest score, the least one where there are fewer, and how many reach it.
-    template <class Row, class T>
-    std::pair<T, index_t> least_kept(Row const& row, T greatest) const {
-        T low = -row.max_of([](auto const& s_j) FOVEA_LAMBDA { return -s_j; });
-        if (index_t const all = count_from(row, low); all <= k) return {low, all};
-        T limit = greatest;  // above the kth greatest as long as too few are kept; low is below it
-        index_t kept = count_from(row, limit);
-        while (kept < k) {
-            limit = greatest_below(row, limit);
-            kept = count_from(row, limit);
-            T const middle = low / 2 + limit / 2;
-            if (kept >= k || !(middle > low)) continue;
-            index_t const reached = count_from(row, middle);
-            if (reached > k) {
-                low = middle;
-            } else {
-                limit = middle;
-                kept = reached;
-            }
-        }
-        return {limit, kept};
-    }
-    /// How many scores are not less than one.
-    template <class Row, class T>
-    static index_t count_from(Row const& row, T score) {
-        return static_cast<index_t>(row.sum([score](auto const& s_j) FOVEA_LAMBDA {
-            using V = std::remove_cvref_t<decltype(s_j)>;
-            return operations::select::apply(operations::less::apply(s_j, score), V(T(0)), V(T(1)));
-        }));
-    }
-    template <class Row, class T>
-    static T greatest_below(Row const& row, T score) {
-        return row.max_of([score](auto const& s_j) FOVEA_LAMBDA {
-            using V = std::remove_cvref_t<decltype(s_j)>;
-            return operations::select::apply(operations::less::apply(s_j, score), s_j, V(excluded<T>));
-        });
-    }
-    /// Of the keys with a score, the n highest take no part: those above a key that is searched by halves.
-    template <class Row, class T>
-    static void exclude_highest(Row const& row, T score, index_t n) {
-        auto const above = [&](index_t key) {
-            index_t count = 0;
-            for (index_t i = 0; i < row.size(); ++i) count += row[i] == score && row.key(i) > key;
-            return count;
-        };
-        index_t low = -1, high = -1;  // more than n are above low, no more than n above high
-        for (index_t i = 0; i < row.size(); ++i)
-            if (row[i] == score && row.key(i) > high) high = row.key(i);
-        while (high - low > 1) {
-            index_t const middle = low + (high - low) / 2;
-            (above(middle) > n ? low : high) = middle;
-        }
-        index_t listed_again = n - above(high);
-        for (index_t i = row.size() - 1; i >= 0; --i)
-            if (row[i] == score && (row.key(i) > high || (row.key(i) == high && listed_again-- > 0)))
-                row[i] = excluded<T>;
-    }
-};
-
-constexpr top_k_softmax_t top_k_softmax(integer_argument k) { return top_k_softmax_t(k); }
+constexpr auto top_k_softmax(integer_argument k) { return (keep(top_k(k)) | softmax).normalize; }
 template <class... Others>
     requires(sizeof...(Others) != 1)
 constexpr ill_formed top_k_softmax(Others const&...) {

@@ -3,29 +3,18 @@
 #pragma once
 
 #include <fovea/core/config.hpp>
-#include <fovea/spec/concepts.hpp>
+#include <fovea/spec/whole_row.hpp>
 
 #include <type_traits>
 #include <utility>
 
 namespace fovea::FOVEA_SET::plan {
 
-namespace detail {
-struct no_state {};
-
-template <class Normalize, class T>
-constexpr auto state_of() {
-    if constexpr (streaming_normalizer<Normalize> || one_hot_normalizer<Normalize>)
-        return std::type_identity<typename Normalize::template state<T>>{};
-    else return std::type_identity<no_state>{};
-}
-}  // namespace detail
-
 /// How a normalizer is run: a piece of a row at a time where it can be, a whole row otherwise.
 template <normalizer Normalize, class T>
 struct normalizing {
     using of_row = row_normalizer<Normalize, T>;  // what the functions below take
-    using state = typename decltype(detail::state_of<of_row, T>())::type;
+    using state = state_of_row<of_row, T>;
     static constexpr bool selects = one_hot_normalizer<of_row>;
     static constexpr bool streams = streaming_normalizer<of_row>;
     static constexpr bool elementwise = elementwise_normalizer<of_row> && !streams && !selects;
@@ -64,27 +53,13 @@ struct normalizing {
         else return T{1};
     }
 
-    /// A whole row at once: its scores become its final weights. A key that is listed twice wins once.
+    /// A whole row at once: its scores become its final weights.
     template <class Row>
     static void whole(of_row const& n, state& s, Row const& row) {
-        fold(n, s, row);
-        if constexpr (selects) {
-            index_t winner = n.selected(s);
-            for (index_t i = 0; i < row.size(); ++i) {
-                bool const wins = winner >= 0 && row.key(i) == winner;
-                row[i] = wins ? T{1} : T{0};
-                if (wins) winner = -1;
-            }
-        } else if constexpr (streams) {
-            T const factor = finish(n, s);
-            row.rescale(factor);
-        }
+        weigh_whole_row(n, s, row);
     }
 
-    static T log_sum(of_row const& n, state const& s) {
-        if constexpr (requires { n.log_sum(s); }) return static_cast<T>(n.log_sum(s));
-        else return T{0};
-    }
+    static T log_sum(of_row const& n, state const& s) { return log_sum_of_row<T>(n, s); }
 };
 
 }  // namespace fovea::FOVEA_SET::plan

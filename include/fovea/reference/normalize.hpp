@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/reference/row.hpp>
-#include <fovea/spec/concepts.hpp>
+#include <fovea/spec/whole_row.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -37,6 +37,8 @@ T normalize(N const& n, row<T> const& r) {
         if constexpr (requires { n.log_sum(state); }) log_sum = n.log_sum(state);
     } else if constexpr (elementwise_normalizer<N>) {
         r.map([&](auto s) { return n.weight(s); });
+    } else if constexpr (log_sum_returning_normalizer<N>) {
+        log_sum = n.normalize(r);
     } else {
         n.normalize(r);
     }

@@ -101,6 +101,14 @@ struct row {
         for (T& s : scores) s = s == excluded<T> || s < limit ? T(0) : static_cast<T>(f(s));
     }
 
+    row exclude_below(T limit) const {
+        for (T& s : scores)
+            if (s < limit) s = excluded<T>;
+        return *this;
+    }
+    row keep_from(T limit, kept_room<T>&) const { return exclude_below(limit); }
+    void put_back(row const&, kept_room<T> const&) const {}  // they stand where they stood
+
     index_t size() const { return static_cast<index_t>(scores.size()); }
     T& operator[](index_t i) const { return scores[static_cast<std::size_t>(i)]; }
     index_t key(index_t i) const { return keys[static_cast<std::size_t>(i)]; }

@@ -4,6 +4,7 @@
 
 #include <fovea/core/diagnose.hpp>
 #include <fovea/spec/attention.hpp>
+#include <fovea/spec/selection.hpp>
 
 namespace fovea::FOVEA_SET {
 
@@ -17,6 +18,7 @@ inline constexpr bool is_empty_slot =
 template <class Project, class Score, class Mask, class Normalize, class Aggregate>
 constexpr int last_role(attention<Project, Score, Mask, Normalize, Aggregate> const*) {
     if (!is_empty_slot<Aggregate>) return static_cast<int>(role::aggregator);
+    if (is_only_keeping<Normalize>) return static_cast<int>(role::selection);
     if (!is_empty_slot<Normalize>) return static_cast<int>(role::normalizer);
     if (!is_empty_slot<Mask>) return static_cast<int>(role::mask);
     if (!is_empty_slot<Score>) return static_cast<int>(role::score);
@@ -32,7 +34,7 @@ constexpr bool fits() {
     if (added == role::finish) return last == static_cast<int>(role::aggregator);
     if (added == role::rescoring) return last == static_cast<int>(role::score);
     if (added == role::reweighting) return last == static_cast<int>(role::normalizer);
-    if (added == role::mask) return last <= static_cast<int>(role::mask);
+    if (added == role::mask || added == role::selection) return last <= static_cast<int>(added);
     return last < static_cast<int>(added);
 }
 
@@ -83,7 +85,13 @@ constexpr bool check_order() {
                   "fovea: this is a score function: write it before the mask, the normalizer and the aggregator");
     static_assert(in_order || added != role::rescoring,
                   "fovea: rescore changes the score: write it after the score function and before the mask");
-    static_assert(in_order || added != role::mask,
+    constexpr bool kept_before = last == static_cast<int>(role::selection);
+    static_assert(in_order || added != role::mask || !kept_before,
+                  "fovea: keep chooses among the keys that a query sees: write the mask before it");
+    static_assert(in_order || added != role::selection,
+                  "fovea: keep chooses the keys that are normalized: write it after the masks and before the "
+                  "normalizer");
+    static_assert(in_order || added != role::mask || kept_before,
                   "fovea: this is a mask: write it after the score function and before the normalizer");
     static_assert(in_order || added != role::normalizer, "fovea: this is a normalizer: write it before the aggregator");
     static_assert(in_order || added != role::reweighting,
@@ -113,8 +121,12 @@ constexpr auto place(attention<P, C, M, N, A> const& a, S const& s) {
         else if constexpr (is_empty_slot<S>) return a;
         else
             return attention<P, C, intersection<M, S>, N, A>{a.project, a.score, {a.mask, s}, a.normalize, a.aggregate};
-    } else if constexpr (S::stage_role == role::normalizer) {
-        return attention<P, C, M, S, A>{a.project, a.score, a.mask, s, a.aggregate};
+    } else if constexpr (S::stage_role == role::selection || S::stage_role == role::normalizer) {
+        auto const n = [&] {
+            if constexpr (is_only_keeping<N>) return followed_by(a.normalize, s);
+            else return s;
+        }();
+        return attention<P, C, M, std::remove_const_t<decltype(n)>, A>{a.project, a.score, a.mask, n, a.aggregate};
     } else if constexpr (S::stage_role == role::reweighting) {
         return attention<P, C, M, reweighted<N, S>, A>{a.project, a.score, a.mask, {a.normalize, s}, a.aggregate};
     } else if constexpr (S::stage_role == role::aggregator) {
@@ -161,6 +173,8 @@ template <class First, class Second>
 inline constexpr bool is_two_parts<intersection<First, Second>> = true;
 template <class First, class Second>
 inline constexpr bool is_two_parts<reweighted<First, Second>> = true;
+template <class First, class Second>
+inline constexpr bool is_two_parts<kept<First, Second>> = true;
 template <class First, class Second>
 inline constexpr bool is_two_parts<finished<First, Second>> = true;
 

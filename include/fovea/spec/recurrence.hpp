@@ -135,6 +135,7 @@ constexpr bool is_sound_recurrence() {
         constexpr bool product = is_scaled_product<score>();
         constexpr bool known_mask = is_empty_slot<mask> || is_causal_attention<A>;
         constexpr bool known_weights = score_keeping_normalizer<normalize> || divides_by_sum<A>;
+        constexpr bool keeps_all = !is_kept<decltype(normalizer_of(std::declval<A const&>().normalize))>;
         constexpr bool in_order = is_causal_attention<A> || !known_mask || (!aggregate::gated && !aggregate::corrected);
         constexpr bool correctable = !aggregate::corrected || !divides_by_sum<A>;
         static_assert(
@@ -145,10 +146,12 @@ constexpr bool is_sound_recurrence() {
             known_mask,
             "fovea: with a running state a query sees all keys or, with causal, those up to its own position: "
             "for other masks write weighted_sum");
-        static_assert(known_weights, "fovea: running_state needs the normalizer unnormalized or proportional");
+        static_assert(keeps_all, "fovea: a running state holds no single keys: keep has none to choose from");
+        static_assert(!keeps_all || known_weights,
+                      "fovea: running_state needs the normalizer unnormalized or proportional");
         static_assert(in_order, "fovea: gated and delta run from position to position: write causal after the score");
         static_assert(correctable, "fovea: delta needs the normalizer unnormalized");
-        return product && known_mask && known_weights && in_order && correctable;
+        return product && known_mask && keeps_all && known_weights && in_order && correctable;
     }
 }
 

@@ -15,6 +15,25 @@ constexpr ill_formed operator|(Left const&, Right const&) {
     return {};
 }
 
+/// A selection is an argument of keep.
+template <class Left, selection Right>
+    requires pipeable<Left>
+constexpr ill_formed operator|(Left const&, Right const&) {
+    static_assert(never<Left>, "fovea: this is a selection: write keep(...) around it");
+    return {};
+}
+template <selection Left, class Right>
+    requires pipeable<Right>
+constexpr ill_formed operator|(Left const&, Right const&) {
+    static_assert(never<Left>, "fovea: this is a selection: write keep(...) around it");
+    return {};
+}
+template <selection Left, selection Right>
+constexpr ill_formed operator&&(Left const&, Right const&) {
+    static_assert(never<Left>, "fovea: selections follow each other: write keep(...) | keep(...)");
+    return {};
+}
+
 /// A function is a word once it is called: of what its name stands for, this takes the overload without arguments, and
 /// that says so.
 template <class Left>
@@ -27,7 +46,7 @@ constexpr ill_formed operator|(Left const&, ill_formed (&)()) {
 namespace detail {
 template <class Other>
 constexpr bool is_no_part() {
-    return !expression<Other> && !is_ill_formed<Other> && !std::is_function_v<Other>
+    return !expression<Other> && !is_ill_formed<Other> && !selection<Other> && !std::is_function_v<Other>
         && !requires { typename Other::state_update_tag; };
 }
 template <class Left, class Right>

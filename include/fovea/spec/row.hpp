@@ -6,6 +6,7 @@
 
 #include <array>
 #include <concepts>
+#include <cstdint>
 
 namespace fovea::FOVEA_SET {
 
@@ -41,6 +42,14 @@ struct row_room {
     alignas(64) T scores[size + 16];  // a vector may be written after the last score
 };
 
+/// Where the scores go that stay, with where they stood in their row, and in the one that this was taken of.
+template <class T>
+struct kept_room : row_room<T> {
+    std::int32_t from[row_room<T>::size + 16];
+    std::int32_t places[row_room<T>::size + 16];
+    index_t count = 0;
+};
+
 /// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
 ///
 ///     row.max()              the greatest score that is a number; excluded when no pair takes part
@@ -55,33 +64,41 @@ struct row_room {
 ///                            may be more than the room holds
 ///     row.reached_by(k)      a score that at least k keys reach, near the kth greatest; excluded where none is known
 ///     row.map_from(s, f)     the scores that are not less than s become weights by f, all others 0
+///     row.exclude_below(s)   the row, in which scores that are less than s are excluded from now on
+///     row.keep_from(s, room) the scores that are not less than s, as a row of their own that knows their keys;
+///                            row.exclude_below(s) where they may be more than the room holds
+///     row.put_back(few, room) the weights of `few`, which keep_from gave, where the scores stood, and 0 elsewhere
 ///     row.rescale(x)         every weight times x
 ///     row.size(), row[i]     single scores, for algorithms over whole rows; row.key(i) their keys
 ///
 /// f is generic: it takes a number or a batch of them. at_least, reached_by and map_from serve normalizers that leave
-/// most keys without weight; others need not know them.
+/// most keys without weight; exclude_below, keep_from and put_back serve `keep`. Others need not know them.
 ///
 /// A streaming normalizer with `takes_lanes` may be given many rows at once, a row in each lane: then value_type is a
-/// vector, and the row has max, any_above (of any row), map, map_and_sum and rescale.
+/// vector, and the row has max, any_above (of any row), map, map_and_sum, rescale and exclude_below.
 template <class R>
-concept score_row = requires(R row, index_t i, row_room<typename R::value_type> room) {
-    typename R::value_type;
-    { row.max() } -> std::convertible_to<typename R::value_type>;
-    { row.size() } -> std::convertible_to<index_t>;
-    { row.key(i) } -> std::convertible_to<index_t>;
-    { row.any_above(typename R::value_type{}) } -> std::convertible_to<bool>;
-    row[i];
-    row.rescale(typename R::value_type{});
-    row.first_max();
-    row.map([](auto s) { return s; });
-    row.map_and_sum([](auto s) { return s; });
-    row.sum([](auto s) { return s; });
-    row.sums([](auto s) { return std::array<decltype(s), 2>{s, s}; });
-    row.max_of([](auto s) { return s; });
-    { row.at_least(typename R::value_type{}, room) } -> std::same_as<R>;
-    { row.reached_by(i) } -> std::convertible_to<typename R::value_type>;
-    row.map_from(typename R::value_type{}, [](auto s) { return s; });
-};
+concept score_row =
+    requires(R row, index_t i, row_room<typename R::value_type> room, kept_room<typename R::value_type> kept) {
+        typename R::value_type;
+        { row.max() } -> std::convertible_to<typename R::value_type>;
+        { row.size() } -> std::convertible_to<index_t>;
+        { row.key(i) } -> std::convertible_to<index_t>;
+        { row.any_above(typename R::value_type{}) } -> std::convertible_to<bool>;
+        row[i];
+        row.rescale(typename R::value_type{});
+        row.first_max();
+        row.map([](auto s) { return s; });
+        row.map_and_sum([](auto s) { return s; });
+        row.sum([](auto s) { return s; });
+        row.sums([](auto s) { return std::array<decltype(s), 2>{s, s}; });
+        row.max_of([](auto s) { return s; });
+        { row.at_least(typename R::value_type{}, room) } -> std::same_as<R>;
+        { row.reached_by(i) } -> std::convertible_to<typename R::value_type>;
+        row.map_from(typename R::value_type{}, [](auto s) { return s; });
+        { row.exclude_below(typename R::value_type{}) } -> std::same_as<R>;
+        { row.keep_from(typename R::value_type{}, kept) } -> std::same_as<R>;
+        row.put_back(row, kept);
+    };
 
 /// A score and the position of the key that has it.
 template <class T>
@@ -107,6 +124,9 @@ struct row_archetype {
     T max_of(auto f) const { return static_cast<T>(f(T{})); }
     T reached_by(index_t) const { return T{}; }
     void map_from(T, auto f) const { static_cast<void>(f(T{})); }
+    row_archetype exclude_below(T) const { return *this; }
+    row_archetype keep_from(T, kept_room<T>&) const { return *this; }
+    void put_back(row_archetype const&, kept_room<T> const&) const {}
     index_t size() const { return 0; }
     T& operator[](index_t i) const { return scores[i]; }
     index_t key(index_t i) const { return i; }

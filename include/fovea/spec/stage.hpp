@@ -11,10 +11,10 @@
 namespace fovea::FOVEA_SET {
 
 /// The parts of an attention, in the order in which data flows through them and in which they are written.
-enum class role { projection, score, rescoring, mask, normalizer, reweighting, aggregator, finish };
+enum class role { projection, score, rescoring, mask, selection, normalizer, reweighting, aggregator, finish };
 
 constexpr std::string_view name_of(role r) {
-    constexpr std::string_view names[] = {"projection", "score function", "rescoring",  "mask",
+    constexpr std::string_view names[] = {"projection", "score function", "rescoring",  "mask",  "selection",
                                           "normalizer", "reweighting",    "aggregator", "finish"};
     return names[static_cast<int>(r)];
 }

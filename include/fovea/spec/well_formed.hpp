@@ -10,22 +10,16 @@
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/shapes.hpp>
+#include <fovea/spec/whole_row.hpp>
 
 namespace fovea::FOVEA_SET {
-
-/// A normalizer that can say what stands for the log-sum-exp of a row.
-template <class N>
-concept log_sum_normalizer =
-    normalizer<N> && requires(row_normalizer<N> const& n, typename row_normalizer<N>::template state<double> s) {
-        { n.log_sum(s) } -> std::convertible_to<double>;
-    };
 
 namespace detail {
 /// The sentences for a specification that lacks a part.
 template <class Project, class Score, class Mask, class Normalize, class Aggregate>
 constexpr bool is_complete(attention<Project, Score, Mask, Normalize, Aggregate> const*) {
     constexpr bool has_score = !is_empty_slot<Score>;
-    constexpr bool has_normalizer = !is_empty_slot<Normalize>;
+    constexpr bool has_normalizer = !is_empty_slot<Normalize> && !is_only_keeping<Normalize>;
     constexpr bool has_aggregator = !is_empty_slot<Aggregate>;
     static_assert(has_score, "fovea: this specification has no score function: begin it with one, such as scaled_dot");
     static_assert(has_normalizer,

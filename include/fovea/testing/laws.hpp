@@ -6,3 +6,4 @@
 #include <fovea/testing/mask_laws.hpp>
 #include <fovea/testing/normalizer_laws.hpp>
 #include <fovea/testing/score_laws.hpp>
+#include <fovea/testing/selection_laws.hpp>

@@ -1,6 +1,6 @@
 """Who may include whom, by folder, read off the #include lines.
 
-  core -> expr -> spec --+--> words       project score mask normalize aggregate result
+  core -> expr -> spec --+--> words       project score mask keep normalize aggregate result
                          +--> engine      plan -> kernel -> driver -> driver/dense, driver/graph, driver/recurrent
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention

@@ -6,7 +6,7 @@ import sys
 import types
 from dataclasses import dataclass, field
 
-WORDS = ("project", "score", "mask", "normalize", "aggregate", "result")
+WORDS = ("project", "score", "mask", "keep", "normalize", "aggregate", "result")
 
 
 @dataclass
