@@ -18,7 +18,8 @@ inline constexpr bool is_square_of_both = false;
 template <class Operation, class A, class B>
     requires(std::is_same_v<Operation, operations::minus> || std::is_same_v<Operation, operations::plus>)
 inline constexpr bool is_square_of_both<node<operations::square, node<Operation, A, B>>> =
-    (of_query_feature<A> && of_key_feature<B>) || (of_key_feature<A> && of_query_feature<B>);
+    (uses<A, q_t> && of_query_feature<A> && uses<B, k_t> && of_key_feature<B>)
+    || (uses<A, k_t> && of_key_feature<A> && uses<B, q_t> && of_query_feature<B>);
 
 /// True for what weighs a feature of all queries and keys of a head alike.
 template <class E>
@@ -44,44 +45,44 @@ template <class Operation, class... Children>
 inline constexpr bool same_for_all_features<node<Operation, Children...>> = (same_for_all_features<Children> && ...);
 
 /// sum(weight * square) in parts. A sum of squares alone is not less than 0, however it is rounded.
-template <class E, class Weight>
-constexpr auto square_in_parts(E const& square_of_both, Weight const& weight) {
+template <class E, class Weight, class Over>
+constexpr auto square_in_parts(E const& square_of_both, Weight const& weight, Over const& over) {
     auto const& both = get<0>(square_of_both);
     auto const& a = get<0>(both);
     auto const& b = get<1>(both);
-    auto const squares = sum(multiply(weight, a * a)) + sum(multiply(weight, b * b));
-    auto const product = 2 * sum(multiply(weight, a) * b);
+    auto const squares = sum_over(multiply(weight, a * a), over) + sum_over(multiply(weight, b * b), over);
+    auto const product = 2 * sum_over(multiply(weight, a) * b, over);
     auto const all = make_node<typename std::remove_cvref_t<decltype(both)>::operation>(squares, product);
     if constexpr (std::is_same_v<Weight, unit>) return relu(all);
     else return all;
 }
 
-/// sum(weight * e) for a weighted square.
-template <class E, class Weight = unit>
-constexpr auto expanded_square(E const& e, Weight const& weight = {}) {
+/// sum(weight * e) for a weighted square, over some features.
+template <class E, class Over, class Weight = unit>
+constexpr auto expanded_square(E const& e, Over const& over, Weight const& weight = {}) {
     if constexpr (is_square_of_both<E>) {
-        return square_in_parts(e, weight);
+        return square_in_parts(e, weight, over);
     } else if constexpr (is_node_of<operations::negate, E>) {
-        return -expanded_square(get<0>(e), weight);
+        return -expanded_square(get<0>(e), over, weight);
     } else if constexpr (is_node_of<operations::divided, E>) {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return expanded_square(get<0>(e), weight) / get<1>(e);
-        else return expanded_square(get<0>(e), multiply(literal<double>{1} / get<1>(e), weight));
+            return expanded_square(get<0>(e), over, weight) / get<1>(e);
+        else return expanded_square(get<0>(e), over, multiply(literal<double>{1} / get<1>(e), weight));
     } else if constexpr (is_weighted_square<std::remove_cvref_t<decltype(get<0>(e))>>) {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return expanded_square(get<0>(e), weight) * get<1>(e);
-        else return expanded_square(get<0>(e), multiply(get<1>(e), weight));
+            return expanded_square(get<0>(e), over, weight) * get<1>(e);
+        else return expanded_square(get<0>(e), over, multiply(get<1>(e), weight));
     } else {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<0>(e))>>)
-            return get<0>(e) * expanded_square(get<1>(e), weight);
-        else return expanded_square(get<1>(e), multiply(get<0>(e), weight));
+            return get<0>(e) * expanded_square(get<1>(e), over, weight);
+        else return expanded_square(get<1>(e), over, multiply(get<0>(e), weight));
     }
 }
 
 template <class E>
 inline constexpr bool is_sum_of_squares = false;
-template <class Body>
-inline constexpr bool is_sum_of_squares<node<operations::sum, Body>> = is_weighted_square<Body>;
+template <class Body, class... Range>
+inline constexpr bool is_sum_of_squares<node<operations::sum, Body, Range...>> = is_weighted_square<Body>;
 }  // namespace detail
 
 /// expand_squares: sum(w (a - b)^2) = sum(w a^2) + sum(w b^2) - 2 sum(w a b), where a is of the query, b of the
@@ -91,7 +92,7 @@ inline constexpr bool is_sum_of_squares<node<operations::sum, Body>> = is_weight
 template <class E>
 constexpr auto expand_squares(E const& e) {
     if constexpr (detail::is_sum_of_squares<E>) {
-        return detail::expanded_square(get<0>(e));
+        return detail::expanded_square(get<0>(e), features_of_sum(e));
     } else if constexpr (is_node_of<operations::negate, E>) {
         return -expand_squares(get<0>(e));
     } else if constexpr (is_node_of<operations::plus, E>) {

@@ -26,7 +26,9 @@ struct score_context : Engine {
         : Engine(how_run, all, coverage_of_mask(), further...),
           spec(of),
           operands(all),
-          indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {}
+          indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {
+        this->summed = plan::features_of_parts(of.score.parts, all.features(), all.key_features());
+    }
 
 private:
     static constexpr dense_rows::coverage_function coverage_of_mask() {

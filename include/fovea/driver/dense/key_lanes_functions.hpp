@@ -68,6 +68,12 @@ struct key_lanes_call : dense_rows {
     key_lanes_call(plan::call_plan const& how_run, Operands const& all, coverage_function of_mask,
                    key_lanes_functions<T, Arch> const& table)
         : dense_rows(how_run, all, of_mask), key_features(all.key_features()), functions(table) {}
+
+    /// The features that a part of the score runs over.
+    template <class Part>
+    feature_span span_of(Part const& part) const {
+        return part.over.of(features, key_features);
+    }
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -40,12 +40,12 @@ public:
 
     key_lanes_tile(arena& memory, call const& all) : whole_panels_(all.functions.pairs > 0) {
         auto const& functions = all.functions;
-        rows_.factors = memory.template take<T>(functions.products * round_up(all.features, shape::lanes) * shape::rows
-                                                + shape::lanes);
+        rows_.factors = memory.template take<T>(
+            functions.products * round_up(all.summed.most, shape::lanes) * shape::rows + shape::lanes);
         rows_.scales = memory.template take<T>(functions.products * shape::rows);
         rows_.terms = memory.template take<T>(functions.row_terms * shape::rows);
         rows_.indices = memory.template take<index_t>(functions.row_indices * shape::rows);
-        rows_.pair_factors = memory.template take<T>(functions.query_factors * all.features * shape::rows);
+        rows_.pair_factors = memory.template take<T>(functions.query_factors * all.summed.most * shape::rows);
     }
 
     /// Begins with the `count` rows from `first` on.

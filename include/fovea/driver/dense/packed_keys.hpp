@@ -27,7 +27,7 @@ public:
         auto const& functions = call.functions;
         index_t const count = slots_.count();
         factorable_ = memory.template take<bool>(count);
-        keys_ = memory.template take<T>(count * functions.planes * shape::block_keys * call.key_features);
+        keys_ = memory.template take<T>(count * functions.planes * shape::block_keys * call.summed.most);
         terms_ = memory.template take<T>(count * term_slots() * shape::block_keys);
         indices_ = memory.template take<integer>(count * functions.key_indices * shape::block_keys);
         if (functions.loads_keys) loaded_ = memory.template take<T>(rows_at_once * loaded_stride<T>(call.key_features));
@@ -60,7 +60,7 @@ public:
     T* loaded() const { return loaded_; }
     /// Keys of a block in the layout of one plane: (panels, features, panel).
     T* keys(index_t block, index_t plane) const {
-        return keys_ + (slots_[block] * call_.functions.planes + plane) * shape::block_keys * call_.key_features;
+        return keys_ + (slots_[block] * call_.functions.planes + plane) * shape::block_keys * call_.summed.most;
     }
     /// Key terms of a block for one head of the group: (terms, block_keys).
     T* terms(index_t block, index_t group_head) const {

@@ -72,14 +72,16 @@ private:
         kernel::transpose_target<T> const to{.count = rows.count,
                                              .padded_rows = rows.width(),
                                              .available = all.rows - rows.first_row,
-                                             .features = all.features,
+                                             .features = all.summed.product.count,
                                              .first = rows.queries,
                                              .stride = rows.width()};
         plan::for_each_part(all.spec.score.parts.products, [&](auto const& p) {
             T scales[shape::rows];
             scales_of_rows<decltype(p.scale)>(rows.count, scales,
                                               [&](index_t r) { return of_row(all, rows, p.scale, r); });
-            transpose(all, p.of_query, rows, rows.strided(all, all.operands.query), scales, to);
+            auto queries = rows.strided(all, all.operands.query);
+            queries.skip(all.summed.product.first);
+            transpose(all, p.of_query, rows, queries, scales, to);
             for (index_t r = 0; r < (to.features == 0 ? to.stride : 0); ++r)
                 to.first[r] = T{0} * scales[std::min(r, rows.count - 1)];
         });

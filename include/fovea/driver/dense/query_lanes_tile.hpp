@@ -43,7 +43,7 @@ public:
 
     query_lanes_tile(arena& memory, call const& all) {
         index_t const width = most_width(all);
-        rows_.queries = memory.template take<T>(std::max<index_t>(all.features, 1) * width + shape::lanes);
+        rows_.queries = memory.template take<T>(std::max<index_t>(all.summed.product.count, 1) * width + shape::lanes);
         rows_.terms = memory.template take<T>(all.functions.row_terms * width);
         rows_.indices = memory.template take<kernel::integer_like<T>>(all.functions.row_indices * width);
     }
@@ -123,12 +123,13 @@ private:
     void multiply(call const& all, vector_run vectors, block const& to, bool are_scores, keys const& from,
                   next_lines& next) const {
         index_t const lane = vectors.first * shape::lanes;
-        if (all.features == 0) return multiply_no_features(vectors, to, are_scores);
+        auto const [first_feature, features] = all.summed.product;
+        if (features == 0) return multiply_no_features(vectors, to, are_scores);
         for (index_t k = 0; k < to.count;) {
             auto const run = from(to.first + k, to.count - k);
             products<T, Arch>::contract_query_lanes(
-                {run.first, run.stride, {}},
-                {vectors.last - vectors.first, run.count, all.features, rows_.queries + lane,
+                {run.first + first_feature, run.stride, {}},
+                {vectors.last - vectors.first, run.count, features, rows_.queries + lane,
                  to.scores + k * width() + lane, width(), nullptr, are_scores ? to.row_max + lane : nullptr},
                 next.keys.queue());
             k += run.count;

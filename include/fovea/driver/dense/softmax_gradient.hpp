@@ -133,7 +133,8 @@ public:
             auto const* const q = all.operands.query.place(batch, head, query, 0);
             T* const scaled = queries_ + r * width(all.features);
             T const scale = tile_.rows().scales[r];
-            for (index_t c = 0; c < all.features; ++c) scaled[c] = static_cast<T>(q[c]) * scale;
+            for (index_t c = 0; c < all.features; ++c)
+                scaled[c] = is_summed(all, c) ? static_cast<T>(q[c]) * scale : T{0};
             T const* const d_result = all.further.d_result.place(batch, head, query, 0);
             std::copy_n(d_result, all.values.features, d_results_ + r * width(all.values.features));
             max_[r] = excluded<T>;
@@ -174,12 +175,17 @@ public:
             auto const [batch, head, query] = place_of(tile_.rows().facts[r]);
             T* const to = all.further.d_query.place(batch, head, query, 0);
             for (index_t c = 0; c < all.features; ++c)
-                to[c] = d_queries_[r * width(all.features) + c] * tile_.rows().scales[r];
+                to[c] = is_summed(all, c) ? d_queries_[r * width(all.features) + c] * tile_.rows().scales[r] : T{0};
         }
     }
 
 private:
     static index_t width(index_t features) { return round_up(features, vector::lanes); }
+    /// Whether the product runs over a feature.
+    static bool is_summed(call const& all, index_t feature) {
+        auto const [first, count] = all.summed.product;
+        return feature >= first && feature < first + count;
+    }
 
     /// m, l and l D of each row, by a run of keys.
     void add_exponentials(key_run const& at, scratch const& of) {

@@ -62,33 +62,37 @@ public:
     bool in_place() const { return always_in_place || packed_.in_place(); }
     /// Calls f(keys, offset, count) with `count` keys of a block from one of its keys on, run by run, through a body,
     /// for kernel::contract_rows.
-    template <class Part, class Body, class F>
-    void with_keys(Body const& body, index_t block, index_t key, index_t count, F const& f) const {
+    template <class Part, class F>
+    void with_keys(Part const& part, index_t block, index_t key, index_t count, F const& f) const {
+        using Body = std::remove_cvref_t<decltype(Part::of_key)>;
+        index_t const first_feature = call_.span_of(part).first;
         for_runs(operands_.key, range(block, key, count), packed_.loaded(),
                  [&](auto const& run, index_t offset, auto const& ahead) {
                      if constexpr (std::is_same_v<Body, k_t>) {
                          using keys = typename product_of<Part>::template keys_in_place<key_type>;
-                         f(keys{run.first, run.stride, ahead}, offset, run.count);
+                         f(keys{run.first + first_feature, run.stride, ahead}, offset, run.count);
                      } else {
                          index_t const from = packed_.first(block) + key + offset;
                          auto const row = facts(0);
                          auto const base = [&](index_t i) FOVEA_LAMBDA {
                              return kernel::index_environment<T, Arch, index_t>{row, from + i};
                          };
-                         f(kernel::evaluated_keys<T, Arch, Body, key_type, decltype(base)>{body, run.first, run.stride,
-                                                                                           base, ahead},
-                           offset, run.count);
+                         f(
+                             kernel::evaluated_keys<T, Arch, Body, key_type, decltype(base)>{
+                                 part.of_key, run.first + first_feature, run.stride, base, ahead},
+                             offset, run.count);
                      }
                  });
     }
 
-    /// The sum of a body over the features of one query and one key, straight from the operands.
-    template <class Body>
-    T compare(Body const& body, kernel::row_facts const& row, index_t key) const {
-        return kernel::sum_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
-                                             operands_.query.place(row.batch, row.head, row.q_idx, 0),
-                                             row_of(operands_.key, {batch(), head(), key, key + 1}, packed_.loaded()),
-                                             features());
+    /// A pairwise term of one query and one key, straight from the operands.
+    template <class Pair>
+    T compare(Pair const& pair, kernel::row_facts const& row, index_t key) const {
+        auto const [first, count] = call_.span_of(pair);
+        return kernel::sum_features<T, Arch>(
+            pair.body, kernel::index_environment<T, Arch, index_t>{row, key},
+            operands_.query.place(row.batch, row.head, row.q_idx, 0) + first,
+            row_of(operands_.key, {batch(), head(), key, key + 1}, packed_.loaded()) + first, count);
     }
 
     /// Planes and terms of the keys of a block.
@@ -97,14 +101,18 @@ public:
         index_t plane = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (!always_in_place)
-                if (!in_place()) pack_plane<product_of<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
+                if (!in_place())
+                    pack_plane<product_of<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key, call_.span_of(p));
             ++plane;
         });
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
+            auto const span = call_.span_of(pair);
+            index_t const first = plane;
             plan::for_each_part(pair.factors.keys, [&](auto const& factor) {
-                pack_plane<kernel::number_product<T, Arch>>(block, plane++, factor);
+                pack_plane<kernel::number_product<T, Arch>>(block, plane++, factor, span);
             });
-            if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials) check_factors(block);
+            if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
+                check_factors(block, {first, plane}, span.count);
         });
         if constexpr (key_terms > 0)
             for (index_t g = 0; g < (terms_per_head ? operands_.group() : 1); ++g) {
@@ -123,13 +131,12 @@ private:
     }
     index_t batch() const { return packed_.heads().batch; }
     index_t head() const { return packed_.heads().index; }  // of keys
-    index_t features() const { return call_.key_features; }
 
     /// Of the first query of a head of the group.
     kernel::row_facts facts(index_t group_head) const { return call_.facts(packed_.heads(), group_head); }
 
     template <class Product, class Body>
-    void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body) const {
+    void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body, feature_span span) const {
         T* const to = packed_.keys(block, plane);
         auto const row = facts(0);
         index_t const first = packed_.first(block), last = packed_.last(block);
@@ -138,13 +145,14 @@ private:
             index_t const count = std::min(last - key, tile::panel);
             // Rows in memory after those of the panel are prefetched.
             index_t const available = loaded_rows<key_rows> ? count : operands_.keys() - key;
-            auto const place = addresses_of<tile::panel + 2 * lanes>(
-                operands_.key, {batch(), head(), key, key + available}, packed_.loaded());
-            index_t const column = (key - first) * kernel::steps_over<typename Product::step>(features());
+            auto place = addresses_of<tile::panel + 2 * lanes>(operands_.key, {batch(), head(), key, key + available},
+                                                               packed_.loaded());
+            place.skip(span.first);
+            index_t const column = (key - first) * kernel::steps_over<typename Product::step>(span.count);
             kernel::transpose_target<T> const all{.count = count,
                                                   .padded_rows = tile::panel,
                                                   .available = available,
-                                                  .features = features(),
+                                                  .features = span.count,
                                                   .first = to + column,
                                                   .stride = tile::panel};
             if constexpr (std::is_same_v<Product, kernel::number_product<T, Arch>> && std::is_same_v<Body, k_t>
@@ -168,16 +176,16 @@ private:
                 __builtin_prefetch(values.place(batch(), head(), key) + c, 0, 2);
     }
 
-    /// Looks at the factors of all pairwise terms; the zeros after the last key do not count.
-    void check_factors(index_t block) const {
+    /// Looks at the factors of a pairwise term; the zeros after the last key do not count.
+    void check_factors(index_t block, index_range of_term, index_t features) const {
         bool& factorable = packed_.factorable(block);
-        for (index_t plane = products; plane < planes; ++plane)
+        for (index_t plane = of_term.first; plane < of_term.last; ++plane)
             for (index_t j = 0; j < packed_.last(block) - packed_.first(block); ++j)
                 factorable =
                     factorable
                     && kernel::within_exponential_range(
-                        packed_.keys(block, plane) + (j / tile::panel) * tile::panel * features() + j % tile::panel,
-                        features(), tile::panel);
+                        packed_.keys(block, plane) + (j / tile::panel) * tile::panel * features + j % tile::panel,
+                        features, tile::panel);
     }
 
     context const& call_;

@@ -28,15 +28,16 @@ public:
         index_t n = 0;
         plan::for_each_part(call.spec.score.parts.products, [&](auto const& p) {
             using product = typename stored::template product_of<std::remove_cvref_t<decltype(p)>>;
-            auto const row = [&](index_t r) FOVEA_LAMBDA { return sources[r]; };
+            auto const [first_feature, features] = call.span_of(p);
+            auto const row = [&, at = first_feature](index_t r) FOVEA_LAMBDA { return sources[r] + at; };
             auto const base = [&](index_t r) FOVEA_LAMBDA {
                 return kernel::index_environment<T, Arch, index_t>{rows.facts[r], 0};
             };
             T* const scales = rows.scales + n * tile::rows;
-            T* const to = factors_of(rows, n++, call.features);
+            T* const to = factors_of(rows, n++, call.summed.most);
             scales_of_rows<decltype(p.scale)>(rows.count, scales, [&](index_t r) {
-                kernel::single_environment<T, Arch, element, element> const here{base(r), row(r), row(r), call.features,
-                                                                                 call.features};
+                kernel::single_environment<T, Arch, element, element> const here{base(r), sources[r], sources[r],
+                                                                                 call.features, call.features};
                 return static_cast<T>(evaluate(p.scale, here));
             });
             for (index_t r = rows.count; r < rows.mr; ++r) scales[r] = T{0};
@@ -44,15 +45,15 @@ public:
             [[maybe_unused]] kernel::transpose_target<T> const destination{.count = rows.count,
                                                                            .padded_rows = rows.mr,
                                                                            .available = rows.count,
-                                                                           .features = call.features,
+                                                                           .features = features,
                                                                            .first = to,
                                                                            .stride = rows.mr};
             if constexpr (!stored::always_in_place)
                 if (!in_place) return product::transpose(p.of_query, row, base, scale, destination);
-            std::fill_n(to, plane(kernel::steps_over<typename product::step>(call.features)) * rows.mr, T{0});
+            std::fill_n(to, plane(kernel::steps_over<typename product::step>(features)) * rows.mr, T{0});
             for (index_t r = 0; r < rows.count; ++r)
                 product::for_packs(
-                    p.of_query, row(r), base(r), scale(r), call.features,
+                    p.of_query, row(r), base(r), scale(r), features,
                     [&](index_t pack, auto const& value) { value.store(to + (pack * rows.mr + r) * tile::lanes); });
         });
     }
@@ -65,19 +66,20 @@ public:
             using part = std::remove_cvref_t<decltype(p)>;
             using product = typename stored::template product_of<part>;
             using step = typename product::step;
-            T const* const queries = factors_of(rows, n, call.features);
+            index_t const features = call.span_of(p).count;
+            T const* const queries = factors_of(rows, n, call.summed.most);
             T const* const scales = rows.scales + n * tile::rows;
             T* const scores = to.scores + n * to.plane_stride;
-            if (call.features == 0) {
+            if (features == 0) {
                 contract_no_features(rows.mr, scales, at.granules, scores, to.stride);
             } else if (stored::always_in_place || keys.in_place()) {
                 index_t const column = at.granules.first * tile::lanes;
                 index_t const last =
                     std::min(at.granules.last * tile::lanes, keys.last(at.block) - keys.first(at.block));
-                kernel::row_products<T> const all{queries,         rows.mr,   last - column, call.features,
+                kernel::row_products<T> const all{queries,         rows.mr,   last - column, features,
                                                   scores + column, to.stride, scales};
                 stored(call, keys)
-                    .template with_keys<part>(p.of_key, at.block, column, last - column,
+                    .template with_keys<part>(p, at.block, column, last - column,
                                               [&](auto const& from, index_t offset, index_t count) {
                                                   auto run = all;
                                                   run.scores += offset;
@@ -86,12 +88,12 @@ public:
                                               });
             }
             if constexpr (!stored::always_in_place)
-                if (call.features != 0 && !keys.in_place()) {
+                if (features != 0 && !keys.in_place()) {
                     panel_product<T> const all{.queries = queries,
                                                .keys = keys.keys(at.block, n),
                                                .first = at.granules.first,
                                                .last = at.granules.last,
-                                               .features = kernel::steps_over<step>(call.features),
+                                               .features = kernel::steps_over<step>(features),
                                                .mr = rows.mr,
                                                .scales = scales,
                                                .scores = scores,

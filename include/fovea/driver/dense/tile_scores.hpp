@@ -53,14 +53,14 @@ public:
             plan::for_each_part(score.parts.pairs, [&](auto const& pair) {
                 score_block<T> const panel{to.scores + p * tile::panel + plane++ * to.plane_stride, to.stride, 0};
                 if (rows.factorable && keys.factorable(at.block)) {
-                    index_t const factor = query_factor * tile::rows * call.features;
-                    compare_factored(call, rows, pair.factors.body,
-                                     {rows.pair_factors + factor, tile::rows * call.features,
-                                      keys.keys(at.block, key_plane) + p * tile::panel * call.features,
-                                      tile::block_keys * call.features, call.features},
+                    index_t const features = call.span_of(pair).count, plane_rows = tile::rows * call.summed.most;
+                    compare_factored(rows, pair.factors.body,
+                                     {rows.pair_factors + query_factor * plane_rows, plane_rows,
+                                      keys.keys(at.block, key_plane) + p * tile::panel * features,
+                                      tile::block_keys * call.summed.most, features},
                                      keys.first(at.block) + p * tile::panel, panel);
                 } else {
-                    compare_directly(stored(call, keys), rows, pair.body, keys.first(at.block) + p * tile::panel,
+                    compare_directly(stored(call, keys), rows, pair, keys.first(at.block) + p * tile::panel,
                                      keys.last(at.block), panel);
                 }
                 key_plane += plan::count_of<decltype(pair.factors.keys)>;
@@ -119,38 +119,39 @@ private:
         plan::for_each_part(call.indices.queries, [&](auto const& t) { *index++ = evaluate(t, here); });
         index_t factor = 0;
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
-            plan::for_each_part(pair.factors.queries, [&](auto const& body) {
-                T* const to = rows.pair_factors + (factor++ * tile::rows + r) * row.dim;
+            auto const [first, count] = call.span_of(pair);
+            plan::for_each_part(pair.factors.queries, [&, first = first, count = count](auto const& body) {
+                T* const to = rows.pair_factors + factor++ * tile::rows * call.summed.most + r * count;
                 kernel::index_environment<T, Arch, index_t> const& base = here;
-                kernel::scatter_features<T, Arch>(body, base, features, row.dim, T{1}, to, 1);
+                kernel::scatter_features<T, Arch>(body, base, features + first, count, T{1}, to, 1);
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, row.dim);
+                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, count);
             });
         });
     }
 
     /// A pairwise term on one panel, a few rows at a time so that their sums stay in registers.
     template <class Body>
-    static void compare_factored(context const& call, rows_type const& rows, Body const& body,
-                                 kernel::pair_factors<T> from, index_t first_key, score_block<T> const& panel) {
+    static void compare_factored(rows_type const& rows, Body const& body, kernel::pair_factors<T> from,
+                                 index_t first_key, score_block<T> const& panel) {
         constexpr int at_once = 2;
         kernel::positions<T, Arch> const first{first_key};
         index_t r = 0;
-        for (; r + at_once <= rows.count; r += at_once, from.queries += at_once * call.features)
+        for (; r + at_once <= rows.count; r += at_once, from.queries += at_once * from.features)
             kernel::pairwise<at_once, tile::nv, T, Arch>(body, rows.facts + r, first, from,
                                                          panel.scores + r * panel.stride, panel.stride);
-        for (; r < rows.count; ++r, from.queries += call.features)
+        for (; r < rows.count; ++r, from.queries += from.features)
             kernel::pairwise<1, tile::nv, T, Arch>(body, rows.facts + r, first, from, panel.scores + r * panel.stride,
                                                    panel.stride);
     }
 
     /// Pairwise sums of the body as it was written, feature by feature: for values beyond the range of the factors.
-    template <class Body>
-    static void compare_directly(stored const& keys, rows_type const& rows, Body const& body, index_t begin,
+    template <class Pair>
+    static void compare_directly(stored const& keys, rows_type const& rows, Pair const& pair, index_t begin,
                                  index_t end, score_block<T> const& panel) {
         for (index_t r = 0; r < rows.count; ++r)
             for (index_t k = begin; k < begin + tile::panel; ++k)
-                panel.scores[r * panel.stride + k - begin] = k < end ? keys.compare(body, rows.facts[r], k) : T{0};
+                panel.scores[r * panel.stride + k - begin] = k < end ? keys.compare(pair, rows.facts[r], k) : T{0};
     }
 };
 
