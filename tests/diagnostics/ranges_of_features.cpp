@@ -77,3 +77,11 @@ void call(view<float, 2> x, view<float, 2> result) {
     reference::attend(compare(sum(q * k)) | causal | unnormalized | running_state, x, result);
 #endif
 }
+
+// case: distance_of_numbers
+// sentence: fovea: squared_distance takes two expressions, such as q and k, and may take a range of features
+#ifdef FOVEA_BROKEN
+[[maybe_unused]] auto const mine = compare(-squared_distance(q));
+#else
+[[maybe_unused]] auto const mine = compare(-squared_distance(q, k));
+#endif
