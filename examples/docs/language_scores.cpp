@@ -32,6 +32,18 @@ void sums() {
     auto const of_both = compare(sum(q) * sum(k));                                 // -1 * 4.5
     auto const by_row = compare(sum(q * param(by_distance)[kv_idx - q_idx + 8]));  // a row of the table
     //! [sums]
+    tensor<float, 2> places({9, 3});  // (position, axis)
+    places(5, 0) = 3, places(5, 1) = 1, places(3, 1) = 5;
+    std::vector<float> const one{7};
+    //! [ranges]
+    auto const content = compare(sum(q * k, features(0, 1)) / 2 + sum(q * k, features(1, 2)));  // 2 * 0.5 / 2 - 3 * 4
+    auto const place = param(places);                                                 // (position, 3)
+    auto const apart = compare(-sqrt(sum(square(place[q_idx] - place[kv_idx]))));     // from (3, 1, 0) to (0, 5, 0)
+    auto const from_table = compare(sum(param(one) * k, features(1, 2)));             // 7 * 4
+    //! [ranges]
+    require(score_by(content) == -11.5f, "content");
+    require(score_by(apart) == -5, "apart");
+    require(score_by(from_table) == 28, "from_table");
     require(score_by(product) == -11, "product");
     require(score_by(distance) == -51.25f, "distance");
     require(score_by(of_query) == -277, "of_query");

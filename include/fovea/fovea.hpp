@@ -103,6 +103,7 @@
 #include <fovea/score/scaled_by.hpp>
 #include <fovea/score/scaled_dot.hpp>
 #include <fovea/score/softcap.hpp>
+#include <fovea/score/squared_distance.hpp>
 #include <fovea/score/t5_bias.hpp>
 #include <fovea/score/temperature.hpp>
 #include <fovea/spec/block_scaled.hpp>

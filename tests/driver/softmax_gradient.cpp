@@ -92,9 +92,11 @@ TEST_CASE("gradients are the differences of the definition", "[driver]") {
     auto const plain = scaled_dot | softmax | weighted_sum;
     auto const masked = scaled_dot | causal | softmax | weighted_sum;
     auto const sloped = compare(0.3 * sum(q * k)) | rescore(score - 0.1 * abs(q_idx - kv_idx)) | softmax | weighted_sum;
+    auto const ranged = compare(sum(q * k, features(1, 4))) | softmax | weighted_sum;
     for (index_t queries : {1, 5, 13, 40})
         for (index_t keys : {1, 7, 33}) {
             check(plain, {dice, 1, 2, 2, queries, keys, 5, 3});
+            check(ranged, {dice, 1, 2, 1, queries, keys, 6, 3});  // those beside the range are 0
             check(masked, {dice, 2, 1, 1, queries, keys, 8, 9});
             check(sloped, {dice, 1, 4, 2, queries, keys, 3, 4});  // heads that share keys
         }

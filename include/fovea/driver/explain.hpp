@@ -7,6 +7,7 @@
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
+#include <fovea/plan/expanded.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/simd/architecture.hpp>
@@ -37,8 +38,7 @@ std::string explain_vectors() {
 /// What a dense mask leaves of the blocks of a plan.
 template <class Real, class A>
 std::string explain_blocks(A const& a, operand_shapes const& n, plan::call_plan const& how) {
-    box const all{{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
-                  n.queries(),          n.keys(),           n.compared()};
+    box const all = plan::pairs_of(n);
     index_t const block_queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
                   block_keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
     auto const predicate = a.mask.predicate();
@@ -89,12 +89,19 @@ std::string explain_traversal(plan::call_plan const& how, operand_shapes const& 
 }
 
 template <class T, class Arch, class Operands, class A>
-std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
+std::string explain_planned(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
     auto const how = plan::make_plan<T, Arch, A, Operands>(
         {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
-    return "score       " + explain_score(a, how) + "\nmask        " + explain_mask<T>(a, n, how) + "\nnormalize   "
-         + explain_normalizer(a) + "\nloop        " + std::string(plan::files_of(how).loop) + " on "
-         + explain_vectors<T, Arch>() + ": " + explain_traversal<Arch>(how, n) + "\n";
+    return "score       " + driver::explain_score(a, how) + "\nmask        " + driver::explain_mask<T>(a, n, how)
+         + "\nnormalize   " + driver::explain_normalizer(a) + "\nloop        " + std::string(plan::files_of(how).loop)
+         + " on " + explain_vectors<T, Arch>() + ": " + explain_traversal<Arch>(how, n) + "\n";
+}
+
+template <class T, class Arch, class Operands, class A>
+std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
+    return plan::with_expanded<T>(a, n, [&](auto const& expanded) {
+        return explain_planned<T, Arch, Operands>(expanded, n, keys_per_run, values_per_run);
+    });
 }
 
 /// A call on these types of operands, result and bound outputs.

@@ -36,6 +36,9 @@ struct strided_rows {
     index_t position_stride, head_stride = 0, heads = 1;
     index_t offset = 0;  // of row 0 from `first`, in rows
 
+    /// Without some features at the beginning of each row.
+    void skip(index_t features) { first += features; }
+
     FOVEA_INLINE Element* operator()(index_t r) const {
         r += offset;
         if (heads == 1) return first + r * position_stride;

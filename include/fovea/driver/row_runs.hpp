@@ -95,10 +95,14 @@ public:
             position += count;
         }
     }
-    FOVEA_INLINE element const* operator()(index_t r) const { return first_[r]; }
+    FOVEA_INLINE element const* operator()(index_t r) const { return first_[r] + skipped_; }
+
+    /// Without some features at the beginning of each row.
+    void skip(index_t features) { skipped_ = features; }
 
 private:
     c_array<element const*, Most> first_;
+    index_t skipped_ = 0;
 };
 /// The addresses of some rows of any source: of at most `Most` rows, or of rows_at_once that are loaded to `loaded`.
 template <index_t Most, class Rows, class T>

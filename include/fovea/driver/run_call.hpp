@@ -13,6 +13,7 @@
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/listed_loop.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
+#include <fovea/plan/expanded.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/exact_integers.hpp>
 
@@ -73,9 +74,9 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     else dense_loop<online<lanes>>(context).run(executor, scratch, outputs_sum_over_queries);
 }
 
-/// A call by its plan.
+/// A call by the plan of what is run for it.
 template <class T, class Arch, class A, class Operands, class Executor>
-void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
+void run_planned(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
     using plan::traversal;
     using call = plan::call_of<T, Arch, A, Operands>;
     auto const how = plan::make_plan<T, Arch, A, Operands>(operands.sizes());
@@ -89,6 +90,14 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
             listed_loop<call>(spec, operands, a.mask.neighbor_list()).run(executor, scratch);
         else run_dense<call>(how, executor, scratch, spec, operands);
     }
+}
+
+/// A call.
+template <class T, class Arch, class A, class Operands, class Executor>
+void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands,
+              operand_shapes const& shapes) {
+    plan::with_expanded<T>(a, shapes,
+                           [&](auto const& expanded) { run_planned<T, Arch>(executor, scratch, expanded, operands); });
 }
 
 /// What runs, and on what.
@@ -120,7 +129,7 @@ void attend_rows(attention_run<Executor, A> const& run, view<Q const, 4> const& 
         }
     });
     operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs, exact};
-    run_loop<T, Arch>(executor, scratch, a, all);
+    run_loop<T, Arch>(executor, scratch, a, all, shapes);
 }
 
 /// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.

@@ -29,8 +29,8 @@ template <class E>
 inline constexpr bool has_sum = false;
 template <class Operation, class... Children>
 inline constexpr bool has_sum<node<Operation, Children...>> = (has_sum<Children> || ...);
-template <class Body>
-inline constexpr bool has_sum<node<operations::sum, Body>> = true;
+template <class Body, class... Range>
+inline constexpr bool has_sum<node<operations::sum, Body, Range...>> = true;
 
 /// True where the expression reads a table, or a number that is a parameter.
 template <class E>

@@ -129,7 +129,7 @@ struct bound_environment {
     constexpr auto operator()(score_t) const { return interval<Real>::everything(); }
     constexpr auto operator()(weight_t) const { return interval<Real>::everything(); }
     constexpr auto operator()(out_t) const { return interval<Real>::everything(); }
-    constexpr auto sum(auto const&) const { return interval<Real>::everything(); }
+    constexpr auto sum(auto const&, auto const&) const { return interval<Real>::everything(); }
 
     template <class T, int Rank, class... Index>
     constexpr auto lookup(view<T const, Rank> const& table, Index const&... at) const {

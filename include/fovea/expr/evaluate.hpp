@@ -3,6 +3,7 @@
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/arithmetic.hpp>
+#include <fovea/expr/features.hpp>
 
 namespace fovea::FOVEA_SET {
 
@@ -38,11 +39,11 @@ FOVEA_INLINE constexpr auto each_rounded(Value const& value) {
 /// evaluate: the value of an expression where `environment` gives its names a meaning.
 ///
 /// The environment answers three questions: environment(placeholder), environment.lookup(table, indices...)
-/// and environment.sum(body). The kind of its answers (number, pack, interval) is the kind of the result;
-/// what is the same for a whole pack stays a number. A settled && or || does not look at its right side, a
-/// settled select not at the branch it does not take. Environment::arithmetic, where there is one, says what literals
-/// are, what an integer is beside reals, and how functions of numbers are computed. In a comparison of reals every
-/// product is `Rounded` before it is added.
+/// and environment.sum(body, over), `over` saying which features. The kind of its answers (number, pack, interval) is
+/// the kind of the result; what is the same for a whole pack stays a number. A settled && or || does not look at its
+/// right side, a settled select not at the branch it does not take. Environment::arithmetic, where there is one, says
+/// what literals are, what an integer is beside reals, and how functions of numbers are computed. In a comparison of
+/// reals every product is `Rounded` before it is added.
 template <bool Rounded = false, class E, class Environment>
 FOVEA_INLINE constexpr auto evaluate(E const& e, Environment const& environment) {
     using arithmetic = arithmetic_of<Environment>;
@@ -57,7 +58,7 @@ FOVEA_INLINE constexpr auto evaluate(E const& e, Environment const& environment)
             return environment.lookup(table.table, evaluate(indices, environment)...);
         });
     } else if constexpr (is_node_of<operations::sum, E>) {
-        return environment.sum(get<0>(e));
+        return environment.sum(get<0>(e), features_of_sum(e));
     } else if constexpr (is_node_of<operations::logical_and, E> || is_node_of<operations::logical_or, E>) {
         auto const first = evaluate(get<0>(e), environment);
         if constexpr (std::is_same_v<decltype(first), bool const>) {

@@ -159,5 +159,9 @@ struct random {
 struct sum {
     static constexpr std::string_view name = "sum";
 };
+// Its second operand, where there is one: the features that it runs over.
+struct features {
+    static constexpr std::string_view name = "features";
+};
 
 }  // namespace fovea::FOVEA_SET::operations

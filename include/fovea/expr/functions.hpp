@@ -5,8 +5,8 @@
 #include <fovea/core/integer_argument.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/elementary.hpp>
-#include <fovea/expr/hidden.hpp>
 #include <fovea/expr/operators.hpp>
+#include <fovea/expr/sum.hpp>
 
 #include <concepts>
 
@@ -224,21 +224,6 @@ constexpr auto random(Integer const& seed) {
     if constexpr (detail::is_integer_argument<Integer>()) number = static_cast<index_t>(seed);
     using namespace placeholders;
     return make_node<operations::random>(as_expression(number), batch, head, q_idx, kv_idx);
-}
-
-/// sum: adds an expression of q and k (and of parameters) over the features.
-template <class Body>
-    requires(expression<Body> || viewable<Body const> || detail::like_expression_of_matrices<Body>)
-constexpr auto sum(Body const& body) {
-    if constexpr (expression<Body>) {
-        constexpr bool of_features = !has_sum<Body> && !uses<Body, score_t, weight_t, out_t>;
-        static_assert(of_features,
-                      "fovea: sum() adds over the features of q and k: it contains no other sum, and no score");
-        if constexpr (of_features) return detail::build<operations::sum>(body);
-        else return literal<double>{};
-    } else {
-        return detail::no_placeholder<Body>();
-    }
 }
 
 }  // namespace fovea::FOVEA_SET

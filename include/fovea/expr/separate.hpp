@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
+#include <fovea/expr/features.hpp>
 
 namespace fovea::FOVEA_SET {
 
@@ -11,12 +12,13 @@ struct unit {
     using expression_tag = void;
 };
 
-/// scale * sum(of_query * of_key): a matrix product of two row-wise prepared factors.
-template <class OfQuery, class OfKey, class Scale>
+/// scale * sum(of_query * of_key) over some features: a matrix product of two row-wise prepared factors.
+template <class OfQuery, class OfKey, class Scale, class Over>
 struct product_term {
     OfQuery of_query{};
     OfKey of_key{};
     Scale scale{};
+    Over over{};
 };
 
 namespace detail {
@@ -89,9 +91,9 @@ constexpr auto separate(E const& e) {
 template <class E>
 constexpr bool is_scaled_product() {
     if constexpr (is_node_of<operations::sum, E>) {
-        return with_children(E{}, [](auto const& body) {
+        return with_children(E{}, [](auto const& body, auto const&...) {
             using b = std::remove_cvref_t<decltype(body)>;
-            return uses<b, q_t> && uses<b, k_t> && separates<b>();
+            return has_query_features<b> && has_key_features<b> && separates<b>();
         });
     } else if constexpr (is_node_of<operations::times, E>) {
         return with_children(E{}, [](auto const& x, auto const& y) {
@@ -115,7 +117,9 @@ template <class E, class Scale>
 constexpr auto scaled_product(E const& e, Scale const& scale) {
     if constexpr (is_node_of<operations::sum, E>) {
         auto const f = separate(get<0>(e));
-        return product_term<decltype(f.of_query), decltype(f.of_key), Scale>{f.of_query, f.of_key, scale};
+        auto const over = features_of_sum(e);
+        return product_term<decltype(f.of_query), decltype(f.of_key), Scale, std::remove_const_t<decltype(over)>>{
+            f.of_query, f.of_key, scale, over};
     } else if constexpr (is_node_of<operations::negate, E>) {
         return scaled_product(get<0>(e), multiply(literal<index_t>{-1}, scale));
     } else if constexpr (is_node_of<operations::divided, E>) {

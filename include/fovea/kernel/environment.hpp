@@ -109,10 +109,10 @@ struct single_environment : index_environment<T, Arch, index_t> {
 
     using base = index_environment<T, Arch, index_t>;
     using base::operator();
-    template <class Body>
-    T sum(Body const& body) const {
-        index_t const features = uses<Body, k_t> ? key_features : query_features;
-        return sum_features<T, Arch>(body, static_cast<base const&>(*this), query, key, features);
+    template <class Body, class Over>
+    T sum(Body const& body, Over const& over) const {
+        auto const [first, count] = over.of(query_features, key_features);
+        return sum_features<T, Arch>(body, static_cast<base const&>(*this), query + first, key + first, count);
     }
 };
 

@@ -143,6 +143,11 @@ FOVEA_INLINE pack<T, Arch> separate_sums(Body const& body, head_lanes const& lay
 }
 }  // namespace detail
 
+/// The features that a query and a key have.
+struct feature_counts {
+    index_t query, key;
+};
+
 /// The sum of a body over the features of each pair of one vector, from `first` on. `pairs(key, head)` gives the
 /// pair_rows of one of `keys` keys and a head; lanes after the last pair are unspecified. `joined`: fills_vectors and
 /// joins_heads are true.
@@ -163,6 +168,25 @@ FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& layout,
     }
     if (layout.heads == 1) return detail::separate_sums<true, T, Arch>(body, layout, first, keys, pairs, features);
     return detail::separate_sums<false, T, Arch>(body, layout, first, keys, pairs, features);
+}
+
+/// The same over the features of a sum, of which some do not join heads.
+template <class T, class Arch, class Over, class Body, class Pairs>
+FOVEA_INLINE pack<T, Arch> head_sums_over(Over const& over, Body const& body, head_lanes const& layout, index_t first,
+                                          index_t keys, Pairs const& pairs, feature_counts const& features,
+                                          bool joined) {
+    auto const [first_feature, count] = over.of(features.query, features.key);
+    if constexpr (Over::takes_all) {
+        return head_sums<T, Arch>(body, layout, first, keys, pairs, count, joined);
+    } else {
+        auto const some = [pairs, skipped = first_feature](index_t key, index_t head) FOVEA_LAMBDA {
+            auto at = pairs(key, head);
+            at.query += skipped;
+            at.key += skipped;
+            return at;
+        };
+        return head_sums<T, Arch>(body, layout, first, keys, some, count, false);
+    }
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

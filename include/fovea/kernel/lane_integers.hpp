@@ -33,9 +33,9 @@ struct exact_environment {
     auto operator()(Name name) const {
         return exact(names(name));
     }
-    template <class Body>
-    auto sum(Body const& body) const {
-        return names.sum(body);
+    template <class Body, class Over>
+    auto sum(Body const& body, Over const& over) const {
+        return names.sum(body, over);
     }
     template <class Element, int Rank, class... Index>
     auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
@@ -60,9 +60,9 @@ struct narrow_environment {
     FOVEA_INLINE auto operator()(Name name) const {
         return names(name);
     }
-    template <class Body>
-    FOVEA_INLINE auto sum(Body const& body) const {
-        return names.sum(body);
+    template <class Body, class Over>
+    FOVEA_INLINE auto sum(Body const& body, Over const& over) const {
+        return names.sum(body, over);
     }
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {

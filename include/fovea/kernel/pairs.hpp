@@ -167,7 +167,8 @@ struct pair_environment : uniform_names<T, Arch> {
 
 using plan::side;
 
-/// Terms of one side: consecutive queries, or keys, and their heads. `sums(body)` is the sum over the features of each.
+/// Terms of one side: consecutive queries, or keys, and their heads. `sums(body, over)` is the sum over
+/// the features of each.
 template <side Side, class T, class Arch, class Sums>
 struct side_environment : uniform_names<T, Arch> {
     head_lanes const& layout;
@@ -192,9 +193,9 @@ struct side_environment : uniform_names<T, Arch> {
         static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
         return look_up<T, Arch>(table, at...);
     }
-    template <class Body>
-    FOVEA_INLINE auto sum(Body const& body) const {
-        return sums(body);
+    template <class Body, class Over>
+    FOVEA_INLINE auto sum(Body const& body, Over const& over) const {
+        return sums(body, over);
     }
 };
 

@@ -59,9 +59,9 @@ struct factored {
 
 namespace detail {
 template <class E>
-inline constexpr bool of_query_feature = uses<E, q_t> && !uses<E, k_t, kv_idx_t, edge_t>;
+inline constexpr bool of_query_feature = has_query_features<E> && !uses<E, k_t, kv_idx_t, edge_t>;
 template <class E>
-inline constexpr bool of_key_feature = uses<E, k_t> && !uses<E, q_t, q_idx_t, edge_t, head_t>;
+inline constexpr bool of_key_feature = has_key_features<E> && !uses<E, q_t, q_idx_t, edge_t, head_t>;
 
 /// tanh(a + b) with a of the query and b of the key, in this order or the other.
 template <class E>

@@ -32,8 +32,8 @@ inline constexpr bool worth_hoisting<node<Operation, Children...>> = (worth_hois
 template <class T, int Rank, class... Indices>
 inline constexpr bool worth_hoisting<node<at_operation, parameter<T, Rank>, Indices...>> =
     !std::is_integral_v<T> || (has_sum<Indices> || ...);
-template <class Body>
-inline constexpr bool worth_hoisting<node<operations::sum, Body>> = true;
+template <class Body, class... Range>
+inline constexpr bool worth_hoisting<node<operations::sum, Body, Range...>> = true;
 
 /// A part is a real number: integers and conditions stay in the rest, and what they are made of is taken out of them.
 template <class E>
@@ -45,19 +45,19 @@ inline constexpr bool is_key_term = has_sum<E> && !uses<E, q_t, q_idx_t, edge_t,
 
 template <class E>
 inline constexpr bool is_sum_of_tanh = false;
-template <class Body>
-inline constexpr bool is_sum_of_tanh<node<operations::sum, Body>> = is_scaled_tanh<Body>;
+template <class Body, class... Range>
+inline constexpr bool is_sum_of_tanh<node<operations::sum, Body, Range...>> = is_scaled_tanh<Body>;
 
 // --- collecting ---
 
 /// True where two parts of this type are the same part: nothing in them is known only at run time.
 template <class Part>
 inline constexpr bool always_equal = false;
-template <class Q, class K, class Scale>
-inline constexpr bool always_equal<product_term<Q, K, Scale>> =
-    is_stateless<Q> && is_stateless<K> && is_stateless<Scale>;
-template <class Body, class Factored>
-inline constexpr bool always_equal<pairwise_term<Body, Factored>> = is_stateless<Body>;
+template <class Q, class K, class Scale, class Over>
+inline constexpr bool always_equal<product_term<Q, K, Scale, Over>> =
+    is_stateless<Q> && is_stateless<K> && is_stateless<Scale> && is_stateless<Over>;
+template <class Body, class Factored, class Over>
+inline constexpr bool always_equal<pairwise_term<Body, Factored, Over>> = is_stateless<Body> && is_stateless<Over>;
 template <class E>
 inline constexpr bool always_equal<single_term<E>> = is_stateless<E>;
 
@@ -124,20 +124,23 @@ constexpr auto lower(E const& e, Parts const& found) {
         return detail::collect<part::key_term>(found, single_term<E>{e});
     } else if constexpr (detail::is_sum_of_tanh<E>) {
         auto const& body = get<0>(e);
-        auto const shared = sum(shared_part(body));
+        auto const over = features_of_sum(e);
+        auto const shared = sum_over(shared_part(body), over);
         auto const a =
             detail::collect<part::row_term>(found, single_term<std::remove_const_t<decltype(shared)>>{shared});
         auto const rest = rest_of_pair(body);
         auto const factors = factor_rest(body);
-        using term = pairwise_term<std::remove_const_t<decltype(rest)>, std::remove_const_t<decltype(factors)>>;
-        auto const b = detail::collect<part::pairwise>(a.parts, term{rest, factors});
+        using term = pairwise_term<std::remove_const_t<decltype(rest)>, std::remove_const_t<decltype(factors)>,
+                                   std::remove_const_t<decltype(over)>>;
+        auto const b = detail::collect<part::pairwise>(a.parts, term{rest, factors, over});
         auto const both = make_node<operations::plus>(a.pointwise, b.pointwise);
         return lowered<std::remove_const_t<decltype(both)>, decltype(b.parts)>{both, b.parts};
     } else if constexpr (is_node_of<operations::sum, E>) {
         using body = std::remove_cvref_t<decltype(get<0>(e))>;
         auto const factors = factor(get<0>(e));
-        using factored = std::remove_const_t<decltype(factors)>;
-        return detail::collect<part::pairwise>(found, pairwise_term<body, factored>{get<0>(e), factors});
+        auto const over = features_of_sum(e);
+        using term = pairwise_term<body, std::remove_const_t<decltype(factors)>, std::remove_const_t<decltype(over)>>;
+        return detail::collect<part::pairwise>(found, term{get<0>(e), factors, over});
     } else if constexpr (is_node_of<at_operation, E> && has_sum<E>) {
         return detail::lower_indices<1>(e, get<0>(e), found);
     } else if constexpr (!detail::worth_hoisting<E> || is_node_of<at_operation, E>) {  // nothing in it to take out

@@ -5,6 +5,7 @@
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/separate.hpp>
 
+#include <boost/hana/at.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/size.hpp>
 #include <boost/hana/tuple.hpp>
@@ -27,11 +28,12 @@ using fovea::product_term;
 using fovea::unit;
 
 /// sum(body) with query and key inseparable in the body, and the same in terms of factors of one side.
-template <class Body, class Factored>
+template <class Body, class Factored, class Over>
 struct pairwise_term {
     static constexpr bool uses_exponentials = Factored::exponentials;
     Body body{};
     Factored factors{};
+    Over over{};
 };
 
 /// An expression that is evaluated once per query, or once per key.
@@ -79,6 +81,35 @@ template <class Tuple, class Placeholder>
 inline constexpr bool any_pair_uses = hana::unpack(
     Tuple{}, [](auto const&... pair) { return (uses<std::remove_cvref_t<decltype(pair.body)>, Placeholder> || ...); });
 
+/// The features that the products and pairwise terms of a score run over.
+struct summed_features {
+    feature_span product;  // of the first product
+    index_t most;          // of all of them, and of a row
+};
+
+/// True where all parts of one kind run over all features.
+template <class Tuple>
+inline constexpr bool take_all_features = true;
+template <class... Parts>
+inline constexpr bool take_all_features<hana::tuple<Parts...>> = (decltype(Parts::over)::takes_all && ...);
+
+/// Those of rows with this many features.
+template <class Parts>
+constexpr summed_features features_of_parts(Parts const& all, index_t features, index_t key_features) {
+    using products = decltype(Parts::products);
+    summed_features summed{{0, features}, features > key_features ? features : key_features};
+    if constexpr (count_of<products> > 0) summed.product = hana::at_c<0>(all.products).over.of(features, key_features);
+    if constexpr (!take_all_features<products> || !take_all_features<decltype(Parts::pairs)>) {
+        auto const look = [&](auto const& part) {
+            auto const span = part.over.of(features, key_features);
+            if (span.count > summed.most) summed.most = span.count;
+        };
+        hana::for_each(all.products, look);
+        hana::for_each(all.pairs, look);
+    }
+    return summed;
+}
+
 /// Calls f with each part of one kind, in order.
 template <class Tuple, class F>
 constexpr void for_each_part(Tuple const& all, F&& f) {
@@ -104,8 +135,8 @@ inline constexpr bool adds_to_product<node<operations::minus, A, B>> =
 /// all heads that share it.
 template <class Parts>
 inline constexpr bool is_one_product = false;
-template <class Q, class Scale, class Rows, class Keys>
-inline constexpr bool is_one_product<parts<hana::tuple<product_term<Q, k_t, Scale>>, hana::tuple<>, Rows, Keys>> =
+template <class Q, class Scale, class Over, class Rows, class Keys>
+inline constexpr bool is_one_product<parts<hana::tuple<product_term<Q, k_t, Scale, Over>>, hana::tuple<>, Rows, Keys>> =
     !any_uses_head<Keys>;
 
 }  // namespace fovea::FOVEA_SET::plan

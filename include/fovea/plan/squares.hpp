@@ -2,10 +2,25 @@
 // Sums of squared differences of query and key as a matrix product and a number for each query and key.
 #pragma once
 
+#include <fovea/core/ieee.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/factor.hpp>
 #include <fovea/spec/feature_tables.hpp>
+
+namespace fovea::FOVEA_SET::plan {
+
+/// The number 2 as a type: two products with it are known to be the same.
+struct two {
+    using expression_tag = void;
+    static constexpr double value = 2;
+};
+}  // namespace fovea::FOVEA_SET::plan
+
+namespace fovea::FOVEA_SET {
+template <>
+inline constexpr bool is_literal<plan::two> = true;
+}  // namespace fovea::FOVEA_SET
 
 namespace fovea::FOVEA_SET::plan {
 
@@ -18,7 +33,8 @@ inline constexpr bool is_square_of_both = false;
 template <class Operation, class A, class B>
     requires(std::is_same_v<Operation, operations::minus> || std::is_same_v<Operation, operations::plus>)
 inline constexpr bool is_square_of_both<node<operations::square, node<Operation, A, B>>> =
-    (of_query_feature<A> && of_key_feature<B>) || (of_key_feature<A> && of_query_feature<B>);
+    (uses<A, q_t> && of_query_feature<A> && uses<B, k_t> && of_key_feature<B>)
+    || (uses<A, k_t> && of_key_feature<A> && uses<B, q_t> && of_query_feature<B>);
 
 /// True for what weighs a feature of all queries and keys of a head alike.
 template <class E>
@@ -44,72 +60,144 @@ template <class Operation, class... Children>
 inline constexpr bool same_for_all_features<node<Operation, Children...>> = (same_for_all_features<Children> && ...);
 
 /// sum(weight * square) in parts. A sum of squares alone is not less than 0, however it is rounded.
-template <class E, class Weight>
-constexpr auto square_in_parts(E const& square_of_both, Weight const& weight) {
+template <class E, class Weight, class Over>
+constexpr auto square_in_parts(E const& square_of_both, Weight const& weight, Over const& over) {
     auto const& both = get<0>(square_of_both);
     auto const& a = get<0>(both);
     auto const& b = get<1>(both);
-    auto const squares = sum(multiply(weight, a * a)) + sum(multiply(weight, b * b));
-    auto const product = 2 * sum(multiply(weight, a) * b);
+    auto const squares = sum_over(multiply(weight, a * a), over) + sum_over(multiply(weight, b * b), over);
+    auto const product = two{} * sum_over(multiply(weight, a) * b, over);
     auto const all = make_node<typename std::remove_cvref_t<decltype(both)>::operation>(squares, product);
     if constexpr (std::is_same_v<Weight, unit>) return relu(all);
     else return all;
 }
 
-/// sum(weight * e) for a weighted square.
-template <class E, class Weight = unit>
-constexpr auto expanded_square(E const& e, Weight const& weight = {}) {
+/// sum(weight * e) for a weighted square, over some features.
+template <class E, class Over, class Weight = unit>
+constexpr auto expanded_square(E const& e, Over const& over, Weight const& weight = {}) {
     if constexpr (is_square_of_both<E>) {
-        return square_in_parts(e, weight);
+        return square_in_parts(e, weight, over);
     } else if constexpr (is_node_of<operations::negate, E>) {
-        return -expanded_square(get<0>(e), weight);
+        return -expanded_square(get<0>(e), over, weight);
     } else if constexpr (is_node_of<operations::divided, E>) {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return expanded_square(get<0>(e), weight) / get<1>(e);
-        else return expanded_square(get<0>(e), multiply(literal<double>{1} / get<1>(e), weight));
+            return expanded_square(get<0>(e), over, weight) / get<1>(e);
+        else return expanded_square(get<0>(e), over, multiply(literal<double>{1} / get<1>(e), weight));
     } else if constexpr (is_weighted_square<std::remove_cvref_t<decltype(get<0>(e))>>) {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return expanded_square(get<0>(e), weight) * get<1>(e);
-        else return expanded_square(get<0>(e), multiply(get<1>(e), weight));
+            return expanded_square(get<0>(e), over, weight) * get<1>(e);
+        else return expanded_square(get<0>(e), over, multiply(get<1>(e), weight));
     } else {
         if constexpr (same_for_all_features<std::remove_cvref_t<decltype(get<0>(e))>>)
-            return get<0>(e) * expanded_square(get<1>(e), weight);
-        else return expanded_square(get<1>(e), multiply(get<0>(e), weight));
+            return get<0>(e) * expanded_square(get<1>(e), over, weight);
+        else return expanded_square(get<1>(e), over, multiply(get<0>(e), weight));
     }
 }
 
 template <class E>
 inline constexpr bool is_sum_of_squares = false;
-template <class Body>
-inline constexpr bool is_sum_of_squares<node<operations::sum, Body>> = is_weighted_square<Body>;
+template <class Body, class... Range>
+inline constexpr bool is_sum_of_squares<node<operations::sum, Body, Range...>> = is_weighted_square<Body>;
+
+/// True where an expression has such a sum.
+template <class E>
+inline constexpr bool has_squares = false;
+template <class Operation, class... Children>
+inline constexpr bool has_squares<node<Operation, Children...>> =
+    is_sum_of_squares<node<Operation, Children...>> || (has_squares<Children> || ...);
+
+template <class Operation, class... These>
+inline constexpr bool is_one_of = (std::is_same_v<Operation, These> || ...);
+template <class F>
+using elementary_operation = operations::elementary_function<F>;
+
+/// Operations that magnify no error of what they take, beyond the size of what stands beside it; and those that pass on
+/// conditions.
+template <class Operation>
+inline constexpr bool is_gentle =
+    is_one_of<Operation, operations::negate, operations::plus, operations::minus, operations::times, operations::square,
+              operations::abs, operations::relu, operations::min, operations::max, operations::tanh,
+              operations::sigmoid, operations::erf, operations::select, operations::logical_and, operations::logical_or,
+              operations::logical_not, elementary_operation<elementary::atan>>;
+
+/// Comparisons: which way one goes is the less certain the smaller the number that the sum is compared with.
+template <class Operation>
+inline constexpr bool compares_order =
+    is_one_of<Operation, operations::less, operations::less_equal, operations::greater, operations::greater_equal>;
+
+/// Where the slope of a function is about 1 at most: from 1 on, from 0 on, up to 0, or unknown.
+template <class Operation>
+inline constexpr bool is_gentle_from_1 =
+    is_one_of<Operation, operations::log, operations::sqrt, operations::rsqrt, elementary_operation<elementary::log2>,
+              elementary_operation<elementary::log10>, elementary_operation<elementary::cbrt>,
+              elementary_operation<elementary::pow>>;
+template <class Operation>
+inline constexpr bool is_gentle_from_0 = is_one_of<Operation, elementary_operation<elementary::log1p>>;
+template <class Operation>
+inline constexpr bool is_gentle_up_to_0 = is_one_of<Operation, operations::exp, elementary_operation<elementary::exp2>,
+                                                    elementary_operation<elementary::expm1>>;
 }  // namespace detail
+
+/// What a call has not looked at: the values of an expression may be any.
+struct any_values {
+    void stays_within(auto const&, double, double) const {}
+};
 
 /// expand_squares: sum(w (a - b)^2) = sum(w a^2) + sum(w b^2) - 2 sum(w a b), where a is of the query, b of the
 /// key, and the weights w, a table of features, say, are the same for both. The rounding is that of products of a and
-/// b, so this is done only where the score is the sum times a factor, or with something added: a logarithm or a root
-/// would amplify the cancellation error of a small sum.
-template <class E>
-constexpr auto expand_squares(E const& e) {
-    if constexpr (detail::is_sum_of_squares<E>) {
-        return detail::expanded_square(get<0>(e));
-    } else if constexpr (is_node_of<operations::negate, E>) {
-        return -expand_squares(get<0>(e));
-    } else if constexpr (is_node_of<operations::plus, E>) {
-        return expand_squares(get<0>(e)) + expand_squares(get<1>(e));
-    } else if constexpr (is_node_of<operations::minus, E>) {
-        return expand_squares(get<0>(e)) - expand_squares(get<1>(e));
-    } else if constexpr (is_node_of<operations::times, E>) {
-        if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return expand_squares(get<0>(e)) * get<1>(e);
-        else if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<0>(e))>>)
-            return get<0>(e) * expand_squares(get<1>(e));
-        else return e;
-    } else if constexpr (is_node_of<operations::divided, E>) {
-        if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
-            return expand_squares(get<0>(e)) / get<1>(e);
-        else return e;
-    } else {
+/// b, and shows where the sum is small: what is made of it must not magnify that. A multiple, a sum, a product and tanh
+/// do not, wherever they are.
+///
+/// Guarded: nor do a logarithm, a root, a quotient by it, a comparison and their like where their argument stays away
+/// from the place at which they are steep; `values` is asked whether it does.
+template <bool Guarded = false, class E, class Values = any_values>
+constexpr auto expand_squares(E const& e, Values&& values = {}) {
+    using namespace detail;
+    constexpr double infinity = ieee::infinity<double>;
+    [[maybe_unused]] auto const expanded = [&](auto const& part) { return expand_squares<Guarded>(part, values); };
+    if constexpr (is_sum_of_squares<E>) {
+        return expanded_square(get<0>(e), features_of_sum(e));
+    } else if constexpr (!has_squares<E>) {
         return e;
+    } else if constexpr (is_gentle<typename E::operation>) {
+        return with_children(e,
+                             [&](auto const&... part) { return make_node<typename E::operation>(expanded(part)...); });
+    } else if constexpr (is_node_of<operations::divided, E>) {
+        if constexpr (!has_squares<std::remove_cvref_t<decltype(get<1>(e))>>) {
+            return make_node<operations::divided>(expanded(get<0>(e)), get<1>(e));
+        } else if constexpr (Guarded) {
+            auto const divisor = expanded(get<1>(e));
+            values.stays_within(divisor, 1, infinity);
+            return make_node<operations::divided>(expanded(get<0>(e)), divisor);
+        } else return e;
+    } else if constexpr (!Guarded) {
+        return e;
+    } else if constexpr (compares_order<typename E::operation>) {
+        return with_children(e, [&]<class A, class B>(A const& a, B const& b) {
+            if constexpr (has_squares<A> && has_squares<B>) return e;
+            else {
+                if constexpr (has_squares<A>) values.stays_within(b, 1, infinity);
+                else values.stays_within(a, 1, infinity);
+                return make_node<typename E::operation>(expanded(a), expanded(b));
+            }
+        });
+    } else {
+        using operation = typename E::operation;
+        constexpr bool known =
+            is_gentle_from_1<operation> || is_gentle_from_0<operation> || is_gentle_up_to_0<operation>;
+        return with_children(e, [&](auto const& x, auto const&... exponent) {
+            if constexpr (!known || (has_squares<std::remove_cvref_t<decltype(exponent)>> || ...)) return e;
+            else {
+                auto const argument = expanded(x);
+                values.stays_within(argument,
+                                    is_gentle_from_1<operation>   ? 1
+                                    : is_gentle_from_0<operation> ? 0
+                                                                  : -infinity,
+                                    is_gentle_up_to_0<operation> ? 0 : infinity);
+                (values.stays_within(exponent, -infinity, 1), ...);
+                return make_node<operation>(argument, exponent...);
+            }
+        });
     }
 }
 

@@ -69,8 +69,8 @@ template <class Real>
 struct pair_environment : index_environment<Real> {
     std::span<Real const> query_features, key_features;
 
-    template <class Body>
-    Real sum(Body const& body) const;
+    template <class Body, class Over>
+    Real sum(Body const& body, Over const& over) const;
 };
 
 /// The meaning of a reweighting: one weight of a row, and indices.
@@ -93,14 +93,15 @@ struct facts_of_row {
     }
 };
 
-/// The names inside a sum, at one feature: a table with one axis without an index is read there.
+/// The names inside a sum, at one of the features it runs over: a table with one axis without an index is read there.
 template <class Real>
 struct feature_environment : pair_environment<Real> {
+    std::size_t first = 0;  // of these features
     std::size_t feature = 0;
 
     using pair_environment<Real>::operator();
-    Real operator()(q_t) const { return this->query_features[feature]; }
-    Real operator()(k_t) const { return this->key_features[feature]; }
+    Real operator()(q_t) const { return this->query_features[first + feature]; }
+    Real operator()(k_t) const { return this->key_features[first + feature]; }
 
     template <class T, int Rank, class... Index>
     auto lookup(view<T const, Rank> const& table, Index... at) const {
@@ -111,13 +112,12 @@ struct feature_environment : pair_environment<Real> {
 };
 
 template <class Real>
-template <class Body>
-Real pair_environment<Real>::sum(Body const& body) const {
-    constexpr bool of_key = uses<Body, k_t> && !uses<Body, q_t>;
-    feature_environment<Real> at{*this};
+template <class Body, class Over>
+Real pair_environment<Real>::sum(Body const& body, Over const& over) const {
+    auto const [first, count] = over.of(std::ssize(query_features), std::ssize(key_features));
+    feature_environment<Real> at{*this, static_cast<std::size_t>(first)};
     Real total = 0;
-    for (auto const features = (of_key ? key_features : query_features).size(); at.feature < features; ++at.feature)
-        total += static_cast<Real>(evaluate(body, at));
+    for (; at.feature < static_cast<std::size_t>(count); ++at.feature) total += static_cast<Real>(evaluate(body, at));
     return total;
 }
 

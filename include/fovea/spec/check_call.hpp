@@ -88,7 +88,7 @@ FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& quer
     auto const shapes = projected_shapes(a, query.extents, key.extents, value.extents);
     check_pages(key, "key");
     check_pages(value, "value");
-    check_summed_tables(a.score.expression(), shapes.query[3], shapes.key[3]);
+    check_summed_features(a.score.expression(), shapes.query[3], shapes.key[3]);
     if constexpr (enumerating_mask<decltype(a.mask)>) a.mask.neighbor_list().check(shapes.queries(), shapes.keys());
     check_tables<Real>(a, shapes);
     check_visible_pages<Real>(a, key, shapes, "key");

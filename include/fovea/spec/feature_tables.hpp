@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tables that are read feature by feature: one axis is left free of an index, and it runs along the features.
+// Which features sums run over, and tables that are read feature by feature: one axis is left free of an index, and it
+// runs along the features.
 #pragma once
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/errors.hpp>
-#include <fovea/expr/analyze.hpp>
+#include <fovea/expr/features.hpp>
+#include <fovea/expr/print.hpp>
 
 #include <string>
 
 namespace fovea::FOVEA_SET {
-
-/// The number of axes of a table that have no index.
-template <class E>
-inline constexpr int free_axes_of = 0;
-template <class T, int Rank>
-inline constexpr int free_axes_of<parameter<T, Rank>> = Rank;
-template <class T, int Rank, class... Indices>
-inline constexpr int free_axes_of<node<at_operation, parameter<T, Rank>, Indices...>> =
-    Rank - static_cast<int>(sizeof...(Indices));
 
 /// The elements of a table with free axes.
 template <class E>
@@ -33,13 +26,6 @@ template <class T, int Rank, class... Indices>
 struct feature_of<node<at_operation, parameter<T, Rank>, Indices...>> {
     using type = T;
 };
-
-namespace detail {
-constexpr auto const& table_of(expression auto const& e) {
-    if constexpr (is_parameter<std::remove_cvref_t<decltype(e)>>) return e.table;
-    else return get<0>(e).table;
-}
-}  // namespace detail
 
 /// Errors: shape_error when a table that is read feature by feature has not `features` elements along them.
 template <class E>
@@ -57,16 +43,36 @@ void check_feature_tables(E const& e, index_t features, std::string const& owner
     }
 }
 
-/// Checks the tables in every sum of a score, which runs over the features of the query, or of the key where it has no
-/// query.
+namespace detail {
+/// Errors: shape_error where a sum runs beyond the features of query or key.
+template <class Sum>
+[[gnu::noinline]] void check_range(Sum const& sum, index_t query_features, index_t key_features) {
+    auto const [first, count] = features_of_sum(sum).span;
+    auto const check = [&, end = first + count](index_t features, char const* owner) {
+        if (end > features)
+            throw shape_error(print(sum), " needs ", counted(end, "feature"), ", ", owner, " has ", features);
+    };
+    if constexpr (uses<Sum, q_t>) check(query_features, "query");
+    if constexpr (uses<Sum, k_t>) check(key_features, "key");
+}
+}  // namespace detail
+
+/// Checks every sum of a score, which runs over the features of the query, or of the key where it has no query, over
+/// the elements of its tables where it has neither, or over a range: that they are there, and that its tables have
+/// that many.
 template <class E>
-void check_summed_tables(E const& e, index_t query_features, index_t key_features) {
+void check_summed_features(E const& e, index_t query_features, index_t key_features) {
     if constexpr (is_node_of<operations::sum, E>) {
-        constexpr bool of_key = uses<E, k_t> && !uses<E, q_t>;
-        check_feature_tables(get<0>(e), of_key ? key_features : query_features, of_key ? "key" : "query");
+        using over = decltype(features_of_sum(e));
+        if constexpr (E::arity == 2) detail::check_range(e, query_features, key_features);
+        check_feature_tables(get<0>(e), features_of_sum(e).of(query_features, key_features).count,
+                             E::arity == 2                      ? "the range of its sum"
+                             : sums_tables<E>                   ? "another of its sum"
+                             : std::is_same_v<over, all_of_key> ? "key"
+                                                                : "query");
     } else if constexpr (is_node<E> && !is_node_of<at_operation, E>) {
         with_children(
-            e, [&](auto const&... children) { (check_summed_tables(children, query_features, key_features), ...); });
+            e, [&](auto const&... children) { (check_summed_features(children, query_features, key_features), ...); });
     }
 }
 

@@ -123,6 +123,17 @@ template <class B>
 concept concerns_state = gives_past_state<B> || takes_present_state<B>;
 
 namespace detail {
+/// True for a product over all features of query and key, if it is one.
+template <class Score>
+constexpr bool is_product_of_all_features() {
+    if constexpr (!is_scaled_product<Score>()) return true;
+    else {
+        using term = decltype(scaled_product(std::declval<Score const&>(), unit{}));
+        return decltype(term::over)::takes_all
+            && uses<decltype(term::of_query), q_t> && uses<decltype(term::of_key), k_t>;
+    }
+}
+
 /// The sentences for an attention with a running state.
 template <class A>
 constexpr bool is_sound_recurrence() {
@@ -133,6 +144,7 @@ constexpr bool is_sound_recurrence() {
         using mask = std::remove_cvref_t<decltype(std::declval<A const&>().mask)>;
         using aggregate = decltype(core_of(std::declval<A const&>().aggregate));
         constexpr bool product = is_scaled_product<score>();
+        constexpr bool whole = is_product_of_all_features<score>();
         constexpr bool known_mask = is_empty_slot<mask> || is_causal_attention<A>;
         constexpr bool known_weights = score_keeping_normalizer<normalize> || divides_by_sum<A>;
         constexpr bool keeps_all = !is_kept<decltype(normalizer_of(std::declval<A const&>().normalize))>;
@@ -142,6 +154,9 @@ constexpr bool is_sound_recurrence() {
             product,
             "fovea: a running state needs a score that is a sum of products of the query and the key, such as "
             "dot, scaled_dot or feature_map(...)");
+        static_assert(whole,
+                      "fovea: a running state keeps all features of the keys: its score has no range of features, and "
+                      "no table in place of q or k");
         static_assert(
             known_mask,
             "fovea: with a running state a query sees all keys or, with causal, those up to its own position: "
@@ -151,7 +166,7 @@ constexpr bool is_sound_recurrence() {
                       "fovea: running_state needs the normalizer unnormalized or proportional");
         static_assert(in_order, "fovea: gated and delta run from position to position: write causal after the score");
         static_assert(correctable, "fovea: delta needs the normalizer unnormalized");
-        return product && known_mask && keeps_all && known_weights && in_order && correctable;
+        return product && whole && known_mask && keeps_all && known_weights && in_order && correctable;
     }
 }
 

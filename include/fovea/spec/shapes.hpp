@@ -60,13 +60,15 @@ inline void require_equal(index_t has, index_t needs, char const* argument, char
     if (has != needs) throw shape_error(argument, " has ", counted(has, what), ", ", other, " has ", needs);
 }
 
-/// True where some sum compares query and key feature by feature.
+/// True where some sum compares query and key feature by feature, over all of them.
 template <class E>
 inline constexpr bool compares_features = false;
 template <class Operation, class... Children>
 inline constexpr bool compares_features<node<Operation, Children...>> = (compares_features<Children> || ...);
 template <class Body>
 inline constexpr bool compares_features<node<operations::sum, Body>> = uses<Body, q_t> && uses<Body, k_t>;
+template <class Body, class Range>
+inline constexpr bool compares_features<node<operations::sum, Body, Range>> = false;
 }  // namespace detail
 
 /// Checks that the operands of one attention fit one another; the extents are (batch, head, position, feature).

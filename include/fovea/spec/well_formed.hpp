@@ -84,11 +84,17 @@ constexpr bool has_sound_children() {
         static_assert(whole, "fovea: floor_div needs integers");
         if (!whole) return false;
     }
-    return []<class Operation, class... Children>(node<Operation, Children...> const*) {
-        if constexpr (!has_sound_kinds<Operation, Children...>()) return false;
-        constexpr bool in_sum = InSum || std::is_same_v<Operation, operations::sum>;
-        return (has_sound_tables<Children, in_sum>() && ...);
-    }(static_cast<E const*>(nullptr));
+    if constexpr (is_node_of<operations::sum, E>) {
+        return has_sound_tables<std::remove_cvref_t<decltype(get<0>(std::declval<E const&>()))>, true>();
+    } else if constexpr (is_node_of<operations::features, E>) {
+        static_assert(never<E>,
+                      "fovea: features(first, end) is the second argument of sum(), as in sum(q * k, features(0, 64))");
+        return false;
+    } else
+        return []<class Operation, class... Children>(node<Operation, Children...> const*) {
+            if constexpr (!has_sound_kinds<Operation, Children...>()) return false;
+            return (has_sound_tables<Children, InSum>() && ...);
+        }(static_cast<E const*>(nullptr));
 }
 
 template <class E, bool InSum>

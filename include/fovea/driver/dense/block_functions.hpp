@@ -191,6 +191,12 @@ struct score_call : dense_rows {
     score_call(plan::call_plan const& plan, Operands const& operands, coverage_function of_mask,
                score_functions<Shape> const& of_scores)
         : dense_rows(plan, operands, of_mask), key_features(operands.key_features()), functions(of_scores) {}
+
+    /// The features that a part of the score runs over.
+    template <class Part>
+    feature_span span_of(Part const& part) const {
+        return part.over.of(features, key_features);
+    }
 };
 
 /// A dense call: its scores, and what is made of them.

@@ -25,7 +25,9 @@ struct score_context : Engine {
         : Engine(plan, of_call, coverage_of_mask(), functions...),
           spec(of),
           operands(of_call),
-          indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {}
+          indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {
+        this->summed = plan::features_of_parts(of.score.parts, of_call.features(), of_call.key_features());
+    }
 
 private:
     static constexpr dense_rows::coverage_function coverage_of_mask() {

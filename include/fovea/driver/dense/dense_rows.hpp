@@ -41,9 +41,10 @@ struct dense_rows {
     index_t batches, queries, keys, features, value_features;
     bool exact;                  // integers may need more bits than a lane has
     coverage_function coverage;  // none where all pairs are visible
-    index_t tile_heads;          // query heads whose rows are interleaved
-    index_t rows, head_groups;   // of a head group; of a batch
-    index_t per_key_head;        // head groups that share keys
+    plan::summed_features summed;
+    index_t tile_heads;         // query heads whose rows are interleaved
+    index_t rows, head_groups;  // of a head group; of a batch
+    index_t per_key_head;       // head groups that share keys
 
     template <class Operands>
     dense_rows(plan::call_plan const& plan, Operands const& operands, coverage_function of_mask)
@@ -59,6 +60,7 @@ struct dense_rows {
           value_features(value_features_of(operands)),
           exact(operands.exact),
           coverage(of_mask),
+          summed{{0, operands.features()}, std::max(operands.features(), operands.key_features())},
           tile_heads(plan.tile_heads),
           rows(operands.queries() * tile_heads),
           head_groups(operands.query.extent(1) / tile_heads),

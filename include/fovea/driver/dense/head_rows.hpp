@@ -142,7 +142,7 @@ public:
 
     /// Keys of a block in the layout of one plane: (panels, features, panel), or copies: (keys, stride).
     T* keys(index_t block, index_t plane) const {
-        return this->slot(block) + plane * Shape::block_keys * call_.key_features;
+        return this->slot(block) + plane * Shape::block_keys * call_.summed.most;
     }
     /// Key terms of a block for one head of the group: (terms, block_keys).
     T* terms(index_t block, index_t group_head) const {
@@ -159,9 +159,9 @@ public:
 
 private:
     head_keys(score_call<Shape> const& call, arena& memory, index_t slots, index_t terms, index_t stride)
-        : base(call, call.key, memory, wanted(call, slots, stride + call.functions.planes * call.key_features + terms)),
+        : base(call, call.key, memory, wanted(call, slots, stride + call.functions.planes * call.summed.most + terms)),
           call_(call),
-          per_key_(stride + call.functions.planes * call.key_features),
+          per_key_(stride + call.functions.planes * call.summed.most),
           stride_(stride),
           indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)) {
         if (call.functions.loads_keys)

@@ -43,12 +43,13 @@ class key_lanes_scores {
     static void prepare_pairs(context_type const& context, rows_type& rows, index_t r, query_element const* features) {
         index_t factor = 0;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-            plan::for_each_part(pair.factors.queries, [&](auto const& body) {
-                T* const to = rows.pair_factors + (factor++ * tile::rows + r) * context.features;
+            auto const [first, count] = context.span_of(pair);
+            plan::for_each_part(pair.factors.queries, [&, first = first, count = count](auto const& body) {
+                T* const to = rows.pair_factors + factor++ * tile::rows * context.summed.most + r * count;
                 kernel::index_environment<T, Arch, index_t> const base{rows.facts[static_cast<std::size_t>(r)], 0};
-                kernel::scatter_features<T, Arch>(body, base, features, context.features, T{1}, to, 1);
+                kernel::scatter_features<T, Arch>(body, base, features + first, count, T{1}, to, 1);
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, context.features);
+                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, count);
             });
         });
     }
@@ -69,15 +70,14 @@ class key_lanes_scores {
             plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
                 T* const panel = to.scores + k + plane++ * to.plane_stride;
                 if (rows.factorable && keys.factorable(at.block)) {
-                    index_t const factor = query_factor * tile::rows * context.features;
-                    compare_factored(context, rows, pair.factors.body,
-                                     {rows.pair_factors + factor, tile::rows * context.features,
-                                      keys.keys(at.block, key_plane) + within * context.features,
-                                      tile::block_keys * context.features, context.features},
+                    index_t const features = context.span_of(pair).count, plane_rows = tile::rows * context.summed.most;
+                    compare_factored(rows, pair.factors.body,
+                                     {rows.pair_factors + query_factor * plane_rows, plane_rows,
+                                      keys.keys(at.block, key_plane) + within * features,
+                                      tile::block_keys * context.summed.most, features},
                                      first, panel, to.stride);
                 } else {
-                    compare_directly(stored(context, keys), rows, pair.body, first, keys.last(at.block), panel,
-                                     to.stride);
+                    compare_directly(stored(context, keys), rows, pair, first, keys.last(at.block), panel, to.stride);
                 }
                 key_plane += plan::count_of<decltype(pair.factors.keys)>;
                 query_factor += plan::count_of<decltype(pair.factors.queries)>;
@@ -102,27 +102,27 @@ class key_lanes_scores {
 
     /// A pairwise term on one panel, a few rows at a time so that their sums stay in registers.
     template <class Body>
-    static void compare_factored(context_type const& context, rows_type const& rows, Body const& body,
-                                 kernel::pair_factors<T> from, index_t first_key, T* panel, index_t stride) {
+    static void compare_factored(rows_type const& rows, Body const& body, kernel::pair_factors<T> from,
+                                 index_t first_key, T* panel, index_t stride) {
         constexpr int at_once = 2;
         kernel::positions<T, Arch> const first{first_key};
         index_t r = 0;
-        for (; r + at_once <= rows.count; r += at_once, from.queries += at_once * context.features)
+        for (; r + at_once <= rows.count; r += at_once, from.queries += at_once * from.features)
             kernel::pairwise<at_once, tile::nv, T, Arch>(body, rows.facts.data() + r, first, from, panel + r * stride,
                                                          stride);
-        for (; r < rows.count; ++r, from.queries += context.features)
+        for (; r < rows.count; ++r, from.queries += from.features)
             kernel::pairwise<1, tile::nv, T, Arch>(body, rows.facts.data() + r, first, from, panel + r * stride,
                                                    stride);
     }
 
     /// Pairwise sums of the body as it was written, feature by feature: for values beyond the range of the factors.
-    template <class Body>
-    static void compare_directly(stored const& keys, rows_type const& rows, Body const& body, index_t begin,
+    template <class Pair>
+    static void compare_directly(stored const& keys, rows_type const& rows, Pair const& pair, index_t begin,
                                  index_t end, T* panel, index_t stride) {
         for (index_t r = 0; r < rows.count; ++r)
             for (index_t k = begin; k < begin + tile::panel; ++k)
                 panel[r * stride + k - begin] =
-                    k < end ? keys.compare(body, rows.facts[static_cast<std::size_t>(r)], k) : T{0};
+                    k < end ? keys.compare(pair, rows.facts[static_cast<std::size_t>(r)], k) : T{0};
     }
 
 public:

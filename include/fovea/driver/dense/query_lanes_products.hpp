@@ -52,7 +52,8 @@ template <class T, class Arch>
 void query_lanes_products<T, Arch>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
                                              key_run<shape> const& at, scores const& to, next_lines& next) {
     bool const are_scores = of.functions.is_bare_product && !any_mixed(at);
-    if (of.features == 0) return multiply_no_features(rows, to, are_scores);
+    auto const [first_feature, features] = of.summed.product;
+    if (features == 0) return multiply_no_features(rows, to, are_scores);
     for (auto const& [vectors, granules] : *to.pieces) {
         auto const piece = to.part((granules.first - at.granules.first) * shape::granule,
                                    (granules.last - granules.first) * shape::granule);
@@ -60,8 +61,8 @@ void query_lanes_products<T, Arch>::multiply(call const& of, rows_type const& ro
         for (index_t k = 0; k < piece.count;) {
             auto const run = keys(piece.first + k, piece.count - k);
             products<T, Arch>::contract_query_lanes(
-                {run.first, run.stride, {}},
-                {vectors.last - vectors.first, run.count, of.features, rows.queries + lane,
+                {run.first + first_feature, run.stride, {}},
+                {vectors.last - vectors.first, run.count, features, rows.queries + lane,
                  piece.scores + k * to.stride + lane, to.stride, nullptr, are_scores ? to.row_max + lane : nullptr},
                 next.keys.queue());
             k += run.count;

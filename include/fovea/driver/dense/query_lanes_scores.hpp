@@ -41,7 +41,7 @@ class query_lanes_scores {
         kernel::transpose_target<T> const to{.count = rows.count,
                                              .padded_rows = rows.width,
                                              .available = context.rows - rows.first,
-                                             .features = context.features,
+                                             .features = context.summed.product.count,
                                              .first = rows.queries,
                                              .stride = rows.width};
         plan::for_each_part(context.spec.score.parts.products, [&](auto const& p) {
@@ -55,7 +55,8 @@ class query_lanes_scores {
     template <class Body>
     static void transpose(context_type const& context, Body const& body, rows_type const& rows,
                           kernel::transpose_target<T> const& to) {
-        auto const row = rows.strided(context, context.operands.query);
+        auto row = rows.strided(context, context.operands.query);
+        row.skip(context.summed.product.first);
         if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, rows.scales, to});
         } else {

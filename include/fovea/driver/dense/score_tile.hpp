@@ -49,9 +49,9 @@ public:
 
     score_tile(arena& memory, call_type const& call) {
         auto const& functions = call.functions;
-        index_t const factors = std::max<index_t>(functions.products * round_up(call.features, Shape::lanes), 1);
+        index_t const factors = std::max<index_t>(functions.products * round_up(call.summed.most, Shape::lanes), 1);
         rows_.queries = memory.template take<T>(factors * Shape::rows + Shape::lanes);
-        index_t const each = functions.products + functions.row_terms + functions.query_factors * call.features;
+        index_t const each = functions.products + functions.row_terms + functions.query_factors * call.summed.most;
         rows_.scales = memory.template take<T>(each * Shape::rows);
         rows_.terms = rows_.scales + functions.products * Shape::rows;
         rows_.pair_factors = rows_.terms + functions.row_terms * Shape::rows;

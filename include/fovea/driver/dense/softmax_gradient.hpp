@@ -132,7 +132,8 @@ public:
             auto const* const q = call.operands.query.place(batch, head, query, 0);
             T* const scaled = queries_ + r * width(call.features);
             T const scale = tile_.rows().scales[r];
-            for (index_t c = 0; c < call.features; ++c) scaled[c] = static_cast<T>(q[c]) * scale;
+            for (index_t c = 0; c < call.features; ++c)
+                scaled[c] = is_summed(call, c) ? static_cast<T>(q[c]) * scale : T{0};
             T const* const d_result = call.further.d_result.place(batch, head, query, 0);
             std::copy_n(d_result, call.values.features, d_results_ + r * width(call.values.features));
             max_[r] = excluded<T>;
@@ -170,12 +171,17 @@ public:
             auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
             T* const to = call.further.d_query.place(batch, head, query, 0);
             for (index_t c = 0; c < call.features; ++c)
-                to[c] = d_queries_[r * width(call.features) + c] * tile_.rows().scales[r];
+                to[c] = is_summed(call, c) ? d_queries_[r * width(call.features) + c] * tile_.rows().scales[r] : T{0};
         }
     }
 
 private:
     static index_t width(index_t features) { return round_up(features, vector::lanes); }
+    /// Whether the product runs over a feature.
+    static bool is_summed(call_type const& call, index_t feature) {
+        auto const [first, count] = call.summed.product;
+        return feature >= first && feature < first + count;
+    }
 
     /// m, l and l D of each row, by a run of keys.
     void add_exponentials(score_block<shape> const& s, score_block<shape> const& dot) {

@@ -46,13 +46,15 @@ public:
     bool in_place() const { return always_in_place || keys_.in_place(); }
     /// Calls f(keys, offset, count) with `count` keys from a position on, run by run, through a body, for
     /// kernel::contract_rows.
-    template <class Part, class Body, class F>
-    void with_keys(Body const& body, index_t key, index_t count, F const& f) const {
+    template <class Part, class F>
+    void with_keys(Part const& part, index_t key, index_t count, F const& f) const {
+        using Body = std::remove_cvref_t<decltype(Part::of_key)>;
+        index_t const first_feature = context_.span_of(part).first;
         for_runs(operands_.key, keys_.rows(key, count), keys_.loaded(),
                  [&](auto const& run, index_t offset, auto const& ahead) {
                      if constexpr (std::is_same_v<Body, k_t>) {
                          using keys = typename product_of<Part>::template keys_in_place<key_type>;
-                         f(keys{run.first, run.stride, ahead}, offset, run.count);
+                         f(keys{run.first + first_feature, run.stride, ahead}, offset, run.count);
                      } else {
                          index_t const from = key + offset;
                          auto const row = facts();
@@ -66,12 +68,13 @@ public:
                  });
     }
 
-    /// The sum of a body over the features of one query and one key, straight from the operands.
-    template <class Body>
-    T compare(Body const& body, kernel::row_facts const& row, index_t key) const {
-        return kernel::sum_features<T, Arch>(body, kernel::index_environment<T, Arch, index_t>{row, key},
-                                             operands_.query.place(row.batch, row.head, row.q_idx, 0),
-                                             row_of(operands_.key, keys_.rows(key, 1), keys_.loaded()), features());
+    /// A pairwise term of one query and one key, straight from the operands.
+    template <class Pair>
+    T compare(Pair const& pair, kernel::row_facts const& row, index_t key) const {
+        auto const [first, count] = context_.span_of(pair);
+        return kernel::sum_features<T, Arch>(pair.body, kernel::index_environment<T, Arch, index_t>{row, key},
+                                             operands_.query.place(row.batch, row.head, row.q_idx, 0) + first,
+                                             row_of(operands_.key, keys_.rows(key, 1), keys_.loaded()) + first, count);
     }
 
     /// Planes of the keys of a block.
@@ -80,25 +83,28 @@ public:
         index_t plane = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (!always_in_place)
-                if (!in_place()) pack_plane<product_of<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key);
+                if (!in_place())
+                    pack_plane<product_of<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key,
+                                                                             context_.span_of(p));
             ++plane;
         });
         plan::for_each_part(parts.pairs, [&](auto const& pair) {
+            auto const span = context_.span_of(pair);
+            index_t const first = plane;
             plan::for_each_part(pair.factors.keys, [&](auto const& factor) {
-                pack_plane<kernel::number_product<T, Arch>>(block, plane++, factor);
+                pack_plane<kernel::number_product<T, Arch>>(block, plane++, factor, span);
             });
-            if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials) check_factors(block);
+            if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
+                check_factors(block, {first, plane}, span.count);
         });
     }
 
 private:
-    index_t features() const { return context_.key_features; }
-
     /// Of the first query of the group.
     kernel::row_facts facts() const { return context_.facts(keys_.heads(), 0); }
 
     template <class Product, class Body>
-    void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body) const {
+    void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body, feature_span span) const {
         T* const to = keys_.keys(block, plane);
         auto const row = facts();
         index_t const first = keys_.first(block), last = keys_.last(block);
@@ -108,13 +114,14 @@ private:
             index_t const count = std::min(last - key, tile::panel);
             // Rows in memory after those of the panel are prefetched.
             index_t const available = loaded_rows<key_rows> ? count : operands_.keys() - key;
-            auto const place =
+            auto place =
                 addresses_of<tile::panel + 2 * lanes>(operands_.key, keys_.rows(key, available), keys_.loaded());
-            index_t const column = (key - first) * kernel::steps_over<typename Product::step>(features());
+            place.skip(span.first);
+            index_t const column = (key - first) * kernel::steps_over<typename Product::step>(span.count);
             kernel::transpose_target<T> const all{.count = count,
                                                   .padded_rows = tile::panel,
                                                   .available = available,
-                                                  .features = features(),
+                                                  .features = span.count,
                                                   .first = to + column,
                                                   .stride = tile::panel};
             if constexpr (std::is_same_v<Product, kernel::number_product<T, Arch>> && std::is_same_v<Body, k_t>
@@ -138,16 +145,16 @@ private:
                 __builtin_prefetch(values.place(keys_.heads().batch, keys_.heads().index, key) + c, 0, 2);
     }
 
-    /// Looks at the factors of all pairwise terms; the zeros after the last key do not count.
-    void check_factors(index_t block) const {
+    /// Looks at the factors of a pairwise term; the zeros after the last key do not count.
+    void check_factors(index_t block, index_range of_term, index_t features) const {
         bool& factorable = keys_.factorable(block);
-        for (index_t plane = products; plane < planes; ++plane)
+        for (index_t plane = of_term.first; plane < of_term.last; ++plane)
             for (index_t j = 0; j < keys_.last(block) - keys_.first(block); ++j)
                 factorable =
                     factorable
                     && kernel::within_exponential_range(
-                        keys_.keys(block, plane) + (j / tile::panel) * tile::panel * features() + j % tile::panel,
-                        features(), tile::panel);
+                        keys_.keys(block, plane) + (j / tile::panel) * tile::panel * features + j % tile::panel,
+                        features, tile::panel);
     }
 
     context_type const& context_;

@@ -28,27 +28,28 @@ public:
         index_t n = 0;
         plan::for_each_part(context.spec.score.parts.products, [&](auto const& p) {
             using product = typename stored::template product_of<std::remove_cvref_t<decltype(p)>>;
-            auto const row = [&](index_t r) FOVEA_LAMBDA { return sources[r]; };
+            auto const [first_feature, features] = context.span_of(p);
+            auto const row = [&, at = first_feature](index_t r) FOVEA_LAMBDA { return sources[r] + at; };
             auto const base = [&](index_t r) FOVEA_LAMBDA {
                 return kernel::index_environment<T, Arch, index_t>{rows.facts[static_cast<std::size_t>(r)], 0};
             };
             T* const scales = rows.scales + n * tile::rows;
-            T* const to = factors_of(rows, n++, context.features);
+            T* const to = factors_of(rows, n++, context.summed.most);
             score_terms<Call, tile>::scale_rows(context, rows, p.scale, scales);
             for (index_t r = rows.count; r < rows.width; ++r) scales[r] = T{0};
             auto const scale = [&](index_t r) FOVEA_LAMBDA { return scales[r]; };
             [[maybe_unused]] kernel::transpose_target<T> const destination{.count = rows.count,
                                                                            .padded_rows = rows.width,
                                                                            .available = rows.count,
-                                                                           .features = context.features,
+                                                                           .features = features,
                                                                            .first = to,
                                                                            .stride = rows.width};
             if constexpr (!stored::always_in_place)
                 if (!in_place) return product::transpose(p.of_query, row, base, scale, destination);
-            std::fill_n(to, plane(kernel::steps_over<typename product::step>(context.features)) * rows.width, T{0});
+            std::fill_n(to, plane(kernel::steps_over<typename product::step>(features)) * rows.width, T{0});
             for (index_t r = 0; r < rows.count; ++r)
                 product::for_packs(
-                    p.of_query, row(r), base(r), scale(r), context.features,
+                    p.of_query, row(r), base(r), scale(r), features,
                     [&](index_t pack, auto const& value) { value.store(to + (pack * rows.width + r) * tile::lanes); });
         });
     }
@@ -61,16 +62,17 @@ public:
             using part = std::remove_cvref_t<decltype(p)>;
             using product = typename stored::template product_of<part>;
             using step = typename product::step;
-            T const* const queries = factors_of(rows, n, context.features);
+            index_t const features = context.span_of(p).count;
+            T const* const queries = factors_of(rows, n, context.summed.most);
             T const* const scales = rows.scales + n * tile::rows;
             T* const scores = to.scores + n * to.plane_stride;
             auto const mr = static_cast<int>(rows.width);
-            if (context.features == 0) {
+            if (features == 0) {
                 contract_no_features(mr, scales, to, scores);
             } else if (stored::always_in_place || keys.in_place()) {
-                kernel::row_products<T> const all{queries, mr, to.count, context.features, scores, to.stride, scales};
+                kernel::row_products<T> const all{queries, mr, to.count, features, scores, to.stride, scales};
                 stored(context, keys)
-                    .template with_keys<part>(p.of_key, to.first, to.count,
+                    .template with_keys<part>(p, to.first, to.count,
                                               [&](auto const& from, index_t offset, index_t count) {
                                                   auto run = all;
                                                   run.scores += offset;
@@ -79,12 +81,12 @@ public:
                                               });
             }
             if constexpr (!stored::always_in_place)
-                if (context.features != 0 && !keys.in_place())
+                if (features != 0 && !keys.in_place())
                     packed_products<product>::contract({.queries = queries,
                                                         .keys = keys.keys(at.block, n),
                                                         .first = at.granules.first,
                                                         .last = at.granules.last,
-                                                        .features = kernel::steps_over<step>(context.features),
+                                                        .features = kernel::steps_over<step>(features),
                                                         .mr = mr,
                                                         .scales = scales,
                                                         .scores = scores - at.granules.first * tile::lanes,

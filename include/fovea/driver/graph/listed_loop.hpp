@@ -41,7 +41,7 @@ public:
     listed_loop(Spec const& spec, Operands const& operands, graph_view graph)
         : spec_(spec), operands_(operands), graph_(graph), lanes_(operands.query.extent(1)) {
         index_t const stride = head_stride(operands.query), features = operands.features();
-        joined_ = operands.group() == 1 && stride == head_stride(operands.key)
+        joined_ = operands.group() == 1 && stride == head_stride(operands.key) && features == operands.key_features()
                && kernel::fills_vectors<T, Arch>(features, stride, lanes_);
         auto const joins = [&](auto const& body) { return kernel::joins_heads(body, lanes_.heads, features); };
         plan::for_each_part(spec.score.parts.products,
@@ -212,19 +212,20 @@ private:
             return kernel::pair_rows<std::remove_cvref_t<decltype(*query)>, std::remove_cvref_t<decltype(*key_row)>>{
                 of_head, key, edge, query + head * stride, key_row};
         };
-        auto const sum = [&](auto const& body) FOVEA_LAMBDA {
-            return kernel::head_sums<T, Arch>(body, lanes_, pair, std::ssize(listed), pairs, row.dim, joined_);
+        auto const sum = [&](auto const& body, auto const& over) FOVEA_LAMBDA {
+            return kernel::head_sums_over<T, Arch>(over, body, lanes_, pair, std::ssize(listed), pairs,
+                                                   {row.dim, operands_.key_features()}, joined_);
         };
         T const* scale =
             here.row + row_terms * lanes_.common_period(width) + (pair & (lanes_.common_period(width) - 1));
         plan::for_each_part(spec_.score.parts.products, [&](auto const& p) {
-            *sums = sum(p.of_query * p.of_key);
+            *sums = sum(p.of_query * p.of_key, p.over);
             if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(p.scale)>, plan::unit>)
                 *sums = *sums * vector::load(scale);
             ++sums;
             scale += lanes_.common_period(width);
         });
-        plan::for_each_part(spec_.score.parts.pairs, [&](auto const& p) { *sums++ = sum(p.body); });
+        plan::for_each_part(spec_.score.parts.pairs, [&](auto const& p) { *sums++ = sum(p.body, p.over); });
     }
 
     Spec const& spec_;

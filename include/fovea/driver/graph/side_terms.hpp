@@ -57,8 +57,9 @@ void compute_side_terms(Executor const& executor, Operands const& operands, kern
                     using element = std::remove_cvref_t<decltype(*place)>;
                     return kernel::pair_rows<element, element>{here, position, 0, place, place};
                 };
-                auto const sums = [&](auto const& body) FOVEA_LAMBDA {
-                    return kernel::head_sums<T, Arch>(body, lanes, pair, n, pairs, features, joined);
+                auto const sums = [&](auto const& body, auto const& over) FOVEA_LAMBDA {
+                    return kernel::head_sums_over<T, Arch>(over, body, lanes, pair, n, pairs, {features, features},
+                                                           joined);
                 };
                 kernel::side_environment<Side, T, Arch, decltype(sums)> const here{{row}, lanes, pair, sums};
                 T* place = to + batch * plan::count_of<Terms> * term_stride<T, Arch>(lanes, n) + pair;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/score/compare.hpp>
+
+namespace fovea::FOVEA_SET {
+
+/// squared_distance: the squared distance of query and key, or of rows of tables, an expression for `compare`.
+///
+///     d_ij = sum_c (a_ic - b_jc)^2
+///     squared_distance(q, k)    squared_distance(q, k, features(0, 3))
+///     squared_distance(param(place)[q_idx], param(place)[kv_idx])
+///
+/// Shapes: a range of features is the third argument; tables have as many elements as it.
+/// Cost: of q and k one matrix product, but for functions that are steep at 0 (`compare`); of tables a multiply-add for
+/// each element and pair.
+/// Edge cases: far from 0 the product loses digits; the distance is never below 0.
+/// Errors: those of `sum`; at compile time, for what is no expression.
+template <class A, class B, class... Range>
+    requires((expression_operands<A, B> || detail::hides_placeholder<A, B>) && sizeof...(Range) <= 1)
+constexpr auto squared_distance(A const& a, B const& b, Range const&... range) {
+    return sum(square(a - b), range...);
+}
+template <class... Others>
+constexpr literal<double> squared_distance(Others const&...) {
+    static_assert(never<Others...>,
+                  "fovea: squared_distance takes two expressions, such as q and k, and may take a range of features");
+    return {};
+}
+
+}  // namespace fovea::FOVEA_SET
