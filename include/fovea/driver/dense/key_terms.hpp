@@ -16,7 +16,7 @@ template <class T, class Arch, class Terms, class Keys>
 void compute_key_terms(Terms const& terms, kernel::row_facts const& row, Keys const& keys, row_range const& at,
                        T* loaded, T* to, index_t stride) {
     plan::for_each_part(terms, [&](auto const& term) {
-        for_runs(keys, at, loaded, [&](auto const& run, index_t offset, auto const&) {
+        for_runs(keys, at, loaded, [&](auto const& run, index_t offset) {
             using element = std::remove_cvref_t<decltype(*run.first)>;
             for (index_t r = 0; r < run.count; ++r) {
                 element const* const features = run.first + r * run.stride;

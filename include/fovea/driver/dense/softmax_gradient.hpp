@@ -161,9 +161,10 @@ public:
             differentiate(p, ds, count, r);
             T* const to = d_queries_ + r * width(all.features);
             for_runs(all.operands.key, {tile_.rows().heads.batch, tile_.rows().heads.index, first, first + count},
-                     from.keys.loaded(), [&](auto const& run, index_t offset, auto const&) {  // dQ += dS K
+                     from.keys.loaded(), [&](auto const& run, index_t offset) {  // dQ += dS K
                          kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds + offset, run.count,
-                                                             run.first, run.stride, to, all.features);
+                                                             kernel::even_rows{run.first, run.stride}, to,
+                                                             all.features);
                      });
         }
         for (index_t k = 0; k < count; ++k) add_to_key(all, from, first + k, of, column + k);
@@ -224,10 +225,12 @@ private:
             p[r] = of.scores.scores[r * of.scores.stride + column];
             ds[r] = of.products.scores[r * of.products.stride + column];
         }
-        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, p, count, d_results_, width(all.values.features),
+        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, p, count,
+                                            kernel::even_rows{d_results_, width(all.values.features)},
                                             from.d_value(key), all.values.features);
-        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds, count, queries_, width(all.features),
-                                            from.d_key(key), all.features);
+        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds, count,
+                                            kernel::even_rows{queries_, width(all.features)}, from.d_key(key),
+                                            all.features);
     }
 
     tile_type tile_, products_;

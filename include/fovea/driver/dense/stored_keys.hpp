@@ -60,26 +60,25 @@ public:
     stored_keys(context const& call, packed const& to) : call_(call), packed_(to), operands_(call.operands) {}
 
     bool in_place() const { return always_in_place || packed_.in_place(); }
-    /// Calls f(keys, offset, count) with `count` keys of a block from one of its keys on, run by run, through a body,
-    /// for kernel::contract_rows.
+    /// Calls f(keys, offset, count) with `count` keys of a block from one of its keys on, some at a time, through a
+    /// body, for kernel::contract_rows.
     template <class Part, class Body, class F>
     void with_keys(Body const& body, index_t block, index_t key, index_t count, F const& f) const {
-        for_runs(operands_.key, range(block, key, count), packed_.loaded(),
-                 [&](auto const& run, index_t offset, auto const& ahead) {
-                     if constexpr (std::is_same_v<Body, k_t>) {
-                         using keys = typename product_of<Part>::template keys_in_place<key_type>;
-                         f(keys{run.first, run.stride, ahead}, offset, run.count);
-                     } else {
-                         index_t const from = packed_.first(block) + key + offset;
-                         auto const row = facts(0);
-                         auto const base = [&](index_t i) FOVEA_LAMBDA {
-                             return kernel::index_environment<T, Arch, index_t>{row, from + i};
-                         };
-                         f(kernel::evaluated_keys<T, Arch, Body, key_type, decltype(base)>{body, run.first, run.stride,
-                                                                                           base, ahead},
-                           offset, run.count);
-                     }
-                 });
+        for_rows_in_place(operands_.key, range(block, key, count), packed_.loaded(),
+                          [&]<class Rows>(Rows const& rows, index_t offset, index_t present) {
+                              if constexpr (std::is_same_v<Body, k_t>) {
+                                  using keys = typename product_of<Part>::template keys_in_place<Rows>;
+                                  f(keys{rows}, offset, present);
+                              } else {
+                                  index_t const from = packed_.first(block) + key + offset;
+                                  auto const row = facts(0);
+                                  auto const base = [&](index_t i) FOVEA_LAMBDA {
+                                      return kernel::index_environment<T, Arch, index_t>{row, from + i};
+                                  };
+                                  f(kernel::evaluated_keys<T, Arch, Body, Rows, decltype(base)>{body, rows, base},
+                                    offset, present);
+                              }
+                          });
     }
 
     /// The sum of a body over the features of one query and one key, straight from the operands.

@@ -36,12 +36,11 @@ public:
         return row_of(rows_, range(block, key, 1), packed_.loaded());
     }
 
-    /// Calls f(values, offset, ahead) with `count` values of a block from one of its keys on, run by run.
+    /// Calls f(values, offset, count) with `count` values of a block from one of its keys on, some at a time.
     template <class F>
     void with_values(index_t block, index_t key, index_t count, F const& f) const {
-        if (!in_place())
-            return f(row_run<T>{packed_.values(block, key), width(), count}, index_t{0}, kernel::prefetch_distance());
-        for_runs(rows_, range(block, key, count), packed_.loaded(), f);
+        if (!in_place()) return f(kernel::even_rows<T>{packed_.values(block, key), width()}, index_t{0}, count);
+        for_rows_in_place(rows_, range(block, key, count), packed_.loaded(), f);
     }
 
     /// Packs the values of a block.
@@ -50,7 +49,7 @@ public:
         index_t const count = all.last - all.first;
         T* row = packed_.values(block, 0);
         if constexpr (loaded_rows<rows>) {
-            for_runs(rows_, all, packed_.loaded(), [&](auto const& run, index_t, auto const&) {
+            for_runs(rows_, all, packed_.loaded(), [&](auto const& run, index_t) {
                 for (index_t k = 0; k < run.count; ++k, row += width())
                     pack_row(run.first + k * run.stride, nullptr, row);
             });

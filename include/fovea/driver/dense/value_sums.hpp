@@ -34,16 +34,15 @@ public:
             product::round_weights(weights.first + r * weights.stride, weights.count);
         T ones[tile::rows];
         values_.with_values(
-            weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const& ahead) {
-                using value = std::remove_cvref_t<decltype(*values.first)>;
-                constexpr bool as_computed = std::is_same_v<value, T>;
+            weights.block, weights.key, weights.count,
+            [&]<class Values>(Values const& values, index_t offset, index_t count) {
+                constexpr bool as_computed = std::is_same_v<Values, kernel::even_rows<T>>;
                 if (offset > 0)
                     rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
-                weighted_rows<T, value> const all{
-                    {weights.first + offset / stored::keys_per_row, weights.stride, values.count, values.first,
-                     values.stride, sums_, width_, rescale, ahead},
-                    weights.rows,
-                    weights.mr};
+                weighted_rows<T, Values> const all{{weights.first + offset / stored::keys_per_row, weights.stride,
+                                                    count, values, sums_, width_, rescale},
+                                                   weights.rows,
+                                                   weights.mr};
                 if constexpr (as_computed && Call::packs_keys)
                     if (packs_keys_) {  // converted values are packed
                         if constexpr (is_linear) packed_products<product>::accumulate(all, next);
@@ -66,11 +65,10 @@ public:
                 packs += kernel::nonzero_packs<T, Arch>(weights.first + r * weights.stride, weights.count);
             if (2 * packs * tile::lanes > weights.rows * weights.count) return false;
             values_.with_values(
-                weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, auto const&) {
+                weights.block, weights.key, weights.count, [&](auto const& values, index_t offset, index_t count) {
                     for (index_t r = 0; r < weights.rows; ++r)
                         kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.first + r * weights.stride + offset,
-                                                            values.count, values.first, values.stride,
-                                                            sums_ + r * width_, width_);
+                                                            count, values, sums_ + r * width_, width_);
                 });
             return true;
         }
