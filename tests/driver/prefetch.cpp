@@ -73,31 +73,33 @@ TEST_CASE("rows in pages are read, and prefetched, a page at a time", "[driver]"
 }
 
 TEST_CASE("rows in pages are listed for microkernels, with those that are prefetched beside them", "[driver]") {
-    for (index_t slots : {1, 7, 16, 64, 300}) {
-        index_t const count = 700 / slots + 1, positions = slots * count;
-        tensor<float, 4> const pages({count, 1, slots, 32});
-        tensor<std::int32_t, 2> table({1, count});
-        for (index_t n = 0; n < count; ++n) table(0, n) = static_cast<std::int32_t>(count - 1 - n);
-        auto const rows = paged(pages, table);
-        auto const place = [&](index_t n) { return rows.place(0, 0, std::min(n, positions - 1), 0); };
-        for (index_t first : {0, 5}) {
-            index_t read = first;
-            driver::for_rows_in_place(rows, {0, 0, first, positions}, static_cast<float*>(nullptr),
-                                      [&](auto const& listed, index_t offset, index_t present) {
-                                          CHECK(first + offset == read);
-                                          CHECK(listed.ahead == kernel::rows_ahead(128));
-                                          bool same = true;
-                                          for (index_t r = 0; r < present; ++r)
-                                              same = same && listed.row(r) == place(read + r)
-                                                  && listed.after(r) == place(read + r + listed.ahead)
-                                                  && listed.from(r, 8).row(0) == place(read + r) + 8
-                                                  && listed.row(r) + listed.distance(r) == listed.after(r);
-                                          CHECK(same);
-                                          read += present;
-                                      });
-            CHECK(read == positions);
+    for (index_t slots : {1, 7, 16, 64, 300})
+        for (index_t features : {1, 15, 16, 17, 32}) {
+            index_t const count = 700 / slots + 1, positions = slots * count;
+            tensor<float, 4> const pages({count, 1, slots, features});
+            tensor<std::int32_t, 2> table({1, count});
+            for (index_t n = 0; n < count; ++n) table(0, n) = static_cast<std::int32_t>(count - 1 - n);
+            auto const rows = paged(pages, table);
+            auto const place = [&](index_t n) { return rows.place(0, 0, std::min(n, positions - 1), 0); };
+            for (index_t first : {0, 5}) {
+                index_t read = first;
+                driver::for_rows_in_place(rows, {0, 0, first, positions}, static_cast<float*>(nullptr),
+                                          [&](auto const& listed, index_t offset, index_t present) {
+                                              CHECK(first + offset == read);
+                                              CHECK(listed.ahead == kernel::rows_ahead(4 * features));
+                                              CHECK(listed.ahead <= kernel::most_rows_ahead);
+                                              bool same = true;
+                                              for (index_t r = 0; r < present; ++r)
+                                                  same = same && listed.row(r) == place(read + r)
+                                                      && listed.after(r) == place(read + r + listed.ahead)
+                                                      && listed.from(r, 8).row(0) == place(read + r) + 8
+                                                      && listed.row(r) + listed.distance(r) == listed.after(r);
+                                              CHECK(same);
+                                              read += present;
+                                          });
+                CHECK(read == positions);
+            }
         }
-    }
 }
 
 TEST_CASE("after the last row of a head group follows the first of the next", "[driver]") {

@@ -120,7 +120,7 @@ void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T
         index_t const step = std::min(rows_per_memory_page(stride), rows_per_run(rows));
         for (index_t n = at.first; n < at.last; n += listed) {
             index_t const count = std::min(at.last - n, listed), last = std::min(n + count + ahead, rows.extent(2));
-            row_addresses<Rows, listed + kernel::rows_ahead(0)> all(rows, {at.batch, at.head, n, last});
+            row_addresses<Rows, listed + kernel::most_rows_ahead> all(rows, {at.batch, at.head, n, last});
             translate(0, last - n, step, all);
             f(all.in_place(count, last - n, ahead), n - at.first, count);
         }

@@ -20,6 +20,7 @@ constexpr index_t rows_ahead(index_t row_bytes) {
     constexpr index_t reach = 12288;  // bytes
     return (reach + row_bytes) / std::max(row_bytes, cache_line);
 }
+inline constexpr index_t most_rows_ahead = rows_ahead(cache_line);
 
 /// Prefetches the lines of `Count` elements. More lines are on their way to the L2 cache than to the L1 cache, whose
 /// misses the loads beside them wait for too. An address past the last row does no harm.
