@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
 using namespace fovea;
@@ -55,7 +57,7 @@ TEST_CASE("rows in pages are read, and prefetched, a page at a time", "[driver]"
         auto const stored = driver::rows_of(rows);
         auto const first = [&](index_t n) { return rows.place(0, 0, n, 0); };
         index_t read = 0, runs = 0;
-        driver::for_runs(rows, {0, 0, 1, positions}, [&](auto const& run, index_t offset, auto const&) {
+        driver::for_runs(rows, {0, 0, 1, positions}, [&](auto const& run, index_t offset) {
             CHECK(offset == read);
             for (index_t r = 0; r < run.count; ++r) CHECK(run.first + r * run.stride == first(1 + read + r));
             read += run.count;
@@ -68,6 +70,36 @@ TEST_CASE("rows in pages are read, and prefetched, a page at a time", "[driver]"
         for (; !lines.queue().empty(); ++steps) lines.queue().prefetch_at<arch::best>(0);
         CHECK(steps == positions * 2);  // of 128 bytes, two lines
     }
+}
+
+TEST_CASE("rows in pages are listed for microkernels, with those that are prefetched beside them", "[driver]") {
+    for (index_t slots : {1, 7, 16, 64, 300})
+        for (index_t features : {1, 15, 16, 17, 32}) {
+            index_t const count = 700 / slots + 1, positions = slots * count;
+            tensor<float, 4> const pages({count, 1, slots, features});
+            tensor<std::int32_t, 2> table({1, count});
+            for (index_t n = 0; n < count; ++n) table(0, n) = static_cast<std::int32_t>(count - 1 - n);
+            auto const rows = paged(pages, table);
+            auto const place = [&](index_t n) { return rows.place(0, 0, std::min(n, positions - 1), 0); };
+            for (index_t first : {0, 5}) {
+                index_t read = first;
+                driver::for_rows_in_place(rows, {0, 0, first, positions}, static_cast<float*>(nullptr),
+                                          [&](auto const& listed, index_t offset, index_t present) {
+                                              CHECK(first + offset == read);
+                                              CHECK(listed.ahead == kernel::rows_ahead(4 * features));
+                                              CHECK(listed.ahead <= kernel::most_rows_ahead);
+                                              bool same = true;
+                                              for (index_t r = 0; r < present; ++r)
+                                                  same = same && listed.row(r) == place(read + r)
+                                                      && listed.after(r) == place(read + r + listed.ahead)
+                                                      && listed.from(r, 8).row(0) == place(read + r) + 8
+                                                      && listed.row(r) + listed.distance(r) == listed.after(r);
+                                              CHECK(same);
+                                              read += present;
+                                          });
+                CHECK(read == positions);
+            }
+        }
 }
 
 TEST_CASE("after the last row of a head group follows the first of the next", "[driver]") {

@@ -35,8 +35,8 @@ TEMPLATE_LIST_TEST_CASE("only values of weights that are not 0 are read, and all
             packs += nonzero;
         }
         CHECK(kernel::nonzero_packs<float, TestType>(weights.data(), keys) == packs);
-        kernel::accumulate_nonzero<float, TestType>(weighted_sum, weights.data(), keys, values.data(), width,
-                                                    sums.data(), width);
+        kernel::accumulate_nonzero<float, TestType>(weighted_sum, weights.data(), keys,
+                                                    kernel::even_rows<float>{values.data(), width}, sums.data(), width);
         for (index_t c = 0; c < width; ++c)
             CHECK(static_cast<double>(sums[c]) == expected[static_cast<std::size_t>(c)]);
     }

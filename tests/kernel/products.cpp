@@ -12,7 +12,9 @@
 #include "support/architectures.hpp"
 #include "support/guarded.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 using namespace fovea;
@@ -62,6 +64,29 @@ void check_contract(index_t features) {
     CHECK(lines.empty() == (features >= steps_of_four_lines));
 }
 
+/// The addresses of rows, and of as many that repeat the last as are prefetched ahead.
+template <class Element>
+std::vector<Element const*> addresses(kernel::even_rows<Element> const& rows, index_t count, index_t ahead) {
+    std::vector<Element const*> all;
+    for (index_t i = 0; i < count + ahead; ++i) all.push_back(rows.row(std::min(i, std::max<index_t>(count - 1, 0))));
+    return all;
+}
+
+/// The same keys by their addresses: the same bits.
+template <class T, class Arch, int At_once, class Element>
+void check_listed_keys(kernel::even_rows<Element> const& keys, kernel::row_products<T> all) {
+    guarded<T> scores(all.rows * all.stride, T{99});
+    T const* const expected = std::exchange(all.scores, scores.data());
+    auto const at = addresses(keys, all.count, 5);
+    kernel::contract_rows<At_once, T, Arch>(
+        kernel::keys_in_place<T, Arch, kernel::listed_rows<Element>>{{at.data(), 0, 5}}, all);
+    bool same = true;
+    for (index_t r = 0; r < all.rows; ++r)
+        for (index_t k = 0; k < all.count; ++k)
+            same = same && scores[r * all.stride + k] == expected[r * all.stride + k];
+    CHECK(same);
+}
+
 /// Keys in place, a row every features + 3 elements; of all queries, At_once at a time.
 template <class T, class Arch, int Rows, int At_once, class Element>
 void check_contract_rows(index_t features, index_t count) {
@@ -76,10 +101,10 @@ void check_contract_rows(index_t features, index_t count) {
     };
     for (index_t r = 0; r < Rows; ++r)
         for (index_t f = 0; f < features; ++f) query(r, f) = static_cast<T>(random.real(-1, 1));
-    kernel::prefetch_distance const next(features, stride);
-    kernel::strided_keys<T, Arch, Element> const from{keys.data(), stride, next};
+    kernel::keys_in_place<T, Arch, kernel::even_rows<Element>> const from{{keys.data(), stride}};
     kernel::row_products<T> const all{queries.data(), Rows, count, features, scores.data(), room};
     kernel::contract_rows<At_once, T, Arch>(from, all);
+    check_listed_keys<T, Arch, At_once>(from.rows, all);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t k = 0; k < room; ++k) {
@@ -108,15 +133,21 @@ void check_accumulate(index_t keys) {
                 sum += static_cast<double>(weights[r * (keys + 1) + k]) * static_cast<double>(values[k * width + c]);
             expected.push_back(sum);
         }
-    guarded<T> again(Rows * width);
+    guarded<T> again(Rows * width), listed(Rows * width);
     std::copy(sums.begin(), sums.end(), again.begin());
-    kernel::weighted_values<T, T> all{weights.data(), keys + 1,    keys,  values.data(),
-                                      width,          sums.data(), width, rescale.data()};
+    std::copy(sums.begin(), sums.end(), listed.begin());
+    kernel::weighted_values<T, kernel::even_rows<T>> all{
+        weights.data(), keys + 1, keys, {values.data(), width}, sums.data(), width, rescale.data()};
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all);
     all.sums = again.data();
     auto lines = four_lines(values.data());
     kernel::accumulate<Rows, Vectors, T, Arch, kernel::prefetch_queue&>(weighted_sum, all, lines);
     CHECK(std::equal(again.begin(), again.end(), sums.begin()));
+    auto const at = addresses(all.values, keys, 3);
+    kernel::weighted_values<T, kernel::listed_rows<T>> const by_address{
+        weights.data(), keys + 1, keys, {at.data(), 0, 3}, listed.data(), width, rescale.data()};
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_address);
+    CHECK(std::equal(listed.begin(), listed.end(), sums.begin()));
     if (Rows > Vectors) CHECK(lines.empty() == (keys >= steps_of_four_lines));  // fewer prefetch the values that follow
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)

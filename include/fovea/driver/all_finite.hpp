@@ -14,7 +14,7 @@ bool all_finite(Rows const& rows, row_range const& at) {
         return rows.finite(at);
     } else {
         bool all = true;
-        for_runs(rows, at, [&](auto const& run, index_t, auto const&) {
+        for_runs(rows, at, [&](auto const& run, index_t) {
             auto const row = [&](index_t k) FOVEA_LAMBDA { return run.first + k * run.stride; };
             all = all && kernel::all_finite<T, Arch>(row, run.count, rows.extent(3));
         });

@@ -107,7 +107,8 @@ private:
                                            .row_bytes = count * static_cast<index_t>(sizeof(T)),
                                            .stride_bytes = x_stride * static_cast<index_t>(sizeof(T))});
         next.prefetch_beside<Arch>(count);
-        kernel::weighted_values<T, T> const terms{x, x_stride, count, all.panel, tile::panel, sums, sum_stride, ones};
+        kernel::weighted_values<T, kernel::even_rows<T>> const terms{x,    x_stride,   count, {all.panel, tile::panel},
+                                                                     sums, sum_stride, ones};
         kernel::accumulate<tile::rows, tile::nv, T, Arch>(plain_sum{}, terms);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)

@@ -57,13 +57,33 @@ stored_rows rows_of(Rows const& rows) {
     }
 }
 
+/// Rows every `stride` bytes that begin in one page of virtual memory; at least one.
+constexpr index_t rows_per_memory_page(index_t stride) {
+    constexpr index_t bytes = 4096;
+    return std::max<index_t>(bytes / std::max<index_t>(stride, 1), 1);
+}
+/// Prefetches every `step`th of some rows, `row(r)`, so that the lines that are prefetched later, one by one, find
+/// their addresses translated: a prefetch waits for its translation and holds up what follows it, but in one go many
+/// are translated at a time.
+template <class Row>
+FOVEA_INLINE void translate(index_t first, index_t last, index_t step, Row const& row) {
+    for (index_t r = first; r < last; r += step) __builtin_prefetch(row(r), 0, 2);
+}
+
 /// The lines of some rows that are read later, prefetched beside other work: those at equal distances, then the others.
 class row_lines {
 public:
     row_lines() = default;
     row_lines(stored_rows const& rows, row_range const& at,
               index_t steps_per_line = kernel::prefetch_queue::usual_steps_per_line)
-        : rows_(&rows), left_(at), steps_per_line_(steps_per_line) {}
+        : rows_(&rows), left_(at), steps_per_line_(steps_per_line) {
+        for (index_t n = at.first; n < at.last && rows.run != nullptr;) {  // neighbours are translated fast enough
+            auto const run = rows.from(at.batch, at.head, n, at.last - n);
+            translate(0, run.count, rows_per_memory_page(run.stride),
+                      [&](index_t r) FOVEA_LAMBDA { return run.first + r * run.stride; });
+            n += run.count;
+        }
+    }
 
     /// What is to be prefetched next; empty when nothing is left.
     kernel::prefetch_queue& queue() {

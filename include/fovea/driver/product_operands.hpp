@@ -22,9 +22,9 @@ struct panel_product {
 };
 
 /// The weights of a tile of rows, values, and the sums that these are added to.
-template <class T, class Value>
+template <class T, class Values = kernel::even_rows<T>>
 struct weighted_rows {
-    kernel::weighted_values<T, Value> all;
+    kernel::weighted_values<T, Values> all;
     index_t rows;
     int mr;  // rows of the register tile
 };

@@ -67,14 +67,14 @@ void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
 
 /// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
 template <class Arch, class T, class Aggregate>
-void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
+void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w, kernel::prefetch_queue& next) {
     using tile = plan::key_lanes_blocking<T, Arch>;
     auto piece = w.all;
     piece.keys = kernel::steps_over<Aggregate>(piece.keys);
     with_rows<tile>(w.mr, [&](auto rows) {
         for_columns<tile::value_vectors(rows()), tile::nv, 1>(
             w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
-                piece.values = w.all.values + c;
+                piece.values = w.all.values.from(0, c);
                 piece.sums = w.all.sums + c;
                 constexpr bool at_steps = rows() == tile::rows && vectors() == tile::nv;
                 kernel::multiply_and_prefetch<at_steps, Arch>(next, piece.keys, [&]<class Lines>(Lines&& lines) {
@@ -86,8 +86,9 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T, T> const& w, k
 
 /// Adds weighted values to the sums of few rows: as many columns at a time as registers hold, of about 8 KiB of values,
 /// which the next rows then find in the L1 cache.
-template <class Product, class T, class Value, class Aggregate>
-void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w) {
+template <class Product, class T, class Values, class Aggregate>
+void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& w) {
+    using Value = kernel::element_in_place<Values>;
     using Arch = typename Product::architecture;
     using tile = plan::key_lanes_blocking<T, Arch>;
     constexpr index_t per_step = Product::step::per_step;
@@ -104,7 +105,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Value> const& w
         piece.keys = as_stored ? count : kernel::steps_over<typename Product::step>(count);
         auto const add = [&](auto vectors, index_t c) {
             constexpr int rows = tile::rows_with(vectors());
-            piece.values = all.values + (as_stored ? k : weight) * all.value_stride + c;
+            piece.values = all.values.from(as_stored ? k : weight, c);
             for (index_t r = 0; r < w.rows; r += rows) {
                 piece.weights = all.weights + weight + r * all.weight_stride;
                 piece.sums = all.sums + r * all.sum_stride + c;
@@ -154,8 +155,8 @@ struct packed_products {
     using T = typename Product::number;
 
     static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
-    static void accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next);
-    static void accumulate_few(weighted_rows<T, T> const& w);
+    static void accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next);
+    static void accumulate_few(weighted_rows<T> const& w);
 };
 
 template <class Product>
@@ -163,12 +164,12 @@ void packed_products<Product>::contract(panel_product<T> const& p, kernel::prefe
     if constexpr (Product::available) contract_panels<typename Product::step, typename Product::architecture>(p, next);
 }
 template <class Product>
-void packed_products<Product>::accumulate(weighted_rows<T, T> const& w, kernel::prefetch_queue& next) {
+void packed_products<Product>::accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next) {
     if constexpr (Product::available)
         accumulate_tile<typename Product::architecture>(typename Product::step{}, w, next);
 }
 template <class Product>
-void packed_products<Product>::accumulate_few(weighted_rows<T, T> const& w) {
+void packed_products<Product>::accumulate_few(weighted_rows<T> const& w) {
     if constexpr (Product::available) driver::accumulate_few<Product>(typename Product::step{}, w);
 }
 
@@ -185,7 +186,8 @@ struct products {
     static void store(result_rows<T, T> const& rows);
 
     // With a feature in each lane.
-    static void contract_in_place(kernel::strided_keys<T, Arch, T> const& keys, kernel::row_products<T> const& p);
+    static void contract_in_place(kernel::keys_in_place<T, Arch, kernel::even_rows<T>> const& keys,
+                                  kernel::row_products<T> const& p);
 
     static void transpose(transposition<T> const& t);
 };
@@ -207,7 +209,7 @@ void products<T, Arch>::store(result_rows<T, T> const& rows) {
 }
 
 template <class T, class Arch>
-void products<T, Arch>::contract_in_place(kernel::strided_keys<T, Arch, T> const& keys,
+void products<T, Arch>::contract_in_place(kernel::keys_in_place<T, Arch, kernel::even_rows<T>> const& keys,
                                           kernel::row_products<T> const& p) {
     driver::contract_in_place<Arch>(keys, p);
 }

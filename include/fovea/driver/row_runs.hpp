@@ -23,9 +23,8 @@ constexpr index_t loaded_stride(index_t features) {
 /// Rows that are loaded at a time, to stay in the L1 cache while they are read.
 inline constexpr index_t rows_at_once = 32;
 
-/// Calls f(run, offset, ahead) for some rows of a head in order: a run of them, how many come before it, and the
-/// distance at which to prefetch while it is read. The last rows of a page prefetch the first of the next page. Rows
-/// that are not in memory are loaded to `loaded`: (rows_at_once, loaded_stride).
+/// Calls f(run, offset) for some rows of a head in order: a run of them, and how many come before it. Rows that are not
+/// in memory are loaded to `loaded`: (rows_at_once, loaded_stride).
 template <class Rows, class T, class F>
 void for_runs(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
     if constexpr (loaded_rows<Rows>) {
@@ -33,7 +32,7 @@ void for_runs(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded,
         for (index_t n = at.first; n < at.last; n += rows_at_once) {
             index_t const last = std::min(n + rows_at_once, at.last);
             rows.load(row_range{at.batch, at.head, n, last}, loaded, stride);
-            f(row_run<T>{loaded, stride, last - n}, n - at.first, kernel::prefetch_distance());
+            f(row_run<T>{loaded, stride, last - n}, n - at.first);
         }
     } else {
         for_runs(rows, at, f);
@@ -41,30 +40,11 @@ void for_runs(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded,
 }
 template <class Rows, class F>
 void for_runs(Rows const& rows, row_range const& at, F const& f) {
-    auto all = rows_from(rows, at.batch, at.head, at.first);
-    constexpr auto size = static_cast<index_t>(sizeof(*all.first));
-    index_t const row_bytes = rows.extent(3) * size;
-    if constexpr (evenly_spaced<Rows>) {
-        all.count = at.last - at.first;
-        f(all, index_t{0}, kernel::prefetch_distance(row_bytes, all.stride * size));
-    } else {
-        constexpr index_t at_once = 16;  // rows: a multiple of what a microkernel takes, whatever the vectors
-        for (index_t n = at.first; n < at.last;) {
-            auto const next = n + all.count < rows.extent(2) ? rows_from(rows, at.batch, at.head, n + all.count) : all;
-            auto run = all;
-            run.count = std::min(all.count, at.last - n);
-            index_t const within = std::max<index_t>(run.count - kernel::prefetch_distance::rows(row_bytes), 0);
-            if (auto part = run; within >= at_once) {
-                part.count = within / at_once * at_once;
-                f(part, n - at.first, kernel::prefetch_distance(row_bytes, run.stride * size));
-                run.first += part.count * run.stride;
-                run.count -= part.count;
-                n += part.count;
-            }
-            f(run, n - at.first, kernel::prefetch_distance(run.first, next.first));
-            n += run.count;
-            all = next;
-        }
+    for (index_t n = at.first; n < at.last;) {
+        auto run = rows_from(rows, at.batch, at.head, n);
+        run.count = std::min(run.count, at.last - n);
+        f(run, n - at.first);
+        n += run.count;
     }
 }
 
@@ -87,21 +67,24 @@ class row_addresses {
 public:
     /// At most `Most` rows.
     row_addresses(Rows const& rows, row_range const& at) {
-        index_t n = 0;
-        for (index_t position = at.first; position < at.last && n < Most;) {
-            auto const run = rows_from(rows, at.batch, at.head, position);
-            index_t const count = std::min({run.count, at.last - position, Most - n});
-            for (index_t r = 0; r < count; ++r) first_[n++] = run.first + r * run.stride;
-            position += count;
-        }
+        for_runs(rows, {at.batch, at.head, at.first, std::min(at.last, at.first + Most)},
+                 [&](auto const& run, index_t offset) {
+                     for (index_t r = 0; r < run.count; ++r) at_[offset + r] = run.first + r * run.stride;
+                 });
     }
-    FOVEA_INLINE element const* operator()(index_t r) const { return first_[r] + skipped_; }
+    FOVEA_INLINE element const* operator()(index_t r) const { return at_[r] + skipped_; }
+
+    /// Some of them for microkernels; those after the last, which are only prefetched, repeat it.
+    kernel::listed_rows<element> in_place(index_t count, index_t present, index_t ahead) {
+        std::fill_n(&at_[present], count + ahead - present, at_[present - 1]);
+        return {&at_[0], 0, ahead};
+    }
 
     /// Without some features at the beginning of each row.
     void skip(index_t features) { skipped_ = features; }
 
 private:
-    c_array<element const*, Most> first_;
+    c_array<element const*, Most> at_;
     index_t skipped_ = 0;
 };
 /// The addresses of some rows of any source: of at most `Most` rows, or of rows_at_once that are loaded to `loaded`.
@@ -115,6 +98,36 @@ auto addresses_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loa
         return strided_rows<element_of_rows<Rows> const>{rows.place(at.batch, at.head, at.first, 0), rows.stride(2)};
     } else {
         return row_addresses<Rows, Most>(rows, at);
+    }
+}
+
+/// Calls f(rows, offset, count) for some rows of a head in order, as microkernels read them in place: as many as there
+/// are where these lie in memory, rows_at_once of those that are loaded.
+template <class Rows, class T, class F>
+void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
+    using element = element_of_rows<Rows>;
+    [[maybe_unused]] index_t const row_bytes = rows.extent(3) * static_cast<index_t>(sizeof(element));
+    if constexpr (loaded_rows<Rows>) {
+        for_runs(rows, at, loaded, [&](auto const& run, index_t offset) {
+            f(kernel::even_rows<T>{run.first, run.stride}, offset, run.count);
+        });
+    } else if constexpr (evenly_spaced<Rows>) {
+        for_runs(rows, at, [&](auto const& run, index_t offset) {
+            index_t const ahead = kernel::rows_ahead(row_bytes) * run.stride;
+            f(kernel::even_rows<element>{run.first, run.stride, ahead}, offset, run.count);
+        });
+    } else {
+        constexpr index_t listed = 256;
+        index_t const ahead = kernel::rows_ahead(row_bytes);
+        index_t const stride =
+            rows_from(rows, at.batch, at.head, at.first).stride * static_cast<index_t>(sizeof(element));
+        index_t const step = std::min(rows_per_memory_page(stride), rows_per_run(rows));
+        for (index_t n = at.first; n < at.last; n += listed) {
+            index_t const count = std::min(at.last - n, listed), last = std::min(n + count + ahead, rows.extent(2));
+            row_addresses<Rows, listed + kernel::most_rows_ahead> all(rows, {at.batch, at.head, n, last});
+            translate(0, last - n, step, all);
+            f(all.in_place(count, last - n, ahead), n - at.first, count);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/outer_product.hpp>
-#include <fovea/kernel/prefetch.hpp>
+#include <fovea/kernel/rows_in_place.hpp>
 #include <fovea/kernel/step.hpp>
 #include <fovea/spec/concepts.hpp>
 
@@ -22,22 +22,14 @@ template <class Aggregate>
 inline constexpr bool is_sum = step_of_products<Aggregate> || linear_aggregator<Aggregate>;
 
 /// Weights of some rows, values, and the sums that these are added to. Nothing overlaps.
-template <class T, class Value>
+template <class T, class Values>
 struct weighted_values {
     T const* weights;  // (rows, keys), or (rows, groups of as many keys as a step takes)
     index_t weight_stride, keys;
-    Value const* values;  // (keys, width)
-    index_t value_stride;
-    T* sums;  // (rows, width)
+    Values values;  // (keys, width)
+    T* sums;        // (rows, width)
     index_t sum_stride;
-    T const* rescale;           // (rows)
-    prefetch_distance ahead{};  // of values read from memory; unless it is known, that of rows of this width
-
-    /// The distance for `width` values at a time.
-    prefetch_distance distance(index_t width) const {
-        constexpr auto bytes = static_cast<index_t>(sizeof(Value));
-        return ahead.known() ? ahead : prefetch_distance(width * bytes, value_stride * bytes);
-    }
+    T const* rescale;  // (rows)
 };
 
 /// accumulate: values multiplied by the weights of a tile of queries and added up, in registers.
@@ -46,22 +38,20 @@ struct weighted_values {
 ///
 /// Values may be of another type than T. Lines are prefetched as contract does; with few rows, where the speed is that
 /// of reading values from memory, the values that follow.
-template <int Rows, int Vectors, class T, class Arch, class Lines = no_prefetch, class Aggregate, class Value>
-[[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Value> const& w,
+template <int Rows, int Vectors, class T, class Arch, class Lines = no_prefetch, class Aggregate, class Values>
+[[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Values> const& w,
                                   [[maybe_unused]] Lines lines = {}) {
     register_tile<Rows, Vectors, T, Arch> tile;
     if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     auto const add = [&](auto const& sum, auto const& weight, auto const& value)
                          FOVEA_LAMBDA { return aggregate_step(aggregate, sum, weight, value); };
     broadcast_operand<T, index_t, unit_stride> const rows{w.weights, w.weight_stride, {}};
-    vector_operand<Value> const all{w.values, w.value_stride};
     if constexpr (Rows <= Vectors) {
         constexpr index_t width = Vectors * pack<T, Arch>::lanes;
-        prefetch_distance const distance = w.distance(width);
-        tile.add_products(add, rows, all, w.keys,
-                          [&](Value const* row) FOVEA_LAMBDA { distance.prefetch<width>(row); });
+        tile.add_products(add, rows, w.values, w.keys,
+                          [](Values const& left) FOVEA_LAMBDA { prefetch_to_l2<width>(left.after(0)); });
     } else {
-        tile.add_products_and_prefetch(add, rows, all, w.keys, lines);
+        tile.add_products_and_prefetch(add, rows, w.values, w.keys, lines);
     }
     if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     tile.store(w.sums, w.sum_stride);

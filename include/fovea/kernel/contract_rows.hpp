@@ -3,21 +3,19 @@
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
-#include <fovea/kernel/prefetch.hpp>
+#include <fovea/kernel/rows_in_place.hpp>
 #include <fovea/kernel/step.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Keys one stride after the other, as they are stored.
-template <class T, class Arch, class Element>
-struct strided_keys {
+/// Keys as they are stored.
+template <class T, class Arch, class Rows>
+struct keys_in_place {
     using products = number_products;
-    Element const* first;
-    index_t stride;
-    prefetch_distance next;
+    using Element = element_in_place<Rows>;
+    Rows rows;
 
-    FOVEA_INLINE Element const* row(index_t i) const { return first + i * stride; }
     FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t, index_t offset, index_t count) const {
         return load_as<T, Arch>(row + offset, count);
     }
@@ -25,16 +23,14 @@ struct strided_keys {
 
 /// Keys to which `body`, an expression of k, is applied as they are read; `base(i)` is the environment of the names in
 /// it for row i.
-template <class T, class Arch, class Body, class Element, class Bases>
+template <class T, class Arch, class Body, class Rows, class Bases>
 struct evaluated_keys {
     using products = number_products;
+    using Element = element_in_place<Rows>;
     Body const& body;
-    Element const* first;
-    index_t stride;
+    Rows rows;
     Bases base;
-    prefetch_distance next;
 
-    FOVEA_INLINE Element const* row(index_t i) const { return first + i * stride; }
     FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t i, index_t offset, index_t count) const {
         using vector = pack<T, Arch>;
         feature_environment<T, Arch, Element, Element, std::remove_cvref_t<decltype(base(0))>> const here{
@@ -84,11 +80,12 @@ template <int Rows, class T, class Arch, class Keys>
             unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sum[0][r] = sum[1][r] = vector(T{0}); });
             if (first + k < count) {
                 index_t const at[2] = {first + k, std::min(first + k + 1, count - 1)};
-                decltype(keys.row(0)) const from[2] = {keys.row(at[0]), keys.row(at[1])};
+                typename Keys::Element const* const from[2] = {keys.rows.row(at[0]), keys.rows.row(at[1])};
+                index_t const distance[2] = {keys.rows.distance(at[0]), keys.rows.distance(at[1])};
                 auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
                     c_array_2d<vector, 2, packs()> key;
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
-                        if (row == 0) keys.next.template prefetch<packs() * width>(from[i] + f);
+                        if (row == 0) prefetch_to_l2<packs() * width>(from[i] + f + distance[i]);
                         unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
                             key[i][p] = opaque(keys.features(from[i], at[i], f + p * width, left - p * width));
                         });

@@ -26,12 +26,11 @@ FOVEA_INLINE index_t nonzero_packs(T const* weights, index_t keys) {
 /// accumulate_nonzero: adds values with a sparse row of weights; values of weight 0 are not read.
 ///
 ///     sums[c] = sums[c] + sum_k weights[k] * values[k][c],   k with weights[k] != 0
-template <class T, class Arch, class Aggregate, class Value>
+template <class T, class Arch, class Aggregate, class Values>
 [[gnu::noinline]] void accumulate_nonzero(Aggregate const& aggregate,
                                           T const* weights,  // (keys), padded to whole packs
                                           index_t keys,
-                                          Value const* values,  // (keys, width)
-                                          index_t value_stride,
+                                          Values const& values,    // (keys, width)
                                           T* FOVEA_RESTRICT sums,  // (width)
                                           index_t width) {
     using vector = pack<T, Arch>;
@@ -39,7 +38,7 @@ template <class T, class Arch, class Aggregate, class Value>
         if (!any_nonzero<T, Arch>(weights + k)) continue;
         for (index_t i = k; i < std::min(k + vector::lanes, keys); ++i) {
             if (weights[i] == T{0}) continue;
-            Value const* const value = values + i * value_stride;
+            auto const* const value = values.row(i);
             for (index_t c = 0; c < width; c += vector::lanes)
                 aggregate_step(aggregate, vector::load(sums + c), vector(weights[i]),
                                load_as<T, Arch>(value + c, width - c))

@@ -35,6 +35,9 @@ template <class Element>
 struct vector_operand {
     Element const* first;  // (steps, NV * lanes)
     index_t step_stride;
+
+    FOVEA_INLINE Element const* row(index_t i) const { return first + i * step_stride; }
+    FOVEA_INLINE void advance() { first += step_stride; }
 };
 
 /// Sums: MR rows of NV vectors, all in registers.
@@ -50,27 +53,29 @@ public:
         [&]<int... I>(indices<I...>) FOVEA_LAMBDA { ((sum_[I] = vector(T{0})), ...); }(all{});
     }
 
-    /// sum[r][v] = add(sum[r][v], a[r], b[v]) at each step; before(b) comes first.
-    template <class Add, class Broadcast, class Element, class Before>
-    FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, vector_operand<Element> b, index_t steps,
-                                   Before const& before) {
-        for (index_t i = 0; i < steps; ++i, b.first += b.step_stride) {
-            before(b.first);
+    /// sum[r][v] = add(sum[r][v], a[r], b[v]) at each step; before(b) comes first. `b` is a vector_operand, or rows in
+    /// place.
+    template <class Add, class Broadcast, class Vectors, class Before>
+    FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, Vectors b, index_t steps, Before const& before) {
+        using element = std::remove_cvref_t<decltype(*b.row(0))>;
+        for (index_t i = 0; i < steps; ++i, b.advance()) {
+            before(b);
+            element const* const from = b.row(0);
             c_array<vector, NV> row;
             [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
-                ((row[V] = opaque(storage<Element, T, Arch>::load(b.first + V * lanes))), ...);
+                ((row[V] = opaque(storage<element, T, Arch>::load(from + V * lanes))), ...);
             }(std::make_integer_sequence<int, NV>{});
             [&]<int... I>(indices<I...>)
                 FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});
         }
     }
     /// The same, with a line of `next` at each step where one is due: a prefetch_queue&, or no_prefetch.
-    template <class Add, class Broadcast, class Element, class Lines>
-    FOVEA_INLINE void add_products_and_prefetch(Add const& add, Broadcast const& a, vector_operand<Element> const& b,
-                                                index_t steps, Lines& next) {
+    template <class Add, class Broadcast, class Vectors, class Lines>
+    FOVEA_INLINE void add_products_and_prefetch(Add const& add, Broadcast const& a, Vectors const& b, index_t steps,
+                                                Lines& next) {
         auto lines = next;  // in registers
         index_t step = 0;
-        add_products(add, a, b, steps, [&](Element const*) FOVEA_LAMBDA { lines.template prefetch_at<Arch>(step++); });
+        add_products(add, a, b, steps, [&](Vectors const&) FOVEA_LAMBDA { lines.template prefetch_at<Arch>(step++); });
         next = lines;
     }
 

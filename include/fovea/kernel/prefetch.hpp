@@ -14,38 +14,22 @@ namespace fovea::FOVEA_SET::kernel {
 
 inline constexpr index_t cache_line = 64;  // bytes
 
-/// How far ahead of an element to prefetch, for rows that are read one after the other, each from front to back: far
-/// enough for the memory latency. An address past the last row does no harm.
-class prefetch_distance {
-public:
-    prefetch_distance() = default;  // not known
-    /// Rows of `row_bytes` bytes, one every `stride` bytes.
-    prefetch_distance(index_t row_bytes, index_t stride) : bytes_(rows(row_bytes) * stride) {}
-    /// From rows to those that are read after them, wherever these lie.
-    prefetch_distance(void const* from, void const* to)
-        : bytes_(static_cast<index_t>(reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from))) {}
+/// How many rows of `row_bytes` bytes ahead of the one that is read to prefetch, where rows are read one after the
+/// other, each from front to back: far enough for the memory latency.
+constexpr index_t rows_ahead(index_t row_bytes) {
+    constexpr index_t reach = 12288;  // bytes
+    return (reach + row_bytes) / std::max(row_bytes, cache_line);
+}
+inline constexpr index_t most_rows_ahead = rows_ahead(cache_line);
 
-    /// How many rows of `row_bytes` bytes it is.
-    static index_t rows(index_t row_bytes) { return (reach + row_bytes) / std::max(row_bytes, cache_line); }
-
-    bool known() const { return bytes_ != 0; }
-
-    /// Prefetches the lines at this distance ahead of `Count` elements.
-    template <index_t Count, class Element>
-    FOVEA_INLINE void prefetch(Element const* from) const {
-        constexpr index_t all = Count * static_cast<index_t>(sizeof(Element));
-        for (index_t byte = 0; byte < all; byte += cache_line)
-            __builtin_prefetch(reinterpret_cast<char const*>(from) + byte + bytes_, 0, to_l2);
-    }
-
-private:
-    static constexpr index_t reach = 12288;  // bytes
-    /// More lines are on their way to the L2 cache than to the L1 cache, whose misses the loads beside them wait for
-    /// too.
-    static constexpr int to_l2 = 2;
-
-    index_t bytes_ = 0;
-};
+/// Prefetches the lines of `Count` elements. More lines are on their way to the L2 cache than to the L1 cache, whose
+/// misses the loads beside them wait for too. An address past the last row does no harm.
+template <index_t Count, class Element>
+FOVEA_INLINE void prefetch_to_l2(Element const* from) {
+    constexpr index_t all = Count * static_cast<index_t>(sizeof(Element));
+    for (index_t byte = 0; byte < all; byte += cache_line)
+        __builtin_prefetch(reinterpret_cast<char const*>(from) + byte, 0, 2);
+}
 
 /// Rows in memory, whatever their elements.
 struct strided_lines {

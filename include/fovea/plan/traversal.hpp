@@ -59,7 +59,7 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     static constexpr reading values_in_key_lanes(call_sizes const& n, bool few) {
         constexpr index_t lanes = key_lanes_blocking<T, Arch>::lanes;
         bool const stored_so =
-            std::is_same_v<value_element, T> && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>;
+            std::is_same_v<value_element, T> && evenly_spaced<std::remove_const_t<decltype(Operands::value)>>;
         bool const one_run = n.values_per_run >= n.keys;
         bool const fits = n.value_features % (keys_per_row * lanes) == 0 && n.value_features > 0;
         return fits && (few ? one_run || n.values_per_run % keys_per_row == 0 : one_run && stored_so)

@@ -15,7 +15,7 @@ template <class Arch, class T, class Rows>
 void copy_rows(Rows const& rows, row_range const& at, T* to, index_t stride) {
     if constexpr (loaded_rows<Rows>) rows.load(at, to, stride);
     else
-        for_runs(rows, at, [&](auto const& run, index_t offset, auto const&) {
+        for_runs(rows, at, [&](auto const& run, index_t offset) {
             for (index_t r = 0; r < run.count; ++r)
                 kernel::convert_row<T, Arch>(run.first + r * run.stride, rows.extent(3), to + (offset + r) * stride);
         });

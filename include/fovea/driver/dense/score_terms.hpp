@@ -73,7 +73,7 @@ public:
                 auto const facts = context.facts(keys.heads(), g);
                 plan::for_each_part(context.spec.score.parts.keys, [&](auto const& term) {
                     for_runs(context.operands.key, keys.range(block), keys.loaded(),
-                             [&](auto const& run, index_t offset, auto const&) {
+                             [&](auto const& run, index_t offset) {
                                  compute_key_terms(context, facts, term.expression, run, keys.first(block) + offset,
                                                    to + offset);
                              });

@@ -158,9 +158,10 @@ public:
             differentiate(p.scores + r * p.stride, ds_row, p.count, r);
             T* const to = d_queries_ + r * width(call.features);
             for_runs(call.operands.key, from.keys.rows(p.first, p.count), from.keys.loaded(),
-                     [&](auto const& run, index_t offset, auto const&) {  // dQ += dS K
+                     [&](auto const& run, index_t offset) {  // dQ += dS K
                          kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds_row + offset, run.count,
-                                                             run.first, run.stride, to, call.features);
+                                                             kernel::even_rows{run.first, run.stride}, to,
+                                                             call.features);
                      });
         }
         for (index_t k = 0; k < p.count; ++k) add_to_key(call, from, p.first + k, p.part(k, 1), ds.part(k, 1));
@@ -227,10 +228,12 @@ private:
             p[r] = p_of.scores[r * p_of.stride];
             ds[r] = ds_of.scores[r * ds_of.stride];
         }
-        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, p, count, d_results_,
-                                            width(call.values.features), from.d_value(key), call.values.features);
-        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds, count, queries_, width(call.features),
-                                            from.d_key(key), call.features);
+        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, p, count,
+                                            kernel::even_rows{d_results_, width(call.values.features)},
+                                            from.d_value(key), call.values.features);
+        kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds, count,
+                                            kernel::even_rows{queries_, width(call.features)}, from.d_key(key),
+                                            call.features);
     }
 
     tile_type tile_, products_;

@@ -44,28 +44,29 @@ public:
         : context_(context), keys_(to), operands_(context.operands) {}
 
     bool in_place() const { return always_in_place || keys_.in_place(); }
-    /// Calls f(keys, offset, count) with `count` keys from a position on, run by run, through a body, for
+    /// Calls f(keys, offset, count) with `count` keys from a position on, some at a time, through a body, for
     /// kernel::contract_rows.
     template <class Part, class F>
     void with_keys(Part const& part, index_t key, index_t count, F const& f) const {
         using Body = std::remove_cvref_t<decltype(Part::of_key)>;
         index_t const first_feature = context_.span_of(part).first;
-        for_runs(operands_.key, keys_.rows(key, count), keys_.loaded(),
-                 [&](auto const& run, index_t offset, auto const& ahead) {
-                     if constexpr (std::is_same_v<Body, k_t>) {
-                         using keys = typename product_of<Part>::template keys_in_place<key_type>;
-                         f(keys{run.first + first_feature, run.stride, ahead}, offset, run.count);
-                     } else {
-                         index_t const from = key + offset;
-                         auto const row = facts();
-                         auto const base = [&](index_t i) FOVEA_LAMBDA {
-                             return kernel::index_environment<T, Arch, index_t>{row, from + i};
-                         };
-                         f(kernel::evaluated_keys<T, Arch, Body, key_type, decltype(base)>{body, run.first, run.stride,
-                                                                                           base, ahead},
-                           offset, run.count);
-                     }
-                 });
+        for_rows_in_place(
+            operands_.key, keys_.rows(key, count), keys_.loaded(),
+            [&]<class Rows>(Rows const& all, index_t offset, index_t present) {
+                auto const rows = all.from(0, first_feature);
+                if constexpr (std::is_same_v<Body, k_t>) {
+                    using keys = typename product_of<Part>::template keys_in_place<Rows>;
+                    f(keys{rows}, offset, present);
+                } else {
+                    index_t const from = key + offset;
+                    auto const row = facts();
+                    auto const base = [&](index_t i) FOVEA_LAMBDA {
+                        return kernel::index_environment<T, Arch, index_t>{row, from + i};
+                    };
+                    f(kernel::evaluated_keys<T, Arch, Body, Rows, decltype(base)>{part.of_key, rows, base}, offset,
+                      present);
+                }
+            });
     }
 
     /// A pairwise term of one query and one key, straight from the operands.

@@ -34,12 +34,11 @@ public:
     /// One value as it is stored, or loaded.
     element const* operator()(index_t key) const { return row_of(rows_, values_.rows(key, 1), values_.loaded()); }
 
-    /// Calls f(values, offset, ahead) with `count` values from a position on, run by run.
+    /// Calls f(values, offset, count) with `count` values from a position on, some at a time.
     template <class F>
     void with_values(index_t key, index_t count, F const& f) const {
-        if (!values_.in_place())
-            return f(row_run<T>{values_.copy(key), values_.stride(), count}, index_t{0}, kernel::prefetch_distance());
-        for_runs(rows_, values_.rows(key, count), values_.loaded(), f);
+        if (!values_.in_place()) return f(kernel::even_rows<T>{values_.copy(key), values_.stride()}, index_t{0}, count);
+        for_rows_in_place(rows_, values_.rows(key, count), values_.loaded(), f);
     }
 
     /// Packs the values of a block.
@@ -49,7 +48,7 @@ public:
         index_t const width = values_.stride();
         T* row = values_.copy(all.first);
         if constexpr (loaded_rows<rows>) {
-            for_runs(rows_, all, values_.loaded(), [&](auto const& run, index_t, auto const&) {
+            for_runs(rows_, all, values_.loaded(), [&](auto const& run, index_t) {
                 for (index_t k = 0; k < run.count; ++k, row += width)
                     pack_row(run.first + k * run.stride, nullptr, row);
             });

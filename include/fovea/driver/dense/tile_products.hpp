@@ -113,7 +113,7 @@ private:
     static void contract_in_place(Keys const& from, kernel::row_products<T> const& all) {
         static_assert(std::is_same_v<typename Keys::products, Step>,
                       "queries are laid out for the product of the keys");
-        if constexpr (std::is_same_v<Keys, kernel::strided_keys<T, Arch, T>>)
+        if constexpr (std::is_same_v<Keys, kernel::keys_in_place<T, Arch, kernel::even_rows<T>>>)
             products<T, Arch>::contract_in_place(from, all);
         else driver::contract_in_place<Arch>(from, all);
     }

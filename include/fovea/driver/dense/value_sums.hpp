@@ -35,25 +35,25 @@ public:
     void add(scores const& weights, T const* rescale, kernel::prefetch_queue& next) const {
         for (index_t r = 0; r < rows_; ++r) product::round_weights(weights.scores + r * weights.stride, weights.count);
         T ones[tile::rows];
-        values_.with_values(weights.first, weights.count, [&](auto const& values, index_t offset, auto const& ahead) {
-            using value = std::remove_cvref_t<decltype(*values.first)>;
-            constexpr bool as_computed = std::is_same_v<value, T>;
-            if (offset > 0) rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
-            weighted_rows<T, value> const all{
-                {weights.scores + offset / stored::keys_per_row, weights.stride, values.count, values.first,
-                 values.stride, sums_, width_, rescale, ahead},
-                rows_,
-                mr_};
-            if constexpr (as_computed && Call::packs_keys)
-                if (packs_keys_) {  // converted values are packed
-                    if constexpr (is_linear) packed_products<product>::accumulate(all, next);
-                    else accumulate_tile<Arch>(aggregate_, all, next);
-                    return;
-                }
-            if constexpr (!is_linear) accumulate_few<product>(aggregate_, all);
-            else if constexpr (as_computed) packed_products<product>::accumulate_few(all);
-            else accumulate_few<product>(typename product::step{}, all);
-        });
+        values_.with_values(
+            weights.first, weights.count, [&]<class Values>(Values const& values, index_t offset, index_t count) {
+                constexpr bool as_computed = std::is_same_v<Values, kernel::even_rows<T>>;
+                if (offset > 0)
+                    rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
+                weighted_rows<T, Values> const all{{weights.scores + offset / stored::keys_per_row, weights.stride,
+                                                    count, values, sums_, width_, rescale},
+                                                   rows_,
+                                                   mr_};
+                if constexpr (as_computed && Call::packs_keys)
+                    if (packs_keys_) {  // converted values are packed
+                        if constexpr (is_linear) packed_products<product>::accumulate(all, next);
+                        else accumulate_tile<Arch>(aggregate_, all, next);
+                        return;
+                    }
+                if constexpr (!is_linear) accumulate_few<product>(aggregate_, all);
+                else if constexpr (as_computed) packed_products<product>::accumulate_few(all);
+                else accumulate_few<product>(typename product::step{}, all);
+            });
     }
 
     /// Adds only the values whose weight is not 0, where most are, as sparse normalizers leave them; elsewhere nothing
@@ -65,11 +65,10 @@ public:
             for (index_t r = 0; r < rows_; ++r)
                 packs += kernel::nonzero_packs<T, Arch>(weights.scores + r * weights.stride, weights.count);
             if (2 * packs * tile::lanes > rows_ * weights.count) return false;
-            values_.with_values(weights.first, weights.count, [&](auto const& values, index_t offset, auto const&) {
+            values_.with_values(weights.first, weights.count, [&](auto const& values, index_t offset, index_t count) {
                 for (index_t r = 0; r < rows_; ++r)
-                    kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.scores + r * weights.stride + offset,
-                                                        values.count, values.first, values.stride, sums_ + r * width_,
-                                                        width_);
+                    kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.scores + r * weights.stride + offset, count,
+                                                        values, sums_ + r * width_, width_);
             });
             return true;
         }

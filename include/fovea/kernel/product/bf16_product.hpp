@@ -20,15 +20,13 @@ struct bf16_pair_products {
     }
 };
 
-/// Keys one stride after the other, as bf16 pairs.
-template <class Arch>
-struct strided_bf16_pairs {
+/// Keys as they are stored, as bf16 pairs.
+template <class Arch, class Rows>
+struct bf16_pairs_in_place {
     using products = bf16_pair_products;
-    bfloat16 const* first;
-    index_t stride;
-    prefetch_distance next;
+    using Element = bfloat16;
+    Rows rows;
 
-    FOVEA_INLINE bfloat16 const* row(index_t i) const { return first + i * stride; }
     FOVEA_INLINE pack<float, Arch> features(bfloat16 const* row, index_t, index_t offset, index_t count) const {
         return load_bf16_pairs<Arch>(row + offset, count);
     }
@@ -59,21 +57,20 @@ FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transpose_target<float> 
 
 /// Weighted sums of bfloat16 values that are read as stored, with weights as pairs of two keys. Rows of two keys are
 /// interleaved in registers, which register_tile does not do.
-template <int Rows, int Vectors, class Arch>
-[[gnu::noinline]] void accumulate_bf16_pairs(weighted_values<float, bfloat16> const& all) {
-    auto const [weights, weight_stride, keys, values, value_stride, sums, sum_stride, rescale, ahead] = all;
+template <int Rows, int Vectors, class Arch, class Values>
+[[gnu::noinline]] void accumulate_bf16_pairs(weighted_values<float, Values> const& all) {
+    auto const [weights, weight_stride, keys, values, sums, sum_stride, rescale] = all;
     using vector = pack<float, Arch>;
     using arithmetic = bf16_pairs<Arch>;
     static_assert(Vectors % 2 == 0);
-    prefetch_distance const distance = all.distance(Vectors * vector::lanes);
     c_array_2d<vector, Rows, Vectors> sum;  // all in registers
     unrolled<Rows>([&](auto r)
                        FOVEA_LAMBDA { unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[r][v] = vector(0.0f); }); });
     auto const add = [&](index_t pair, auto both) FOVEA_LAMBDA {
-        bfloat16 const* const low = values + 2 * pair * value_stride;
-        bfloat16 const* const high = low + value_stride;
-        distance.prefetch<Vectors * vector::lanes>(low);
-        if constexpr (both) distance.prefetch<Vectors * vector::lanes>(high);
+        bfloat16 const* const low = values.row(2 * pair);
+        bfloat16 const* const high = values.row(2 * pair + (both ? 1 : 0));
+        prefetch_to_l2<Vectors * vector::lanes>(values.after(2 * pair));
+        if constexpr (both) prefetch_to_l2<Vectors * vector::lanes>(values.after(2 * pair + 1));
         c_array_2d<vector, 2, Vectors / 2> row;
         c_array<vector, Vectors> value;  // one row is read before the other, in the order of memory
         unrolled<Vectors / 2>([&](auto v)
@@ -112,8 +109,8 @@ struct bf16_product {
     using step = bf16_pair_products;
     static constexpr bool available = plan::multiplies_as_stored<T, Arch>;
     static constexpr bool takes_query_lanes = false;
-    template <class Element>
-    using keys_in_place = strided_bf16_pairs<Arch>;
+    template <class Rows>
+    using keys_in_place = bf16_pairs_in_place<Arch, Rows>;
 
     template <class Body, class Rows, class Bases, class Scales>
     static void transpose(Body const&, Rows const& row, Bases const&, Scales const&,
@@ -132,8 +129,8 @@ struct bf16_product {
     static void round_weights(T* row, index_t count) {
         round_to_bf16_pairs<Arch>(row, ceil_div(count, pack<T, Arch>::lanes));
     }
-    template <int Rows, int Vectors>
-    static void accumulate_as_stored(weighted_values<T, bfloat16> const& all) {
+    template <int Rows, int Vectors, class Values>
+    static void accumulate_as_stored(weighted_values<T, Values> const& all) {
         accumulate_bf16_pairs<Rows, Vectors, Arch>(all);
     }
 };

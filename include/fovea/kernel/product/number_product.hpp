@@ -16,8 +16,8 @@ struct number_product {
     using step = number_products;
     static constexpr bool available = true;
     static constexpr bool takes_query_lanes = true;  // operands may be broadcast element by element
-    template <class Element>
-    using keys_in_place = strided_keys<T, Arch, Element>;
+    template <class Rows>
+    using keys_in_place = kernel::keys_in_place<T, Arch, Rows>;
 
     /// Scales, maps and transposes rows.
     template <class Body, class Rows, class Bases, class Scales>

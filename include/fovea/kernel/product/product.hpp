@@ -16,7 +16,7 @@ namespace fovea::FOVEA_SET::kernel {
 ///     takes_query_lanes                        queries may be in lanes, keys broadcast element by element
 ///     transpose(body, row, base, scale, to)    packs rows, a column for each
 ///     for_packs(body, row, base, scale, n, f)  lays out a row for keys in place
-///     keys_in_place<Element>                   how those are read
+///     keys_in_place<Rows>                      how those are read
 ///     pack_values(row, next, n, to)            packs the values of as many keys as a step takes
 ///     round_weights(row, n)                    makes weights what a step takes
 template <class P>
