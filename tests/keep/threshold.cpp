@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/ragged.hpp>
 #include <fovea/keep/threshold.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/normalize/hardmax.hpp>
@@ -8,6 +9,7 @@
 #include <fovea/normalize/sparsemax.hpp>
 #include <fovea/normalize/weigh.hpp>
 #include <fovea/plan/explain.hpp>
+#include <fovea/reference/ragged.hpp>
 #include <fovea/score/dot.hpp>
 #include <fovea/score/scaled_dot.hpp>
 #include <fovea/testing/normalizer_laws.hpp>
@@ -58,6 +60,22 @@ TEST_CASE("threshold, fused", "[keep]") {
     check_fused_at_all_widths<float>(scaled_dot | causal | keep(threshold(limits)) | softmax | weighted_sum);
     check_fused<float>(scaled_dot | keep(threshold(0.1 * head)) | weigh(sigmoid(score)) | weighted_sum);
     check_fused<float>(scaled_dot | keep(threshold(0.2)) | hardmax | weighted_sum);
+}
+
+TEST_CASE("a threshold for each sequence of a ragged batch", "[keep]") {
+    std::vector<index_t> const offsets{0, 3, 3, 10};
+    std::vector<double> const each{100, 0, 0.1};
+    testing::dice random(2);
+    auto const x = testing::random_tensor<double, 2>(random, {10, 4});
+    tensor<double, 2> expected({10, 4}), got({10, 4}, 7);
+    auto const spec = dot | keep(threshold(param(each)[batch])) | softmax | weighted_sum;
+    reference::attend(ragged(offsets, offsets), spec, x, x, x, expected);
+    attend(ragged(offsets, offsets), spec, x, x, x, got);
+    for (index_t i = 0; i < 10; ++i)
+        for (index_t c = 0; c < 4; ++c) {
+            CHECK(got(i, c) == Approx(expected(i, c)).margin(1e-12));
+            CHECK((i >= 3 || got(i, c) == 0));  // no score is 100
+        }
 }
 
 TEST_CASE("a threshold that is no number is refused", "[keep]") {
