@@ -27,7 +27,7 @@ constexpr auto plain = scaled_dot | softmax | weighted_sum;
 struct call {
     tensor<float, 4> q{{2, 6, 5, 8}}, k{{2, 3, 7, 8}}, v{{2, 3, 7, 4}}, out{{2, 6, 5, 4}};
 
-    call_shapes check(auto const& spec, auto const&... extra) {
+    auto check(auto const& spec, auto const&... extra) {
         return check_call(spec, q.view(), k.view(), v.view(), out.view(), extra...);
     }
 };
@@ -37,7 +37,7 @@ struct projected_call {
     tensor<float, 4> x{{2, 1, 5, 12}}, out{{2, 1, 5, 12}};
     tensor<float, 2> wq{{12, 8}}, wk{{12, 4}}, wv{{12, 6}}, wo{{12, 12}};
 
-    call_shapes check(auto const& spec, auto const&... extra) {
+    auto check(auto const& spec, auto const&... extra) {
         return check_call(spec, x.view(), x.view(), x.view(), out.view(), extra...);
     }
     auto spec() const { return project(wq, wk, wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum; }
@@ -47,16 +47,16 @@ struct projected_call {
 
 TEST_CASE("a call that fits gives its extents", "[spec]") {
     call c;
-    auto const shapes = c.check(plain);
-    CHECK(shapes.operands.group() == 2);
-    CHECK(shapes.result == extents_t<4>{2, 6, 5, 4});
+    auto const bound = c.check(plain);
+    CHECK(bound.shapes.group() == 2);
+    CHECK(bound.result.extents == extents_t<4>{2, 6, 5, 4});
 
     projected_call p;
     auto const projected = p.check(p.spec());
-    CHECK(projected.operands.query == extents_t<4>{2, 4, 5, 2});
-    CHECK(projected.operands.key == extents_t<4>{2, 2, 5, 2});
-    CHECK(projected.operands.value == extents_t<4>{2, 2, 5, 3});
-    CHECK(projected.result == extents_t<4>{2, 1, 5, 12});
+    CHECK(projected.shapes.query == extents_t<4>{2, 4, 5, 2});
+    CHECK(projected.shapes.key == extents_t<4>{2, 2, 5, 2});
+    CHECK(projected.shapes.value == extents_t<4>{2, 2, 5, 3});
+    CHECK(projected.result.extents == extents_t<4>{2, 1, 5, 12});
 }
 
 TEST_CASE("operands that do not fit are named", "[spec]") {

@@ -121,15 +121,38 @@ auto output_of_sequence(Asked const& asked, sequence_place const& at) {
     if constexpr (can) return asked.of_sequence(at);
     else return asked;
 }
+/// ragged_attention: an attention within each sequence of a ragged batch, for bind_call.
+template <class Index, attention_spec A>
+struct ragged_attention : A {
+    ragged_t<Index> sequences;
+};
 
-/// Everything that can be wrong with a ragged call, before anything is written.
+/// The call that one sequence of a ragged one makes, with every check of its extents.
+template <attention_spec A, class Q, class K, class V, class Out, class... Extra>
+FOVEA_INLINE auto call_of_sequence(A const& a, bound_call<Q, K, V, Out, std::tuple<Extra...>> const& all,
+                                   sequence_place const& at) {
+    return std::apply(
+        [&](auto const&... extra) {
+            return check_extents(
+                a, rows_of_sequence(all.query, at.first_query, at.queries),
+                rows_of_sequence(all.key, at.first_key, at.keys), rows_of_sequence(all.value, at.first_key, at.keys),
+                rows_of_sequence(all.result, at.first_query, at.queries), output_of_sequence(extra, at)...);
+        },
+        all.outputs);
+}
+
+/// check_call: everything that can be wrong with a ragged call, before anything is written. Its outputs are those that
+/// are asked for, to be bound in the call of each sequence.
 template <class Index, attention_spec A, class Q, class K, class V, class Out, class... Extra>
-FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4> const& q, view<K, 4> const& k,
-                               view<V, 4> const& v, view<Out, 4> const& out, Extra const&... extra) {
-    static_assert(!enumerating_mask<decltype(a.mask)>, "fovea: a mask that lists keys cannot be used in a ragged call");
+FOVEA_INLINE auto check_call(ragged_attention<Index, A> const& of, view<Q, 4> const& q, view<K, 4> const& k,
+                             view<V, 4> const& v, view<Out, 4> const& out, Extra const&... extra) {
+    static_assert(!enumerating_mask<decltype(of.mask)>,
+                  "fovea: a mask that lists keys cannot be used in a ragged call");
     if constexpr (!is_well_formed_call<A, Out, Extra...>()) {
-        return false;
+        return ill_formed{};
     } else {
+        A const& a = of;
+        auto const& all = of.sequences;
         check_memory_read(a, q, k, v);
         all.memory([](memory_region const& region) { require_sound(region); });
         require_sound(region_of(out, "result"));
@@ -141,20 +164,14 @@ FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4
                                   "; a ragged call takes one, with its sequences packed one after another");
         if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "position", "key");
         if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "position", "query");
-        if (all.sequences() == 0) return true;
-        call_shapes shapes;
-        for (index_t i = 0; i < all.sequences(); ++i) {
-            auto const at = all[i];
-            shapes =
-                check_extents(of_sequence(a, at), rows_of_sequence(q, at.first_query, at.queries),
-                              rows_of_sequence(k, at.first_key, at.keys), rows_of_sequence(v, at.first_key, at.keys),
-                              rows_of_sequence(out, at.first_query, at.queries), output_of_sequence(extra, at)...);
-        }
-        auto& whole = shapes.operands;
-        whole.query[2] = q.extent(2);
-        whole.key[2] = whole.value[2] = k.extent(2);
-        check_memory_written(a, whole, q, k, v, out, [&](auto const& visit) { all.memory(visit); }, extra...);
-        return true;
+        bound_call<Q, view<K, 4>, view<V, 4>, Out, std::tuple<Extra...>> call{q, k, v, out, {extra...}, {}};
+        if (all.sequences() == 0) return call;
+        for (index_t i = 0; i < all.sequences(); ++i)
+            call.shapes = call_of_sequence(of_sequence(a, all[i]), call, all[i]).shapes;
+        call.shapes.query[2] = q.extent(2);
+        call.shapes.key[2] = call.shapes.value[2] = k.extent(2);
+        check_memory_written(a, call, [&](auto const& visit) { all.memory(visit); }, extra...);
+        return call;
     }
 }
 }  // namespace detail
