@@ -96,9 +96,14 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
 }
 
 /// A call that has been bound, with its result or one that is assumed.
-template <class Arch, class A, class Q, class K, class V, class Out, class Outputs>
-std::string explain_call(A const& a, bound_call<Q, K, V, Out, Outputs> const& call) {
-    using T = typename bound_call<Q, K, V, Out, Outputs>::number;
+template <class Arch, class A, class Call>
+std::string explain_call(A const& a, Call const& call) {
+    using T = typename Call::number;
+    using Q = typename Call::query_element;
+    using K = decltype(call.key);
+    using V = decltype(call.value);
+    using Out = typename Call::result_element;
+    using Outputs = typename Call::outputs_type;
     using projected = view<T const, 4>;
     auto const& shapes = call.shapes;
     std::string const first = "attention   " + fovea::text(a) + "\n";
@@ -108,8 +113,8 @@ std::string explain_call(A const& a, bound_call<Q, K, V, Out, Outputs> const& ca
                                                                                     shapes.keys());
     else
         return first
-             + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, Out, Outputs>>(
-                   a, shapes, rows_per_run(call.key), rows_per_run(call.value));
+             + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(a, shapes, rows_per_run(call.key),
+                                                                    rows_per_run(call.value));
 }
 }  // namespace driver
 

@@ -19,7 +19,7 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
         if constexpr (!is_ill_formed<decltype(call)>) {
             auto const run = [&](auto const& workers, workspace& memory, index_t i) {
                 auto const one = of_sequence(a, all[i]);
-                driver::run_call<Arch>(workers, memory, one, detail::call_of_sequence(one, call, all[i]));
+                driver::run_call<Arch>(workers, memory, one, detail::call_of_sequence(one, call, call.asked, all[i]));
             };
             decltype(auto) runner = driver::runner_of(executor);
             if (runner.workers() > 1 && all.sequences() >= runner.workers()) {

@@ -17,13 +17,6 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Rows that are not written: a view of const elements; other sources are that already.
-template <class Rows>
-constexpr auto only_read(Rows const& rows) {
-    if constexpr (!evenly_spaced<Rows>) return rows;
-    else return view<element_of_rows<Rows> const, 4>(rows);
-}
-
 /// Whether every finish of an aggregate works in place.
 template <class Aggregate>
 constexpr bool finishes_in_place() {
@@ -104,7 +97,8 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
         if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, call.shapes);
         else return false;
     }();
-    for_each_output(call.outputs, [&](auto const& output) {
+    auto const outputs = call.outputs();
+    for_each_output(outputs, [&](auto const& output) {
         using bound = std::remove_cvref_t<decltype(output)>;
         if constexpr (requires { output.begin(); }) output.begin();
         if constexpr (takes_all_scores<bound, std::remove_cvref_t<decltype(a)>>) {
@@ -113,8 +107,8 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
                                      score_operands<Q, K>{q, k, exact}, output);
         }
     });
-    using outputs = typename std::remove_cvref_t<decltype(call)>::outputs_type;
-    run_loop<T, Arch>(executor, scratch, a, operands<Q, K, V, Out, outputs>{q, k, v, out, call.outputs, exact});
+    run_loop<T, Arch>(executor, scratch, a,
+                      operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact});
 }
 
 /// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.
@@ -154,7 +148,7 @@ void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V 
 
 /// run_call: a call that has been bound, on a given architecture, executor and workspace.
 template <class Arch, class Executor, class A, class Call>
-void run_call(Executor const& executor, workspace& scratch, A const& a, Call const& call) {
+FOVEA_INLINE void run_call(Executor const& executor, workspace& scratch, A const& a, Call const& call) {
     if (call.writes_nothing()) return;
     using T = typename Call::number;
     decltype(auto) runner = runner_of(executor);
@@ -178,7 +172,7 @@ void run_call(Executor const& executor, workspace& scratch, A const& a, Call con
         }();
         attend_and_finish<T, Arch>(run, x, y, z);
     } else {
-        attend_and_finish<T, Arch>(run, only_read(q), only_read(call.key), only_read(call.value));
+        attend_and_finish<T, Arch>(run, q, call.key, call.value);
     }
 }
 

@@ -22,7 +22,7 @@ void compute(A const& a, Call const& call) {
             if constexpr (is_recurrent<A>) return recur(a, call.shapes, x, outputs...);
             else return aggregate(a, call.shapes, x, outputs...);
         },
-        call.outputs);
+        call.outputs());
     write(call.result, finish_all(a, std::move(sums), copy<Real>(call.query)));
 }
 

@@ -14,7 +14,7 @@ void attend(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
         if constexpr (!is_ill_formed<decltype(call)>)
             for (index_t i = 0; i < all.sequences(); ++i) {
                 auto const one = of_sequence(a, all[i]);
-                compute<double>(one, fovea::detail::call_of_sequence(one, call, all[i]));
+                compute<double>(one, fovea::detail::call_of_sequence(one, call, call.asked, all[i]));
             }
     }
 }
