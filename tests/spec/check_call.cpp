@@ -27,8 +27,8 @@ constexpr auto plain = scaled_dot | softmax | weighted_sum;
 struct call {
     tensor<float, 4> q{{2, 6, 5, 8}}, k{{2, 3, 7, 8}}, v{{2, 3, 7, 4}}, out{{2, 6, 5, 4}};
 
-    call_shapes check(auto const& spec, auto const&... extra) {
-        return check_call(spec, q.view(), k.view(), v.view(), out.view(), extra...);
+    auto check(auto const& spec, auto const&... extra) {
+        return bind_call(spec, q.view(), k.view(), v.view(), out.view(), extra...);
     }
 };
 
@@ -37,8 +37,8 @@ struct projected_call {
     tensor<float, 4> x{{2, 1, 5, 12}}, out{{2, 1, 5, 12}};
     tensor<float, 2> wq{{12, 8}}, wk{{12, 4}}, wv{{12, 6}}, wo{{12, 12}};
 
-    call_shapes check(auto const& spec, auto const&... extra) {
-        return check_call(spec, x.view(), x.view(), x.view(), out.view(), extra...);
+    auto check(auto const& spec, auto const&... extra) {
+        return bind_call(spec, x.view(), x.view(), x.view(), out.view(), extra...);
     }
     auto spec() const { return project(wq, wk, wv, heads<4, 2>) | scaled_dot | softmax | weighted_sum; }
 };
@@ -47,16 +47,16 @@ struct projected_call {
 
 TEST_CASE("a call that fits gives its extents", "[spec]") {
     call c;
-    auto const shapes = c.check(plain);
-    CHECK(shapes.operands.group() == 2);
-    CHECK(shapes.result == extents_t<4>{2, 6, 5, 4});
+    auto const bound = c.check(plain);
+    CHECK(bound.shapes.group() == 2);
+    CHECK(bound.result.extents == extents_t<4>{2, 6, 5, 4});
 
     projected_call p;
     auto const projected = p.check(p.spec());
-    CHECK(projected.operands.query == extents_t<4>{2, 4, 5, 2});
-    CHECK(projected.operands.key == extents_t<4>{2, 2, 5, 2});
-    CHECK(projected.operands.value == extents_t<4>{2, 2, 5, 3});
-    CHECK(projected.result == extents_t<4>{2, 1, 5, 12});
+    CHECK(projected.shapes.query == extents_t<4>{2, 4, 5, 2});
+    CHECK(projected.shapes.key == extents_t<4>{2, 2, 5, 2});
+    CHECK(projected.shapes.value == extents_t<4>{2, 2, 5, 3});
+    CHECK(projected.result.extents == extents_t<4>{2, 1, 5, 12});
 }
 
 TEST_CASE("operands that do not fit are named", "[spec]") {
@@ -93,10 +93,10 @@ TEST_CASE("what is written may not overlap what is read, nor itself", "[spec]") 
     call c;
     c.v = tensor<float, 4>({2, 6, 5, 4});
     c.k = tensor<float, 4>({2, 6, 5, 8});
-    CHECK_THROWS_WITH(check_call(plain, c.q.view(), c.k.view(), c.v.view(), c.v.view()),
+    CHECK_THROWS_WITH(bind_call(plain, c.q.view(), c.k.view(), c.v.view(), c.v.view()),
                       "result overlaps value in memory: it would be overwritten while it is read");
     view<float, 4> const repeated(c.out.data(), {2, 6, 5, 4}, {0, 20, 4, 1});
-    CHECK_THROWS_WITH(check_call(plain, c.q.view(), c.k.view(), c.v.view(), repeated),
+    CHECK_THROWS_WITH(bind_call(plain, c.q.view(), c.k.view(), c.v.view(), repeated),
                       "result has stride 0 along axis 0: its elements would be written twice");
     CHECK_THROWS_WITH(c.check(plain, lse(view<float, 3>(c.out.data(), {2, 6, 5}))),
                       "lse overlaps result in memory: it would be overwritten while it is read");
@@ -173,7 +173,7 @@ TEST_CASE("a graph is checked before anything is computed", "[spec]") {
 TEST_CASE("extents, strides and pointers that no memory has are named", "[spec]") {
     call c;
     auto const check = [&](view<float const, 4> const& key) {
-        return check_call(plain, c.q.view(), key, c.v.view(), c.out.view());
+        return bind_call(plain, c.q.view(), key, c.v.view(), c.out.view());
     };
     float const* const data = c.k.data();
     CHECK_THROWS_WITH(check({data, {2, 3, -7, 8}}), "key has extent -7 along axis 2: it must be 0 or more");
@@ -200,7 +200,7 @@ TEST_CASE("extents, strides and pointers that no memory has are named", "[spec]"
 
 TEST_CASE("a call without elements needs no pointers", "[spec]") {
     view<float, 4> const none(nullptr, {0, 6, 5, 8}), no_keys(nullptr, {0, 3, 7, 8}), values(nullptr, {0, 3, 7, 4});
-    CHECK_NOTHROW(check_call(plain, none, no_keys, values, view<float, 4>(nullptr, {0, 6, 5, 4})));
+    CHECK_NOTHROW(bind_call(plain, none, no_keys, values, view<float, 4>(nullptr, {0, 6, 5, 4})));
 }
 
 TEST_CASE("a table that is too short is found before anything is computed", "[spec]") {

@@ -2,7 +2,6 @@
 // The call explain(): what would run for some operands, as text.
 #pragma once
 
-#include <fovea/core/as_view.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
@@ -13,7 +12,6 @@
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
-#include <fovea/spec/inputs.hpp>
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/shapes.hpp>
 #include <fovea/spec/well_formed.hpp>
@@ -104,11 +102,17 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
     });
 }
 
-/// A call on these types of operands, result and bound outputs.
-template <class Arch, class Out, class Outputs, class A, class Q, class K, class V>
-std::string explain_call(A const& a, view<Q, 4> const&, K const& k, V const& v, operand_shapes const& shapes) {
-    using T = compute_type<Q, element_of_rows<K>, element_of_rows<V>, Out>;
+/// A call that has been bound, with its result or one that is assumed.
+template <class Arch, class A, class Call>
+std::string explain_call(A const& a, Call const& call) {
+    using T = typename Call::number;
+    using Q = typename Call::query_element;
+    using K = decltype(call.key);
+    using V = decltype(call.value);
+    using Out = typename Call::result_element;
+    using Outputs = typename Call::outputs_type;
     using projected = view<T const, 4>;
+    auto const& shapes = call.shapes;
     std::string const first = "attention   " + fovea::text(a) + "\n";
     if constexpr (projection<decltype(a.project)>)
         return first
@@ -116,52 +120,8 @@ std::string explain_call(A const& a, view<Q, 4> const&, K const& k, V const& v, 
                                                                                     shapes.keys());
     else
         return first
-             + explain_on<T, Arch, operands<std::remove_const_t<Q>, K, V, Out, Outputs>>(a, shapes, rows_per_run(k),
-                                                                                         rows_per_run(v));
-}
-
-/// What may follow a specification, with a result and without.
-template <class Arch, attention_spec A, viewable Query, row_source Key, row_source Value>
-std::string explain_arguments(A const& a, Query const& query, Key const& key, Value const& value) {
-    if constexpr (!detail::is_well_formed_call<A, float>() || !detail::has_comparable_features<A, Query, Key>())
-        return {};
-    else {
-        auto const q = as_heads(detail::operand_of(query));
-        auto const k = as_rows(key);
-        auto const v = as_rows(value);
-        using Out = compute_type<std::remove_pointer_t<decltype(q.data)>, element_of_rows<decltype(k)>,
-                                 element_of_rows<decltype(v)>>;
-        return explain_call<Arch, Out, std::tuple<>>(a, q, k, v, check_explained(a, q, k, v));
-    }
-}
-template <class Arch, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
-          extra_output... Extra>
-std::string explain_arguments(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
-                              Extra const&... extra) {
-    auto const q = as_heads(detail::operand_of(query));
-    auto const k = as_rows(key);
-    auto const v = as_rows(value);
-    auto const out = as_heads(detail::operand_of(result));
-    auto const shapes = check_call(a, q, k, v, out, extra...);
-    if constexpr (is_ill_formed<decltype(shapes)> || !detail::has_comparable_features<A, Query, Key>()) return {};
-    else {
-        using Out = std::remove_pointer_t<decltype(out.data)>;
-        using Outputs = std::tuple<std::remove_cvref_t<decltype(extra.bind(shapes.operands))>...>;
-        return explain_call<Arch, Out, Outputs>(a, q, k, v, shapes.operands);
-    }
-}
-template <class Arch, attention_spec A, viewable Source>
-std::string explain_arguments(A const& a, Source const& x) {
-    return explain_arguments<Arch>(a, x, x, x);
-}
-template <class Arch, attention_spec A, viewable Source, viewable Result, extra_output... Extra>
-std::string explain_arguments(A const& a, Source const& x, Result&& result, Extra const&... extra) {
-    return explain_arguments<Arch>(a, x, x, x, result, extra...);
-}
-template <class Arch, attention_spec A, class Q, int QueryRank, class M, int MemoryRank, class... Result>
-std::string explain_arguments(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m,
-                              Result&&... result) {
-    return explain_arguments<Arch>(a, x.source, m.source, m.source, result...);
+             + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(a, shapes, rows_per_run(call.key),
+                                                                    rows_per_run(call.value));
 }
 }  // namespace driver
 
@@ -176,8 +136,11 @@ std::string explain_arguments(A const& a, queries_input<Q, QueryRank> const& x, 
 /// Errors: shape_error or graph_error as attend would throw them for these arguments.
 template <class Arch = arch::best, attention_spec A, class... Arguments>
 std::string explain(A const& a, Arguments&&... arguments) {
-    if constexpr (detail::is_explained_call<Arguments...>()) return driver::explain_arguments<Arch>(a, arguments...);
-    else return {};
+    if constexpr (detail::is_explained_call<Arguments...>()) {
+        auto const call = bind_call(a, arguments...);
+        if constexpr (!is_ill_formed<decltype(call)>) return driver::explain_call<Arch>(a, call);
+        else return {};
+    } else return {};
 }
 /// What may stand before the specification, in the order of a call, changes nothing of what is said.
 template <class Arch = arch::best, class Before, class... Arguments>

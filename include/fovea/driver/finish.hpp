@@ -46,10 +46,7 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
                   view<Source, 4> const& source) {
     using vector = kernel::pack<T, Arch>;
     index_t const features = x.extent(3);
-    auto const fresh = [&](index_t width) {
-        extents_t<4> const extents{x.extent(0), 1, x.extent(2), width};
-        return view<T, 4>(scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents);
-    };
+    auto const fresh = [&](index_t width) { return fresh_rows<T>(scratch, {x.extent(0), 1, x.extent(2), width}); };
     if constexpr (averaging_finish<Finish>) {
         auto const mean = fresh(features);
         T const share = T{1} / static_cast<T>(x.extent(1));

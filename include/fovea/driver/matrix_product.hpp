@@ -10,6 +10,12 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// Rows in the scratch memory that the workers of a call share.
+template <class T>
+view<T, 4> fresh_rows(workspace& scratch, extents_t<4> const& extents) {
+    return {scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents};
+}
+
 /// A sum of products, for the register tile of matrix products.
 struct plain_sum {
     static constexpr bool linear = true;

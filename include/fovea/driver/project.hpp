@@ -57,27 +57,24 @@ void map_heads(Executor const& executor, workspace& scratch, Map const& map, vie
 template <class T, class Arch, class Map, class Source, class Executor>
 auto project(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source,
              index_t heads) {
-    auto const fresh = [&](extents_t<4> const& extents) {
-        return view<T, 4>(scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents);
-    };
     if constexpr (headwise_map<Map>) {
         if constexpr (linear_map<map_below<Map>>) {
             auto const& below = row_map_below(map);
-            auto const rows = fresh({source.extent(0), 1, source.extent(2), outputs_of(below)});
+            auto const rows = fresh_rows<T>(scratch, {source.extent(0), 1, source.extent(2), outputs_of(below)});
             matrix_product<T, Arch>(executor, scratch, below, source, rows);
             auto const split = split_heads(rows, heads, "projection");
             map_heads<T, Arch>(executor, scratch, map, split, split);
             return view<T const, 4>(split);
         } else {
             auto const split = heads == 1 ? source : split_heads(source, heads, "source");
-            auto const rows = fresh(split.extents);
+            auto const rows = fresh_rows<T>(scratch, split.extents);
             map_heads<T, Arch>(executor, scratch, map, split, rows);
             return view<T const, 4>(rows);
         }
     } else if constexpr (!linear_map<Map>) {
         return view<std::remove_const_t<Source> const, 4>(heads == 1 ? source : split_heads(source, heads, "source"));
     } else {
-        auto const rows = fresh({source.extent(0), 1, source.extent(2), outputs_of(map)});
+        auto const rows = fresh_rows<T>(scratch, {source.extent(0), 1, source.extent(2), outputs_of(map)});
         matrix_product<T, Arch>(executor, scratch, map, source, rows);
         return view<T const, 4>(split_heads(rows, heads, "projection"));
     }

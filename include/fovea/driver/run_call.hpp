@@ -12,19 +12,13 @@
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/listed_loop.hpp>
+#include <fovea/driver/project.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/plan/expanded.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/exact_integers.hpp>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// Rows that are not written: a view of const elements; other sources are that already.
-template <class Rows>
-constexpr auto only_read(Rows const& rows) {
-    if constexpr (!evenly_spaced<Rows>) return rows;
-    else return view<element_of_rows<Rows> const, 4>(rows);
-}
 
 /// Whether every finish of an aggregate works in place.
 template <class Aggregate>
@@ -40,7 +34,7 @@ template <class T, class Rows>
 auto in_memory(Rows const& rows, workspace& scratch) {
     if constexpr (loaded_rows<Rows>) {
         extents_t<4> const& n = rows.extents;
-        view<T, 4> const all(scratch.shared().template take<T>(n[0] * n[1] * n[2] * n[3]), n);
+        auto const all = fresh_rows<T>(scratch, n);
         for (index_t b = 0; b < n[0]; ++b)
             for (index_t h = 0; h < n[1]; ++h) rows.load(row_range{b, h, 0, n[2]}, all.place(b, h, 0, 0), n[3]);
         return view<T const, 4>(all);
@@ -101,77 +95,99 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
 }
 
 /// What runs, and on what.
-template <class Executor, class A>
+template <class Executor, class A, class Call>
 struct attention_run {
     Executor const& executor;
     workspace& scratch;
     A const& attention;
-    operand_shapes const& shapes;
+    Call const& call;
 };
 
 /// The attention itself, on heads: everything between the projections and the finishes.
-template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
-void attend_rows(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
-                 view<Out, 4> const& out, Extra const&... extra) {
-    auto const& [executor, scratch, a, shapes] = run;
+template <class T, class Arch, class Run, class Q, class K, class V, class Out>
+void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out) {
+    auto const& [executor, scratch, a, call] = run;
     bool const exact = [&] {
-        if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, shapes);
+        if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, call.shapes);
         else return false;
     }();
-    auto const outputs = std::tuple(extra.bind(shapes)...);
+    auto const outputs = call.outputs();
     for_each_output(outputs, [&](auto const& output) {
         using bound = std::remove_cvref_t<decltype(output)>;
         if constexpr (requires { output.begin(); }) output.begin();
-        if constexpr (takes_all_scores<bound, A>) {
+        if constexpr (takes_all_scores<bound, std::remove_cvref_t<decltype(a)>>) {
             zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
             show_all_scores<T, Arch>(executor, scratch, with_elements(output.score_of(a).expression(), zeros),
                                      score_operands<Q, K>{q, k, exact}, output);
         }
     });
-    operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>> const all{q, k, v, out, outputs, exact};
-    run_loop<T, Arch>(executor, scratch, a, all, shapes);
+    run_loop<T, Arch>(executor, scratch, a,
+                      operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact},
+                      call.shapes);
 }
 
 /// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.
-template <class T, class Arch, class A, class Q, class K, class V, class Out, class Executor, class... Extra>
-void attend_heads(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
-                  view<Out, 4> const& out, Extra const&... extra) {
-    if constexpr (plan::is_dense<A>) attend_rows<T, Arch>(run, q, k, v, out, extra...);
-    else attend_rows<T, Arch>(run, q, in_memory<T>(k, run.scratch), in_memory<T>(v, run.scratch), out, extra...);
+template <class T, class Arch, class Run, class Q, class K, class V, class Out>
+void attend_heads(Run const& run, view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out) {
+    if constexpr (plan::is_dense<std::remove_cvref_t<decltype(run.attention)>>) attend_rows<T, Arch>(run, q, k, v, out);
+    else attend_rows<T, Arch>(run, q, in_memory<T>(k, run.scratch), in_memory<T>(v, run.scratch), out);
 }
 
-/// Runs the heads into `out` (as heads, position by position) and then the finishes.
-template <class T, class Arch, class A, class Q, class K, class V, class Source, class Out, class Executor,
-          class... Extra>
-void attend_and_finish(attention_run<Executor, A> const& run, view<Q const, 4> const& q, K const& k, V const& v,
-                       view<Source, 4> const& source, view<Out, 4> const& out, Extra const&... extra) {
-    auto const& [executor, scratch, a, shapes] = run;
-    if constexpr (!projection<decltype(a.project)> && !is_finished<decltype(a.aggregate)>) {
-        attend_heads<T, Arch>(run, q, k, v, out, extra...);
+/// Runs the heads into the result and finishes there, or into scratch memory, position by position, where the result
+/// has other elements or a finish makes other rows of them.
+template <class T, class Arch, class Run, class Q, class K, class V>
+void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V const& v) {
+    auto const& [executor, scratch, a, call] = run;
+    auto const& out = call.result;
+    using Out = std::remove_pointer_t<decltype(out.data)>;
+    using aggregate = std::remove_cvref_t<decltype(a.aggregate)>;
+    constexpr bool in_result = std::is_same_v<Out, T> && finishes_in_place<aggregate>();
+    if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate>) {
+        attend_heads<T, Arch>(run, q, k, v, out);
     } else {
-        extents_t<4> const heads{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
-        index_t const row = heads[1] * heads[3];
-        constexpr bool direct =
-            std::is_same_v<Out, T> && finishes_in_place<std::remove_cvref_t<decltype(a.aggregate)>>();
-        bool const joined_result = out.extent(1) == 1;
+        index_t const heads = call.shapes.heads(), row = heads * call.shapes.features();
         view<T, 4> x;
-        bool in_result = false;
-        if constexpr (direct) {
-            in_result = true;
-            x = joined_result ? view<T, 4>{out.data, heads, {out.stride(0), heads[3], out.stride(2), 1}} : out;
+        if constexpr (in_result) x = out.extent(1) == 1 ? split_heads(out, heads, "result") : out;
+        else x = split_heads(fresh_rows<T>(scratch, {out.extent(0), 1, out.extent(2), row}), heads, "result");
+        attend_heads<T, Arch>(run, q, k, v, x);
+        for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, call.query); });
+        if constexpr (!in_result) {
+            if (x.extents != out.extents) x = joined(x);
+            for_rows(out, [&](Out* to, index_t b, index_t n, index_t h) {
+                T const* const from = x.place(b, h, n, index_t{0});
+                for (index_t c = 0; c < out.extent(3); ++c) to[c] = static_cast<Out>(from[c]);
+            });
         }
-        if (!in_result)
-            x = {scratch.shared().template take<T>(heads[0] * heads[2] * row),
-                 heads,
-                 {heads[2] * row, heads[3], row, 1}};
-        attend_heads<T, Arch>(run, q, k, v, x, extra...);
-        for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, source); });
-        if (in_result) return;
-        if (x.extents != out.extents) x = joined(x);
-        for_rows(out, [&](Out* to, index_t b, index_t n, index_t h) {
-            T const* const from = x.place(b, h, n, index_t{0});
-            for (index_t c = 0; c < out.extent(3); ++c) to[c] = static_cast<Out>(from[c]);
-        });
+    }
+}
+
+/// run_call: a call that has been bound, on a given architecture, executor and workspace.
+template <class Arch, class Executor, class A, class Call>
+FOVEA_INLINE void run_call(Executor const& executor, workspace& scratch, A const& a, Call const& call) {
+    if (call.writes_nothing()) return;
+    using T = typename Call::number;
+    decltype(auto) runner = runner_of(executor);
+    workspace::call const alone(scratch);
+    scratch.prepare(runner.workers());
+    attention_run<std::remove_cvref_t<decltype(runner)>, A, Call> const run{runner, scratch, a, call};
+    auto const& q = call.query;
+    if constexpr (projection<decltype(a.project)>) {
+        using heads = typename std::remove_cvref_t<decltype(a.project)>::heads_type;
+        auto const& p = a.project;
+        auto const x = project<T, Arch>(runner, scratch, p.query, q, heads::query);
+        auto const y = [&] {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.query)>, std::remove_cvref_t<decltype(p.key)>>)
+                if (heads::group == 1 && same_projection(p.query, p.key, q, call.key)) return x;
+            return project<T, Arch>(runner, scratch, p.key, call.key, heads::key_value);
+        }();
+        auto const z = [&] {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.key)>, std::remove_cvref_t<decltype(p.value)>>)
+                if (same_projection(p.key, p.value, call.key, call.value)) return y;
+            return project<T, Arch>(runner, scratch, p.value, call.value, heads::key_value);
+        }();
+        attend_and_finish<T, Arch>(run, x, y, z);
+    } else {
+        attend_and_finish<T, Arch>(run, q, call.key, call.value);
     }
 }
 

@@ -9,40 +9,28 @@
 #include <fovea/reference/write.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
-#include <fovea/spec/inputs.hpp>
 
 namespace fovea::FOVEA_SET::reference {
 
-/// attend_in<Real>: attend below, computed in another type than double, to see what that type loses.
-template <class Real, attention_spec A, viewable Query, row_source Key, row_source Value, viewable Result,
-          extra_output... Extra>
-void attend_in(A const& a, Query const& query, Key const& key, Value const& value, Result&& result,
-               Extra const&... extra) {
-    auto const q = as_heads(fovea::detail::operand_of(query));
-    auto const k = as_rows(key);
-    auto const v = as_rows(value);
-    auto const out = as_heads(fovea::detail::operand_of(result));
-    auto const shapes = check_call(a, q, k, v, out, extra...);
-    if constexpr (!is_ill_formed<decltype(shapes)> && fovea::detail::has_comparable_features<A, Query, Key>()) {
-        if (writes_nothing(out, extra.bind(shapes.operands)...)) return;
-        auto const x = project_operands<Real>(a, shapes.operands, q, k, v);
-        auto sums = [&] {
-            if constexpr (is_recurrent<A>) return recur(a, shapes.operands, x, extra.bind(shapes.operands)...);
-            else return aggregate(a, shapes.operands, x, extra.bind(shapes.operands)...);
-        }();
-        write(out, finish_all(a, std::move(sums), copy<Real>(q)));
-    }
+/// A call that has been bound, in a type of numbers.
+template <class Real, attention_spec A, class Call>
+void compute(A const& a, Call const& call) {
+    if (call.writes_nothing()) return;
+    auto const x = project_operands<Real>(a, call.shapes, call.query, call.key, call.value);
+    auto sums = std::apply(
+        [&](auto const&... outputs) {
+            if constexpr (is_recurrent<A>) return recur(a, call.shapes, x, outputs...);
+            else return aggregate(a, call.shapes, x, outputs...);
+        },
+        call.outputs());
+    write(call.result, finish_all(a, std::move(sums), copy<Real>(call.query)));
 }
 
-template <class Real, attention_spec A, viewable Source, viewable Result, extra_output... Extra>
-void attend_in(A const& a, Source const& x, Result&& result, Extra const&... extra) {
-    attend_in<Real>(a, x, x, x, result, extra...);
-}
-template <class Real, attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable Result,
-          extra_output... Extra>
-void attend_in(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m, Result&& result,
-               Extra const&... extra) {
-    attend_in<Real>(a, x.source, m.source, m.source, result, extra...);
+/// attend_in<Real>: attend below, computed in another type than double, to see what that type loses.
+template <class Real, attention_spec A, class... Arguments>
+void attend_in(A const& a, Arguments&&... arguments) {
+    auto const call = bind_call(a, arguments...);
+    if constexpr (!is_ill_formed<decltype(call)>) compute<Real>(a, call);
 }
 
 /// attend: the attention of a specification, by its definition.

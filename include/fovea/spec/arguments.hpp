@@ -163,6 +163,10 @@ constexpr bool begins_well(int turn = -1) {
     else return its_turn > turn && begins_well<Rest...>(its_turn);
 }
 
+/// The same, of what stands after an executor and a workspace.
+template <class... Arguments>
+concept begins_call = sizeof...(Arguments) > 0 && begins_well<Arguments...>(1);
+
 /// A call with a specification, or a part of one, that is not where it belongs, or with operands alone.
 template <class... Arguments>
 concept misordered_call =

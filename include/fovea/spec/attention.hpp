@@ -42,6 +42,15 @@ using empty_attention = attention<unprojected_t, no_score_t, everything_t, no_no
 template <class A>
 concept attention_spec = requires { typename A::attention_tag; };
 
+namespace detail {
+template <class... Parts>
+attention<Parts...> find_attention(attention<Parts...> const&);
+}  // namespace detail
+
+/// The specification that something is made of.
+template <class Of>
+using attention_within = decltype(detail::find_attention(std::declval<Of const&>()));
+
 /// A score followed by a rescoring; the rescoring's `score` is the score before it.
 template <class Score, class Rescore>
 struct rescored : stage<role::score> {

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <fovea/core/config.hpp>
+#include <fovea/spec/bound_call.hpp>
 #include <fovea/spec/check_state.hpp>
+#include <fovea/spec/inputs.hpp>
 #include <fovea/spec/memory.hpp>
-#include <fovea/spec/outputs.hpp>
 #include <fovea/spec/pipe.hpp>
 #include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/table_bounds.hpp>
@@ -16,12 +17,6 @@
 #include <string>
 
 namespace fovea::FOVEA_SET {
-
-/// The extents of a call: its operands as the score sees them, and its result.
-struct call_shapes {
-    operand_shapes operands;
-    extents_t<4> result{};
-};
 
 namespace detail {
 /// Two states of one call may be one array: the new one takes the place of the old.
@@ -39,38 +34,39 @@ FOVEA_INLINE memory_region region_of_output(Asked const& asked, operand_shapes c
 }
 
 /// Errors: shape_error where an array that a call reads cannot be.
-template <attention_spec A, class Q, class KeyRows, class ValueRows>
-FOVEA_INLINE void check_memory_read(A const& a, view<Q, 4> const& query, KeyRows const& key, ValueRows const& value) {
-    for_each_array_read(a, query, key, value, [](memory_region const& region) { require_sound(region); });
+template <attention_spec A, class Call>
+FOVEA_INLINE void check_memory_read(A const& a, Call const& call) {
+    for_each_array_read(a, call.query, call.key, call.value,
+                        [](memory_region const& region) { require_sound(region); });
 }
 
 /// Errors: shape_error where an array that a call writes beside its result cannot be, or where one that it writes, the
 /// result among them, shares an element with anything else that the call uses. `also_read` passes its argument what is
 /// read beside the operands and the specification's arrays.
-template <attention_spec A, class Q, class KeyRows, class ValueRows, class Out, class AlsoRead, class... Extra>
-FOVEA_INLINE void check_memory_written(A const& a, operand_shapes const& shapes, view<Q, 4> const& query,
-                                       KeyRows const& key, ValueRows const& value, view<Out, 4> const& result,
-                                       AlsoRead const& also_read, Extra const&... extra) {
-    constexpr std::size_t count = (std::size_t{1} + ... + std::size_t{is_only_read<Extra> ? 0 : 1});
-    std::array<memory_region, count> written{region_of(result, "result")};
+template <attention_spec A, class Call, class AlsoRead, class... Asked>
+FOVEA_INLINE void check_memory_written(A const& a, Call const& call, std::tuple<Asked...> const& all_asked,
+                                       AlsoRead const& also_read) {
+    constexpr std::size_t count = (std::size_t{1} + ... + std::size_t{is_only_read<Asked> ? 0 : 1});
+    std::array<memory_region, count> written{region_of(call.result, "result")};
     [[maybe_unused]] std::size_t next = 1;
-    [[maybe_unused]] auto const add = [&](auto const& asked) {
-        if constexpr (!is_only_read<std::remove_cvref_t<decltype(asked)>>)
-            written[next++] = region_of_output(asked, shapes);
+    auto const for_each_asked = [&](auto const& f) {
+        std::apply([&](auto const&... asked) { (f(asked), ...); }, all_asked);
     };
-    (add(extra), ...);
+    for_each_asked([&](auto const& asked) {
+        if constexpr (!is_only_read<std::remove_cvref_t<decltype(asked)>>)
+            written[next++] = region_of_output(asked, call.shapes);
+    });
     for (std::size_t i = 1; i < count; ++i) require_sound(written[i]);  // the result is
     check_written(written, [&](auto const& visit) {
-        for_each_array_read(a, query, key, value, visit);
+        for_each_array_read(a, call.query, call.key, call.value, visit);
         also_read(visit);
-        [[maybe_unused]] auto const read = [&](auto const& asked) {
+        for_each_asked([&](auto const& asked) {
             if constexpr (is_only_read<std::remove_cvref_t<decltype(asked)>>) {
-                auto const region = region_of_output(asked, shapes);
+                auto const region = region_of_output(asked, call.shapes);
                 require_sound(region);
                 visit(region);
             }
-        };
-        (read(extra), ...);
+        });
     });
 }
 }  // namespace detail
@@ -97,49 +93,82 @@ FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& quer
     return shapes;
 }
 
-/// check_extents: the extents of a call whose arrays are sound, with every check but those of what it writes in memory.
-template <attention_spec A, class Q, class KeyRows, class ValueRows, class Out, extra_output... Extra>
-FOVEA_INLINE call_shapes check_extents(A const& a, view<Q, 4> const& query, KeyRows const& key, ValueRows const& value,
-                                       view<Out, 4> const& result, Extra const&... extra) {
-    using real = compute_type<std::remove_const_t<Q>, element_of_rows<KeyRows>, element_of_rows<ValueRows>, Out>;
-    call_shapes shapes{check_operands_of<real>(a, query, key, value), {}};
-    shapes.result = result_shape(a, shapes.operands, query.extents);
-    if (result.extents != shapes.result)
-        throw shape_error("result is ", result.extents, " and must be ", shapes.result,
+/// check_extents: finds the extents of a call whose arrays are sound, with every check but those of what it writes in
+/// memory.
+template <attention_spec A, class Call>
+FOVEA_INLINE void check_extents(A const& a, Call& call) {
+    call.shapes = check_operands_of<typename Call::number>(a, call.query, call.key, call.value);
+    auto const expected = result_shape(a, call.shapes, call.query.extents);
+    if (call.result.extents != expected)
+        throw shape_error("result is ", call.result.extents, " and must be ", expected,
                           ", (batch, head, position, feature)");
-    [[maybe_unused]] auto const check = [&](auto const& asked) {
-        auto const bound = asked.bind(shapes.operands);
-        if constexpr (concerns_state<decltype(bound)>) check_state(a, shapes.operands, bound);
+    auto const check = [&](auto const& output) {
+        if constexpr (concerns_state<std::remove_cvref_t<decltype(output)>>) check_state(a, call.shapes, output);
     };
-    (check(extra), ...);
-    return shapes;
+    std::apply([&](auto const&... output) { (check(output), ...); }, call.outputs());
 }
 
-/// check_call: the extents of a call on (batch, head, position, feature) views of the sources and the result.
+/// check_call: finds the extents of a call, with every check.
+///
+/// Errors: shape_error naming the argument, what it has and what was needed; graph_error for a mask that lists keys.
+template <attention_spec A, class Call>
+FOVEA_INLINE void check_call(A const& a, Call& call) {
+    detail::check_memory_read(a, call);
+    detail::require_sound(detail::region_of(call.result, "result"));
+    check_extents(a, call);
+    detail::check_memory_written(a, call, call.asked, [](auto const&) {});
+}
+
+/// bind_call: the call that the arguments after a specification make, checked; a function for each form of them. `Of`
+/// is the specification, or one that runs in each sequence of a ragged batch.
 ///
 /// Where the compiler can tell that the call is wrong, it says so, and the answer is ill_formed.
-/// Errors: shape_error naming the argument, what it has and what was needed; graph_error for a mask that lists keys.
-template <attention_spec A, class Q, class KeyRows, class ValueRows, class Out, extra_output... Extra>
-FOVEA_INLINE auto check_call(A const& a, view<Q, 4> const& query, KeyRows const& key, ValueRows const& value,
-                             view<Out, 4> const& result, Extra const&... extra) {
-    if constexpr (!detail::is_well_formed_call<A, Out, Extra...>()) {
+template <class Of, viewable Query, row_source Key, row_source Value, viewable Result, extra_output... Asked>
+FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Value const& value, Result&& result,
+                            Asked const&... asked) {
+    using specification = attention_within<Of>;
+    using call_type = bound_call<decltype(as_rows(query)), decltype(as_rows(key)), decltype(as_rows(value)),
+                                 decltype(as_heads(detail::operand_of(result))), Asked...>;
+    if constexpr (!detail::is_well_formed_call<specification, typename call_type::result_element, Asked...>()) {
+        return ill_formed{};
+    } else if constexpr (!detail::has_comparable_features<specification, Query, Key>()) {
         return ill_formed{};
     } else {
-        detail::check_memory_read(a, query, key, value);
-        detail::require_sound(detail::region_of(result, "result"));
-        auto const shapes = check_extents(a, query, key, value, result, extra...);
-        detail::check_memory_written(a, shapes.operands, query, key, value, result, [](auto const&) {}, extra...);
-        return shapes;
+        call_type call{
+            as_rows(query), as_rows(key), as_rows(value), as_heads(detail::operand_of(result)), {asked...}, {}};
+        check_call(of, call);
+        return call;
     }
 }
-
-/// check_explained: the extents of the operands of a call, as check_call finds them, for a call without a result.
-template <attention_spec A, class Q, class KeyRows, class ValueRows>
-FOVEA_INLINE operand_shapes check_explained(A const& a, view<Q, 4> const& query, KeyRows const& key,
-                                            ValueRows const& value) {
-    detail::check_memory_read(a, query, key, value);
-    using real = compute_type<std::remove_const_t<Q>, element_of_rows<KeyRows>, element_of_rows<ValueRows>>;
-    return check_operands_of<real>(a, query, key, value);
+/// Without a result a call is only explained: one of the type of the arithmetic is assumed.
+template <class Of, viewable Query, row_source Key, row_source Value>
+FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Value const& value) {
+    using number = compute_type<element_of_rows<decltype(as_rows(query))>, element_of_rows<decltype(as_rows(key))>,
+                                element_of_rows<decltype(as_rows(value))>>;
+    if constexpr (!detail::is_well_formed_call<Of, number>()) {
+        return ill_formed{};
+    } else if constexpr (!detail::has_comparable_features<Of, Query, Key>()) {
+        return ill_formed{};
+    } else {
+        bound_call<decltype(as_rows(query)), decltype(as_rows(key)), decltype(as_rows(value)), view<number, 4>> call{
+            as_rows(query), as_rows(key), as_rows(value), {}, {}, {}};
+        detail::check_memory_read(of, call);
+        call.shapes = check_operands_of<number>(of, call.query, call.key, call.value);
+        return call;
+    }
+}
+template <class Of, viewable Source>
+FOVEA_INLINE auto bind_call(Of const& of, Source const& x) {
+    return bind_call(of, x, x, x);
+}
+template <class Of, viewable Source, viewable Result, extra_output... Asked>
+FOVEA_INLINE auto bind_call(Of const& of, Source const& x, Result&& result, Asked const&... asked) {
+    return bind_call(of, x, x, x, result, asked...);
+}
+template <class Of, class Q, int QueryRank, class M, int MemoryRank, class... Written>
+FOVEA_INLINE auto bind_call(Of const& of, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m,
+                            Written&&... written) {
+    return bind_call(of, x.source, m.source, m.source, written...);
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -53,12 +53,6 @@ concept takes_all_scores = requires(B const& b, A const& a, double const* scores
     b.scores_of_run(row_place{}, index_t{0}, scores, index_t{0});
 };
 
-/// Whether a call has nothing to write: then it returns at once, however many heads or batch elements are empty.
-template <class T, class... Bound>
-constexpr bool writes_nothing(view<T, 4> const& result, Bound const&... outputs) {
-    return result.empty() && (outputs.target.empty() && ...);
-}
-
 /// A computed number in the type of a target.
 template <class T, class Real>
 constexpr T rounded_to(Real x) {

@@ -121,41 +121,55 @@ auto output_of_sequence(Asked const& asked, sequence_place const& at) {
     if constexpr (can) return asked.of_sequence(at);
     else return asked;
 }
+/// ragged_attention: an attention within each sequence of a ragged batch, for bind_call.
+template <class Index, attention_spec A>
+struct ragged_attention : A {
+    ragged_t<Index> sequences;
+};
+
+/// The call that one sequence of a ragged one makes, with every check of its extents.
+template <attention_spec A, class... Asked>
+FOVEA_INLINE auto call_of_sequence(A const& a, auto const& all, std::tuple<Asked...> const& asked,
+                                   sequence_place const& at) {
+    using call_type =
+        bound_call<decltype(rows_of_sequence(all.query, 0, 0)), decltype(rows_of_sequence(all.key, 0, 0)),
+                   decltype(rows_of_sequence(all.value, 0, 0)), decltype(rows_of_sequence(all.result, 0, 0)),
+                   decltype(output_of_sequence(std::declval<Asked const&>(), at))...>;
+    call_type call{rows_of_sequence(all.query, at.first_query, at.queries),
+                   rows_of_sequence(all.key, at.first_key, at.keys),
+                   rows_of_sequence(all.value, at.first_key, at.keys),
+                   rows_of_sequence(all.result, at.first_query, at.queries),
+                   std::apply([&](auto const&... each) { return std::tuple(output_of_sequence(each, at)...); }, asked),
+                   {}};
+    check_extents(a, call);
+    return call;
+}
 
 /// Everything that can be wrong with a ragged call, before anything is written.
-template <class Index, attention_spec A, class Q, class K, class V, class Out, class... Extra>
-FOVEA_INLINE bool check_ragged(ragged_t<Index> const& all, A const& a, view<Q, 4> const& q, view<K, 4> const& k,
-                               view<V, 4> const& v, view<Out, 4> const& out, Extra const&... extra) {
-    static_assert(!enumerating_mask<decltype(a.mask)>, "fovea: a mask that lists keys cannot be used in a ragged call");
-    if constexpr (!is_well_formed_call<A, Out, Extra...>()) {
-        return false;
-    } else {
-        check_memory_read(a, q, k, v);
-        all.memory([](memory_region const& region) { require_sound(region); });
-        require_sound(region_of(out, "result"));
-        all.check(q.extent(2), k.extent(2));
-        for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
-                                           std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
-            if (extent != 1)
-                throw shape_error(name, " has ", counted(extent, "batch element"),
-                                  "; a ragged call takes one, with its sequences packed one after another");
-        if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "position", "key");
-        if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "position", "query");
-        if (all.sequences() == 0) return true;
-        call_shapes shapes;
-        for (index_t i = 0; i < all.sequences(); ++i) {
-            auto const at = all[i];
-            shapes =
-                check_extents(of_sequence(a, at), rows_of_sequence(q, at.first_query, at.queries),
-                              rows_of_sequence(k, at.first_key, at.keys), rows_of_sequence(v, at.first_key, at.keys),
-                              rows_of_sequence(out, at.first_query, at.queries), output_of_sequence(extra, at)...);
-        }
-        auto& whole = shapes.operands;
-        whole.query[2] = q.extent(2);
-        whole.key[2] = whole.value[2] = k.extent(2);
-        check_memory_written(a, whole, q, k, v, out, [&](auto const& visit) { all.memory(visit); }, extra...);
-        return true;
-    }
+template <class Index, attention_spec A, class Call>
+FOVEA_INLINE void check_call(ragged_attention<Index, A> const& of, Call& call) {
+    static_assert(!enumerating_mask<decltype(of.mask)>,
+                  "fovea: a mask that lists keys cannot be used in a ragged call");
+    A const& a = of;
+    auto const& all = of.sequences;
+    auto const& [q, k, v, out, asked, shapes] = call;
+    check_memory_read(a, call);
+    all.memory([](memory_region const& region) { require_sound(region); });
+    require_sound(region_of(out, "result"));
+    all.check(q.extent(2), k.extent(2));
+    for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
+                                       std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
+        if (extent != 1)
+            throw shape_error(name, " has ", counted(extent, "batch element"),
+                              "; a ragged call takes one, with its sequences packed one after another");
+    if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "position", "key");
+    if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "position", "query");
+    if (all.sequences() == 0) return;
+    for (index_t i = 0; i < all.sequences(); ++i)
+        call.shapes = call_of_sequence(of_sequence(a, all[i]), call, asked, all[i]).shapes;
+    call.shapes.query[2] = q.extent(2);
+    call.shapes.key[2] = call.shapes.value[2] = k.extent(2);
+    check_memory_written(a, call, asked, [&](auto const& visit) { all.memory(visit); });
 }
 }  // namespace detail
 

@@ -25,11 +25,15 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
     else return {};
 }
 
-/// What stands for keys or values as (batch, head, position, feature).
+/// What stands for queries, keys or values as (batch, head, position, feature), to be read.
 template <row_source R>
 constexpr auto as_rows(R const& rows) {
-    if constexpr (is_paged<R> || loaded_rows<R>) return rows;
-    else return as_heads(detail::operand_of(rows));
+    if constexpr (is_paged<R> || loaded_rows<R>) {
+        return rows;
+    } else {
+        auto const all = detail::operand_of(rows);
+        return as_heads(view<std::remove_pointer_t<decltype(all.data)> const, decltype(all)::rank>(all));
+    }
 }
 
 /// The elements of views and pages; the numbers of what is loaded.
