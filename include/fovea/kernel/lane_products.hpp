@@ -67,20 +67,22 @@ void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetc
             if constexpr (are_values) return all.rescale;
             else return all.row_max;
         }();
-        constexpr int most = are_values ? Tile::features_with(vectors()) : Tile::mr;
+        constexpr int most = are_values ? Tile::features_with(vectors()) : Tile::mr, fewer = Tile::fewer_than(most);
         index_t first = 0;
-        auto const multiply = [&](auto at_once) {
-            for (; first + at_once() <= all.element_count; first += at_once())
+        auto const multiply = [&](auto at_once, index_t last) {
+            for (; first + at_once() <= last; first += at_once())
                 multiply_and_prefetch<at_once() == most, Arch>(next, all.steps, [&]<class Lines>(Lines&& lines) {
                     multiply_lanes<at_once(), vectors(), T, Arch, Lines>(elements.from_row(first), all.steps,
                                                                          all.vectors, all.sums + first * all.width,
                                                                          all.width, row_max_or_rescale, lines);
                 });
         };
-        multiply(std::integral_constant<int, most>{});
-        multiply(std::integral_constant<int, most / 2>{});
-        if constexpr (most > 8) multiply(std::integral_constant<int, most / 4>{});
-        multiply(std::integral_constant<int, 1>{});
+        index_t const left = all.element_count % most;
+        bool const divides_better = (left + most) % fewer < left % fewer;  // 8 = 4 + 4, not 6 + 1 + 1
+        multiply(std::integral_constant<int, most>{}, all.element_count - left - (divides_better ? most : 0));
+        multiply(std::integral_constant<int, fewer>{}, all.element_count);
+        if constexpr (fewer > 4) multiply(std::integral_constant<int, fewer / 2>{}, all.element_count);
+        multiply(std::integral_constant<int, 1>{}, all.element_count);
     });
 }
 

@@ -68,6 +68,9 @@ struct query_lanes_blocking {
     /// Rows of a register tile whose rows are features, for `n` vectors: more for a single vector, whose sums would
     /// otherwise wait for the latency of each multiply-add.
     static constexpr int features_with(int n) { return n == 1 ? 2 * mr : mr; }
+    /// Rows of the next smaller register tile: of 6 rows 4, whose 8 sums still cover the latency of a multiply-add, and
+    /// which divide with 6 what powers of two are.
+    static constexpr int fewer_than(int most) { return most % 3 == 0 ? most / 3 * 2 : most / 2; }
     static constexpr index_t rows = index_t{nv} * lanes;
     static constexpr index_t granule = mr;  // keys: a mask leaves out whole granules
     static constexpr int granules_per_panel = 2;
@@ -75,7 +78,8 @@ struct query_lanes_blocking {
     static constexpr index_t panel = granules_per_panel * granule;  // keys
     static constexpr index_t panels = 128 / panel;                  // of a block of keys
     static constexpr index_t block_keys = panels * panel;
-    static constexpr index_t block_rows = 4 * rows;
+    /// They read a block of keys from the L2 cache, tile after tile, before the next takes its place.
+    static constexpr index_t block_rows = (Arch::registers >= 32 ? 4 : 8) * rows;
     /// Vectors for so many queries.
     static constexpr index_t vectors_for(index_t queries) { return ceil_div(queries, lanes); }
     /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a vector.
