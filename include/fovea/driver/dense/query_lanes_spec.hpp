@@ -126,10 +126,9 @@ private:
     static void prepare_keys(dense_rows const& call, kernel::row_facts const& facts, row_range const& keys, T* terms,
                              index_t* indices) {
         auto const& all = of(call);
-        // The plan takes no keys that are loaded where they have terms.
-        if constexpr (!loaded_rows<std::remove_const_t<decltype(operands::key)>>)
-            compute_key_terms<T, Arch>(all.spec.score.parts.keys, facts, all.operands.key, keys, terms, terms,
-                                       shape::block_keys);
+        // Of keys that are loaded no term reads features: the plan takes none then.
+        compute_key_terms<T, Arch>(all.spec.score.parts.keys, facts, all.operands.key, keys, nullptr, terms,
+                                   shape::block_keys);
         compute_index_terms<T, Arch>(all.indices.keys, facts, keys.first, keys.last, indices, shape::block_keys);
     }
 
