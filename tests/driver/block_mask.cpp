@@ -5,6 +5,9 @@
 #include "catch.hpp"
 #include "support/made_call.hpp"
 
+#include <algorithm>
+#include <vector>
+
 using namespace fovea;
 
 namespace {
@@ -72,6 +75,43 @@ void check_all_runs(of_pairs<Shape> const& of, bool exact) {
 TEMPLATE_LIST_TEST_CASE("runs of a block keep every pair and leave out what nobody sees", "[driver]",
                         made::block_shapes) {
     made::for_masks<TestType>([](made::pairs const& seen) { check_all_runs(of_pairs<TestType>(seen), true); });
+}
+
+TEMPLATE_LIST_TEST_CASE("a mask that decides nothing is searched ever more rarely, until it decides something",
+                        "[driver]", made::block_shapes) {
+    driver::visible_runs<TestType> undecided({0, TestType::panels * TestType::granules_per_panel});
+    std::fill_n(undecided.mixed, TestType::panels, true);
+    driver::search_pace pace;
+    std::vector<int> searched;
+    for (int tile = 0; tile < 128; ++tile)
+        if (pace.searches()) {
+            searched.push_back(tile);
+            pace.learn(undecided, TestType::panels);
+        }
+    CHECK(searched == std::vector{0, 3, 10, 25, 56, 119});
+    pace.learn(driver::visible_runs<TestType>{}, TestType::panels);  // no panel is seen
+    CHECK(pace.searches());
+}
+
+TEMPLATE_LIST_TEST_CASE("a tile that is not searched is masked as a whole", "[driver]", made::block_shapes) {
+    made::pairs const window(40, 40, 3, 3);
+    of_pairs<TestType> const of(window);
+    for (bool const panels : {false, true})
+        for (index_t const keys : {index_t{1}, std::min<index_t>(TestType::block_keys, 40)}) {
+            driver::visible_runs<TestType> undecided({0, TestType::granules_per_panel});
+            undecided.mixed[0] = true;
+            driver::search_pace pace;
+            pace.learn(undecided, 1);
+            made::row_span const rows{0, 2, panels};
+            auto const runs = of.mask.runs(rows, 0, keys, truth{}, pace);
+            REQUIRE(runs.end() - runs.begin() == 1);
+            index_t const granules = ceil_div(keys, TestType::granule);
+            CHECK(runs.begin()->first == 0);
+            CHECK(runs.begin()->last == (panels ? round_up(granules, TestType::granules_per_panel) : granules));
+            for (index_t p = 0; p < runs.begin()->last_panel(); ++p) CHECK(runs.mixed[p]);
+            auto const full = of.mask.runs(rows, 0, keys, truth(true), pace);
+            CHECK(full.mixed[0] == (TestType::pads_keys && keys % TestType::granule != 0));
+        }
 }
 
 TEMPLATE_LIST_TEST_CASE("of a mask of which nothing is known, all pairs are kept, and masked", "[driver]",

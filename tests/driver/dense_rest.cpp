@@ -16,6 +16,14 @@ TEST_CASE("soft capping, slopes and a window, fused", "[driver]") {
     check_fused<double>(mine);
 }
 
+TEST_CASE("heads whose cap is 0 or below are not capped, fused", "[driver]") {
+    tensor<float, 1> caps({8}, 2);
+    caps(0) = 0;
+    caps(3) = -1;
+    check_fused_at_all_widths<float>(scaled_dot | softcap(param(caps)[head]) | softmax | weighted_sum);
+    check_fused<float>(compare(sum(abs(q - k))) | softcap(param(caps)[head]) | sparsemax | weighted_sum);
+}
+
 TEST_CASE("hard attention, fused", "[driver]") {
     check_fused_at_all_widths<float>(scaled_dot | causal | hardmax | weighted_sum);
     check_fused<double>(scaled_dot | hardmax | weighted_sum);

@@ -171,6 +171,64 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
           != std::string::npos);
 }
 
+TEST_CASE("explain names tables that are read element by element, and the axis that would mend it", "[driver]") {
+    tensor<float, 2> const bias({128, 128});
+    auto const b = param(bias);
+    auto const with = [](auto const& e) { return scaled_dot | rescore(score + e) | softmax | weighted_sum; };
+    std::string const mend = " last, it would be read in vectors\n";
+    CHECK(
+        says("slow        param[kv_idx, head] is read element by element for each pair: with the index that has "
+             "kv_idx"
+                 + mend,
+             with(b(kv_idx, head)), 2, 2, 1));
+    CHECK(
+        says("slow        param[kv_idx - q_idx + 60, head] is read element by element for each pair: with the index "
+             "that has q_idx"
+                 + mend,
+             with(b(kv_idx - q_idx + 60, head)), 2, 2, 3 * lanes));
+    CHECK(
+        says("slow        param[0, 2 * (kv_idx + q_idx)] is read element by element for each pair: elements for "
+             "adjacent kv_idx are not adjacent\n",
+             with(b(0, 2 * (kv_idx + q_idx))), 2, 2, 1));
+    for (index_t const queries : {index_t{1}, 3 * lanes}) {
+        CHECK_FALSE(says("slow", with(b(q_idx, kv_idx)), 2, 2, queries));
+        CHECK_FALSE(says("slow", with(b(kv_idx, 0) * b(q_idx, 1)), 2, 2, queries));  // read once for each side
+        CHECK_FALSE(says("slow", with(b(head, kv_idx - q_idx + 60)), 2, 2, queries));
+        CHECK_FALSE(says("slow", scaled_dot | causal | softmax | weighted_sum, 2, 2, queries));
+    }
+}
+
+TEST_CASE("explain names sums for each pair, and what they cost beside a product", "[driver]") {
+    CHECK(
+        says("slow        sum((q - k) * (q - k)) is added up for each pair, with 4 operations for each feature where "
+             "a matrix product has 1: factors of q times factors of k, and square(q - k), are products\n",
+             compare(-sum((q - k) * (q - k))) | softmax | weighted_sum, 2, 2, lanes));
+    CHECK_FALSE(says("slow", compare(-sum(square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
+}
+
+TEST_CASE("explain names a mask that decides few blocks, with the share of visible pairs", "[driver]") {
+    tensor<float, 4> const x({1, 1, 1000, 8});
+    auto const text_of = [&](auto const& mask) { return explain(scaled_dot | mask | softmax | weighted_sum, x, x, x); };
+    auto const every_tenth = text_of(where((q_idx * 7 + kv_idx) % 10 == 0));
+    CHECK_THAT(every_tenth, ContainsSubstring("slow        the mask decides 0 of "));
+    CHECK_THAT(every_tenth, ContainsSubstring(" blocks: it is evaluated for each pair, and about 10 % of the computed "
+                                              "pairs are visible; neighbors(graph) computes only the pairs that it "
+                                              "lists\n"));
+    auto const half = text_of(where((q_idx + kv_idx) % 2 == 0));
+    CHECK_THAT(half, ContainsSubstring("about 51 % of the computed pairs are visible\n"));
+    for (auto const& text : {text_of(causal), text_of(sliding_window(50, 50)), text_of(everything)})
+        CHECK_THAT(text, !ContainsSubstring("slow"));
+}
+
+TEST_CASE("explain says what whole rows take", "[driver]") {
+    tensor<float, 4> const x({1, 1, 1000, 8});
+    constexpr index_t rows = plan::key_lanes_blocking<float, arch::best>::rows;
+    CHECK_THAT(explain(scaled_dot | sparsemax | weighted_sum, x, x, x),
+               ContainsSubstring("slow        whole rows are kept: up to " + std::to_string(rows) + " x 1000 scores, "
+                                 + std::to_string((rows * 4000 + 1023) / 1024)
+                                 + " KiB for each thread, where an online normalizer keeps a block\n"));
+}
+
 TEST_CASE("explain takes what attend takes, and says what that call runs", "[driver]") {
     tensor<float, 4> const x({1, 2, 50, 8}, 0.5f);
     tensor<float, 4> result({1, 2, 50, 8}), probabilities({1, 2, 50, 50});

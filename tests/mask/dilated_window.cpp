@@ -4,14 +4,22 @@
 
 #include "catch.hpp"
 
+#include <stdexcept>
+
 using namespace fovea;
 using namespace fovea::placeholders;
 
 TEST_CASE("dilated_window shows every step-th key of a band", "[mask]") {
     testing::check_mask_laws(dilated_window(6, 3));
     testing::check_mask_laws(dilated_window(100, 2));
-    testing::check_mask_laws(dilated_window(2, 0));
+    testing::check_mask_laws(dilated_window(0, 3));
     CHECK(bound(dilated_window(6, 3).predicate(), box{0, 0, {32, 39}, {0, 20}, 64, 64}).never());
+}
+
+TEST_CASE("a window without a reach or a step is refused", "[mask]") {
+    CHECK_THROWS_AS(dilated_window(-1, 2), std::invalid_argument);
+    CHECK_THROWS_WITH(dilated_window(-1, 2), "dilated_window: reach is -1, it must be 0 or more");
+    CHECK_THROWS_WITH(dilated_window(2, 0), "dilated_window: step is 0, it must be 1 or more");
 }
 
 TEST_CASE("keys between the steps are hidden", "[mask]") {

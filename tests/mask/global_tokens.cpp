@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+#include <stdexcept>
+
 using namespace fovea;
 using namespace fovea::placeholders;
 
@@ -13,6 +15,12 @@ TEST_CASE("global tokens see all and are seen by all", "[mask]") {
     testing::check_mask_laws(global_tokens(3));
     testing::check_mask_laws(global_tokens(0));
     testing::check_mask_laws(sliding_window(2, 2), global_tokens(3));
+}
+
+TEST_CASE("a count beyond the positions makes all pairs visible, a negative one is refused", "[mask]") {
+    CHECK(bound(global_tokens(99).predicate(), box{0, 0, {0, 7}, {0, 7}, 8, 8}).always());
+    CHECK_THROWS_AS(global_tokens(-1), std::invalid_argument);
+    CHECK_THROWS_WITH(global_tokens(-1), "global_tokens: count is -1, it must be 0 or more");
 }
 
 TEST_CASE("beside a window", "[mask]") {

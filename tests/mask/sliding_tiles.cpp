@@ -29,6 +29,7 @@ TEST_CASE("extents that tiles do not fill are refused", "[mask]") {
     CHECK_THROWS_WITH(sliding_tiles({3, 3}, {4, 4}, {32, 30}),
                       "sliding_tiles: along axis 1 there are 30 places in tiles of 4: the extent must be a multiple of "
                       "the tile");
+    CHECK_THROWS_WITH(sliding_tiles({3, 0}, {4, 4}, {32, 32}), "sliding_tiles: a window is 0, it must be 1 or more");
     CHECK_THROWS_AS(sliding_tiles({3, 3}, {0, 4}, {32, 32}), shape_error);
     CHECK_THROWS_AS(sliding_tiles({3, 3}, {4, -4}, {32, 32}), shape_error);
     CHECK_THROWS_AS(sliding_tiles({1, 1, 1}, {2, 2, 2}, {5, 4, 4}), shape_error);

@@ -26,6 +26,15 @@ TEST_CASE("a cap that limits nothing is refused", "[score]") {
         CHECK_THROWS_AS(softcap(cap), std::invalid_argument);
     CHECK_THROWS_WITH(softcap(-1), "softcap: the cap is -1, it must be above 0 and finite");
     CHECK_THROWS_WITH(softcap(param(0.f)), "softcap: the cap is 0, it must be above 0 and finite");
-    std::vector<float> const caps{-1};
-    CHECK_NOTHROW(softcap(param(caps)[head]));
+}
+
+TEST_CASE("heads whose cap is 0 or below are not capped", "[score]") {
+    std::vector<float> const caps{0, -1, 2};
+    auto const capped = softcap(param(caps)[head]);
+    for (double const s : {-1e6, -0.5, 0.0, 3.0}) {
+        CHECK(rescored_to(capped, s, 0, 0) == s);
+        CHECK(rescored_to(capped, s, 0, 1) == s);
+        CHECK(rescored_to(capped, s, 0, 2) == Approx(2 * std::tanh(s / 2)));
+    }
+    CHECK(std::isnan(rescored_to(softcap(param(0.f / 0.f) + 0 * kv_idx), 1)));
 }

@@ -14,7 +14,8 @@ template <std::floating_point T>
 FOVEA_INLINE constexpr T rounded(T product) {
     if (!std::is_constant_evaluated()) {
 #if defined(__x86_64__)
-        asm("" : "+x"(product));
+        if constexpr (std::is_same_v<T, long double>) asm("" : "+t"(product));  // of the definition of double
+        else asm("" : "+x"(product));
 #elif defined(__aarch64__)
         asm("" : "+w"(product));
 #else

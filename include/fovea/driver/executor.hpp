@@ -31,7 +31,8 @@ inline constexpr serial_t serial{};
 /// threads(n): n threads, the calling one among them; tasks are taken in order as threads become free.
 ///
 /// The others are those of one pool of the program: started when they are first asked for, kept until it ends, and
-/// shared by calls that run at once. n is clamped to 1 ... max(64, four for each core).
+/// shared by calls that run at once. n is clamped to 1 ... max(64, four for each core): 0 is the calling thread alone,
+/// never all cores, which is what std::thread::hardware_concurrency() says where it is known.
 /// Results have the same bits for any n. An exception from a task ends the call and is thrown from it.
 /// Cost: a microsecond or two to begin and end while the threads are awake; nothing is allocated.
 class threads {

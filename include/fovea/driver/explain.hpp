@@ -8,6 +8,7 @@
 #include <fovea/driver/workspace.hpp>
 #include <fovea/plan/expanded.hpp>
 #include <fovea/plan/explain.hpp>
+#include <fovea/plan/slow.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/arguments.hpp>
@@ -17,6 +18,7 @@
 #include <fovea/spec/well_formed.hpp>
 
 #include <string>
+#include <vector>
 
 namespace fovea::FOVEA_SET {
 
@@ -33,19 +35,46 @@ std::string explain_vectors() {
          + (sizeof(T) == 4 ? "float32" : "float64");
 }
 
-/// What a dense mask leaves of the blocks of a plan.
+/// The blocks of a plan, and what a dense mask leaves of them.
+struct blocks_left {
+    index_t queries, keys;
+    plan::block_count counted;
+};
 template <class Real, class A>
-std::string explain_blocks(A const& a, operand_shapes const& n, plan::call_plan const& how) {
-    box const all = plan::pairs_of(n);
-    index_t const block_queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
-                  block_keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
-    auto const predicate = a.mask.predicate();
-    auto const counted = plan::count_blocks<Real>(predicate, all, block_queries, block_keys);
+blocks_left count_blocks(A const& a, operand_shapes const& n, plan::call_plan const& how) {
+    index_t const queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
+                  keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
+    return {queries, keys, plan::count_blocks<Real>(a.mask.predicate(), plan::pairs_of(n), queries, keys)};
+}
+
+template <class A>
+std::string explain_blocks(A const& a, blocks_left const& left) {
     std::string const mask = describe(a.mask);
-    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(block_queries, "query") + " x "
-         + number(block_keys, "key") + " " + number(counted.full) + " full, " + number(counted.mixed) + " mixed, "
-         + number(counted.empty) + " skipped"
-         + (plan::differs_by_head<std::remove_const_t<decltype(predicate)>> ? " over all heads" : "");
+    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(left.queries, "query") + " x "
+         + number(left.keys, "key") + " " + number(left.counted.full) + " full, " + number(left.counted.mixed)
+         + " mixed, " + number(left.counted.empty) + " skipped"
+         + (plan::differs_by_head<decltype(a.mask.predicate())> ? " over all heads" : "");
+}
+
+/// A sentence for each thing about a call that is slow.
+template <class T, class A>
+std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::call_plan const& how) {
+    std::vector<std::string> sentences;
+    if constexpr (plan::is_dense<A>) {
+        auto const spec = plan::lower_attention(a);
+        if (how.by == plan::traversal::query_lanes) {
+            plan::explain_gathers<q_idx_t>(spec.score.pointwise, sentences);
+            plan::explain_gathers<q_idx_t>(spec.predicate, sentences);
+        } else {
+            plan::explain_gathers<kv_idx_t>(spec.score.pointwise, sentences);
+            plan::explain_gathers<kv_idx_t>(spec.predicate, sentences);
+        }
+        plan::explain_sums(spec.score.parts.pairs, sentences);
+        plan::explain_undecided<T>(a.mask.predicate(), plan::pairs_of(n), count_blocks<T>(a, n, how).counted,
+                                   sentences);
+        plan::explain_whole_rows(how, n.keys(), static_cast<index_t>(sizeof(T)), sentences);
+    }
+    return sentences;
 }
 
 template <class A>
@@ -59,7 +88,7 @@ std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan co
         return is_causal_attention<A> ? describe(a.mask) + ": in the order of the keys"
                                       : "none: all keys come before the first query";
     else if constexpr (plan::lists_keys<A>) return describe(a.mask) + ": keys are listed, not tested";
-    else return explain_blocks<Real>(a, n, how);
+    else return explain_blocks(a, count_blocks<Real>(a, n, how));
 }
 template <class A>
 std::string explain_normalizer(A const& a) {
@@ -90,9 +119,12 @@ template <class T, class Arch, class Operands, class A>
 std::string explain_planned(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
     auto const how = plan::make_plan<T, Arch, A, Operands>(
         {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
-    return "score       " + driver::explain_score(a, how) + "\nmask        " + driver::explain_mask<T>(a, n, how)
-         + "\nnormalize   " + driver::explain_normalizer(a) + "\nloop        " + std::string(plan::files_of(how).loop)
-         + " on " + explain_vectors<T, Arch>() + ": " + explain_traversal<Arch>(how, n) + "\n";
+    std::string text = "score       " + driver::explain_score(a, how) + "\nmask        "
+                     + driver::explain_mask<T>(a, n, how) + "\nnormalize   " + driver::explain_normalizer(a)
+                     + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
+                     + ": " + explain_traversal<Arch>(how, n) + "\n";
+    for (auto const& sentence : find_slow<T>(a, n, how)) text += "slow        " + sentence + "\n";
+    return text;
 }
 
 template <class T, class Arch, class Operands, class A>
@@ -125,7 +157,9 @@ std::string explain_call(A const& a, Call const& call) {
 }
 }  // namespace driver
 
-/// explain: what will run for these operands, and in which file it is: five lines, for people.
+/// explain: what will run for these operands, and in which file it is: five lines, for people, and one for each thing
+/// that is slow: tables that are read element by element, sums that are no product, a mask that decides few blocks,
+/// whole rows.
 ///
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
 ///     explain(as attend is called)        with the result and outputs too, of which nothing is written

@@ -87,6 +87,10 @@ template <class T>
 constexpr void require_0_or_more(char const* named, T const& x) {
     require_number(named, x, "0 or more", [](double number) { return number >= 0; });
 }
+template <class T>
+constexpr void require_1_or_more(char const* named, T const& x) {
+    require_number(named, x, "1 or more", [](double number) { return number >= 1; });
+}
 }  // namespace detail
 
 template <operand T>

@@ -12,12 +12,13 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `size` is a number of positions.
 /// Cost: linear in the number of queries: tiles across two chunks are never visited, tiles within one are not masked.
-/// Edge cases: the last chunk may be shorter. A size below 1 counts as 1.
+/// Edge cases: the last chunk may be shorter. With a size of 1 a query sees the key at its own position.
+/// Errors: std::invalid_argument for a size below 1.
 /// Source: Child et al. 2019, section 4.2, the local part.
 constexpr auto chunked(integer_argument size) {
     using namespace placeholders;
-    index_t const positions = size.value < 1 ? 1 : size.value;
-    return where(q_idx / positions == kv_idx / positions);
+    detail::require_1_or_more("chunked: size", size.value);
+    return where(q_idx / size.value == kv_idx / size.value);
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

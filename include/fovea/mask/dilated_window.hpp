@@ -12,12 +12,14 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `reach` and `step` are numbers of positions.
 /// Cost: the tiles of the band; within it every tile is mixed unless step is 1.
-/// Edge cases: a step below 1 counts as 1.
+/// Edge cases: a reach of 0 shows each query the key at its own position.
+/// Errors: std::invalid_argument for a negative reach, and for a step below 1.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto dilated_window(integer_argument reach, integer_argument step) {
     using namespace placeholders;
-    index_t const stride = step.value < 1 ? 1 : step.value;
-    return where(q_idx - kv_idx <= reach.value && kv_idx - q_idx <= reach.value && (q_idx - kv_idx) % stride == 0);
+    detail::require_0_or_more("dilated_window: reach", reach.value);
+    detail::require_1_or_more("dilated_window: step", step.value);
+    return where(q_idx - kv_idx <= reach.value && kv_idx - q_idx <= reach.value && (q_idx - kv_idx) % step.value == 0);
 }
 template <class... Others>
     requires(sizeof...(Others) != 2)

@@ -14,8 +14,8 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `lengths` is (batch), integers, kept as a view; or an expression of batch and head.
 /// Cost: tiles beyond the end of a sequence are never visited.
-/// Edge cases: padding may hold anything, NaN included. A length of 0 gives zeros; a length beyond the number of keys
-/// includes all of them.
+/// Edge cases: padding may hold anything, NaN included. A length of 0 or below gives zeros; a length beyond the number
+/// of keys includes all of them, so that one table serves calls with fewer keys.
 /// Errors: shape_error where there are fewer lengths than sequences.
 template <class Length>
 constexpr auto key_lengths(Length&& length) {

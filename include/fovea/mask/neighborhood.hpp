@@ -25,12 +25,13 @@ constexpr auto is_near(Query const& of_query, Key const& of_key, index_t size, i
 /// Cost: the tiles that contain neighbours; along the slowest axis they form a band.
 /// Edge cases: at the borders, windows move inwards and keep their size, so all queries have equally many neighbours;
 /// along each axis size / 2 places come before the query's own. A size beyond an extent covers all of it.
-/// Errors: at compile time, for more than three axes.
+/// Errors: std::invalid_argument for a size below 1. At compile time, for more than three axes.
 /// Source: Hassani et al. 2023, section 3.1.
 template <std::size_t Axes>
 constexpr auto neighborhood(index_t const (&size)[Axes], index_t const (&extent)[Axes]) {
     static_assert(Axes >= 1 && Axes <= 3, "fovea: a neighborhood lies on a line, a plane or in a volume");
     using namespace placeholders;
+    for (index_t const places : size) detail::require_1_or_more("neighborhood: a size", places);
     if constexpr (Axes == 1) {
         return where(detail::is_near(q_idx, kv_idx, size[0], extent[0]));
     } else if constexpr (Axes == 2) {

@@ -14,7 +14,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: the prefix is a number, a table (batch) of integers, kept as a view, or an expression of batch and head.
 /// Cost: tiles above the diagonal and after the prefix are never visited.
-/// Edge cases: 0 is `causal`; with the number of keys, all pairs are visible.
+/// Edge cases: 0 or below is `causal`; with the number of keys or more, all pairs are visible.
 /// Errors: shape_error where a table of prefixes has fewer elements than the call reads.
 /// Source: Raffel et al. 2020, section 3.2.1.
 template <class Prefix>

@@ -13,8 +13,8 @@ namespace fovea::FOVEA_SET {
 /// tile by tile, row by row within a tile, and tiles run row by row.
 /// Cost: if a tile has as many places as a block of pairs, no pair needs masking.
 /// Edge cases: windows move inwards at the borders.
-/// Errors: shape_error unless the extents are multiples of the tiles. At compile time, unless there are two or three
-/// axes.
+/// Errors: shape_error unless the extents are multiples of the tiles; std::invalid_argument for a window below 1. At
+/// compile time, unless there are two or three axes.
 /// Source: Zhang et al. 2025 (sliding tile attention), section 3.2.
 template <std::size_t Axes>
 constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile)[Axes],
@@ -25,6 +25,7 @@ constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile
         if (tile[axis] < 1 || extent[axis] < 0 || extent[axis] % tile[axis] != 0)
             throw shape_error("sliding_tiles: along axis ", axis, " ", detail::there_are(extent[axis], "place"),
                               " in tiles of ", tile[axis], ": the extent must be a multiple of the tile");
+    for (index_t const tiles : window) detail::require_1_or_more("sliding_tiles: a window", tiles);
     index_t size = 1;
     for (index_t const places : tile) size *= places;
     auto const near_on = [&](std::size_t axis, auto const& place) {

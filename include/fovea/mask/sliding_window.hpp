@@ -12,10 +12,14 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `left` and `right` are numbers of positions.
 /// Cost: the tiles of the band only: linear in the number of queries.
-/// Edge cases: negative sizes shrink the window. With causal_from or other offsets, write the condition with `where`.
+/// Edge cases: 0 and 0 show each query the key at its own position. With causal_from or other offsets, or for a window
+/// that leaves out its own position, write the condition with `where`; a side without a limit is the number of keys.
+/// Errors: std::invalid_argument for a negative size, which means no limit elsewhere.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto sliding_window(integer_argument left, integer_argument right) {
     using namespace placeholders;
+    detail::require_0_or_more("sliding_window: left", left.value);
+    detail::require_0_or_more("sliding_window: right", right.value);
     return where(q_idx - kv_idx <= left.value && kv_idx - q_idx <= right.value);
 }
 template <class... Others>

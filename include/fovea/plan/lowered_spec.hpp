@@ -2,7 +2,7 @@
 // A specification as the traversals that compute weights read it: its score lowered, its parts without their words.
 #pragma once
 
-#include <fovea/plan/lower.hpp>
+#include <fovea/plan/one_sided.hpp>
 #include <fovea/plan/reweighting.hpp>
 #include <fovea/spec/recurrence.hpp>
 
@@ -46,11 +46,31 @@ struct as_written {
     }
 };
 
+/// The score and the condition of a dense call: what both read of tables for one side alone is a term of the score.
+template <class E, class Predicate>
+constexpr auto lower_pairs(E const& score, Predicate const& predicate) {
+    auto const whole = lower_for<false>(score);
+    if constexpr (!detail::reads_reals<decltype(whole.pointwise)> && !detail::reads_reals<Predicate>) {
+        return lowered_score{whole, predicate};
+    } else {
+        auto const rest = hoist(whole.pointwise, whole.parts);
+        auto const seen = hoist(predicate, rest.parts);
+        return lowered_score{lowered<decltype(rest.pointwise), decltype(seen.parts)>{rest.pointwise, seen.parts},
+                             seen.pointwise};
+    }
+}
+
 /// The lowered specification of an attention; `prepare` is applied to each expression before, and keeps its type.
 template <attention_spec A, class Prepare = as_written>
 constexpr auto lower_attention(A const& a, Prepare const& prepare = {}) {
-    return lowered_spec{lower_for<lists_keys<A>>(prepare(a.score.expression())), prepare(a.mask.predicate()),
-                        normalizer_of(a.normalize), prepare(reweighting_of(a.normalize)), core_of(a.aggregate)};
+    auto const pairs = [&] {
+        auto const score = prepare(a.score.expression());
+        auto const predicate = prepare(a.mask.predicate());
+        if constexpr (is_dense<A>) return lower_pairs(score, predicate);
+        else return lowered_score{lower_for<true>(score), predicate};
+    }();
+    return lowered_spec{pairs.score, pairs.predicate, normalizer_of(a.normalize), prepare(reweighting_of(a.normalize)),
+                        core_of(a.aggregate)};
 }
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -11,6 +11,8 @@
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
+#include <tuple>
+
 namespace fovea::FOVEA_SET::plan {
 
 namespace hana = boost::hana;
@@ -62,6 +64,12 @@ struct lowered {
 template <class Tuple>
 inline constexpr index_t count_of = static_cast<index_t>(decltype(hana::size(std::declval<Tuple>()))::value);
 
+/// The part of a number.
+template <std::size_t I, class Tuple>
+constexpr auto const& part_at(Tuple const& all) {
+    return hana::unpack(all, [](auto const&... part) -> auto const& { return std::get<I>(std::tie(part...)); });
+}
+
 /// The packed copies of the keys that the pairwise terms need: one for each factor of the key.
 template <class Pairs>
 inline constexpr index_t key_factors_of = hana::unpack(
@@ -109,6 +117,11 @@ constexpr summed_features features_of_parts(Parts const& all, index_t features, 
     }
     return summed;
 }
+
+/// True where one of the terms reads features of keys, not only their positions.
+template <class Tuple>
+inline constexpr bool any_reads_features = hana::unpack(
+    Tuple{}, [](auto const&... terms) { return (uses<std::remove_cvref_t<decltype(terms.expression)>, k_t> || ...); });
 
 /// Calls f with each part of one kind, in order.
 template <class Tuple, class F>

@@ -39,7 +39,7 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
         && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes
         && is_linear
-        && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || count_of<decltype(parts::keys)> == 0);
+        && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
     /// Many rows have queries in lanes, which read keys as they lie.
     static constexpr bool packs_keys = !may_take_query_lanes;
     /// Keys that share a row of packed values: two where these are multiplied as they are stored. Weights lose

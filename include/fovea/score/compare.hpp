@@ -12,8 +12,8 @@ namespace fovea::FOVEA_SET {
 ///     compare(sum(q * k) / 8)    compare(sum(param(v) * tanh(q + k)))    compare(-sum(square(q - k)))
 ///
 /// Shapes: what is inside sum() is added over the features; indices, parameters and other sums may be outside.
-/// Cost: products of q and k run as a matrix product, terms of one side once for each row, the rest once for each
-/// feature and pair; `explain` says which.
+/// Cost: products of q and k run as a matrix product, terms of one side once for each row, sums that are no product
+/// once for each feature and pair, the rest once for each pair; `explain` says which, and what is slow.
 /// Edge cases: a sum of squared differences is decomposed into a product and a number for each query and key, and
 /// features far from 0 then lose precision; a function that would magnify that, such as sqrt, takes it as written, and
 /// so is sum((q - k) * (q - k)).

@@ -9,17 +9,21 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s' = cap tanh(s / cap)
 ///
-/// Shapes: the cap is a number or an expression of head; it must be above 0.
+/// Shapes: the cap is a number or an expression of head, such as param(caps)[head].
 /// Cost: one tanh for each pair.
-/// Edge cases: scores near 0 hardly change.
+/// Edge cases: scores near 0 hardly change. Where an expression is 0 or below, as in the tables of models with layers
+/// or heads that are not capped, scores stay as they are.
 /// Errors: std::invalid_argument for a number that is not above 0; shape_error where a table has fewer elements than
 /// the call reads.
 /// Source: Gemma team 2024 (Gemma 2), section 2.
 template <operand Cap>
 constexpr auto softcap(Cap const& cap) {
     detail::require_finite_above_0("softcap: the cap", cap);
+    using placeholders::score;
     auto const c = as_expression(cap);
-    return rescore(c * tanh(placeholders::score / c));
+    auto const capped = c * tanh(score / c);
+    if constexpr (is_literal<std::remove_const_t<decltype(c)>>) return rescore(capped);
+    else return rescore(select(c <= 0, score, capped));
 }
 template <class... Others>
 constexpr ill_formed softcap(Others const&...) {

@@ -26,6 +26,31 @@ private:
     index_t count_ = 0;
 };
 
+/// Which tiles of a block of rows are searched for panels that the mask decides. After a search that decides fewer than
+/// a quarter of them, tiles are masked as a whole, more after each such search: bounds over tables cost as much as
+/// products. A block of rows belongs to one task, so that the choice does not depend on the number of threads.
+class search_pace {
+public:
+    /// Whether the next tile is searched.
+    bool searches() {
+        if (left_ == 0) return true;
+        --left_;
+        return false;
+    }
+    /// What a search has come to.
+    template <class Shape>
+    [[gnu::noinline]] void learn(visible_runs<Shape> const& found, index_t panels) {
+        index_t decided = panels;
+        for (auto const run : found)
+            for (index_t p = run.first_panel(); p < run.last_panel(); ++p) decided -= found.mixed[p] ? 1 : 0;
+        pause_ = 4 * decided < panels ? 2 * pause_ + 2 : 0;
+        left_ = pause_;
+    }
+
+private:
+    index_t pause_ = 0, left_ = 0;  // tiles after a search; of these, those to come
+};
+
 /// The block mask of a call, from intervals of its predicate: empty panels are left out, and the mask is
 /// applied in mixed ones alone.
 template <class Shape>
@@ -72,6 +97,15 @@ public:
         return visible_runs<Shape>({0, ceil_div(last - first, Shape::granule)});
     }
 
+    /// The same at a pace: where it does not search, all granules, masked.
+    template <class Rows>
+    visible_runs<Shape> runs(Rows const& rows, index_t first, index_t last, truth seen, search_pace& pace) const {
+        bool const searches = seen.always() || pace.searches();
+        auto const found = searches ? runs(rows, first, last, seen) : all_mixed(first, last, rows.whole_panels());
+        if (searches && !seen.always()) pace.learn(found, ceil_div(last - first, Shape::panel));
+        return found;
+    }
+
     /// Some rows and the keys [first, last) of a block.
     struct rows_and_keys {
         box const& where;
@@ -83,6 +117,7 @@ public:
 
 private:
     visible_runs<Shape> find_runs(box const& where, index_t first, index_t last, truth seen, bool whole_panels) const;
+    static visible_runs<Shape> all_mixed(index_t first, index_t last, bool whole_panels);
     void classify(rows_and_keys const& all, index_t first, index_t last, truth* panels) const;
 
     dense_rows const& call_;
@@ -124,6 +159,15 @@ visible_runs<Shape> block_mask<Shape>::find_runs(box const& where, index_t first
         run const found{begin * Shape::granules_per_panel, (p + 1) * Shape::granules_per_panel};
         all.add(whole_panels ? found : trimmed(keys, {found.first, std::min(found.last, granules)}, all.mixed));
     }
+    return all;
+}
+
+template <class Shape>
+[[gnu::noinline]] visible_runs<Shape> block_mask<Shape>::all_mixed(index_t first, index_t last, bool whole_panels) {
+    index_t const panels = ceil_div(last - first, Shape::panel);
+    visible_runs<Shape> all(
+        {0, whole_panels ? panels * Shape::granules_per_panel : ceil_div(last - first, Shape::granule)});
+    std::fill_n(all.mixed, panels, true);
     return all;
 }
 

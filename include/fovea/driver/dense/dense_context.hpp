@@ -4,7 +4,7 @@
 
 #include <fovea/driver/dense/block_functions.hpp>
 #include <fovea/driver/operands.hpp>
-#include <fovea/plan/index_terms.hpp>
+#include <fovea/plan/one_sided.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -36,7 +36,8 @@ private:
             return [](dense_rows const& call, box const& rows, interval<index_t> keys) {
                 auto where = rows;
                 where.kv_idx = keys;
-                return bound<typename Call::number>(static_cast<score_context const&>(call).spec.predicate, where);
+                auto const& spec = static_cast<score_context const&>(call).spec;
+                return plan::bound_hoisted<typename Call::number>(spec.predicate, spec.score.parts, where);
             };
     }
 };

@@ -85,6 +85,7 @@ private:
                    panel_count& counts) const {
         auto const where = call_.span(rows.heads, rows.first, rows.last);
         bool begun = false;
+        search_pace pace;
         for (index_t k = blocks.first; k < blocks.last; ++k) {
             auto const seen = mask_.coverage(where, keys.first(k), keys.last(k));
             if (seen.never()) continue;  // an empty block of the mask
@@ -92,7 +93,7 @@ private:
             for (index_t t = 0; t < rows.tiles; ++t) {
                 if (Pass::prefetches_rows && !begun && call_.rows > shape::block_rows)  // the next block's tile follows
                     call_.prefetch_beside(rows.heads, rows.first, rows.last, t * shape::rows, shape::rows);
-                auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen);
+                auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen, pace);
                 for (auto const run : runs) {
                     key_run<shape> const at{k, run, runs.mixed};
                     count_panels(counts, at);

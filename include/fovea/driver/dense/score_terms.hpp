@@ -22,7 +22,6 @@ class score_terms {
     using rows_type = tile_rows<Shape>;
     using keys_type = head_keys<Shape>;
     using query_element = typename Call::query_element;
-    using key_rows = std::remove_const_t<decltype(Call::operands::key)>;
 
 public:
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
@@ -66,17 +65,19 @@ public:
     /// The terms and index terms of a block of keys; those of keys after the last are 0, or those of the last.
     static void prepare_keys(context_type const& context, keys_type const& keys, index_t block) {
         constexpr index_t stride = Shape::block_keys;
-        if constexpr (key_terms > 0 && !(Shape::queries_in_lanes && loaded_rows<key_rows>))
+        if constexpr (key_terms > 0)
             for (index_t g = 0; g < (per_head ? context.tile_heads : 1); ++g) {
                 T* to = keys.terms(block, g);
                 std::fill_n(to, key_terms * stride, T{0});
                 auto const facts = context.facts(keys.heads(), g);
                 plan::for_each_part(context.spec.score.parts.keys, [&](auto const& term) {
-                    for_runs(context.operands.key, keys.range(block), keys.loaded(),
-                             [&](auto const& run, index_t offset) {
-                                 compute_key_terms(context, facts, term.expression, run, keys.first(block) + offset,
-                                                   to + offset);
-                             });
+                    if constexpr (uses<std::remove_cvref_t<decltype(term.expression)>, k_t>)
+                        for_runs(context.operands.key, keys.range(block), keys.loaded(),
+                                 [&](auto const& run, index_t offset) {
+                                     compute_key_terms(context, facts, term.expression, run, keys.first(block) + offset,
+                                                       to + offset);
+                                 });
+                    else compute_position_terms(facts, term.expression, keys.range(block), to);
                     to += stride;
                 });
             }
@@ -146,6 +147,18 @@ private:
     static constexpr bool reads_queries =
         uses<std::remove_const_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>
         || uses<typename context_type::predicate, q_idx_t, head_t>;
+
+    /// A term that reads no features, for some keys: whole vectors, of which the last may pass the last key.
+    template <class Expression>
+    static void compute_position_terms(kernel::row_facts const& facts, Expression const& term, row_range const& at,
+                                       T* to) {
+        using positions = kernel::positions<T, Arch>;
+        constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
+        for (index_t k = 0; k < at.last - at.first; k += lanes) {
+            kernel::index_environment<T, Arch, positions> const here{facts, positions{at.first + k}};
+            kernel::value_in_lanes<T, Arch>(term, here).store(to + k);
+        }
+    }
 
     template <class Expression, class Element>
     static void compute_key_terms(context_type const& context, kernel::row_facts const& facts,

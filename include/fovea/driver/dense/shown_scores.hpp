@@ -63,7 +63,7 @@ private:
 template <class T, class Arch, class Score, class Q, class K, class Output, class Executor>
 void show_all_scores(Executor const& executor, workspace& scratch, Score const& score,
                      score_operands<Q, K> const& operands, Output const& output) {
-    plan::lowered_score const spec{plan::lower_for<false>(score), always_t{}};
+    auto const spec = plan::lower_pairs(score, always_t{});
     using call = plan::score_call<T, Arch, std::remove_const_t<decltype(spec)>, score_operands<Q, K>>;
     using pass = shown_scores<call, Output>;
     auto const plan = plan::make_key_lanes_plan<call>(operands.sizes());
