@@ -2,6 +2,7 @@
 // What is slow about a dense call, and what would mend it: a sentence for each.
 #pragma once
 
+#include <fovea/core/counter_random.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/plan/call_plan.hpp>
@@ -9,7 +10,6 @@
 #include <fovea/plan/score_parts.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -83,17 +83,15 @@ void explain_sums(Pairs const& pairs, std::vector<std::string>& sentences) {
 template <class Real, class Predicate>
 index_t visible_percent(Predicate const& predicate, box const& all) {
     constexpr index_t draws = 20000;
-    std::uint64_t drawn = 1;
-    auto const below = [&](index_t n) {
-        drawn = drawn * 6364136223846793005u + 1442695040888963407u;  // Knuth's multiplier
-        return static_cast<index_t>((drawn >> 33) % static_cast<std::uint64_t>(n));
-    };
     index_t seen = 0;
     box one = all;
     one.batch = one.head = {0, 0};
     for (index_t i = 0; i < draws; ++i) {
-        one.q_idx = interval<index_t>(below(all.q_len));
-        one.kv_idx = interval<index_t>(below(all.kv_len));
+        auto const below = [&](index_t n, index_t which) {
+            return interval<index_t>(static_cast<index_t>(uniform_of_pair(1, 0, which, i, 0) * static_cast<double>(n)));
+        };
+        one.q_idx = below(all.q_len, 0);
+        one.kv_idx = below(all.kv_len, 1);
         seen += bound<Real>(predicate, one).always();
     }
     return (100 * seen + draws / 2) / draws;
