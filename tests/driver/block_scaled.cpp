@@ -73,6 +73,12 @@ TEST_CASE("rows that are loaded give what their numbers give", "[driver]") {
     SECTION("one key wins") { check_lengths(scaled_dot | hardmax | weighted_sum); }
     SECTION("distances") { check_lengths(l1_distance(8) | softmax | weighted_sum); }
     SECTION("terms of keys") { check_lengths(gaussian(4) | softmax | weighted_sum); }
+    SECTION("terms of keys that read tables alone") {
+        testing::dice random(5);
+        auto const place = testing::random_tensor<float, 2>(random, {700, 2});
+        auto const x = param(place);
+        check_lengths(scaled_dot | where(square(x(q_idx, 0) - x(kv_idx, 1)) < 0.5f) | softmax | weighted_sum);
+    }
     SECTION("maxima") { check_lengths(scaled_dot | softmax | max_pool); }
     SECTION("a running state") { check_lengths(dot | unnormalized | running_state); }
     SECTION("split keys") { check_spec(scaled_dot | softmax | weighted_sum, 1, 5000, 4); }
