@@ -23,7 +23,7 @@ using namespace fovea;
 
 namespace {
 constexpr auto sdpa = scaled_dot | softmax | weighted_sum;
-constexpr index_t rows = 5, features = 4;
+constexpr index_t rows = 5, per_row = 4;
 
 /// Numbers that are all different.
 template <class T = float>
@@ -33,9 +33,9 @@ std::vector<T> numbers(index_t count, double first = 0) {
     return all;
 }
 
-/// What a call writes into a result of `features` columns.
+/// What a call writes into a result of `per_row` columns.
 template <class Call>
-std::vector<float> written(Call const& call, index_t columns = features) {
+std::vector<float> written(Call const& call, index_t columns = per_row) {
     std::vector<float> result(std::size_t(rows * columns), -1.f);
     call(view(result, {rows, columns}));
     return result;
@@ -50,7 +50,7 @@ bool agree(std::vector<float> const& a, std::vector<float> const& b) {
 
 /// The results with an attention by the engine and by its definition, which must agree.
 template <class A>
-std::vector<float> result_of(A const& a, view<float const, 2> x, index_t columns = features) {
+std::vector<float> result_of(A const& a, view<float const, 2> x, index_t columns = per_row) {
     auto const fused = written([&](auto out) { attend(a, x, out); }, columns);
     auto const exact = written([&](auto out) { reference::attend(a, x, out); }, columns);
     for (std::size_t i = 0; i < fused.size(); ++i) CHECK(fused[i] == Approx(exact[i]).margin(1e-5));
@@ -59,28 +59,28 @@ std::vector<float> result_of(A const& a, view<float const, 2> x, index_t columns
 }  // namespace
 
 TEST_CASE("containers are operands with extents, and tables and outputs as they are", "[spec]") {
-    auto const x = numbers(rows * features);
-    view<float const, 2> const v(x.data(), {rows, features});
+    auto const x = numbers(rows * per_row);
+    view<float const, 2> const v(x.data(), {rows, per_row});
     auto const expected = result_of(sdpa, v);
-    CHECK(result_of(sdpa, view(x, {x.size() / features, features})) == expected);
-    CHECK(result_of(sdpa, view(std::span(x), {rows, features})) == expected);
+    CHECK(result_of(sdpa, view(x, {x.size() / per_row, per_row})) == expected);
+    CHECK(result_of(sdpa, view(std::span(x), {rows, per_row})) == expected);
     CHECK(written([&](auto out) { attend(sdpa, queries(v), memory(v), out); }) == expected);
-    CHECK(written([&](auto out) { attend(threads(2), sdpa, view(x, {rows, features}), v, v, out); }) == expected);
+    CHECK(written([&](auto out) { attend(threads(2), sdpa, view(x, {rows, per_row}), v, v, out); }) == expected);
 
     std::vector<float> sums(rows), pairs(rows * rows);
     std::array<float, rows> entropies{};
     std::vector<std::int32_t> best(rows);
-    std::vector<float> result(rows * features);
-    attend(sdpa, v, view(result, {rows, features}), lse(sums), entropy(entropies));
+    std::vector<float> result(rows * per_row);
+    attend(sdpa, v, view(result, {rows, per_row}), lse(sums), entropy(entropies));
     CHECK(agree(result, expected));
-    attend(sdpa, v, view(result, {rows, features}), weights(view(pairs, {rows, rows})), best_key(std::span(best)),
+    attend(sdpa, v, view(result, {rows, per_row}), weights(view(pairs, {rows, rows})), best_key(std::span(best)),
            column_sums(std::span(sums)));
     CHECK(agree(result, expected));
 }
 
 TEST_CASE("a table is the same by a view, a tensor, a vector, a span and an array", "[spec]") {
-    auto const x = numbers(rows * features);
-    view<float const, 2> const v(x.data(), {rows, features});
+    auto const x = numbers(rows * per_row);
+    view<float const, 2> const v(x.data(), {rows, per_row});
     std::vector<float> const vector{1, -1, 0.5f, 2};
     std::array<float, 4> const array{1, -1, 0.5f, 2};
     float const plain[] = {1, -1, 0.5f, 2};
@@ -116,8 +116,8 @@ TEST_CASE("a table is the same by a view, a tensor, a vector, a span and an arra
         });
     }
     SECTION("the bias of a projection") {
-        auto const w = numbers(features * features, 0.2);
-        auto const matrix = view(w, {features, features});
+        auto const w = numbers(per_row * per_row, 0.2);
+        auto const matrix = view(w, {per_row, per_row});
         by_each([&](auto const& t) {
             return project(linear(matrix, t), as_is, as_is) | scaled_dot | softmax | weighted_sum;
         });
@@ -129,8 +129,8 @@ TEST_CASE("a table is the same by a view, a tensor, a vector, a span and an arra
 }
 
 TEST_CASE("tables over positions are the same by any container", "[spec]") {
-    auto const x = numbers(rows * features);
-    view<float const, 2> const v(x.data(), {rows, features});
+    auto const x = numbers(rows * per_row);
+    view<float const, 2> const v(x.data(), {rows, per_row});
     std::vector<int> const ids{0, 0, 1, 1, 2};
     std::vector<std::uint16_t> const small{0, 0, 1, 1, 2};  // ids may be any integers
     view<int const, 1> const viewed(ids.data(), {rows});
@@ -155,11 +155,11 @@ TEST_CASE("tables over positions are the same by any container", "[spec]") {
 }
 
 TEST_CASE("matrices of projections are the same by any owner", "[spec]") {
-    auto const x = numbers(rows * features), w = numbers(features * 6, 0.3);
-    view<float const, 2> const v(x.data(), {rows, features});
-    tensor<float, 2> owner({features, 6});
+    auto const x = numbers(rows * per_row), w = numbers(per_row * 6, 0.3);
+    view<float const, 2> const v(x.data(), {rows, per_row});
+    tensor<float, 2> owner({per_row, 6});
     std::copy(w.begin(), w.end(), owner.begin());
-    auto const matrix = view(w, {features, 6});
+    auto const matrix = view(w, {per_row, 6});
     auto const with = [&](auto const& m) {
         return result_of(project(m, m, m, heads<2>) | scaled_dot | softmax | weighted_sum, v, 6);
     };
@@ -199,12 +199,12 @@ TEST_CASE("what owns its elements and ends with the statement is known", "[spec]
 
 TEST_CASE("sixteen bits of a float are read as one where the pointer says so", "[spec]") {
     std::vector<std::uint16_t> bits;
-    for (float const x : numbers(rows * features)) bits.push_back(bfloat16(x).bits);
+    for (float const x : numbers(rows * per_row)) bits.push_back(bfloat16(x).bits);
     std::vector<float> wide;
     for (auto const b : bits) wide.push_back(bfloat16::from_bits(b));
-    auto const v = view(reinterpret_cast<bfloat16 const*>(bits.data()), {rows, features});
+    auto const v = view(reinterpret_cast<bfloat16 const*>(bits.data()), {rows, per_row});
     auto const narrow = written([&](auto out) { attend(sdpa, v, out); });
-    auto const expected = written([&](auto out) { attend(sdpa, view(wide, {rows, features}), out); });
+    auto const expected = written([&](auto out) { attend(sdpa, view(wide, {rows, per_row}), out); });
     for (std::size_t i = 0; i < narrow.size(); ++i) CHECK(narrow[i] == Approx(expected[i]).margin(1e-2));
 }
 
@@ -213,38 +213,38 @@ TEST_CASE("matrices, maps, blocks and vectors of Eigen are arguments", "[spec]")
     std::cout << "spec/arguments: Eigen is not installed, its matrices were not tried\n";
 #else
     using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-    auto const x = numbers(rows * features);
-    view<float const, 2> const v(x.data(), {rows, features});
-    matrix const m = Eigen::Map<matrix const>(x.data(), rows, features);
+    auto const x = numbers(rows * per_row);
+    view<float const, 2> const v(x.data(), {rows, per_row});
+    matrix const m = Eigen::Map<matrix const>(x.data(), rows, per_row);
     auto const expected = result_of(sdpa, v);
     SECTION("operands") {
         CHECK(written([&](auto out) { attend(sdpa, m, out); }) == expected);
-        CHECK(written([&](auto out) { attend(sdpa, Eigen::Map<matrix const>(x.data(), rows, features), m, m, out); })
+        CHECK(written([&](auto out) { attend(sdpa, Eigen::Map<matrix const>(x.data(), rows, per_row), m, m, out); })
               == expected);
         CHECK(written([&](auto out) { attend(sdpa, matrix(1 * m), m, m, out); }) == expected);
         CHECK(written([&](auto out) { attend(sdpa, queries(m), memory(m), out); }) == expected);
-        matrix wide = matrix::Zero(rows, features + 3), result = matrix::Zero(rows, features);
-        wide.middleCols(2, features) = m;
-        attend(sdpa, wide.middleCols(2, features), result);
+        matrix wide = matrix::Zero(rows, per_row + 3), result = matrix::Zero(rows, per_row);
+        wide.middleCols(2, per_row) = m;
+        attend(sdpa, wide.middleCols(2, per_row), result);
         CHECK(std::vector<float>(result.data(), result.data() + result.size()) == expected);
-        attend(sdpa, m, wide.middleCols(1, features));  // a block of a matrix that lives on
-        CHECK(wide(rows - 1, features) == expected.back());
+        attend(sdpa, m, wide.middleCols(1, per_row));  // a block of a matrix that lives on
+        CHECK(wide(rows - 1, per_row) == expected.back());
         Eigen::MatrixXf const columns = m.transpose();
         CHECK(written([&](auto out) { attend(sdpa, columns.transpose(), out); }) == expected);
         CHECK(written([&](auto out) { attend(sdpa, Eigen::Ref<matrix const>(m), out); }) == expected);
         Eigen::RowVectorXf const one = m.row(0);  // (1, feature)
-        std::vector<float> first(features);
-        attend(sdpa, one, m, m, view(first, {1, features}));
-        CHECK(agree(first, std::vector<float>(expected.begin(), expected.begin() + features)));
+        std::vector<float> first(per_row);
+        attend(sdpa, one, m, m, view(first, {1, per_row}));
+        CHECK(agree(first, std::vector<float>(expected.begin(), expected.begin() + per_row)));
     }
     SECTION("tables and projections") {
-        Eigen::VectorXf const u = Eigen::VectorXf::LinSpaced(features, -1, 1);
+        Eigen::VectorXf const u = Eigen::VectorXf::LinSpaced(per_row, -1, 1);
         Eigen::RowVectorXf const r = u.transpose();
-        std::vector<float> const plain(u.data(), u.data() + features);
+        std::vector<float> const plain(u.data(), u.data() + per_row);
         CHECK(result_of(additive(u) | softmax | weighted_sum, v)
               == result_of(additive(plain) | softmax | weighted_sum, v));
-        matrix const w = matrix::Random(features, features), b = matrix::Random(rows, rows);
-        auto const as_tensor = view<float const, 2>(w.data(), {features, features});
+        matrix const w = matrix::Random(per_row, per_row), b = matrix::Random(rows, rows);
+        auto const as_tensor = view<float const, 2>(w.data(), {per_row, per_row});
         auto const end = scaled_dot | softmax | weighted_sum;
         CHECK(result_of(project(linear(w, u), w, transposed(w)) | scaled_dot | softmax | weighted_sum, v)
               == result_of(project(linear(as_tensor, plain), as_tensor, transposed(as_tensor)) | scaled_dot | softmax
@@ -256,7 +256,7 @@ TEST_CASE("matrices, maps, blocks and vectors of Eigen are arguments", "[spec]")
             == result_of(scaled_dot | bias(view<float const, 2>(b.data(), {rows, rows})) | softmax | weighted_sum, v));
         Eigen::VectorXf sums(rows);
         matrix pairs(rows, rows);
-        matrix result(rows, features);
+        matrix result(rows, per_row);
         attend(sdpa, m, result, lse(sums), weights(pairs));
         CHECK(pairs.row(2).sum() == Approx(1));
         CHECK(std::isfinite(sums(0)));
