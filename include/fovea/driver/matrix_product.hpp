@@ -2,10 +2,8 @@
 // Projections: rows of features times a matrix, with a bias.
 #pragma once
 
+#include <fovea/driver/products.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/packing.hpp>
-#include <fovea/plan/blocking.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -15,11 +13,6 @@ template <class T>
 view<T, 4> fresh_rows(workspace& scratch, extents_t<4> const& extents) {
     return {scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents};
 }
-
-/// A sum of products, for the register tile of matrix products.
-struct plain_sum {
-    static constexpr bool linear = true;
-};
 
 /// matrix_product: rows of features through a linear map, the bias added.
 ///
@@ -31,6 +24,10 @@ template <class T, class Arch, class Map, class From, class To>
 class matrix_product_loop {
     using tile = plan::key_lanes_blocking<T, Arch>;
     static constexpr index_t block = 256;  // inputs
+    using element = std::remove_cvref_t<decltype(*std::declval<Map const&>().matrix.data)>;
+    /// How rows of the source are multiplied by the matrix: rows as weights, inputs as keys.
+    using product = kernel::score_product<T, Arch, std::remove_const_t<From>, element>;
+    static constexpr index_t per_step = product::step::per_step;
 
 public:
     matrix_product_loop(Map const& map, view<From, 4> const& from, view<To, 4> const& to)
@@ -50,7 +47,7 @@ public:
 
 private:
     struct buffers {
-        T* panel;       // (inputs of a block, panel)
+        T* panel;       // (steps over the inputs of a block, panel)
         T* row_copies;  // (rows, inputs of a block)
         T* sums;        // (rows, panel)
     };
@@ -112,10 +109,11 @@ private:
                                            .rows = present,
                                            .row_bytes = count * static_cast<index_t>(sizeof(T)),
                                            .stride_bytes = x_stride * static_cast<index_t>(sizeof(T))});
-        next.prefetch_beside<Arch>(count);
-        kernel::weighted_values<T, kernel::even_rows<T>> const terms{x,    x_stride,   count, {all.panel, tile::panel},
-                                                                     sums, sum_stride, ones};
-        kernel::accumulate<tile::rows, tile::nv, T, Arch>(plain_sum{}, terms);
+        packed_products<product>::accumulate({{x, x_stride, count, {all.panel, tile::panel}, sums, sum_stride, ones},
+                                              tile::panel,
+                                              tile::rows,
+                                              tile::rows},
+                                             next);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)
             for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);
@@ -132,15 +130,18 @@ private:
     T const* copy_rows(T* to, index_t r, index_t present, index_t i, index_t count) const {
         for (index_t n = 0; n < tile::rows; ++n) {
             auto const* const x = source(r + std::min(n, present - 1), i);
-            for (index_t c = 0; c < count; ++c) to[n * block + c] = static_cast<T>(x[c]);
+            T* const row = to + n * block;
+            for (index_t c = 0; c < count; ++c) row[c] = static_cast<T>(x[c]);
+            std::fill(row + count, row + round_up(count, per_step), T{0});
+            product::round_weights(row, count);
         }
         return to;
     }
 
-    /// A block of the matrix, zeros after its last column: (inputs, panel).
+    /// A block of the matrix, zeros after its last column: (steps over inputs, panel).
     void pack(T* to, index_t first, index_t columns, index_t i, index_t count) const {
         if constexpr (Map::is_transposed) {
-            kernel::transpose_features<T, Arch>(
+            product::transpose(
                 k_t{}, [&](index_t c) FOVEA_LAMBDA { return map_.matrix.place(first + c, i); },
                 [](index_t) FOVEA_LAMBDA { return 0; }, kernel::unscaled{},
                 kernel::transpose_target<T>{.count = columns,
@@ -150,11 +151,15 @@ private:
                                             .first = to,
                                             .stride = tile::panel});
         } else {
-            for (index_t n = 0; n < count; ++n) {
-                auto const* const row = map_.matrix.place(i + n, first);
-                for (index_t c = 0; c < columns; ++c) to[n * tile::panel + c] = static_cast<T>(row[c]);
-                std::fill(to + n * tile::panel + columns, to + (n + 1) * tile::panel, T{0});
-            }
+            auto const pack_rows = [&](auto width) {  // known beforehand for all panels but the last
+                for (index_t n = 0; n < count; n += per_step, to += tile::panel) {
+                    auto const* const row = map_.matrix.place(i + n, first);
+                    product::pack_values(row, n + 1 < count ? map_.matrix.place(i + n + 1, first) : nullptr, width, to);
+                    std::fill(to + width, to + tile::panel, T{0});
+                }
+            };
+            if (columns == tile::panel) pack_rows(std::integral_constant<index_t, tile::panel>{});
+            else pack_rows(columns);
         }
     }
 

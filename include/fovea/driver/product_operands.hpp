@@ -25,6 +25,7 @@ struct panel_product {
 template <class T, class Values = kernel::even_rows<T>>
 struct weighted_rows {
     kernel::weighted_values<T, Values> all;
+    index_t width;  // of values, in whole vectors
     index_t rows;
     int mr;  // rows of the register tile
 };

@@ -72,15 +72,14 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w, kern
     auto piece = w.all;
     piece.keys = kernel::steps_over<Aggregate>(piece.keys);
     with_rows<tile>(w.mr, [&](auto rows) {
-        for_columns<tile::value_vectors(rows()), tile::nv, 1>(
-            w.all.sum_stride, tile::lanes, [&](auto vectors, index_t c) {
-                piece.values = w.all.values.from(0, c);
-                piece.sums = w.all.sums + c;
-                constexpr bool at_steps = rows() == tile::rows && vectors() == tile::nv;
-                kernel::multiply_and_prefetch<at_steps, Arch>(next, piece.keys, [&]<class Lines>(Lines&& lines) {
-                    kernel::accumulate<rows(), vectors(), T, Arch, Lines>(aggregate, piece, lines);
-                });
+        for_columns<tile::value_vectors(rows()), tile::nv, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+            piece.values = w.all.values.from(0, c);
+            piece.sums = w.all.sums + c;
+            constexpr bool at_steps = rows() == tile::rows && vectors() == tile::nv;
+            kernel::multiply_and_prefetch<at_steps, Arch>(next, piece.keys, [&]<class Lines>(Lines&& lines) {
+                kernel::accumulate<rows(), vectors(), T, Arch, Lines>(aggregate, piece, lines);
             });
+        });
     });
 }
 
@@ -94,8 +93,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
     constexpr index_t per_step = Product::step::per_step;
     constexpr bool as_stored = per_step > 1 && !std::is_same_v<Value, T>;
     auto const& all = w.all;
-    index_t const block =
-        round_up(std::max<index_t>(8192 / (all.sum_stride * static_cast<index_t>(sizeof(Value))), 8), 2);
+    index_t const block = round_up(std::max<index_t>(8192 / (w.width * static_cast<index_t>(sizeof(Value))), 8), 2);
     T ones[tile::rows];
     std::fill_n(ones, tile::rows, T{1});
     T const* rescale = all.rescale;
@@ -114,8 +112,8 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
                 else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, piece);
             }
         };
-        if constexpr (as_stored) for_columns<8, 4, 2>(all.sum_stride, tile::lanes, add);
-        else for_columns<8, 4, 1>(all.sum_stride, tile::lanes, add);
+        if constexpr (as_stored) for_columns<8, 4, 2>(w.width, tile::lanes, add);
+        else for_columns<8, 4, 1>(w.width, tile::lanes, add);
     }
 }
 

@@ -42,6 +42,7 @@ public:
                     rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
                 weighted_rows<T, Values> const all{{weights.scores + offset / stored::keys_per_row, weights.stride,
                                                     count, values, sums_, width_, rescale},
+                                                   width_,
                                                    rows_,
                                                    mr_};
                 if constexpr (as_computed && Call::packs_keys)
