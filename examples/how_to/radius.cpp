@@ -15,10 +15,10 @@ int main() {
 
     //! [condition]
     auto const x = param(position);  // (atom, axis)
-    auto const squared_distance = square(x(q_idx, 0) - x(kv_idx, 0)) + square(x(q_idx, 1) - x(kv_idx, 1))
+    auto const between = square(x(q_idx, 0) - x(kv_idx, 0)) + square(x(q_idx, 1) - x(kv_idx, 1))
                                 + square(x(q_idx, 2) - x(kv_idx, 2));
-    auto const near = scaled_dot | rescore(score - squared_distance);
-    attend(near | where(squared_distance < radius * radius) | softmax | weighted_sum, feature, result);
+    auto const near = scaled_dot | rescore(score - between);
+    attend(near | where(between < radius * radius) | softmax | weighted_sum, feature, result);
     //! [condition]
 
     auto const squared = [&](index_t i, index_t j) {
@@ -67,7 +67,7 @@ int main() {
     require(difference(result, listed) < 1e-5f, "the graph has the pairs of the condition");
 
     //! [explained]
-    auto const text = explain(near | where(squared_distance < radius * radius) | softmax | weighted_sum, feature);
+    auto const text = explain(near | where(between < radius * radius) | softmax | weighted_sum, feature);
     require(text.find("slow        the mask decides 0 of ") != std::string::npos, "no block is skipped");
     //! [explained]
 }

@@ -211,11 +211,11 @@ TEST_CASE("explain names a mask that decides few blocks, with the share of visib
     auto const text_of = [&](auto const& mask) { return explain(scaled_dot | mask | softmax | weighted_sum, x, x, x); };
     auto const every_tenth = text_of(where((q_idx * 7 + kv_idx) % 10 == 0));
     CHECK_THAT(every_tenth, ContainsSubstring("slow        the mask decides 0 of "));
-    CHECK_THAT(every_tenth, ContainsSubstring(" blocks: it is evaluated for each pair, and about 10 % of the computed "
-                                              "pairs are visible; neighbors(graph) computes only the pairs that it "
+    CHECK_THAT(every_tenth, ContainsSubstring(" blocks: it is evaluated for each pair, and about 10 % of all pairs "
+                                              "are visible; neighbors(graph) computes only the pairs that it "
                                               "lists\n"));
     auto const half = text_of(where((q_idx + kv_idx) % 2 == 0));
-    CHECK_THAT(half, ContainsSubstring("about 50 % of the computed pairs are visible\n"));
+    CHECK_THAT(half, ContainsSubstring("about 50 % of all pairs are visible\n"));
     for (auto const& text : {text_of(causal), text_of(sliding_window(50, 50)), text_of(everything)})
         CHECK_THAT(text, !ContainsSubstring("slow"));
 }

@@ -12,8 +12,8 @@ using namespace fovea::placeholders;
 
 namespace {
 
-using tile = plan::query_lanes_blocking<float, arch::best>;          // with a query in each lane
-using key_lanes_tile = plan::key_lanes_blocking<float, arch::best>;  // with a key in each lane
+using tile = plan::query_lanes_blocking<float, arch::best>;     // with a query in each lane
+using key_lanes = plan::key_lanes_blocking<float, arch::best>;  // with a key in each lane
 constexpr index_t features = 8;
 
 /// The panels that a call on n queries and keys of one head visits.
@@ -47,7 +47,7 @@ panel_count expected_of(Sees const& sees, index_t queries, index_t keys) {
 template <class Sees>
 panel_count expected(Sees const& sees, index_t queries, index_t keys) {
     return tile::suits(queries, features) ? expected_of<tile>(sees, queries, keys)
-                                          : expected_of<key_lanes_tile>(sees, queries, keys);
+                                          : expected_of<key_lanes>(sees, queries, keys);
 }
 
 void check_same(panel_count const& got, panel_count const& wanted) {
@@ -112,5 +112,5 @@ TEST_CASE("whole rows visit no more than blocks do", "[driver]") {
     tensor<float, 2> y({515, 8}), all({515, 515});
     workspace scratch;
     attend(scratch, scaled_dot | causal | softmax | weighted_sum, x, x, x, y, weights(all));
-    check_same(scratch.tiles(), expected_of<key_lanes_tile>([](index_t i, index_t j) { return j <= i; }, 515, 515));
+    check_same(scratch.tiles(), expected_of<key_lanes>([](index_t i, index_t j) { return j <= i; }, 515, 515));
 }

@@ -121,6 +121,7 @@ TEST_CASE("inside a sum the derivative is that of one feature", "[expr]") {
     std::vector<float> const v{1, 2};
     CHECK(print(derivative(q * k, q)) == "k");
     CHECK(print(derivative(param(v) * tanh(q + k), k)) == "(1 - square(tanh(q + k))) * param");
+    CHECK(print(derivative(square(sum(q * k)), q)) == "k * (2 * sum(q * k))");
     CHECK(print(derivative(-square(q - k), q)) == "-(2 * (q - k))");
     CHECK(print(derivative(-square(q - k), k)) == "-(-1 * (2 * (q - k)))");
 }

@@ -30,11 +30,10 @@ constexpr bool keeps_pace(index_t read, index_t most) {
 template <class T, class Arch>
 constexpr bool prefetches_in_time = [] {
     using tile = plan::key_lanes_blocking<T, Arch>;
-    using query_lanes_tile = plan::query_lanes_blocking<T, Arch>;
+    using query_lanes = plan::query_lanes_blocking<T, Arch>;
     constexpr auto bytes = static_cast<index_t>(sizeof(T));
     return keeps_pace<tile>(tile::panel * bytes, tile::block_rows / tile::rows)
-        && keeps_pace<query_lanes_tile>(query_lanes_tile::mr * bytes,
-                                        query_lanes_tile::block_rows / query_lanes_tile::rows);
+        && keeps_pace<query_lanes>(query_lanes::mr * bytes, query_lanes::block_rows / query_lanes::rows);
 }();
 
 }  // namespace

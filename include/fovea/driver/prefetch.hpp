@@ -77,7 +77,7 @@ public:
     row_lines(stored_rows const& rows, row_range const& at,
               index_t steps_per_line = kernel::prefetch_queue::usual_steps_per_line)
         : rows_(&rows), left_(at), steps_per_line_(steps_per_line) {
-        for (index_t n = at.first; n < at.last && rows.run != nullptr;) {  // neighbours are translated fast enough
+        for (index_t n = at.first; n < at.last && rows.run != nullptr;) {  // pages in order are translated fast enough
             auto const run = rows.from(at.batch, at.head, n, at.last - n);
             translate(0, run.count, rows_per_memory_page(run.stride),
                       [&](index_t r) FOVEA_LAMBDA { return run.first + r * run.stride; });

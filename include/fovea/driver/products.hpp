@@ -174,7 +174,7 @@ void packed_products<Product>::accumulate_few(weighted_rows<T> const& w) {
 /// products: those of operands of type T, the type of the arithmetic, as they lie; the same for all specifications.
 template <class T, class Arch>
 struct products {
-    using query_lanes_tile = plan::query_lanes_blocking<T, Arch>;
+    using query_lanes = plan::query_lanes_blocking<T, Arch>;
 
     // With a query in each lane.
     static void contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
@@ -193,12 +193,12 @@ struct products {
 template <class T, class Arch>
 void products<T, Arch>::contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
                                              kernel::prefetch_queue& next) {
-    kernel::multiply_in_tiles<query_lanes_tile, Arch>(keys, sums, next);
+    kernel::multiply_in_tiles<query_lanes, Arch>(keys, sums, next);
 }
 template <class T, class Arch>
 void products<T, Arch>::accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
                                                kernel::prefetch_queue& next) {
-    kernel::multiply_in_tiles<query_lanes_tile, Arch>(values, sums, next);
+    kernel::multiply_in_tiles<query_lanes, Arch>(values, sums, next);
 }
 
 template <class T, class Arch>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rows that are read in place, run by run, and how far ahead of each run to prefetch.
+// Rows that are read in place, run by run or by address.
 #pragma once
 
 #include <fovea/core/row_run.hpp>

@@ -205,6 +205,8 @@ constexpr auto derive(E const& e, Name name) {
         return one{};
     } else if constexpr (!uses<E, Name> || is_whole_number<E> || is_condition<E> || is_node_of<at_operation, E>) {
         return zero{};  // integers and conditions are steps
+    } else if constexpr (is_node_of<operations::sum, E>) {
+        return derive(get<0>(e), name);  // by one feature
     } else {
         using operation = typename E::operation;
         if constexpr (is_rule<decltype(of_derivatives<operation>)>) {
@@ -219,8 +221,7 @@ constexpr auto derive(E const& e, Name name) {
             return add(chain(derive(a, name), [&] { return by.first(e, a, b); }),
                        chain(derive(b, name), [&] { return by.second(e, a, b); }));
         } else {
-            static_assert(never<E>, "fovea: this function has no derivative");
-            return zero{};
+            static_assert(never<E>);  // every operation has a rule
         }
     }
 }
@@ -229,7 +230,7 @@ constexpr auto derive(E const& e, Name name) {
 
 /// derivative: that of an expression by one of its names, as an expression: a number where it is the same everywhere.
 ///
-/// Of a sum over features there is one for each feature: that of its body by q or k.
+/// Of a sum over features there is one for each feature: that of its body by q or k, in which these stand for one.
 template <expression E, class Name>
     requires is_placeholder<Name>
 constexpr auto derivative(E const& e, Name name) {

@@ -13,8 +13,8 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `count` is a number of positions.
 /// Cost: the first rows and the first columns of tiles.
-/// Edge cases: 0 excludes every pair: the mask is meant to be joined to another. With a
-/// count beyond the positions all pairs are visible.
+/// Edge cases: 0 excludes every pair, unless it is joined to another mask. With a count beyond the positions all
+/// pairs are visible.
 /// Errors: std::invalid_argument for a negative count.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto global_tokens(integer_argument count) {

@@ -15,7 +15,8 @@ namespace fovea::FOVEA_SET {
 /// the sequence that each query belongs to, kept as a view.
 /// Cost: tiles of the prefix are not masked, and are read once for all sequences; tiles across two sequences are never
 /// visited.
-/// Edge cases: a prefix of 0 is `document` with `causal`; if no key follows the prefix, all pairs are visible.
+/// Edge cases: a prefix of 0 is `document` with `causal`, below 0 keys are shifted back. Without keys after the prefix
+/// all pairs are visible.
 /// Errors: shape_error where ids has fewer elements than there are queries.
 /// Source: Juravsky et al. 2024 (Hydragen), section 3.
 template <operand Prefix, class Ids>

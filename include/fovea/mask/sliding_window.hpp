@@ -13,8 +13,8 @@ namespace fovea::FOVEA_SET {
 /// Shapes: `left` and `right` are numbers of positions.
 /// Cost: the tiles of the band only: linear in the number of queries.
 /// Edge cases: 0 and 0 show each query the key at its own position. With causal_from or other offsets, or for a window
-/// that leaves out its own position, write the condition with `where`; a side without a limit is the number of keys.
-/// Errors: std::invalid_argument for a negative size, which means no limit elsewhere.
+/// that leaves out its own position, write the condition with `where`. For no limit pass the number of keys.
+/// Errors: std::invalid_argument for a negative size, which means no limit in other libraries.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.
 constexpr auto sliding_window(integer_argument left, integer_argument right) {
     using namespace placeholders;

@@ -17,7 +17,7 @@ namespace fovea::FOVEA_SET {
 /// A function is called once, with placeholders; the last form is a mask_mod of FlexAttention. Piped masks intersect.
 /// Shapes: conditions use q_idx, kv_idx, head, batch, the lengths, numbers and tables.
 /// Cost: interval arithmetic finds empty tiles, which are never visited, and full tiles, which are not masked.
-/// In others all pairs are computed: if few are visible, `neighbors` costs less, and `explain` says so.
+/// In mixed tiles all pairs are computed: if few are visible, `neighbors` costs less, and `explain` says so.
 /// Edge cases: a query that sees no key gets zeros.
 /// Errors: at compile time, for scores, features, numbers, and functions with parameters that are not `auto`.
 template <class E>

@@ -53,7 +53,7 @@ constexpr auto hoist(E const& e, Parts const& found) {
     else return hoist_children < 0, Compared || is_condition < E >> (e, found);
 }
 
-/// Bounds of a condition whose reads of one side are terms: what these can be.
+/// Bounds of a condition in which terms stand for reads of one side: each has the interval of what it reads.
 template <class Real, class Parts>
 struct bounds_of_parts : fovea::detail::bound_environment<Real> {
     Parts const& parts;

@@ -79,7 +79,7 @@ void explain_sums(Pairs const& pairs, std::vector<std::string>& sentences) {
     });
 }
 
-/// Of the pairs of a call about how many in a hundred a condition shows: of some that are drawn, for the first head.
+/// About how many of 100 pairs a condition shows, from some that are drawn in the first batch element and head.
 template <class Real, class Predicate>
 index_t visible_percent(Predicate const& predicate, box const& all) {
     constexpr index_t draws = 20000;
@@ -106,7 +106,7 @@ void explain_undecided(Predicate const& predicate, box const& all, block_count c
     index_t const percent = visible_percent<Real>(predicate, all);
     std::string text = "the mask decides " + std::to_string(decided) + " of " + std::to_string(blocks)
                      + " blocks: it is evaluated for each pair, and about " + std::to_string(percent)
-                     + " % of the computed pairs are visible";
+                     + " % of all pairs are visible";
     if (percent <= 25) text += "; neighbors(graph) computes only the pairs that it lists";
     sentences.push_back(text);
 }

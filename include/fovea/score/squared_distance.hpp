@@ -11,9 +11,9 @@ namespace fovea::FOVEA_SET {
 ///     squared_distance(q, k)    squared_distance(q, k, features(0, 3))
 ///     squared_distance(param(place)[q_idx], param(place)[kv_idx])
 ///
-/// Shapes: a range of features is the third argument; tables have as many elements as it.
-/// Cost: of q and k one matrix product, but for functions that are steep at 0 (`compare`); of tables a multiply-add for
-/// each element and pair.
+/// Shapes: a range of features is the third argument; tables then have as many elements as the range.
+/// Cost: of q and k one matrix product, unless a function around it is steep there (`compare`); of tables a
+/// multiply-add for each element and pair.
 /// Edge cases: far from 0 the product loses digits; the distance is never below 0.
 /// Errors: those of `sum`; at compile time, for what is no expression.
 template <class A, class B, class... Range>

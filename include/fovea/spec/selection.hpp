@@ -12,7 +12,7 @@
 namespace fovea::FOVEA_SET {
 
 /// key_selection: the empty base of every selection, which says which keys of a row stay: those whose score is not less
-/// than
+/// than a number, which is
 ///
 ///     least()        a number, the same for all rows
 ///     least(row)     what is found in all scores of a row; single keys leave it by row[i] = excluded<T>
