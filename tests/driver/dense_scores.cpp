@@ -27,6 +27,34 @@ TEST_CASE("distances, fused", "[driver]") {
     check_fused<float>(compare(-sum(square(q - k)) / 4) | softmax | weighted_sum);
 }
 
+TEST_CASE("functions of a distance do not know how far from 0 its ends are", "[driver]") {
+    testing::dice random(17);
+    auto const place = testing::random_tensor<double, 4>(random, {1, 2, 20, 3});
+    tensor<float, 4> near({1, 2, 20, 3}), far(near.extents), value({1, 2, 20, 5}, 0), from_near(value.extents),
+        from_far(value.extents);
+    for (std::size_t i = 0; i < place.elements.size(); ++i) {
+        near.elements[i] = std::round(static_cast<float>(place.elements[i]) * 64) / 64;  // exact, also far away
+        far.elements[i] = near.elements[i] + 3000;
+    }
+    for (float& x : value.elements) x = static_cast<float>(random.real(-1, 1));
+    auto const check = [&](auto const& score) {
+        for (index_t const queries : {20, 3}) {
+            auto const first = [&](auto& all) {
+                return view(all.data(), {1, 2, queries, all.extent(3)}, all.view().strides);
+            };
+            attend(score | softmax | weighted_sum, first(near), near, value, first(from_near));
+            attend(score | softmax | weighted_sum, first(far), far, value, first(from_far));
+            CHECK(from_far.elements == from_near.elements);
+        }
+    };
+    auto const d = squared_distance(q, k);
+    check(compare(-log(1 + d)));
+    check(compare(1 / (1 + d)));
+    check(compare(tanh(d)));
+    check(compare(select(d < 2, -d * d, -INFINITY)));
+    check(compare(-sqrt(d)));
+}
+
 TEST_CASE("weighted distances, fused", "[driver]") {
     testing::dice random(7);
     auto const m = testing::random_tensor<float>(random, std::array<index_t, 1>{9});

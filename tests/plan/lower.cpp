@@ -70,10 +70,9 @@ TEST_CASE("sums of weighted squares of differences are a product and a term of e
     STATIC_REQUIRE(in_dense(sum(-(square(q + 2 * k) / param(table()))) / 3 + kv_idx) == apart);
     STATIC_REQUIRE(in_dense(2 - 0.5 * sum(square(q - k) * param(head_table())[head])) == apart);
     STATIC_REQUIRE(in_dense(-sum(0.5 * square(q - k))) == apart);
-    STATIC_REQUIRE(in_dense(tanh(sum(square(q - k))) + min(sum(square(q - k)), 1)) == apart);
-    STATIC_REQUIRE(in_dense(sum(square(q - k)) / (1 + exp(kv_idx))) == apart);
+    STATIC_REQUIRE(in_dense(tanh(sum(square(q - k)))) == as_written);
     STATIC_REQUIRE(in_dense(-sqrt(sum(square(q - k)))) == as_written);
-    STATIC_REQUIRE(in_dense(-log(1 + sum(square(q - k)))) == as_written);  // whatever the call is
+    STATIC_REQUIRE(in_dense(-log(1 + sum(square(q - k)))) == as_written);
     STATIC_REQUIRE(in_dense(-sum((q - k) * (q - k))) == as_written);
     STATIC_REQUIRE(in_dense(-sum(q * square(q - k))) == as_written);
     STATIC_REQUIRE(in_dense(-sum(square(abs(q - k)))) == as_written);

@@ -6,7 +6,6 @@
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/plan/expanded.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/slow.hpp>
 #include <fovea/plan/traversal.hpp>
@@ -35,6 +34,12 @@ std::string explain_vectors() {
          + (sizeof(T) == 4 ? "float32" : "float64");
 }
 
+/// The pairs of a call.
+inline box all_pairs(operand_shapes const& n) {
+    return {{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
+            n.queries(),          n.keys(),           n.compared()};
+}
+
 /// The blocks of a plan, and what a dense mask leaves of them.
 struct blocks_left {
     index_t queries, keys;
@@ -44,7 +49,7 @@ template <class Real, class A>
 blocks_left count_blocks(A const& a, operand_shapes const& n, plan::call_plan const& how) {
     index_t const queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
                   keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
-    return {queries, keys, plan::count_blocks<Real>(a.mask.predicate(), plan::pairs_of(n), queries, keys)};
+    return {queries, keys, plan::count_blocks<Real>(a.mask.predicate(), all_pairs(n), queries, keys)};
 }
 
 template <class A>
@@ -70,8 +75,7 @@ std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::ca
             plan::explain_gathers<kv_idx_t>(spec.predicate, sentences);
         }
         plan::explain_sums(spec.score.parts.pairs, sentences);
-        plan::explain_undecided<T>(a.mask.predicate(), plan::pairs_of(n), count_blocks<T>(a, n, how).counted,
-                                   sentences);
+        plan::explain_undecided<T>(a.mask.predicate(), all_pairs(n), count_blocks<T>(a, n, how).counted, sentences);
         plan::explain_whole_rows(how, n.keys(), static_cast<index_t>(sizeof(T)), sentences);
     }
     return sentences;
@@ -116,7 +120,7 @@ std::string explain_traversal(plan::call_plan const& how, operand_shapes const& 
 }
 
 template <class T, class Arch, class Operands, class A>
-std::string explain_planned(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
+std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
     auto const how = plan::make_plan<T, Arch, A, Operands>(
         {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
     std::string text = "score       " + driver::explain_score(a, how) + "\nmask        "
@@ -125,13 +129,6 @@ std::string explain_planned(A const& a, operand_shapes const& n, index_t keys_pe
                      + ": " + explain_traversal<Arch>(how, n) + "\n";
     for (auto const& sentence : find_slow<T>(a, n, how)) text += "slow        " + sentence + "\n";
     return text;
-}
-
-template <class T, class Arch, class Operands, class A>
-std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
-    return plan::with_expanded<T>(a, n, [&](auto const& expanded) {
-        return explain_planned<T, Arch, Operands>(expanded, n, keys_per_run, values_per_run);
-    });
 }
 
 /// A call that has been bound, with its result or one that is assumed.

@@ -14,7 +14,6 @@
 #include <fovea/driver/graph/listed_loop.hpp>
 #include <fovea/driver/project.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
-#include <fovea/plan/expanded.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/exact_integers.hpp>
 
@@ -68,9 +67,9 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     else dense_loop<online<lanes>>(context).run(executor, scratch, outputs_sum_over_queries);
 }
 
-/// A call by the plan of what is run for it.
+/// A call by its plan.
 template <class T, class Arch, class A, class Operands, class Executor>
-void run_planned(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
+void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands) {
     using plan::traversal;
     using call = plan::call_of<T, Arch, A, Operands>;
     auto const how = plan::make_plan<T, Arch, A, Operands>(operands.sizes());
@@ -84,14 +83,6 @@ void run_planned(Executor const& executor, workspace& scratch, A const& a, Opera
             listed_loop<call>(spec, operands, a.mask.neighbor_list()).run(executor, scratch);
         else run_dense<call>(how, executor, scratch, spec, operands);
     }
-}
-
-/// A call.
-template <class T, class Arch, class A, class Operands, class Executor>
-void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands const& operands,
-              operand_shapes const& shapes) {
-    plan::with_expanded<T>(a, shapes,
-                           [&](auto const& expanded) { run_planned<T, Arch>(executor, scratch, expanded, operands); });
 }
 
 /// What runs, and on what.
@@ -122,8 +113,7 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
         }
     });
     run_loop<T, Arch>(executor, scratch, a,
-                      operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact},
-                      call.shapes);
+                      operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact});
 }
 
 /// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.

@@ -2,7 +2,6 @@
 // Sums of squared differences of query and key as a matrix product and a number for each query and key.
 #pragma once
 
-#include <fovea/core/ieee.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/factor.hpp>
@@ -98,106 +97,34 @@ template <class E>
 inline constexpr bool is_sum_of_squares = false;
 template <class Body, class... Range>
 inline constexpr bool is_sum_of_squares<node<operations::sum, Body, Range...>> = is_weighted_square<Body>;
-
-/// True where an expression has such a sum.
-template <class E>
-inline constexpr bool has_squares = false;
-template <class Operation, class... Children>
-inline constexpr bool has_squares<node<Operation, Children...>> =
-    is_sum_of_squares<node<Operation, Children...>> || (has_squares<Children> || ...);
-
-template <class Operation, class... These>
-inline constexpr bool is_one_of = (std::is_same_v<Operation, These> || ...);
-template <class F>
-using elementary_operation = operations::elementary_function<F>;
-
-/// Operations that magnify no error of what they take, beyond the size of what stands beside it; and those that pass on
-/// conditions.
-template <class Operation>
-inline constexpr bool is_gentle =
-    is_one_of<Operation, operations::negate, operations::plus, operations::minus, operations::times, operations::square,
-              operations::abs, operations::relu, operations::min, operations::max, operations::tanh,
-              operations::sigmoid, operations::erf, operations::select, operations::logical_and, operations::logical_or,
-              operations::logical_not, elementary_operation<elementary::atan>>;
-
-/// Comparisons: which way one goes is the less certain the smaller the number that the sum is compared with.
-template <class Operation>
-inline constexpr bool compares_order =
-    is_one_of<Operation, operations::less, operations::less_equal, operations::greater, operations::greater_equal>;
-
-/// Where the slope of a function is about 1 at most: from 1 on, from 0 on, up to 0, or unknown.
-template <class Operation>
-inline constexpr bool is_gentle_from_1 =
-    is_one_of<Operation, operations::log, operations::sqrt, operations::rsqrt, elementary_operation<elementary::log2>,
-              elementary_operation<elementary::log10>, elementary_operation<elementary::cbrt>,
-              elementary_operation<elementary::pow>>;
-template <class Operation>
-inline constexpr bool is_gentle_from_0 = is_one_of<Operation, elementary_operation<elementary::log1p>>;
-template <class Operation>
-inline constexpr bool is_gentle_up_to_0 = is_one_of<Operation, operations::exp, elementary_operation<elementary::exp2>,
-                                                    elementary_operation<elementary::expm1>>;
 }  // namespace detail
-
-/// What a call has not looked at: the values of an expression may be any.
-struct any_values {
-    void stays_within(auto const&, double, double) const {}
-};
 
 /// expand_squares: sum(w (a - b)^2) = sum(w a^2) + sum(w b^2) - 2 sum(w a b), where a is of the query, b of the
 /// key, and the weights w, a table of features, say, are the same for both. The rounding is that of products of a and
-/// b, and shows where the sum is small: what is made of it must not magnify that. A multiple, a sum, a product and tanh
-/// do not, wherever they are.
-///
-/// Guarded: nor do a logarithm, a root, a quotient by it, a comparison and their like where their argument stays away
-/// from the place at which they are steep; `values` is asked whether it does.
-template <bool Guarded = false, class E, class Values = any_values>
-constexpr auto expand_squares(E const& e, Values&& values = {}) {
-    using namespace detail;
-    constexpr double infinity = ieee::infinity<double>;
-    [[maybe_unused]] auto const expanded = [&](auto const& part) { return expand_squares<Guarded>(part, values); };
-    if constexpr (is_sum_of_squares<E>) {
-        return expanded_square(get<0>(e), features_of_sum(e));
-    } else if constexpr (!has_squares<E>) {
-        return e;
-    } else if constexpr (is_gentle<typename E::operation>) {
-        return with_children(e,
-                             [&](auto const&... part) { return make_node<typename E::operation>(expanded(part)...); });
+/// b, so this is done only where the score is the sum times a factor, or with something added: a logarithm, a quotient
+/// or a cutoff shows small sums that large features have rounded away.
+template <class E>
+constexpr auto expand_squares(E const& e) {
+    if constexpr (detail::is_sum_of_squares<E>) {
+        return detail::expanded_square(get<0>(e), features_of_sum(e));
+    } else if constexpr (is_node_of<operations::negate, E>) {
+        return -expand_squares(get<0>(e));
+    } else if constexpr (is_node_of<operations::plus, E>) {
+        return expand_squares(get<0>(e)) + expand_squares(get<1>(e));
+    } else if constexpr (is_node_of<operations::minus, E>) {
+        return expand_squares(get<0>(e)) - expand_squares(get<1>(e));
+    } else if constexpr (is_node_of<operations::times, E>) {
+        if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
+            return expand_squares(get<0>(e)) * get<1>(e);
+        else if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<0>(e))>>)
+            return get<0>(e) * expand_squares(get<1>(e));
+        else return e;
     } else if constexpr (is_node_of<operations::divided, E>) {
-        if constexpr (!has_squares<std::remove_cvref_t<decltype(get<1>(e))>>) {
-            return make_node<operations::divided>(expanded(get<0>(e)), get<1>(e));
-        } else if constexpr (Guarded) {
-            auto const divisor = expanded(get<1>(e));
-            values.stays_within(divisor, 1, infinity);
-            return make_node<operations::divided>(expanded(get<0>(e)), divisor);
-        } else return e;
-    } else if constexpr (!Guarded) {
-        return e;
-    } else if constexpr (compares_order<typename E::operation>) {
-        return with_children(e, [&]<class A, class B>(A const& a, B const& b) {
-            if constexpr (has_squares<A> && has_squares<B>) return e;
-            else {
-                if constexpr (has_squares<A>) values.stays_within(b, 1, infinity);
-                else values.stays_within(a, 1, infinity);
-                return make_node<typename E::operation>(expanded(a), expanded(b));
-            }
-        });
+        if constexpr (same_for_all_keys<std::remove_cvref_t<decltype(get<1>(e))>>)
+            return expand_squares(get<0>(e)) / get<1>(e);
+        else return e;
     } else {
-        using operation = typename E::operation;
-        constexpr bool known =
-            is_gentle_from_1<operation> || is_gentle_from_0<operation> || is_gentle_up_to_0<operation>;
-        return with_children(e, [&](auto const& x, auto const&... exponent) {
-            if constexpr (!known || (has_squares<std::remove_cvref_t<decltype(exponent)>> || ...)) return e;
-            else {
-                auto const argument = expanded(x);
-                values.stays_within(argument,
-                                    is_gentle_from_1<operation>   ? 1
-                                    : is_gentle_from_0<operation> ? 0
-                                                                  : -infinity,
-                                    is_gentle_up_to_0<operation> ? 0 : infinity);
-                (values.stays_within(exponent, -infinity, 1), ...);
-                return make_node<operation>(argument, exponent...);
-            }
-        });
+        return e;
     }
 }
 

@@ -12,8 +12,8 @@ namespace fovea::FOVEA_SET {
 ///     squared_distance(param(place)[q_idx], param(place)[kv_idx])
 ///
 /// Shapes: a range of features is the third argument; tables then have as many elements as the range.
-/// Cost: of q and k one matrix product, unless a function around it is steep there (`compare`); of tables a
-/// multiply-add for each element and pair.
+/// Cost: of q and k one matrix product, where the score is a multiple of it, or that with something added (`compare`);
+/// inside a function, and of tables, a multiply-add for each feature and pair.
 /// Edge cases: far from 0 the product loses digits; the distance is never below 0.
 /// Errors: those of `sum`; at compile time, for what is no expression.
 template <class A, class B, class... Range>
