@@ -32,11 +32,11 @@ public:
 
     /// Scores, and then weights, of one tile and some blocks of keys at a time.
     struct scratch {
+        alignas(64) T row_max[Shape::rows];
         index_t stride;  // of a row, with keys in lanes
         T* scores;       // (planes, rows, stride), or (block_keys, width)
         bool* visible;   // the same for one plane
         vector_pieces<Shape> pieces;
-        alignas(64) T row_max[Shape::rows];
 
         scratch(arena& memory, call_type const& call, index_t blocks)
             : stride(std::min(round_up(call.keys, Shape::panel), blocks * Shape::block_keys) + Shape::lanes),
