@@ -217,7 +217,8 @@ constexpr auto derive(E const& e, Name name) {
             return chain(derive(a, name), [&] { return by_operand<operation>(e, a); });
         } else if constexpr (is_rule<decltype(by_operands<operation>)>) {
             constexpr auto const& by = by_operands<operation>;
-            auto const &a = get<0>(e), &b = get<1>(e);
+            auto const& a = get<0>(e);
+            auto const& b = get<1>(e);
             return add(chain(derive(a, name), [&] { return by.first(e, a, b); }),
                        chain(derive(b, name), [&] { return by.second(e, a, b); }));
         } else {

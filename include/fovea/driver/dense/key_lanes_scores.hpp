@@ -43,13 +43,13 @@ class key_lanes_scores {
     static void prepare_pairs(context_type const& context, rows_type& rows, index_t r, query_element const* features) {
         index_t factor = 0;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-            auto const [first, count] = context.span_of(pair);
-            plan::for_each_part(pair.factors.queries, [&, first = first, count = count](auto const& body) {
-                T* const to = rows.pair_factors + factor++ * tile::rows * context.summed.most + r * count;
+            auto const span = context.span_of(pair);
+            plan::for_each_part(pair.factors.queries, [&](auto const& body) {
+                T* const to = rows.pair_factors + factor++ * tile::rows * context.summed.most + r * span.count;
                 kernel::index_environment<T, Arch, index_t> const base{rows.facts[static_cast<std::size_t>(r)], 0};
-                kernel::scatter_features<T, Arch>(body, base, features + first, count, T{1}, to, 1);
+                kernel::scatter_features<T, Arch>(body, base, features + span.first, span.count, T{1}, to, 1);
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, count);
+                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, span.count);
             });
         });
     }
