@@ -43,11 +43,17 @@ public:
         auto const status = kernel.run(chance(15) ? nullptr : &how, operands_.data(), values_.data());
         succeeded += status == FOVEA_OK;
         return status == FOVEA_OK
-            || ((status == FOVEA_SHAPE_ERROR || status == FOVEA_GRAPH_ERROR)
+            || ((status == FOVEA_SHAPE_ERROR || status == FOVEA_GRAPH_ERROR
+                 || (status == FOVEA_FAILED && has_negative_window(kernel)))
                 && std::memcmp(before.data(), elements_[3].data(), before.size() * sizeof(float)) == 0);
     }
 
 private:
+    /// A number that a word refuses, after the conversion to the parameter's type; its sentence is no shape's.
+    bool has_negative_window(fovea_kernel const& kernel) const {
+        return std::string_view(kernel.name) == "window"
+            && (static_cast<std::int32_t>(values_[0].integer) < 0 || values_[1].integer < 0);
+    }
     bool chance(unsigned one_in) { return engine_() % one_in == 0; }
     std::int64_t one_of(std::initializer_list<std::int64_t> numbers) {
         return numbers.begin()[engine_() % numbers.size()];
