@@ -34,22 +34,20 @@ std::string explain_vectors() {
          + (sizeof(T) == 4 ? "float32" : "float64");
 }
 
-/// The pairs of a call.
-inline box all_pairs(operand_shapes const& n) {
-    return {{0, n.batches() - 1}, {0, n.heads() - 1}, {0, n.queries() - 1}, {0, n.keys() - 1},
-            n.queries(),          n.keys(),           n.compared()};
-}
-
-/// The blocks of a plan, and what a dense mask leaves of them.
+/// The blocks of a plan, and what a dense mask leaves of them; nothing for other calls.
 struct blocks_left {
-    index_t queries, keys;
-    plan::block_count counted;
+    index_t queries = 0, keys = 0;
+    plan::block_count counted{};
 };
 template <class Real, class A>
 blocks_left count_blocks(A const& a, operand_shapes const& n, plan::call_plan const& how) {
-    index_t const queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
-                  keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
-    return {queries, keys, plan::count_blocks<Real>(a.mask.predicate(), all_pairs(n), queries, keys)};
+    if constexpr (!plan::is_dense<A>) return {};
+    else {
+        index_t const queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
+                      keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
+        return {queries, keys,
+                plan::count_blocks<Real>(a.mask.predicate(), fovea::detail::all_pairs(n), queries, keys)};
+    }
 }
 
 template <class A>
@@ -63,7 +61,8 @@ std::string explain_blocks(A const& a, blocks_left const& left) {
 
 /// A sentence for each thing about a call that is slow.
 template <class T, class A>
-std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::call_plan const& how) {
+std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::call_plan const& how,
+                                   blocks_left const& left) {
     std::vector<std::string> sentences;
     if constexpr (plan::is_dense<A>) {
         auto const spec = plan::lower_attention(a);
@@ -75,7 +74,7 @@ std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::ca
             plan::explain_gathers<kv_idx_t>(spec.predicate, sentences);
         }
         plan::explain_sums(spec.score.parts.pairs, sentences);
-        plan::explain_undecided<T>(a.mask.predicate(), all_pairs(n), count_blocks<T>(a, n, how).counted, sentences);
+        plan::explain_undecided<T>(a.mask.predicate(), fovea::detail::all_pairs(n), left.counted, sentences);
         plan::explain_whole_rows(how, n.keys(), static_cast<index_t>(sizeof(T)), sentences);
     }
     return sentences;
@@ -86,13 +85,13 @@ std::string explain_score(A const& a, plan::call_plan const& how) {
     if constexpr (is_recurrent<A>) return "queries and keys are mapped once, their product runs over the state";
     else return plan::explain_score(plan::lower_attention(a).score, plan::files_of(how));
 }
-template <class Real, class A>
-std::string explain_mask(A const& a, operand_shapes const& n, plan::call_plan const& how) {
+template <class A>
+std::string explain_mask(A const& a, blocks_left const& left) {
     if constexpr (is_recurrent<A>)
         return is_causal_attention<A> ? describe(a.mask) + ": in the order of the keys"
                                       : "none: all keys come before the first query";
     else if constexpr (plan::lists_keys<A>) return describe(a.mask) + ": keys are listed, not tested";
-    else return explain_blocks(a, count_blocks<Real>(a, n, how));
+    else return explain_blocks(a, left);
 }
 template <class A>
 std::string explain_normalizer(A const& a) {
@@ -123,11 +122,12 @@ template <class T, class Arch, class Operands, class A>
 std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
     auto const how = plan::make_plan<T, Arch, A, Operands>(
         {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
-    std::string text = "score       " + driver::explain_score(a, how) + "\nmask        "
-                     + driver::explain_mask<T>(a, n, how) + "\nnormalize   " + driver::explain_normalizer(a)
-                     + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
-                     + ": " + explain_traversal<Arch>(how, n) + "\n";
-    for (auto const& sentence : find_slow<T>(a, n, how)) text += "slow        " + sentence + "\n";
+    auto const left = count_blocks<T>(a, n, how);
+    std::string text = "score       " + driver::explain_score(a, how) + "\nmask        " + driver::explain_mask(a, left)
+                     + "\nnormalize   " + driver::explain_normalizer(a) + "\nloop        "
+                     + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>() + ": "
+                     + explain_traversal<Arch>(how, n) + "\n";
+    for (auto const& sentence : find_slow<T>(a, n, how, left)) text += "slow        " + sentence + "\n";
     return text;
 }
 
@@ -163,7 +163,7 @@ std::string explain_call(A const& a, Call const& call) {
 ///     explain<arch::avx2>(spec, x)        for another instruction set than that of the unit
 ///
 /// Without a result, one of the type of the arithmetic is assumed. Cost: the intervals of the mask over its blocks,
-/// twice, and of 20000 pairs where a mask decides few; no element of an operand is read.
+/// and of 20000 pairs where a mask decides few; no element of an operand is read.
 /// Errors: shape_error or graph_error as attend would throw them for these arguments.
 template <class Arch = arch::best, attention_spec A, class... Arguments>
 std::string explain(A const& a, Arguments&&... arguments) {

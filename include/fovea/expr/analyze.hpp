@@ -59,6 +59,10 @@ inline constexpr bool reads_a_row_of_query<node<at_operation, parameter<T, Rank>
 template <class E>
 inline constexpr bool same_for_all_keys = !uses<E, k_t, kv_idx_t, edge_t, score_t>;
 
+/// True where it is one number for a query, which reads no feature either.
+template <class E>
+inline constexpr bool is_number_of_row = same_for_all_keys<E> && !uses<E, q_t>;
+
 /// True for the position of a query or of a key.
 template <class E>
 inline constexpr bool is_position = std::is_same_v<E, q_idx_t> || std::is_same_v<E, kv_idx_t>;

@@ -57,7 +57,7 @@ template <class Threshold>
 constexpr auto threshold(Threshold&& t) {
     auto const e = detail::computed_or_table(std::forward<Threshold>(t), placeholders::head);
     using expression = std::remove_const_t<decltype(e)>;
-    constexpr bool of_row = !uses<expression, kv_idx_t, score_t, q_t, k_t, edge_t>;
+    constexpr bool of_row = is_number_of_row<expression>;
     static_assert(of_row, "fovea: a threshold is one number for each row: it may use head, batch, q_idx and lengths");
     detail::require_number("threshold: t", e, "a number", [](double x) { return x == x; });
     if constexpr (of_row && detail::keeps_quotients_whole<expression, true>()) return threshold_t<expression>(e);

@@ -71,7 +71,7 @@ template <class Sink>
 constexpr auto softmax_with_sink(Sink&& sink) {
     auto const e = detail::computed_or_table(std::forward<Sink>(sink), placeholders::head);
     using expression = std::remove_const_t<decltype(e)>;
-    constexpr bool of_row = !uses<expression, kv_idx_t, score_t, q_t, k_t, edge_t>;
+    constexpr bool of_row = is_number_of_row<expression>;
     static_assert(of_row, "fovea: a sink is one number for each row: it may use head, batch, q_idx and lengths");
     if constexpr (of_row && detail::keeps_quotients_whole<expression, true>())
         return softmax_with_sink_t<expression>(e);

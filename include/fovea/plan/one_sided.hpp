@@ -61,11 +61,11 @@ struct bounds_of_parts : fovea::detail::bound_environment<Real> {
     using fovea::detail::bound_environment<Real>::operator();
     template <std::size_t I>
     constexpr auto operator()(reference<part::row_term, I>) const {
-        return bound<Real>(part_at<I>(parts.rows).expression, this->where);
+        return bound<Real>(hana::at_c<I>(parts.rows).expression, this->where);
     }
     template <std::size_t I>
     constexpr auto operator()(reference<part::key_term, I>) const {
-        return bound<Real>(part_at<I>(parts.keys).expression, this->where);
+        return bound<Real>(hana::at_c<I>(parts.keys).expression, this->where);
     }
 };
 }  // namespace detail

@@ -11,8 +11,6 @@
 #include <boost/hana/tuple.hpp>
 #include <boost/hana/unpack.hpp>
 
-#include <tuple>
-
 namespace fovea::FOVEA_SET::plan {
 
 namespace hana = boost::hana;
@@ -63,12 +61,6 @@ struct lowered {
 /// The number of parts of one kind.
 template <class Tuple>
 inline constexpr index_t count_of = static_cast<index_t>(decltype(hana::size(std::declval<Tuple>()))::value);
-
-/// The part of a number.
-template <std::size_t I, class Tuple>
-constexpr auto const& part_at(Tuple const& all) {
-    return hana::unpack(all, [](auto const&... part) -> auto const& { return std::get<I>(std::tie(part...)); });
-}
 
 /// The packed copies of the keys that the pairwise terms need: one for each factor of the key.
 template <class Pairs>

@@ -9,20 +9,6 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// The number 2 as a type: two products with it are known to be the same.
-struct two {
-    using expression_tag = void;
-    static constexpr double value = 2;
-};
-}  // namespace fovea::FOVEA_SET::plan
-
-namespace fovea::FOVEA_SET {
-template <>
-inline constexpr bool is_literal<plan::two> = true;
-}  // namespace fovea::FOVEA_SET
-
-namespace fovea::FOVEA_SET::plan {
-
 namespace detail {
 using fovea::detail::multiply;
 
@@ -65,7 +51,7 @@ constexpr auto square_in_parts(E const& square_of_both, Weight const& weight, Ov
     auto const& a = get<0>(both);
     auto const& b = get<1>(both);
     auto const squares = sum_over(multiply(weight, a * a), over) + sum_over(multiply(weight, b * b), over);
-    auto const product = two{} * sum_over(multiply(weight, a) * b, over);
+    auto const product = 2 * sum_over(multiply(weight, a) * b, over);
     auto const all = make_node<typename std::remove_cvref_t<decltype(both)>::operation>(squares, product);
     if constexpr (std::is_same_v<Weight, unit>) return relu(all);
     else return all;

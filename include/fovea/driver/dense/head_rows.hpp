@@ -25,7 +25,8 @@ public:
     /// are used again, as many as stay in the cache, and all others share the last slot.
     struct memory_for {
         index_t slot_elements, slots;
-        bool prefetches = true;
+        index_t stride;  // of copies; 0 where rows are not copied
+        index_t loaded;  // elements for rows that are loaded: (rows_at_once, loaded_stride)
     };
 
     head_rows(dense_rows const& call, stored_rows const& rows, arena& memory, memory_for const& wanted)
@@ -35,10 +36,12 @@ public:
           slot_elements_(wanted.slot_elements),
           slots_(std::clamp<index_t>(wanted.slots, 1, std::max<index_t>(blocks_, 1))),
           steps_per_line_(Shape::steps_per_line(ceil_div(call.rows, Shape::rows))),
-          prefetches_(wanted.prefetches && (Shape::queries_in_lanes || slots_ == 1)),
+          stride_(wanted.stride),
+          prefetches_(Shape::queries_in_lanes || (slots_ == 1 && call.planned.keys != plan::reading::in_place)),
           stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
           holds_(memory.template take<contents>(slots_)) {
         if (slot_elements_ > 0) memory_ = memory.template take<T>(slots_ * slot_elements_);
+        if (wanted.loaded > 0) loaded_ = memory.template take<T>(wanted.loaded);
     }
 
     /// Another head: nothing is known of it yet.
@@ -57,6 +60,20 @@ public:
     row_range range(index_t block) const { return rows(first(block), last(block) - first(block)); }
     row_range rows(index_t position, index_t count) const {
         return {heads_.batch, call_.key_head(heads_), position, position + count};
+    }
+
+    index_t stride() const { return stride_; }
+    /// Memory for rows that are loaded: (rows_at_once, loaded_stride).
+    T* loaded() const { return loaded_; }
+    /// `count` rows from a position of a block that has been prepared on, or the first of them, as they are stored or
+    /// copied: with queries in lanes.
+    row_run<T> operator()(index_t position, index_t count) const {
+        if (stride_ == 0) {
+            auto const run = rows_.from(heads_.batch, call_.key_head(heads_), position, count);
+            return {reinterpret_cast<T const*>(run.first), run.stride / size, run.count};
+        }
+        index_t const block = position / Shape::block_keys;
+        return {slot(block) + (position - first(block)) * stride_, stride_, count};
     }
 
 protected:
@@ -78,15 +95,6 @@ protected:
     }
     T* slot(index_t block) const { return memory_ + slot_of(block) * slot_elements_; }
 
-    /// `count` rows from a position of a block on, or the first of them, as they are stored or in copies of `stride`.
-    row_run<T> stored_or_copied(index_t position, index_t count, index_t stride) const {
-        if (stride == 0) {
-            auto const run = rows_.from(heads_.batch, call_.key_head(heads_), position, count);
-            return {reinterpret_cast<T const*>(run.first), run.stride / size, run.count};
-        }
-        index_t const block = position / Shape::block_keys;
-        return {slot(block) + (position - first(block)) * stride, stride, count};
-    }
     /// False where an exponential of the block left its range and pairwise terms must be computed as written.
     bool& factorable(index_t block) const { return holds_[slot_of(block)].factorable; }
 
@@ -104,11 +112,12 @@ private:
     dense_rows const& call_;
     stored_rows const& rows_;
     head_group heads_{};
-    index_t blocks_, slot_elements_, slots_, steps_per_line_;
+    index_t blocks_, slot_elements_, slots_, steps_per_line_, stride_;
     bool prefetches_, stays_cached_;
     index_t reached_ = 0;  // blocks before it have been used or prefetched for this head
     contents* holds_;      // (slots)
     T* memory_ = nullptr;  // (slots, slot_elements)
+    T* loaded_ = nullptr;
 };
 
 /// The keys of one head, in place, copied, or packed in the layout of the register tiles, and what a score reads of
@@ -122,11 +131,10 @@ public:
     using integer = std::conditional_t<Shape::queries_in_lanes, index_t, kernel::integer_like<T>>;
 
     head_keys(score_call<Shape> const& call, arena& memory, index_t slots)
-        : head_keys(call, memory, slots,
-                    call.functions.key_terms * (call.functions.terms_per_head ? call.tile_heads : 1),
-                    Shape::queries_in_lanes && call.planned.keys != plan::reading::in_place
-                        ? round_up(call.features, 64 / base::size)
-                        : 0) {}
+        : base(call, call.key, memory, wanted(call, slots)),
+          call_(call),
+          per_key_(this->stride() + call.functions.planes * call.summed.most),
+          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)) {}
 
     /// Packs, or copies, a block and computes its terms unless that is done.
     void prepare(index_t block, next_lines& next) {
@@ -134,11 +142,6 @@ public:
     }
 
     bool in_place() const { return call_.planned.keys == plan::reading::in_place; }
-    /// Up to `count` rows of a block that has been prepared, from a position on: with queries in lanes.
-    row_run<T> operator()(index_t position, index_t count) const {
-        return this->stored_or_copied(position, count, stride_);
-    }
-    index_t stride() const { return stride_; }  // of copies
 
     /// Keys of a block in the layout of one plane: (panels, features, panel), or copies: (keys, stride).
     T* keys(index_t block, index_t plane) const {
@@ -154,31 +157,21 @@ public:
         return indices_ + this->slot_of(block) * call_.functions.key_indices * Shape::block_keys;
     }
     using base::factorable;
-    /// Memory for rows that are loaded: (rows_at_once, loaded_stride).
-    T* loaded() const { return loaded_; }
 
 private:
-    head_keys(score_call<Shape> const& call, arena& memory, index_t slots, index_t terms, index_t stride)
-        : base(call, call.key, memory, wanted(call, slots, stride + call.functions.planes * call.summed.most + terms)),
-          call_(call),
-          per_key_(stride + call.functions.planes * call.summed.most),
-          stride_(stride),
-          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)) {
-        if (call.functions.loads_keys)
-            loaded_ = memory.template take<T>(rows_at_once * loaded_stride<T>(call.key_features));
-    }
-    static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots, index_t per_key) {
-        index_t const elements = per_key * Shape::block_keys;
-        if (Shape::queries_in_lanes)
-            return {elements, base::kept(call, elements + 2 * call.functions.key_indices * Shape::block_keys)};
-        return {elements, slots, call.planned.keys != plan::reading::in_place};
+    static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots) {
+        auto const& functions = call.functions;
+        bool const copied = Shape::queries_in_lanes && call.planned.keys != plan::reading::in_place;
+        index_t const stride = copied ? round_up(call.features, 64 / base::size) : 0,
+                      terms = functions.key_terms * (functions.terms_per_head ? call.tile_heads : 1),
+                      elements = (stride + functions.planes * call.summed.most + terms) * Shape::block_keys;
+        if (Shape::queries_in_lanes) slots = base::kept(call, elements + 2 * functions.key_indices * Shape::block_keys);
+        return {elements, slots, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
     }
 
     score_call<Shape> const& call_;
-    index_t per_key_;      // elements of planes or a copy
-    index_t stride_;       // of copies, or 0
-    integer* indices_;     // (slots, index terms, block_keys)
-    T* loaded_ = nullptr;  // (rows_at_once, loaded_stride)
+    index_t per_key_;   // elements of planes or a copy
+    integer* indices_;  // (slots, index terms, block_keys)
 };
 
 /// The values of one head, in place or copied as numbers of type T, and whether they are finite.
@@ -192,11 +185,7 @@ public:
     head_values(attention_call<Shape> const& call, arena& memory, index_t slots)
         : base(call, call.value, memory, wanted(call, slots)),
           call_(call),
-          stride_(stride_of(call)),
-          finite_(memory.template take<answer>(this->blocks())) {
-        if (call.sums.loads_values)
-            loaded_ = memory.template take<T>(rows_at_once * loaded_stride<T>(call.value_features));
-    }
+          finite_(memory.template take<answer>(this->blocks())) {}
 
     void begin(head_group heads) {
         base::begin(heads);
@@ -208,18 +197,12 @@ public:
         if (this->put(block, next.values) && !in_place()) call_.sums.copy(call_, *this, block);
     }
 
-    bool in_place() const { return stride_ == 0; }
-    index_t stride() const { return stride_; }  // of copies
-    /// Up to `count` rows of a block that has been prepared, from a position on: with queries in lanes.
-    row_run<T> operator()(index_t position, index_t count) const {
-        return this->stored_or_copied(position, count, stride_);
-    }
+    bool in_place() const { return this->stride() == 0; }
     /// A copy, from a position of a block on: (keys / keys_per_row, stride).
     T* copy(index_t position) const {
         index_t const block = position / Shape::block_keys;
-        return this->slot(block) + (position - this->first(block)) / call_.sums.keys_per_row * stride_;
+        return this->slot(block) + (position - this->first(block)) / call_.sums.keys_per_row * this->stride();
     }
-    T* loaded() const { return loaded_; }
 
     /// True where all values of a block are finite: then 0 times a value is 0. Found when it is first asked.
     bool finite(index_t block) const {
@@ -232,20 +215,17 @@ public:
 private:
     enum class answer : char { unknown, no, yes };
 
-    static index_t stride_of(attention_call<Shape> const& call) {
-        if (call.planned.values == plan::reading::in_place) return 0;
-        return Shape::queries_in_lanes ? round_up(call.value_features, 64 / base::size) : call.value_width();
-    }
     static typename base::memory_for wanted(attention_call<Shape> const& call, index_t slots) {
-        index_t const elements = Shape::block_keys / call.sums.keys_per_row * stride_of(call);
-        if (Shape::queries_in_lanes) return {elements, base::kept(call, elements)};
-        return {elements, slots, call.planned.keys != plan::reading::in_place};
+        index_t const stride = call.planned.values == plan::reading::in_place ? 0
+                             : Shape::queries_in_lanes ? round_up(call.value_features, 64 / base::size)
+                                                       : call.value_width(),
+                      elements = Shape::block_keys / call.sums.keys_per_row * stride;
+        return {elements, Shape::queries_in_lanes ? base::kept(call, elements) : slots, stride,
+                call.sums.loads_values ? rows_at_once * loaded_stride<T>(call.value_features) : 0};
     }
 
     attention_call<Shape> const& call_;
-    index_t stride_;
-    answer* finite_;       // (blocks)
-    T* loaded_ = nullptr;  // (rows_at_once, loaded_stride)
+    answer* finite_;  // (blocks)
 };
 
 }  // namespace fovea::FOVEA_SET::driver
