@@ -8,12 +8,6 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Rows in the scratch memory that the workers of a call share.
-template <class T>
-view<T, 4> fresh_rows(workspace& scratch, extents_t<4> const& extents) {
-    return {scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents};
-}
-
 /// matrix_product: rows of features through a linear map, the bias added.
 ///
 ///     to[b, n, :] = from[b, n, :] W + bias          from, to: (batch, 1, position, feature)

@@ -2,6 +2,7 @@
 // Scratch memory that the caller keeps between calls.
 #pragma once
 
+#include <fovea/core/view.hpp>
 #include <fovea/driver/arena.hpp>
 
 #include <algorithm>
@@ -107,3 +108,13 @@ private:
 };
 
 }  // namespace fovea
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Rows in the scratch memory that the workers of a call share.
+template <class T>
+view<T, 4> fresh_rows(workspace& scratch, extents_t<4> const& extents) {
+    return {scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents};
+}
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -69,7 +69,7 @@ public:
             auto const mr = static_cast<int>(rows.width);
             if (features == 0) {
                 contract_no_features(mr, scales, to, scores);
-            } else if (stored::always_in_place || keys.in_place()) {
+            } else if (stored(context, keys).in_place()) {
                 kernel::row_products<T> const all{queries, mr, to.count, features, scores, to.stride, scales};
                 stored(context, keys)
                     .template with_keys<part>(p, to.first, to.count,
