@@ -19,7 +19,8 @@ void count(Mask const& mask) {
     auto const text = explain<arch::avx2>(scaled_dot | mask | softmax | weighted_sum, x, x, x);
     auto const first = text.find("mask ") + 12, end = text.find('\n', first);
     auto line = text.substr(first, end - first);
-    line.erase(line.find(": of the blocks of 64 queries x 120 keys"), 40);
+    auto const sizes = line.find(": of the blocks of ");
+    line.erase(sizes, line.find(" keys", sizes) + 5 - sizes);
     std::puts(line.c_str());
 }
 
