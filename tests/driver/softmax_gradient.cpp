@@ -113,13 +113,20 @@ TEST_CASE("what is masked reaches no gradient, and a query without keys has grad
         of.key(0, 0, k, 1) = std::numeric_limits<float>::quiet_NaN();
         of.value(0, 0, k, 0) = std::numeric_limits<float>::infinity();
     }
-    of.differentiate<arch::best>(a);
-    auto const is_finite = [](float x) { return std::isfinite(x); };
-    CHECK(std::all_of(of.d_query.elements.begin(), of.d_query.elements.end(), is_finite));
-    CHECK(std::all_of(of.d_key.elements.begin(), of.d_key.elements.end(), is_finite));
-    CHECK(std::all_of(of.d_value.elements.begin(), of.d_value.elements.end(), is_finite));
-    for (index_t c = 0; c < 4; ++c) CHECK(of.d_query(0, 0, 0, c) == 0);
-    for (index_t k = queries - 1; k < keys; ++k) CHECK((of.d_key(0, 0, k, 0) == 0 && of.d_value(0, 0, k, 1) == 0));
+    for (bool const queries_too : {false, true}) {
+        CAPTURE(queries_too);
+        if (queries_too) {
+            of.query(0, 0, 0, 2) = std::numeric_limits<float>::quiet_NaN();
+            of.d_result(0, 0, 0, 1) = std::numeric_limits<float>::infinity();
+        }
+        of.differentiate<arch::best>(a);
+        auto const is_finite = [](float x) { return std::isfinite(x); };
+        CHECK(std::all_of(of.d_query.elements.begin(), of.d_query.elements.end(), is_finite));
+        CHECK(std::all_of(of.d_key.elements.begin(), of.d_key.elements.end(), is_finite));
+        CHECK(std::all_of(of.d_value.elements.begin(), of.d_value.elements.end(), is_finite));
+        for (index_t c = 0; c < 4; ++c) CHECK(of.d_query(0, 0, 0, c) == 0);
+        for (index_t k = queries - 1; k < keys; ++k) CHECK((of.d_key(0, 0, k, 0) == 0 && of.d_value(0, 0, k, 1) == 0));
+    }
 }
 
 TEST_CASE("gradients have the same bits in any number of threads", "[driver]") {

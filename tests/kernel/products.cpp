@@ -133,11 +133,12 @@ void check_accumulate(index_t keys) {
                 sum += static_cast<double>(weights[r * (keys + 1) + k]) * static_cast<double>(values[k * width + c]);
             expected.push_back(sum);
         }
-    guarded<T> again(Rows * width), listed(Rows * width);
-    std::copy(sums.begin(), sums.end(), again.begin());
-    std::copy(sums.begin(), sums.end(), listed.begin());
+    guarded<T> again(Rows * width), listed(Rows * width), of_transposed(Rows * width), transposed(keys * (Rows + 1));
+    for (auto* copy : {&again, &listed, &of_transposed}) std::copy(sums.begin(), sums.end(), copy->begin());
+    for (index_t r = 0; r < Rows; ++r)
+        for (index_t k = 0; k < keys; ++k) transposed[k * (Rows + 1) + r] = weights[r * (keys + 1) + k];
     kernel::weighted_values<T, kernel::even_rows<T>> all{
-        weights.data(), keys + 1, keys, {values.data(), width}, sums.data(), width, rescale.data()};
+        {weights.data(), keys + 1, {}}, keys, {values.data(), width}, sums.data(), width, rescale.data()};
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all);
     all.sums = again.data();
     auto lines = four_lines(values.data());
@@ -145,9 +146,13 @@ void check_accumulate(index_t keys) {
     CHECK(std::equal(again.begin(), again.end(), sums.begin()));
     auto const at = addresses(all.values, keys, 3);
     kernel::weighted_values<T, kernel::listed_rows<T>> const by_address{
-        weights.data(), keys + 1, keys, {at.data(), 0, 3}, listed.data(), width, rescale.data()};
+        {weights.data(), keys + 1, {}}, keys, {at.data(), 0, 3}, listed.data(), width, rescale.data()};
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_address);
     CHECK(std::equal(listed.begin(), listed.end(), sums.begin()));
+    kernel::weighted_values<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const by_column{
+        {transposed.data(), {}, Rows + 1}, keys, all.values, of_transposed.data(), width, rescale.data()};
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_column);
+    CHECK(std::equal(of_transposed.begin(), of_transposed.end(), sums.begin()));
     if (Rows > Vectors) CHECK(lines.empty() == (keys >= steps_of_four_lines));  // fewer prefetch the values that follow
     double worst = 0;
     for (std::size_t i = 0; i < expected.size(); ++i)

@@ -2,6 +2,7 @@
 // Projections: rows of features times a matrix, with a bias.
 #pragma once
 
+#include <fovea/driver/product_scopes.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/spec/projected_shapes.hpp>
@@ -30,7 +31,7 @@ public:
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
         index_t const panels = ceil_div(outputs_of(map_), tile::panel);
-        executor.run(panels, [&](index_t p, index_t worker) {
+        in_scopes<product>(executor).run(panels, [&](index_t p, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
             buffers all{memory.take<T>(block * tile::panel), memory.take<T>(tile::rows * block),
@@ -103,11 +104,12 @@ private:
                                            .rows = present,
                                            .row_bytes = count * static_cast<index_t>(sizeof(T)),
                                            .stride_bytes = x_stride * static_cast<index_t>(sizeof(T))});
-        packed_products<product>::accumulate({{x, x_stride, count, {all.panel, tile::panel}, sums, sum_stride, ones},
-                                              tile::panel,
-                                              tile::rows,
-                                              tile::rows},
-                                             next);
+        packed_products<product>::accumulate(
+            {{{x, x_stride, {}}, count, {all.panel, tile::panel}, sums, sum_stride, ones},
+             tile::panel,
+             tile::rows,
+             tile::rows},
+            next);
         if (sums != all.sums) return;
         for (index_t n = 0; n < present; ++n)
             for (index_t c = 0; c < columns; ++c) target(r + n, first)[c] = static_cast<To>(sums[n * sum_stride + c]);

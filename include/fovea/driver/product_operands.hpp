@@ -22,9 +22,9 @@ struct panel_product {
 };
 
 /// The weights of a tile of rows, values, and the sums that these are added to.
-template <class T, class Values = kernel::even_rows<T>>
+template <class T, class Values = kernel::even_rows<T>, class Weights = kernel::row_weights<T>>
 struct weighted_rows {
-    kernel::weighted_values<T, Values> all;
+    kernel::weighted_values<T, Values, Weights> all;
     index_t width;  // of values, in whole vectors
     index_t rows;
     int mr;  // rows of the register tile

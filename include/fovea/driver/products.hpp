@@ -105,7 +105,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
             constexpr int rows = tile::rows_with(vectors());
             piece.values = all.values.from(as_stored ? k : weight, c);
             for (index_t r = 0; r < w.rows; r += rows) {
-                piece.weights = all.weights + weight + r * all.weight_stride;
+                piece.weights = all.weights.from_row(r).from_step(weight);
                 piece.sums = all.sums + r * all.sum_stride + c;
                 piece.rescale = rescale + r;
                 if constexpr (as_stored) Product::template accumulate_as_stored<rows, vectors()>(piece);
@@ -115,6 +115,29 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
         if constexpr (as_stored) for_columns<8, 4, 2>(w.width, tile::lanes, add);
         else for_columns<8, 4, 1>(w.width, tile::lanes, add);
     }
+}
+
+/// Adds the rows of a tile, weighted by P^T or dS^T, to the sums of keys, whose number any rest may have.
+template <class Product, class T>
+void accumulate_transposed(weighted_rows<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const& w) {
+    using Arch = typename Product::architecture;
+    using tile = plan::key_lanes_blocking<T, Arch>;
+    auto piece = w.all;
+    T ones[tile::rows];
+    piece.rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;
+    for_columns<8, 4, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+        piece.values = w.all.values.from(0, c);
+        index_t key = 0;
+        auto const add = [&](auto keys) {
+            for (; key + keys() <= w.rows; key += keys()) {
+                piece.weights = w.all.weights.from_row(key);
+                piece.sums = w.all.sums + key * w.all.sum_stride + c;
+                kernel::accumulate<keys(), vectors(), T, Arch>(typename Product::step{}, piece);
+            }
+        };
+        add(std::integral_constant<int, tile::rows_with(vectors())>{});
+        add(std::integral_constant<int, 1>{});
+    });
 }
 
 /// Transposes sums with a row in each lane into rows of results, times their factors.
@@ -155,6 +178,9 @@ struct packed_products {
     static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
     static void accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next);
     static void accumulate_few(weighted_rows<T> const& w);
+    /// What gradients of keys and values need: keys += P^T rows.
+    static void accumulate_transposed(weighted_rows<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const& w)
+        requires(Product::step::per_step == 1);
 };
 
 template <class Product>
@@ -169,6 +195,13 @@ void packed_products<Product>::accumulate(weighted_rows<T> const& w, kernel::pre
 template <class Product>
 void packed_products<Product>::accumulate_few(weighted_rows<T> const& w) {
     if constexpr (Product::available) driver::accumulate_few<Product>(typename Product::step{}, w);
+}
+template <class Product>
+void packed_products<Product>::accumulate_transposed(
+    weighted_rows<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const& w)
+    requires(Product::step::per_step == 1)
+{
+    driver::accumulate_transposed<Product>(w);
 }
 
 /// products: those of operands of type T, the type of the arithmetic, as they lie; the same for all specifications.

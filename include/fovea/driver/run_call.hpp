@@ -12,6 +12,7 @@
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/listed_loop.hpp>
+#include <fovea/driver/product_scopes.hpp>
 #include <fovea/driver/project.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/plan/traversal.hpp>
@@ -81,7 +82,7 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
             plan::lower_attention(a, [&](auto const& expression) { return with_elements(expression, zeros); });
         if constexpr (call::takes(traversal::listed_keys))
             listed_loop<call>(spec, operands, a.mask.neighbor_list()).run(executor, scratch);
-        else run_dense<call>(how, executor, scratch, spec, operands);
+        else run_dense<call>(how, in_scopes_of<call>(executor), scratch, spec, operands);
     }
 }
 

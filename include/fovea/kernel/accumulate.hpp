@@ -21,11 +21,18 @@ FOVEA_INLINE V aggregate_step(Aggregate const& aggregate, V const& sum, V const&
 template <class Aggregate>
 inline constexpr bool is_sum = step_of_products<Aggregate> || linear_aggregator<Aggregate>;
 
+/// The weights of a tile of rows, one row after the other.
+template <class T>
+using row_weights = broadcast_operand<T, index_t, unit_stride>;
+/// The same weights for sums of keys over its rows: P^T of P.
+template <class T>
+using transposed_weights = broadcast_operand<T, unit_stride, index_t>;
+
 /// Weights of some rows, values, and the sums that these are added to. Nothing overlaps.
-template <class T, class Values>
+template <class T, class Values, class Weights = row_weights<T>>
 struct weighted_values {
-    T const* weights;  // (rows, keys), or (rows, groups of as many keys as a step takes)
-    index_t weight_stride, keys;
+    Weights weights;  // (rows, keys), or (rows, groups of as many keys as a step takes)
+    index_t keys;
     Values values;  // (keys, width)
     T* sums;        // (rows, width)
     index_t sum_stride;
@@ -38,20 +45,20 @@ struct weighted_values {
 ///
 /// Values may be of another type than T. Lines are prefetched as contract does; with few rows, where the speed is that
 /// of reading values from memory, the values that follow.
-template <int Rows, int Vectors, class T, class Arch, class Lines = no_prefetch, class Aggregate, class Values>
-[[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Values> const& w,
+template <int Rows, int Vectors, class T, class Arch, class Lines = no_prefetch, class Aggregate, class Values,
+          class Weights>
+[[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Values, Weights> const& w,
                                   [[maybe_unused]] Lines lines = {}) {
     register_tile<Rows, Vectors, T, Arch> tile;
     if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     auto const add = [&](auto const& sum, auto const& weight, auto const& value)
                          FOVEA_LAMBDA { return aggregate_step(aggregate, sum, weight, value); };
-    broadcast_operand<T, index_t, unit_stride> const rows{w.weights, w.weight_stride, {}};
     if constexpr (Rows <= Vectors) {
         constexpr index_t width = Vectors * pack<T, Arch>::lanes;
-        tile.add_products(add, rows, w.values, w.keys,
+        tile.add_products(add, w.weights, w.values, w.keys,
                           [](Values const& left) FOVEA_LAMBDA { prefetch_to_l2<width>(left.after(0)); });
     } else {
-        tile.add_products_and_prefetch(add, rows, w.values, w.keys, lines);
+        tile.add_products_and_prefetch(add, w.weights, w.values, w.keys, lines);
     }
     if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     tile.store(w.sums, w.sum_stride);

@@ -28,6 +28,9 @@ struct broadcast_operand {
     FOVEA_INLINE broadcast_operand from_row(index_t r) const {
         return {first + r * row_stride, row_stride, step_stride};
     }
+    FOVEA_INLINE broadcast_operand from_step(index_t i) const {
+        return {first + i * step_stride, row_stride, step_stride};
+    }
 };
 
 /// A row of vectors for each step.

@@ -8,6 +8,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -19,6 +20,7 @@ namespace fovea::FOVEA_SET::kernel {
 ///     rounded(low, high)         two packs of floats, rounded to bfloat16, as pairs
 ///     interleaved(a, b, pairs)   a in the lower halves of pairs[0] and then pairs[1], b in the upper ones
 ///     add_products(a, b, sum)    sum + a.low b.low + a.high b.high; subnormal numbers count as 0
+///     scope, where it has one    stands in each task while products are computed
 template <class Arch>
 struct bf16_pairs;
 
@@ -55,10 +57,19 @@ FOVEA_INLINE void round_to_bf16_pairs(float* row, index_t packs) {
             .store(row + p / 2 * vector::lanes);
 }
 
-/// Products of pairs on arrays, for the emulation of the architecture that has them.
+/// Products of pairs on arrays, for the emulation of the architecture that has them: like those of a unit that has to
+/// be configured, they are NaN outside one scope of their thread.
 template <>
 struct bf16_pairs<arch::emulated<64, 32>> {
     using vector = pack<float, arch::emulated<64, 32>>;
+
+    class scope {
+    public:
+        scope() { ++entered(); }
+        ~scope() { --entered(); }
+        scope(scope const&) = delete;
+        scope& operator=(scope const&) = delete;
+    };
 
     static vector load(bfloat16 const* from) { return load(from, 2 * vector::lanes); }
     static vector load(bfloat16 const* from, index_t n) {
@@ -86,6 +97,7 @@ struct bf16_pairs<arch::emulated<64, 32>> {
             });
     }
     static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        if (entered() != 1) return vector(std::numeric_limits<float>::quiet_NaN());
         return each([&](std::size_t i) {
             auto const x = std::bit_cast<std::uint32_t>(a.value.lane[i]),
                        y = std::bit_cast<std::uint32_t>(b.value.lane[i]);
@@ -96,6 +108,10 @@ struct bf16_pairs<arch::emulated<64, 32>> {
     }
 
 private:
+    static int& entered() {
+        thread_local int scopes = 0;
+        return scopes;
+    }
     static float pair(std::uint16_t low, std::uint16_t high) {
         return std::bit_cast<float>(static_cast<std::uint32_t>(high) << 16 | low);
     }

@@ -5,6 +5,7 @@
 #include <fovea/driver/dense/dense_loop.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/product_scopes.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -67,7 +68,8 @@ void show_all_scores(Executor const& executor, workspace& scratch, Score const& 
     using call = plan::score_call<T, Arch, std::remove_const_t<decltype(spec)>, score_operands<Q, K>>;
     using pass = shown_scores<call, Output>;
     auto const plan = plan::make_key_lanes_plan<call>(operands.sizes());
-    dense_loop<pass>(typename pass::call_type(plan, spec, operands, output)).run(executor, scratch, false);
+    dense_loop<pass>(typename pass::call_type(plan, spec, operands, output))
+        .run(in_scopes_of<call>(executor), scratch, false);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -5,6 +5,7 @@
 #include <fovea/driver/dense/dense_loop.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/product_scopes.hpp>
 #include <fovea/kernel/nonzero.hpp>
 
 #include <algorithm>
@@ -29,8 +30,9 @@ struct gradient_operands {
 /// S is recomputed on tiles, dO V^T is S of another attention: both are score tiles. The first sweep over the keys
 /// finds the maximum m, the sum l and D of each row: a float of their log-sum-exp would not hold large scores, and D of
 /// the result would not be rounded as dO V^T, which K may be large enough to show.
-/// Plain: what is added up over keys, and over queries, is added pair by pair, which also keeps what a mask excludes
-/// out of every sum. Source: FlashAttention-2 (Dao, 2023), algorithm 2.
+/// What a mask excludes is kept out of every sum: what is added up over keys is added pair by pair, and so is what is
+/// added up over queries that are not finite; those that are take the transposed product, in float whatever is stored.
+/// Source: FlashAttention-2 (Dao, 2023), algorithm 2.
 template <class Call, class ValueRows>
 class softmax_gradient {
     using T = typename Call::number;
@@ -139,6 +141,10 @@ public:
             max_[r] = excluded<T>;
             sum_[r] = delta_[r] = T{0};
         }
+        auto const finite = [&](T const* rows, index_t features) {
+            return kernel::all_finite<T, Arch>([&](index_t r) { return rows + r * width(features); }, count, features);
+        };
+        finite_ = finite(queries_, call.features) && finite(d_results_, call.values.features);
     }
     void begin_sweep(int sweep) {
         has_sums_ = sweep > 0;
@@ -164,7 +170,12 @@ public:
                                                              call.features);
                      });
         }
-        for (index_t k = 0; k < p.count; ++k) add_to_key(call, from, p.first + k, p.part(k, 1), ds.part(k, 1));
+        if (finite_) {
+            add_to_keys(p, d_results_, width(call.values.features), from.d_value(p.first));
+            add_to_keys(ds, queries_, width(call.features), from.d_key(p.first));
+        } else {
+            for (index_t k = 0; k < p.count; ++k) add_to_key(call, from, p.first + k, p.part(k, 1), ds.part(k, 1));
+        }
     }
 
     void finish(call_type const& call) {
@@ -219,7 +230,16 @@ private:
         }
     }
 
-    /// dV += P^T dO and dK += dS^T Q, of one key.
+    /// dV += P^T dO, or dK += dS^T Q.
+    void add_to_keys(score_block<shape> const& weights, T const* rows, index_t row_width, T* sums) const {
+        packed_products<kernel::number_product<T, Arch>>::accumulate_transposed(
+            {{{weights.scores, {}, weights.stride}, tile_.rows().count, {rows, row_width}, sums, row_width, nullptr},
+             row_width,
+             weights.count,
+             shape::rows});
+    }
+
+    /// Both of one key, where 0 times a query may be no number.
     void add_to_key(call_type const& call, head_blocks const& from, index_t key, score_block<shape> const& p_of,
                     score_block<shape> const& ds_of) const {
         alignas(64) T p[round_up(shape::rows, vector::lanes)] = {}, ds[round_up(shape::rows, vector::lanes)] = {};
@@ -240,6 +260,7 @@ private:
     T *queries_, *d_results_, *d_queries_;  // (rows, width)
     T delta_[shape::rows], max_[shape::rows], sum_[shape::rows];
     bool has_sums_ = false;  // the maxima and sums of the rows are known
+    bool finite_ = true;     // the queries, and the gradients of their results
 };
 
 /// The gradients of queries, keys and values of softmax(score) V.
@@ -251,7 +272,7 @@ void run_softmax_gradient(Executor const& executor, workspace& scratch,
     using pass = softmax_gradient<scores, V>;
     auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
     typename pass::call_type const context(plan, spec, operands, further);
-    dense_loop<pass>(context).run(executor, scratch, true);
+    dense_loop<pass>(context).run(in_scopes_of<scores>(executor), scratch, true);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

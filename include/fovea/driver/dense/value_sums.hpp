@@ -40,11 +40,16 @@ public:
                 constexpr bool as_computed = std::is_same_v<Values, kernel::even_rows<T>>;
                 if (offset > 0)
                     rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
-                weighted_rows<T, Values> const all{{weights.scores + offset / stored::keys_per_row, weights.stride,
-                                                    count, values, sums_, width_, rescale},
-                                                   width_,
-                                                   rows_,
-                                                   mr_};
+                weighted_rows<T, Values> const all{
+                    {{weights.scores + offset / stored::keys_per_row, weights.stride, {}},
+                     count,
+                     values,
+                     sums_,
+                     width_,
+                     rescale},
+                    width_,
+                    rows_,
+                    mr_};
                 if constexpr (as_computed && Call::packs_keys)
                     if (packs_keys_) {  // converted values are packed
                         if constexpr (is_linear) packed_products<product>::accumulate(all, next);

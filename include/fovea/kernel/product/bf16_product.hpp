@@ -59,7 +59,7 @@ FOVEA_INLINE void transpose_bf16_pairs(Rows const& row, transpose_target<float> 
 /// interleaved in registers, which register_tile does not do.
 template <int Rows, int Vectors, class Arch, class Values>
 [[gnu::noinline]] void accumulate_bf16_pairs(weighted_values<float, Values> const& all) {
-    auto const [weights, weight_stride, keys, values, sums, sum_stride, rescale] = all;
+    auto const [weights, keys, values, sums, sum_stride, rescale] = all;
     using vector = pack<float, Arch>;
     using arithmetic = bf16_pairs<Arch>;
     static_assert(Vectors % 2 == 0);
@@ -85,7 +85,7 @@ template <int Rows, int Vectors, class Arch, class Values>
             value[2 * v + 1] = opaque(pairs[1]);
         });
         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
-            vector const weight(weights[r * weight_stride + pair]);
+            vector const weight(weights(r, pair));
             unrolled<Vectors>([&](auto v)
                                   FOVEA_LAMBDA { sum[r][v] = arithmetic::add_products(weight, value[v], sum[r][v]); });
         });
@@ -100,6 +100,17 @@ template <int Rows, int Vectors, class Arch, class Values>
     });
 }
 
+/// What stands while pairs are multiplied, on an architecture that asks for something.
+template <class Arch>
+struct bf16_scope {
+    struct type {};
+};
+template <class Arch>
+    requires requires { typename bf16_pairs<Arch>::scope; }
+struct bf16_scope<Arch> {
+    using type = typename bf16_pairs<Arch>::scope;
+};
+
 /// The product of bfloat16 operands as they are stored, two features, or the values of two keys, to a lane. Weights are
 /// rounded to bfloat16, the factor of a row is applied to its sums.
 template <class T, class Arch>
@@ -107,6 +118,7 @@ struct bf16_product {
     using number = T;
     using architecture = Arch;
     using step = bf16_pair_products;
+    using scope = typename bf16_scope<Arch>::type;
     static constexpr bool available = plan::multiplies_as_stored<T, Arch>;
     static constexpr bool takes_query_lanes = false;
     template <class Rows>

@@ -14,6 +14,7 @@ struct number_product {
     using number = T;
     using architecture = Arch;
     using step = number_products;
+    struct scope {};
     static constexpr bool available = true;
     static constexpr bool takes_query_lanes = true;  // operands may be broadcast element by element
     template <class Rows>

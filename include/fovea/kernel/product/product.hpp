@@ -13,6 +13,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// each operand is packed or read in place, and which step its microkernels take; the traversals know no element type.
 ///
 ///     step                                     of its microkernels (kernel/step.hpp)
+///     scope                                    stands in each task while it multiplies (driver/product_scopes.hpp)
 ///     takes_query_lanes                        queries may be in lanes, keys broadcast element by element
 ///     transpose(body, row, base, scale, to)    packs rows, a column for each
 ///     for_packs(body, row, base, scale, n, f)  lays out a row for keys in place
@@ -20,12 +21,13 @@ namespace fovea::FOVEA_SET::kernel {
 ///     pack_values(row, next, n, to)            packs the values of as many keys as a step takes
 ///     round_weights(row, n)                    makes weights what a step takes
 template <class P>
-concept product = step_of_products<typename P::step> && requires(typename P::number* row, index_t n) {
-    typename P::architecture;
-    { P::available } -> std::convertible_to<bool>;
-    { P::takes_query_lanes } -> std::convertible_to<bool>;
-    P::round_weights(row, n);
-};
+concept product = step_of_products<typename P::step> && std::default_initializable<typename P::scope>
+               && requires(typename P::number* row, index_t n) {
+                      typename P::architecture;
+                      { P::available } -> std::convertible_to<bool>;
+                      { P::takes_query_lanes } -> std::convertible_to<bool>;
+                      P::round_weights(row, n);
+                  };
 
 /// The product of elements as they are stored, where an architecture has an instruction for it.
 template <class T, class Arch>
