@@ -82,7 +82,7 @@ private:
         auto const operands = x_.operands();
         using call = plan::dense_call<float, arch::best, std::remove_const_t<decltype(spec)>, made::float_operands>;
         plan::call_plan how{Lanes::by, plan::blocking_of<shape>};
-        how.keys = packs_ && !shape::queries_in_lanes ? plan::reading::packed : plan::reading::in_place;
+        how.keys = packs_ && call::packs_keys ? plan::reading::packed : plan::reading::in_place;
         how.values = Lanes::by == plan::traversal::key_lanes ? call::values_in_key_lanes(operands.sizes(), !packs_)
                                                              : plan::reading::in_place;
         auto const context = Lanes::template context<call>(how, spec, operands);

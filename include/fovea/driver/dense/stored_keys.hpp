@@ -38,12 +38,10 @@ public:
     using product_of = kernel::score_product<T, Arch, typename Call::query_element, key_type,
                                              std::remove_cvref_t<decltype(Part::of_query)>,
                                              std::remove_cvref_t<decltype(Part::of_key)>>;
-    static constexpr bool always_in_place = !Call::packs_keys;
 
     stored_keys(context_type const& context, keys_type const& to)
         : context_(context), keys_(to), operands_(context.operands) {}
 
-    bool in_place() const { return always_in_place || keys_.in_place(); }
     /// Calls f(keys, offset, count) with `count` keys from a position on, some at a time, through a body, for
     /// kernel::contract_rows.
     template <class Part, class F>
@@ -83,8 +81,8 @@ public:
         auto const& parts = context_.spec.score.parts;
         index_t plane = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
-            if constexpr (!always_in_place)
-                if (!in_place())
+            if constexpr (Call::packs_keys)
+                if (!keys_.in_place())
                     pack_plane<product_of<std::remove_cvref_t<decltype(p)>>>(block, plane, p.of_key,
                                                                              context_.span_of(p));
             ++plane;

@@ -44,7 +44,7 @@ public:
                                                                            .features = features,
                                                                            .first = to,
                                                                            .stride = rows.width};
-            if constexpr (!stored::always_in_place)
+            if constexpr (Call::packs_keys)
                 if (!in_place) return product::transpose(p.of_query, row, base, scale, destination);
             std::fill_n(to, plane(kernel::steps_over<typename product::step>(features)) * rows.width, T{0});
             for (index_t r = 0; r < rows.count; ++r)
@@ -69,7 +69,7 @@ public:
             auto const mr = static_cast<int>(rows.width);
             if (features == 0) {
                 contract_no_features(mr, scales, to, scores);
-            } else if (stored(context, keys).in_place()) {
+            } else if (keys.in_place()) {
                 kernel::row_products<T> const all{queries, mr, to.count, features, scores, to.stride, scales};
                 stored(context, keys)
                     .template with_keys<part>(p, to.first, to.count,
@@ -80,7 +80,7 @@ public:
                                                   contract_in_place<step>(from, run);
                                               });
             }
-            if constexpr (!stored::always_in_place)
+            if constexpr (Call::packs_keys)
                 if (features != 0 && !keys.in_place())
                     packed_products<product>::contract({.queries = queries,
                                                         .keys = keys.keys(at.block, n),
