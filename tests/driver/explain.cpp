@@ -215,6 +215,18 @@ TEST_CASE("explain says where a squared distance inside a function is made of a 
     CHECK_THAT(text_of(40, 16),
                ContainsSubstring("1 squared distance from a matrix product (kernel/squared_distances.hpp); the rest")
                    && !ContainsSubstring("slow"));
+    tensor<float, 1> const widths({16}, 2);
+    tensor<float, 2> const of_heads({2, 16}, 2);
+    tensor<float, 4> const x({1, 2, 40, 16});
+    auto const parts_of = [&](auto const& e) {
+        return explain(compare(-log(1 + e)) | softmax | weighted_sum, x, x, x);
+    };
+    for (auto const& text : {parts_of(sum(square(q - k) / param(widths))),
+                             parts_of(sum(square((q - k) / param(widths)))), parts_of(sum(0.5f * square(k + q)))})
+        CHECK_THAT(text, ContainsSubstring("1 squared distance from a matrix product ("));
+    for (auto const& text : {parts_of(sum(param(of_heads)[head] * square(q - k))), parts_of(sum(q * square(q - k))),
+                             parts_of(sum(square(q - k) * square(k)))})
+        CHECK_THAT(text, ContainsSubstring("1 sum for each pair ("));
     CHECK_THAT(text_of(40, 15), ContainsSubstring("1 sum for each pair (") && !ContainsSubstring("slow"));
     CHECK_THAT(text_of(1, 16), ContainsSubstring("1 sum for each pair (")
                                    && ContainsSubstring("slow        sum(square(q - k)) is added up for each pair: "

@@ -142,6 +142,40 @@ TEST_CASE("functions of distances, fused", "[driver]") {
         compare(sum(q * k) / (1 + d) - log(1 + sum(square(exp(q / 4) - k * k)))) | softmax | weighted_sum, sizes);
 }
 
+TEST_CASE("functions of weighted distances, fused", "[driver]") {
+    testing::dice random(7);
+    auto weight = testing::random_tensor<float>(random, std::array<index_t, 1>{23});
+    auto const of_heads = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 23});
+    auto const w = param(weight);
+    auto const any_sign = compare(tanh(sum(w * square(q - k)) / 9)) | softmax | weighted_sum;
+    check_fused<float>(any_sign, sizes);  // sums of which some are below 0: as they are written
+    check_fused<float>(compare(tanh(sum(square(q - k) * param(of_heads)[head]) / 9)) | softmax | weighted_sum, sizes);
+    for (float& x : weight.elements) x = 0.2f + std::abs(x);
+    weight.elements[5] = 0;
+    check_fused<float>(any_sign, sizes);
+    check_fused_at_all_widths<float>(compare(-log(1 + sum(0.5f * (w * square(k - q)) / 3))) | softmax | weighted_sum,
+                                     sizes);
+    weight.elements[5] = 1;
+    check_fused<double>(compare(-sqrt(sum(square((q - 2 * k) / w)))) | softmax | weighted_sum, sizes);
+    check_fused<float>(compare(-log(1 + sum(square(w * (q + k) * 0.25)))) | causal | softmax | weighted_sum, sizes);
+}
+
+TEST_CASE("weighted distances are right wherever their ends are", "[driver]") {
+    testing::dice random(7);
+    auto const x = rows_about<float>(random, 70, 32, 3000, 1);
+    tensor<float, 1> const quarter({32}, 0.25f);
+    tensor<float, 2> all({70, 70}), weighted({70, 70}), result({70, 32});
+    attend(compare(sqrt(sum(square(q - k) / 4))) | softmax | weighted_sum, x, result, scores(all));
+    attend(compare(sqrt(sum(param(quarter) * square(q - k)))) | softmax | weighted_sum, x, result, scores(weighted));
+    bool right = all.elements == weighted.elements;
+    for (index_t i = 0; i < 70; ++i)
+        for (index_t j = 0; j < 70; ++j) {
+            double const expected = distance(x, i, x, j) / 2;
+            right = right && std::abs(static_cast<double>(all(i, j)) - expected) <= 1e-5 * expected;
+        }
+    CHECK(right);
+}
+
 TEST_CASE("a cutoff on a distance keeps the pairs within it", "[driver]") {
     testing::dice random(3);
     auto const x = rows_about<float>(random, 120, 32, 2000, 1);

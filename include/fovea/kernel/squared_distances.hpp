@@ -7,13 +7,14 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// The keys of a panel about a centre: to[f][c] = keys[f][c] + Sign * centre[f], norms[c] = sum_f to[f][c]^2.
+/// The keys of a panel about a centre: to[f][c] = factor[f] * (keys[f][c] + Sign * centre[f]), and their squared norms.
 template <int Vectors, int Sign, class T, class Arch>
 FOVEA_INLINE void centre_keys(T const* keys,    // (features, Vectors * lanes)
                               T const* centre,  // (features)
+                              T const* factor,  // (features)
                               index_t features,
-                              T* to,  // like keys
-                              T* norms) {
+                              T* to,       // like keys
+                              T* norms) {  // (Vectors * lanes)
     using vector = pack<T, Arch>;
     constexpr index_t width = Vectors * vector::lanes;
     c_array<vector, Vectors> sum;
@@ -22,8 +23,9 @@ FOVEA_INLINE void centre_keys(T const* keys,    // (features, Vectors * lanes)
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
             index_t const at = f * width + v * vector::lanes;
             auto const key = vector::load(keys + at) + vector(Sign * centre[f]);
-            key.store(to + at);
-            sum[v] = fma(key, key, sum[v]);
+            auto const scaled = key * vector(factor[f]);
+            scaled.store(to + at);
+            sum[v] = fma(scaled, scaled, sum[v]);
         });
     unrolled<Vectors>([&](auto v) FOVEA_LAMBDA { sum[v].store(norms + v * vector::lanes); });
 }

@@ -48,20 +48,6 @@ struct key_factor {
     using expression_tag = void;
 };
 
-/// 1 for the square of the sum of a factor of the query and one of the key, -1 for that of their difference, 0
-/// otherwise.
-template <class Body>
-inline constexpr int sign_of_square = 0;
-template <class Operation, class A, class B>
-    requires(!std::is_same_v<A, B>)
-inline constexpr int sign_of_square<node<operations::square, node<Operation, A, B>>> =
-    !(std::is_same_v<A, query_factor<0>> && std::is_same_v<B, key_factor<0>>)
-            && !(std::is_same_v<B, query_factor<0>> && std::is_same_v<A, key_factor<0>>)
-        ? 0
-    : std::is_same_v<Operation, operations::plus>  ? 1
-    : std::is_same_v<Operation, operations::minus> ? -1
-                                                   : 0;
-
 /// The body in terms of its factors.
 template <class Body, class Queries, class Keys, bool Exponentials>
 struct factored {

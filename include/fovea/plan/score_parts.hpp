@@ -5,7 +5,7 @@
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/separate.hpp>
 #include <fovea/plan/call_plan.hpp>
-#include <fovea/plan/factor.hpp>
+#include <fovea/plan/squares.hpp>
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/for_each.hpp>
@@ -34,7 +34,7 @@ template <class Body, class Factored, class Over>
 struct pairwise_term {
     static constexpr bool uses_exponentials = Factored::exponentials;
     static constexpr int sign = sign_of_square<decltype(Factored::body)>;
-    static constexpr bool sums_squares = sign != 0;  // sum(square(a + sign * b))
+    static constexpr bool sums_squares = sign != 0;  // sum(weight * square(a + sign * b))
     Body body{};
     Factored factors{};
     Over over{};

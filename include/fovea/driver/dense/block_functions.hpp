@@ -51,7 +51,7 @@ struct tile_rows {
     index* indices = nullptr;     // (index terms, rows)
     T* pair_factors = nullptr;    // (query factors, rows, features), for pairwise terms
     T* norms = nullptr;           // (squares, rows)
-    T* centre = nullptr;          // (2, features), of one squared distance after the other
+    T* centre = nullptr;          // (3, features), of one squared distance after the other
     bool factorable = true;       // no exponential of a query left its range
     std::array<kernel::row_facts, std::size_t{Shape::rows} - lane_rows> facts;  // with keys in lanes
     std::array<integer, lane_rows> queries_of, heads_of;  // with queries in lanes, where heads are interleaved

@@ -135,7 +135,7 @@ public:
           call_(call),
           per_key_(this->stride() + call.functions.planes * call.summed.most + call.functions.squares),
           indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)),
-          centre_(memory.template take<T>(call.functions.squares > 0 ? 2 * call.summed.most : 0)) {}
+          centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)) {}
 
     /// Packs, or copies, a block and computes its terms unless that is done.
     void prepare(index_t block, next_lines& next) {
@@ -153,7 +153,7 @@ public:
         index_t const before = call_.functions.terms_per_head ? group_head * call_.functions.key_terms : 0;
         return this->slot(block) + (per_key_ + before) * Shape::block_keys;
     }
-    /// What is subtracted of keys for one squared distance after the other, and room for as much: (2, features).
+    /// The centre of one squared distance after the other: (3, features).
     T* centre() const { return centre_; }
     /// Squared norms of the keys of a block: (squares, block_keys).
     T* norms(index_t block) const {

@@ -54,8 +54,8 @@ public:
             });
             if constexpr (Pair::sums_squares) {
                 if (plan::multiplies_squares(context.planned, features)) {
-                    centre_of_queries<Call>(context, rows.heads, pair, rows.centre);
-                    centre_rows(rows, first, features, square_of(context, rows, square));
+                    auto const about = centre_of_queries<Call>(context, rows.heads, pair, rows.centre);
+                    centre_rows(rows, first, features, about, square_of(context, rows, square));
                 }
                 ++square;
             }
@@ -110,12 +110,13 @@ private:
         index_t const plane = round_up(context.summed.most, tile::lanes) * rows.width;
         return {rows.queries + (stored::products + square) * plane, rows.norms + square * tile::rows};
     }
-    static void centre_rows(rows_type const& rows, T const* factors, index_t features, square_side const& to) {
+    static void centre_rows(rows_type const& rows, T const* factors, index_t features, centre<T> const& about,
+                            square_side const& to) {
         std::fill_n(to.columns, features * rows.width, T{0});
         for (index_t r = 0; r < rows.count; ++r, factors += features) {
             T norm{0};
             for (index_t f = 0; f < features; ++f) {
-                T const x = factors[f] - rows.centre[f];
+                T const x = (factors[f] - about.place[f]) * about.factor[f];
                 to.columns[f * rows.width + r] = x;
                 norm += x * x;
             }

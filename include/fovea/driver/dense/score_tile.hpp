@@ -54,7 +54,7 @@ public:
         rows_.queries = memory.template take<T>(factors * Shape::rows + Shape::lanes);
         index_t const each =
             functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;
-        index_t const centre = functions.squares > 0 ? 2 * call.summed.most : 0;
+        index_t const centre = functions.squares > 0 ? 3 * call.summed.most : 0;
         rows_.scales = memory.template take<T>(each * Shape::rows + centre);
         rows_.terms = rows_.scales + functions.products * Shape::rows;
         rows_.pair_factors = rows_.terms + functions.row_terms * Shape::rows;

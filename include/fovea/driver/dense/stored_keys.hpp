@@ -166,12 +166,12 @@ private:
     template <class Pair>
     void pack_centred(Pair const& pair, index_t block, index_t plane, index_t square, index_t features) const {
         if (!plan::multiplies_squares(context_.planned, features)) return;
-        centre_of_queries<Call>(context_, keys_.heads(), pair, keys_.centre());
+        auto const about = centre_of_queries<Call>(context_, keys_.heads(), pair, keys_.centre());
         T* const norms = keys_.norms(block) + square * tile::block_keys;
         T const* const from = keys_.keys(block, plane);
         T* const to = keys_.keys(block, products + factors + square);
         for (index_t k = 0; k < keys_.last(block) - keys_.first(block); k += tile::panel)
-            kernel::centre_keys<tile::nv, Pair::sign, T, Arch>(from + k * features, keys_.centre(), features,
+            kernel::centre_keys<tile::nv, Pair::sign, T, Arch>(from + k * features, about.place, about.factor, features,
                                                                to + k * features, norms + k);
     }
 
