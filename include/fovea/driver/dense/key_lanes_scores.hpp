@@ -50,7 +50,7 @@ class key_lanes_scores {
         auto const& context = of(call);
         prefetch_tables(context, rows, keys, to, next);
         tile_products<Call>::contract(context, rows, keys, at, to, next.queue());
-        pair_sums<Call>::add_up(context, rows, keys, at, to, next.queue());
+        pair_sums<Call>::add_up(context, rows, keys, at, to, next);
     }
 
     /// Prefetches what score and mask read of tables while the products are computed.

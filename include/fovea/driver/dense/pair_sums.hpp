@@ -64,7 +64,7 @@ public:
 
     /// The sums with a run of keys of a block: whole panels.
     static void add_up(context_type const& context, rows_type const& rows, keys_type const& keys,
-                       key_run<tile> const& at, score_block<tile> const& to, kernel::prefetch_queue& next) {
+                       key_run<tile> const& at, score_block<tile> const& to, next_lines& next) {
         index_t plane = stored::products, key_plane = plane, factor = 0, square = 0;
         index_t const within = to.first - keys.first(at.block), most = context.summed.most;
         plan::for_each_part(context.spec.score.parts.pairs, [&]<class Pair>(Pair const& pair) {
@@ -84,7 +84,7 @@ public:
                             rows, pair.factors.body, factors, square_of(context, rows, square),
                             {keys.keys(at.block, stored::products + stored::factors + square) + within * features,
                              keys.norms(at.block) + square * tile::block_keys + within},
-                            scores, next, sum);
+                            scores, next.queue(), sum);
                     ++square;
                 }
                 for (index_t k = 0; k < to.count && !multiplies; k += tile::panel) sum(k);
