@@ -84,13 +84,13 @@ TEMPLATE_LIST_TEST_CASE("a mask that decides nothing is searched ever more rarel
     driver::search_pace pace;
     std::vector<int> searched;
     for (int tile = 0; tile < 128; ++tile)
-        if (pace.searches()) {
+        if (pace.is_due()) {
             searched.push_back(tile);
             pace.learn(undecided, TestType::panels);
         }
     CHECK(searched == std::vector{0, 3, 10, 25, 56, 119});
     pace.learn(driver::visible_runs<TestType>{}, TestType::panels);  // no panel is seen
-    CHECK(pace.searches());
+    CHECK(pace.is_due());
 }
 
 TEMPLATE_LIST_TEST_CASE("a tile that is not searched is masked as a whole", "[driver]", made::block_shapes) {

@@ -206,6 +206,36 @@ TEST_CASE("explain names sums for each pair, and what they cost beside a product
     CHECK_FALSE(says("slow", compare(-sum(square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
 }
 
+TEST_CASE("explain says where a squared distance inside a function is made of a product", "[driver]") {
+    auto const text_of = [](index_t queries, index_t features) {
+        tensor<float, 4> const query({1, 2, queries, features}), key({1, 2, 40, features});
+        return explain(compare(-log(1 + squared_distance(q, k))) | softmax | weighted_sum, query, key, key);
+    };
+    constexpr int rows = plan::key_lanes_blocking<float, arch::best>::rows;
+    CHECK_THAT(text_of(40, 16),
+               ContainsSubstring("1 squared distance from a matrix product (kernel/squared_distances.hpp); the rest")
+                   && !ContainsSubstring("slow"));
+    tensor<float, 1> const widths({16}, 2);
+    tensor<float, 2> const of_heads({2, 16}, 2);
+    tensor<float, 4> const x({1, 2, 40, 16});
+    auto const parts_of = [&](auto const& e) {
+        return explain(compare(-log(1 + e)) | softmax | weighted_sum, x, x, x);
+    };
+    for (auto const& text : {parts_of(sum(square(q - k) / param(widths))),
+                             parts_of(sum(square((q - k) / param(widths)))), parts_of(sum(0.5f * square(k + q)))})
+        CHECK_THAT(text, ContainsSubstring("1 squared distance from a matrix product ("));
+    for (auto const& text : {parts_of(sum(param(of_heads)[head] * square(q - k))), parts_of(sum(q * square(q - k))),
+                             parts_of(sum(square(q - k) * square(k)))})
+        CHECK_THAT(text, ContainsSubstring("1 sum for each pair ("));
+    CHECK_THAT(text_of(40, 15), ContainsSubstring("1 sum for each pair (") && !ContainsSubstring("slow"));
+    CHECK_THAT(text_of(1, 16), ContainsSubstring("1 sum for each pair (")
+                                   && ContainsSubstring("slow        sum(square(q - k)) is added up for each pair: "
+                                                        "with more than "
+                                                        + std::to_string(rows)
+                                                        + " queries for the same keys, it is made of a matrix "
+                                                          "product\n"));
+}
+
 TEST_CASE("explain names a mask that decides few blocks, with the share of visible pairs", "[driver]") {
     tensor<float, 4> const x({1, 1, 1000, 8});
     auto const text_of = [&](auto const& mask) { return explain(scaled_dot | mask | softmax | weighted_sum, x, x, x); };

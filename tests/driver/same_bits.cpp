@@ -64,6 +64,10 @@ TEST_CASE("threads and company do not change a bit", "[driver]") {
     check(scaled_dot | causal | softmax | weighted_sum);
 }
 
+TEST_CASE("threads and company do not change a bit of functions of a distance", "[driver]") {
+    check(compare(-log(1 + squared_distance(q, k) / 8)) | causal | softmax | weighted_sum);
+}
+
 TEST_CASE("threads and company do not change a bit of graph attention", "[driver]") {
     auto const g = random_graph(230, 310, 4000);
     check(cosine | neighbors(g) | softmax | weighted_sum);

@@ -73,7 +73,7 @@ std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::ca
             plan::explain_gathers<kv_idx_t>(spec.score.pointwise, sentences);
             plan::explain_gathers<kv_idx_t>(spec.predicate, sentences);
         }
-        plan::explain_sums(spec.score.parts.pairs, sentences);
+        plan::explain_sums(spec.score.parts.pairs, how, n.query[3], n.key[3], sentences);
         plan::explain_undecided<T>(a.mask.predicate(), fovea::detail::all_pairs(n), left.counted, sentences);
         plan::explain_whole_rows(how, n.keys(), static_cast<index_t>(sizeof(T)), sentences);
     }
@@ -81,9 +81,9 @@ std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::ca
 }
 
 template <class A>
-std::string explain_score(A const& a, plan::call_plan const& how) {
+std::string explain_score(A const& a, operand_shapes const& n, plan::call_plan const& how) {
     if constexpr (is_recurrent<A>) return "queries and keys are mapped once, their product runs over the state";
-    else return plan::explain_score(plan::lower_attention(a).score, plan::files_of(how));
+    else return plan::explain_score(plan::lower_attention(a).score, how, n.query[3], n.key[3]);
 }
 template <class A>
 std::string explain_mask(A const& a, blocks_left const& left) {
@@ -123,10 +123,10 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
     auto const how = plan::make_plan<T, Arch, A, Operands>(
         {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
     auto const left = count_blocks<T>(a, n, how);
-    std::string text = "score       " + driver::explain_score(a, how) + "\nmask        " + driver::explain_mask(a, left)
-                     + "\nnormalize   " + driver::explain_normalizer(a) + "\nloop        "
-                     + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>() + ": "
-                     + explain_traversal<Arch>(how, n) + "\n";
+    std::string text = "score       " + driver::explain_score(a, n, how) + "\nmask        "
+                     + driver::explain_mask(a, left) + "\nnormalize   " + driver::explain_normalizer(a)
+                     + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
+                     + ": " + explain_traversal<Arch>(how, n) + "\n";
     for (auto const& sentence : find_slow<T>(a, n, how, left)) text += "slow        " + sentence + "\n";
     return text;
 }

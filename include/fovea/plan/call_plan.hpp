@@ -53,4 +53,13 @@ struct call_plan {
     index_t steps_per_pass = 0;  // keys that update the state each time that it is loaded
 };
 
+/// The features of a squared distance from which on a product saves more than what is computed beside it costs.
+inline constexpr index_t least_multiplied_features = 16;
+
+/// True where squared distances over so many features are made of a product: keys are then packed, which many rows
+/// share.
+constexpr bool multiplies_squares(call_plan const& plan, index_t features) {
+    return plan.keys == reading::packed && features >= least_multiplied_features;
+}
+
 }  // namespace fovea::FOVEA_SET::plan

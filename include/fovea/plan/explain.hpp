@@ -18,8 +18,12 @@ namespace fovea::FOVEA_SET::plan {
 
 /// "2 sums for each pair (kernel/pairwise.hpp); ...": the parts of a lowered score, with the files that compute them.
 template <class Lowered>
-std::string explain_score(Lowered const& score, files const& run_by) {
+std::string explain_score(Lowered const& score, call_plan const& how, index_t features, index_t key_features) {
     using parts = std::remove_cvref_t<decltype(score.parts)>;
+    files const run_by = files_of(how);
+    index_t squares = 0;
+    for_each_part(score.parts.pairs,
+                  [&](auto const& pair) { squares += multiplies_squares(how, pair, features, key_features) ? 1 : 0; });
     std::string text;
     auto const add = [&](index_t n, std::string const& noun, std::string const& rest, std::string_view file) {
         if (n == 0) return;
@@ -27,7 +31,8 @@ std::string explain_score(Lowered const& score, files const& run_by) {
               + std::string(file) + ")";
     };
     add(count_of<decltype(parts::products)>, "matrix product", "", run_by.products);
-    add(count_of<decltype(parts::pairs)>, "sum", " for each pair", "kernel/pairwise.hpp");
+    add(squares, "squared distance", " from a matrix product", "kernel/squared_distances.hpp");
+    add(count_of<decltype(parts::pairs)> - squares, "sum", " for each pair", "kernel/pairwise.hpp");
     add(count_of<decltype(parts::rows)>, "term", " for each query", "kernel/environment.hpp");
     add(count_of<decltype(parts::keys)>, "term", " for each key", "kernel/environment.hpp");
     if (text.empty()) text = "indices only";

@@ -4,6 +4,8 @@
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/separate.hpp>
+#include <fovea/plan/call_plan.hpp>
+#include <fovea/plan/squares.hpp>
 
 #include <boost/hana/at.hpp>
 #include <boost/hana/for_each.hpp>
@@ -31,6 +33,8 @@ using fovea::unit;
 template <class Body, class Factored, class Over>
 struct pairwise_term {
     static constexpr bool uses_exponentials = Factored::exponentials;
+    static constexpr int sign = sign_of_square<decltype(Factored::body)>;
+    static constexpr bool sums_squares = sign != 0;  // sum(weight * square(a + sign * b))
     Body body{};
     Factored factors{};
     Over over{};
@@ -76,6 +80,11 @@ inline constexpr bool any_uses_head = hana::unpack(Tuple{}, [](auto const&... te
     return (uses<std::remove_cvref_t<decltype(terms.expression)>, head_t> || ...);
 });
 
+/// The pairwise terms that are squared distances of factors.
+template <class Pairs>
+inline constexpr index_t squares_of =
+    hana::unpack(Pairs{}, [](auto const&... pair) { return (index_t{0} + ... + index_t{pair.sums_squares}); });
+
 /// True where one of the pairwise terms mentions a placeholder.
 template <class Tuple, class Placeholder>
 inline constexpr bool any_pair_uses = hana::unpack(
@@ -108,6 +117,12 @@ constexpr summed_features features_of_parts(Parts const& all, index_t features, 
         hana::for_each(all.pairs, look);
     }
     return summed;
+}
+
+/// True where a pairwise term of rows with this many features is made of a product.
+template <class Pair>
+constexpr bool multiplies_squares(call_plan const& plan, Pair const& pair, index_t features, index_t key_features) {
+    return Pair::sums_squares && multiplies_squares(plan, pair.over.of(features, key_features).count);
 }
 
 /// True where one of the terms reads features of keys, not only their positions.

@@ -68,14 +68,24 @@ void explain_gathers(E const& e, std::vector<std::string>& sentences) {
     });
 }
 
-/// The sums for each pair of a lowered score.
+/// The sums for each pair of a lowered score, but squared distances over few features, of which a product costs as
+/// much.
 template <class Pairs>
-void explain_sums(Pairs const& pairs, std::vector<std::string>& sentences) {
-    for_each_part(pairs, [&](auto const& pair) {
-        constexpr index_t n = detail::operations_in<std::remove_cvref_t<decltype(pair.body)>> + 1;
-        sentences.push_back("sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
-                            + " operations for each feature where a matrix product has 1: factors of q times factors "
-                              "of k, and square(q - k), are products");
+void explain_sums(Pairs const& pairs, call_plan const& how, index_t features, index_t key_features,
+                  std::vector<std::string>& sentences) {
+    for_each_part(pairs, [&]<class Pair>(Pair const& pair) {
+        if constexpr (Pair::sums_squares) {
+            if (how.keys != reading::packed && pair.over.of(features, key_features).count >= least_multiplied_features)
+                sentences.push_back("sum(" + print(pair.body) + ") is added up for each pair: with more than "
+                                    + std::to_string(how.blocks.tile_rows)
+                                    + " queries for the same keys, it is made of a matrix product");
+        } else {
+            constexpr index_t n = detail::operations_in<std::remove_cvref_t<decltype(pair.body)>> + 1;
+            sentences.push_back(
+                "sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
+                + " operations for each feature where a matrix product has 1: factors of q times factors "
+                  "of k, and square(q - k), are products");
+        }
     });
 }
 

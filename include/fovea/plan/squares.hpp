@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums of squared differences of query and key as a matrix product and a number for each query and key.
+// Sums of squared differences of query and key as a matrix product and a number for each query and key: which they are,
+// and what is multiplied.
 #pragma once
 
 #include <fovea/expr/functions.hpp>
@@ -8,6 +9,8 @@
 #include <fovea/spec/feature_tables.hpp>
 
 namespace fovea::FOVEA_SET::plan {
+
+// --- a product amid others: the score is a sum of squares, or that with something added ---
 
 namespace detail {
 using fovea::detail::multiply;
@@ -87,8 +90,9 @@ inline constexpr bool is_sum_of_squares<node<operations::sum, Body, Range...>> =
 
 /// expand_squares: sum(w (a - b)^2) = sum(w a^2) + sum(w b^2) - 2 sum(w a b), where a is of the query, b of the
 /// key, and the weights w, a table of features, say, are the same for both. The rounding is that of products of a and
-/// b, so this is done only where the score is the sum times a factor, or with something added: a logarithm, a quotient
-/// or a cutoff shows small sums that large features have rounded away.
+/// b, so this is done only where the score is the sum times a factor, or with something added. A logarithm, a quotient
+/// or a cutoff would show small sums that large features have rounded away: there the sum stays a part of its own,
+/// whose product is about a centre, and which is summed where it is small (driver/dense/pair_sums.hpp).
 template <class E>
 constexpr auto expand_squares(E const& e) {
     if constexpr (detail::is_sum_of_squares<E>) {
@@ -111,6 +115,64 @@ constexpr auto expand_squares(E const& e) {
         else return e;
     } else {
         return e;
+    }
+}
+
+// --- a sum of squares inside functions, in terms of its factors ---
+
+/// What weighs a square that is summed: the same for all queries and keys of the heads that share keys.
+template <class E>
+inline constexpr bool weighs_squares = !uses<E, q_t, q_idx_t, k_t, kv_idx_t, edge_t, head_t, score_t>;
+template <std::size_t Position>
+inline constexpr bool weighs_squares<query_factor<Position>> = false;
+template <std::size_t Position>
+inline constexpr bool weighs_squares<key_factor<Position>> = false;
+template <class Operation, class... Children>
+inline constexpr bool weighs_squares<node<Operation, Children...>> = (weighs_squares<Children> && ...);
+
+/// 1 for the sum of a factor of the query and one of the key, -1 for their difference, also with weights; otherwise 0.
+template <class E>
+inline constexpr int sign_between = 0;
+template <>
+inline constexpr int sign_between<node<operations::plus, query_factor<0>, key_factor<0>>> = 1;
+template <>
+inline constexpr int sign_between<node<operations::plus, key_factor<0>, query_factor<0>>> = 1;
+template <>
+inline constexpr int sign_between<node<operations::minus, query_factor<0>, key_factor<0>>> = -1;
+template <>
+inline constexpr int sign_between<node<operations::minus, key_factor<0>, query_factor<0>>> = -1;
+template <class A, class B>
+inline constexpr int sign_between<node<operations::times, A, B>> = weighs_squares<A> ? sign_between<B>
+                                                                 : weighs_squares<B> ? sign_between<A>
+                                                                                     : 0;
+template <class A, class B>
+inline constexpr int sign_between<node<operations::divided, A, B>> = weighs_squares<B> ? sign_between<A> : 0;
+
+/// The same of the square of such a sum or difference, also with weights.
+template <class Body>
+inline constexpr int sign_of_square = 0;
+template <class E>
+inline constexpr int sign_of_square<node<operations::square, E>> = sign_between<E>;
+template <class A, class B>
+inline constexpr int sign_of_square<node<operations::times, A, B>> = weighs_squares<A> ? sign_of_square<B>
+                                                                   : weighs_squares<B> ? sign_of_square<A>
+                                                                                       : 0;
+template <class A, class B>
+inline constexpr int sign_of_square<node<operations::divided, A, B>> = weighs_squares<B> ? sign_of_square<A> : 0;
+
+/// All weights of such a square.
+template <class E>
+constexpr auto weight_of_square(E const& e) {
+    if constexpr (is_node_of<operations::square, E>) {
+        return square(weight_of_square(get<0>(e)));
+    } else if constexpr (is_node_of<operations::divided, E>) {
+        return weight_of_square(get<0>(e)) / get<1>(e);
+    } else if constexpr (is_node_of<operations::times, E>) {
+        if constexpr (weighs_squares<std::remove_cvref_t<decltype(get<0>(e))>>)
+            return get<0>(e) * weight_of_square(get<1>(e));
+        else return weight_of_square(get<0>(e)) * get<1>(e);
+    } else {
+        return literal<double>{1};
     }
 }
 

@@ -15,8 +15,8 @@ namespace fovea::FOVEA_SET {
 /// Cost: products of q and k run as a matrix product, terms of one side once for each row, sums that are no product
 /// once for each feature and pair, the rest once for each pair; `explain` says which, and what is slow.
 /// Edge cases: a sum of squared differences, times a factor or with something added, is decomposed into a product and a
-/// number for each query and key; features far from 0 then lose precision. Inside another function, or written as
-/// sum((q - k) * (q - k)), differences are computed as written.
+/// number for each query and key; features far from 0 then lose precision. Inside another function they lose none, nor
+/// written as sum((q - k) * (q - k)), which is added up for each pair.
 /// Errors: shape_error where features do not fit. At compile time, for `score`, and for a feature outside sum().
 template <class E>
 struct compare_t : stage<role::score> {

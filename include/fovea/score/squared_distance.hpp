@@ -12,10 +12,11 @@ namespace fovea::FOVEA_SET {
 ///     squared_distance(param(place)[q_idx], param(place)[kv_idx])
 ///
 /// Shapes: a range of features is the third argument; tables then have as many elements as the range.
-/// Cost: of q and k one matrix product, where the score is a multiple of it, or that with something added (`compare`);
-/// inside a function, and of tables, a multiply-add for each feature and pair.
-/// Edge cases: far from 0 the product loses digits; the distance is never below 0.
-/// Errors: those of `sum`; at compile time, for what is no expression.
+/// Cost: of q and k one matrix product; of tables, and inside a function with less than 16 features or so few queries
+/// that one tile has them all, a multiply-add for each feature and pair.
+/// Edge cases: never below 0. Where the score is a multiple of it, or that with something added, digits are lost far
+/// from 0; inside a function none are, and pairs close beside the others cost as much as of tables. Errors: those of
+/// `sum`; at compile time, for what is no expression.
 template <class A, class B, class... Range>
     requires((expression_operands<A, B> || detail::hides_placeholder<A, B>) && sizeof...(Range) <= 1)
 constexpr auto squared_distance(A const& a, B const& b, Range const&... range) {

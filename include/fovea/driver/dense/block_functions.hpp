@@ -44,11 +44,14 @@ struct tile_rows {
     head_group heads{};
     index_t first = 0, count = 0;
     index_t width = Shape::rows;  // rows that are computed; those after the last repeat it
-    T* queries = nullptr;         // (products, features, width); for keys in place (products, packs, width, lanes)
+    T* queries = nullptr;         // (products, features, width); for keys in place (products, packs, width, lanes);
+                                  // then (squares, features, width)
     T* scales = nullptr;          // (products, rows)
     T* terms = nullptr;           // (row terms, rows)
     index* indices = nullptr;     // (index terms, rows)
     T* pair_factors = nullptr;    // (query factors, rows, features), for pairwise terms
+    T* norms = nullptr;           // (squares, rows)
+    T* centre = nullptr;          // (3, features), of one squared distance after the other
     bool factorable = true;       // no exponential of a query left its range
     std::array<kernel::row_facts, std::size_t{Shape::rows} - lane_rows> facts;  // with keys in lanes
     std::array<integer, lane_rows> queries_of, heads_of;  // with queries in lanes, where heads are interleaved
@@ -127,7 +130,7 @@ struct score_functions {
     using keys = head_keys<Shape>;
     using scores = score_block<Shape>;
 
-    index_t products, pairs;                        // of each pair
+    index_t products, pairs, squares;               // of each pair; squares are some of the pairs
     index_t query_factors, row_terms, row_indices;  // of each row
     index_t planes, key_terms, key_indices;         // of each key
     bool terms_per_head;                            // of a key: one for each query head of the group

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>
+#include <fovea/driver/dense/pace.hpp>
 
 #include <algorithm>
 
@@ -29,26 +30,17 @@ private:
 /// Which tiles of a block of rows are searched for panels that the mask decides. After a search that decides fewer than
 /// a quarter of them, tiles are masked as a whole, more after each such search: bounds over tables cost as much as
 /// products. A block of rows belongs to one task, so that the choice does not depend on the number of threads.
-class search_pace {
+class search_pace : public pace {
 public:
-    /// Whether the next tile is searched.
-    bool searches() {
-        if (left_ == 0) return true;
-        --left_;
-        return false;
-    }
+    using pace::learn;
     /// What a search has come to.
     template <class Shape>
     [[gnu::noinline]] void learn(visible_runs<Shape> const& found, index_t panels) {
         index_t decided = panels;
         for (auto const run : found)
             for (index_t p = run.first_panel(); p < run.last_panel(); ++p) decided -= found.mixed[p] ? 1 : 0;
-        pause_ = 4 * decided < panels ? 2 * pause_ + 2 : 0;
-        left_ = pause_;
+        learn(4 * decided >= panels);
     }
-
-private:
-    index_t pause_ = 0, left_ = 0;  // tiles after a search; of these, those to come
 };
 
 /// The block mask of a call, from intervals of its predicate: empty panels are left out, and the mask is
@@ -100,7 +92,7 @@ public:
     /// The same at a pace: where it does not search, all granules, masked.
     template <class Rows>
     visible_runs<Shape> runs(Rows const& rows, index_t first, index_t last, truth seen, search_pace& pace) const {
-        bool const searches = seen.always() || pace.searches();
+        bool const searches = seen.always() || pace.is_due();
         auto const found = searches ? runs(rows, first, last, seen) : all_mixed(first, last, rows.whole_panels());
         if (searches && !seen.always()) pace.learn(found, ceil_div(last - first, Shape::panel));
         return found;

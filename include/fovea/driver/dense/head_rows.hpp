@@ -133,8 +133,9 @@ public:
     head_keys(score_call<Shape> const& call, arena& memory, index_t slots)
         : base(call, call.key, memory, wanted(call, slots)),
           call_(call),
-          per_key_(this->stride() + call.functions.planes * call.summed.most),
-          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)) {}
+          per_key_(this->stride() + call.functions.planes * call.summed.most + call.functions.squares),
+          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)),
+          centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)) {}
 
     /// Packs, or copies, a block and computes its terms unless that is done.
     void prepare(index_t block, next_lines& next) {
@@ -152,6 +153,12 @@ public:
         index_t const before = call_.functions.terms_per_head ? group_head * call_.functions.key_terms : 0;
         return this->slot(block) + (per_key_ + before) * Shape::block_keys;
     }
+    /// The centre of one squared distance after the other: (3, features).
+    T* centre() const { return centre_; }
+    /// Squared norms of the keys of a block: (squares, block_keys).
+    T* norms(index_t block) const {
+        return this->slot(block) + (per_key_ - call_.functions.squares) * Shape::block_keys;
+    }
     /// Index terms of the keys of a block: (terms, block_keys).
     integer* indices(index_t block) const {
         return indices_ + this->slot_of(block) * call_.functions.key_indices * Shape::block_keys;
@@ -164,14 +171,16 @@ private:
         bool const copied = Shape::queries_in_lanes && call.planned.keys != plan::reading::in_place;
         index_t const stride = copied ? round_up(call.features, 64 / base::size) : 0,
                       terms = functions.key_terms * (functions.terms_per_head ? call.tile_heads : 1),
-                      elements = (stride + functions.planes * call.summed.most + terms) * Shape::block_keys;
+                      elements = (stride + functions.planes * call.summed.most + functions.squares + terms)
+                               * Shape::block_keys;
         if (Shape::queries_in_lanes) slots = base::kept(call, elements + 2 * functions.key_indices * Shape::block_keys);
         return {elements, slots, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
     }
 
     score_call<Shape> const& call_;
-    index_t per_key_;   // elements of planes or a copy
+    index_t per_key_;   // elements of planes and norms, or a copy
     integer* indices_;  // (slots, index terms, block_keys)
+    T* centre_;
 };
 
 /// The values of one head, in place or copied as numbers of type T, and whether they are finite.

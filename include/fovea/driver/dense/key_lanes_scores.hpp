@@ -3,8 +3,8 @@
 // each pair.
 #pragma once
 
+#include <fovea/driver/dense/pair_sums.hpp>
 #include <fovea/driver/dense/tile_products.hpp>
-#include <fovea/kernel/pairwise.hpp>
 #include <fovea/kernel/table_lines.hpp>
 
 #include <algorithm>
@@ -32,26 +32,12 @@ class key_lanes_scores {
         auto const& context = of(call);
         terms::prepare_rows(context, rows);
         query_element const* sources[tile::rows];  // where the features of each row begin
-        rows.factorable = true;
         for (index_t r = 0; r < rows.width; ++r) {
             auto const& row = rows.facts[static_cast<std::size_t>(r)];
             sources[r] = context.operands.query.place(row.batch, row.head, row.q_idx, 0);
-            if (r < rows.count) prepare_pairs(context, rows, r, sources[r]);
         }
         tile_products<Call>::prepare(context, rows, sources);
-    }
-    static void prepare_pairs(context_type const& context, rows_type& rows, index_t r, query_element const* features) {
-        index_t factor = 0;
-        plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-            auto const span = context.span_of(pair);
-            plan::for_each_part(pair.factors.queries, [&](auto const& body) {
-                T* const to = rows.pair_factors + factor++ * tile::rows * context.summed.most + r * span.count;
-                kernel::index_environment<T, Arch, index_t> const base{rows.facts[static_cast<std::size_t>(r)], 0};
-                kernel::scatter_features<T, Arch>(body, base, features + span.first, span.count, T{1}, to, 1);
-                if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
-                    rows.factorable = rows.factorable && kernel::stays_in_range(body, to, span.count);
-            });
-        });
+        pair_sums<Call>::prepare(context, rows, sources);
     }
 
     static void prepare(call_type const& call, keys_type const& keys, index_t block) {
@@ -64,25 +50,7 @@ class key_lanes_scores {
         auto const& context = of(call);
         prefetch_tables(context, rows, keys, to, next);
         tile_products<Call>::contract(context, rows, keys, at, to, next.queue());
-        for (index_t k = 0; k < to.count && stored::pairs > 0; k += tile::panel) {
-            index_t plane = stored::products, key_plane = plane, query_factor = 0;
-            index_t const first = to.first + k, within = first - keys.first(at.block);
-            plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-                T* const panel = to.scores + k + plane++ * to.plane_stride;
-                if (rows.factorable && keys.factorable(at.block)) {
-                    index_t const features = context.span_of(pair).count, plane_rows = tile::rows * context.summed.most;
-                    compare_factored(rows, pair.factors.body,
-                                     {rows.pair_factors + query_factor * plane_rows, plane_rows,
-                                      keys.keys(at.block, key_plane) + within * features,
-                                      tile::block_keys * context.summed.most, features},
-                                     first, panel, to.stride);
-                } else {
-                    compare_directly(stored(context, keys), rows, pair, first, keys.last(at.block), panel, to.stride);
-                }
-                key_plane += plan::count_of<decltype(pair.factors.keys)>;
-                query_factor += plan::count_of<decltype(pair.factors.queries)>;
-            });
-        }
+        pair_sums<Call>::add_up(context, rows, keys, at, to, next);
     }
 
     /// Prefetches what score and mask read of tables while the products are computed.
@@ -100,35 +68,11 @@ class key_lanes_scores {
                 next.tables = kernel::table_lines<T, Arch>(predicate, rows.facts.data(), rows.count, range, steps);
     }
 
-    /// A pairwise term on one panel, a few rows at a time so that their sums stay in registers.
-    template <class Body>
-    static void compare_factored(rows_type const& rows, Body const& body, kernel::pair_factors<T> from,
-                                 index_t first_key, T* panel, index_t stride) {
-        constexpr int at_once = 2;
-        kernel::positions<T, Arch> const first{first_key};
-        index_t r = 0;
-        for (; r + at_once <= rows.count; r += at_once, from.queries += at_once * from.features)
-            kernel::pairwise<at_once, tile::nv, T, Arch>(body, rows.facts.data() + r, first, from, panel + r * stride,
-                                                         stride);
-        for (; r < rows.count; ++r, from.queries += from.features)
-            kernel::pairwise<1, tile::nv, T, Arch>(body, rows.facts.data() + r, first, from, panel + r * stride,
-                                                   stride);
-    }
-
-    /// Pairwise sums of the body as it was written, feature by feature: for values beyond the range of the factors.
-    template <class Pair>
-    static void compare_directly(stored const& keys, rows_type const& rows, Pair const& pair, index_t begin,
-                                 index_t end, T* panel, index_t stride) {
-        for (index_t r = 0; r < rows.count; ++r)
-            for (index_t k = begin; k < begin + tile::panel; ++k)
-                panel[r * stride + k - begin] =
-                    k < end ? keys.compare(pair, rows.facts[static_cast<std::size_t>(r)], k) : T{0};
-    }
-
 public:
     static constexpr score_functions<tile> functions{.products = stored::products,
-                                                     .pairs = stored::pairs,
-                                                     .query_factors = plan::query_factors_of<decltype(Parts::pairs)>,
+                                                     .pairs = pair_sums<Call>::count,
+                                                     .squares = pair_sums<Call>::squares,
+                                                     .query_factors = pair_sums<Call>::query_factors,
                                                      .row_terms = terms::row_terms,
                                                      .row_indices = terms::row_indices,
                                                      .planes = stored::planes,

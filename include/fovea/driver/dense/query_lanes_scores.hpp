@@ -80,6 +80,7 @@ class query_lanes_scores {
 public:
     static constexpr score_functions<shape> functions{.products = 1,
                                                       .pairs = 0,
+                                                      .squares = 0,
                                                       .query_factors = 0,
                                                       .row_terms = terms::row_terms,
                                                       .row_indices = terms::row_indices,

@@ -49,12 +49,17 @@ public:
 
     score_tile(arena& memory, call_type const& call) {
         auto const& functions = call.functions;
-        index_t const factors = std::max<index_t>(functions.products * round_up(call.summed.most, Shape::lanes), 1);
+        index_t const factors =
+            std::max<index_t>((functions.products + functions.squares) * round_up(call.summed.most, Shape::lanes), 1);
         rows_.queries = memory.template take<T>(factors * Shape::rows + Shape::lanes);
-        index_t const each = functions.products + functions.row_terms + functions.query_factors * call.summed.most;
-        rows_.scales = memory.template take<T>(each * Shape::rows);
+        index_t const each =
+            functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;
+        index_t const centre = functions.squares > 0 ? 3 * call.summed.most : 0;
+        rows_.scales = memory.template take<T>(each * Shape::rows + centre);
         rows_.terms = rows_.scales + functions.products * Shape::rows;
         rows_.pair_factors = rows_.terms + functions.row_terms * Shape::rows;
+        rows_.norms = rows_.pair_factors + functions.query_factors * call.summed.most * Shape::rows;
+        rows_.centre = rows_.norms + functions.squares * Shape::rows;
         rows_.indices = memory.template take<typename tile_rows<Shape>::index>(functions.row_indices * Shape::rows);
         whole_panels_ = functions.pairs > 0;
     }

@@ -2,11 +2,12 @@
 // How keys of each element type and storage are packed or read in place, with a key in each lane.
 #pragma once
 
-#include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/centre.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/packing.hpp>
+#include <fovea/kernel/squared_distances.hpp>
 
 #include <algorithm>
 
@@ -29,7 +30,8 @@ class stored_keys {
 public:
     static constexpr index_t products = plan::count_of<decltype(Parts::products)>;
     static constexpr index_t pairs = plan::count_of<decltype(Parts::pairs)>;
-    static constexpr index_t planes = products + plan::key_factors_of<decltype(Parts::pairs)>;
+    static constexpr index_t factors = plan::key_factors_of<decltype(Parts::pairs)>;
+    static constexpr index_t planes = products + factors + plan::squares_of<decltype(Parts::pairs)>;
     static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     using key_rows = std::remove_const_t<decltype(Operands::key)>;
     using key_type = read_as<key_rows, T>;
@@ -79,7 +81,7 @@ public:
     /// Planes of the keys of a block.
     void pack(index_t block) const {
         auto const& parts = context_.spec.score.parts;
-        index_t plane = 0;
+        index_t plane = 0, square = 0;
         plan::for_each_part(parts.products, [&]([[maybe_unused]] auto const& p) {
             if constexpr (Call::packs_keys)
                 if (!keys_.in_place())
@@ -95,6 +97,8 @@ public:
             });
             if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
                 check_factors(block, {first, plane}, span.count);
+            if constexpr (std::remove_cvref_t<decltype(pair)>::sums_squares)
+                pack_centred(pair, block, first, square++, span.count);
         });
     }
 
@@ -154,6 +158,19 @@ private:
                     && kernel::within_exponential_range(
                         keys_.keys(block, plane) + (j / tile::panel) * tile::panel * features + j % tile::panel,
                         features, tile::panel);
+    }
+
+    /// The keys of a block less the centre of a squared distance, from the plane of them as they are; and their norms.
+    template <class Pair>
+    void pack_centred(Pair const& pair, index_t block, index_t plane, index_t square, index_t features) const {
+        if (!plan::multiplies_squares(context_.planned, features)) return;
+        auto const about = centre_of_queries<Call>(context_, keys_.heads(), pair, keys_.centre());
+        T* const norms = keys_.norms(block) + square * tile::block_keys;
+        T const* const from = keys_.keys(block, plane);
+        T* const to = keys_.keys(block, products + factors + square);
+        for (index_t k = 0; k < keys_.last(block) - keys_.first(block); k += tile::panel)
+            kernel::centre_keys<tile::nv, Pair::sign, T, Arch>(from + k * features, about.place, about.factor, features,
+                                                               to + k * features, norms + k);
     }
 
     context_type const& context_;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// When something that may not be worth its cost is tried again.
+#pragma once
+
+#include <fovea/core/index.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// After a try that was not worth it 2 steps go by without one, then 6, 14, 30, ...; after one that was, none.
+class pace {
+public:
+    /// Whether the next step tries.
+    bool is_due() {
+        if (left_ == 0) return true;
+        --left_;
+        return false;
+    }
+    /// What a try has come to.
+    void learn(bool was_worth_it) {
+        pause_ = was_worth_it ? 0 : 2 * pause_ + 2;
+        left_ = pause_;
+    }
+
+private:
+    index_t pause_ = 0, left_ = 0;  // steps after a try; of these, those to come
+};
+
+}  // namespace fovea::FOVEA_SET::driver
