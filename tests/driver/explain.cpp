@@ -173,7 +173,9 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
 
 TEST_CASE("explain names tables that are read element by element, and the axis that would mend it", "[driver]") {
     tensor<float, 2> const bias({128, 128});
+    tensor<int, 2> const groups({128, 128});
     auto const b = param(bias);
+    auto const ids = param(groups);
     auto const with = [](auto const& e) { return scaled_dot | rescore(score + e) | softmax | weighted_sum; };
     std::string const mend = " last, it would be read in vectors\n";
     CHECK(
@@ -181,6 +183,10 @@ TEST_CASE("explain names tables that are read element by element, and the axis t
              "kv_idx"
                  + mend,
              with(b(kv_idx, head)), 2, 2, 1));
+    CHECK(says("slow        param[q_idx, param[kv_idx, 0]] is read element by element", with(b(q_idx, ids(kv_idx, 0))),
+               2, 2, 1));
+    CHECK_FALSE(
+        says("element by element", scaled_dot | rescore(score + b(kv_idx, head)) | sparsemax | weighted_sum, 2, 2, 1));
     CHECK(
         says("slow        param[kv_idx - q_idx + 60, head] is read element by element for each pair: with the index "
              "that has q_idx"
@@ -193,6 +199,7 @@ TEST_CASE("explain names tables that are read element by element, and the axis t
     for (index_t const queries : {index_t{1}, 3 * lanes}) {
         CHECK_FALSE(says("slow", with(b(q_idx, kv_idx)), 2, 2, queries));
         CHECK_FALSE(says("slow", with(b(kv_idx, 0) * b(q_idx, 1)), 2, 2, queries));  // read once for each side
+        CHECK_FALSE(says("slow", with(0.5f * ids(kv_idx, 0) * ids(q_idx, 1)), 2, 2, queries));
         CHECK_FALSE(says("slow", with(b(head, kv_idx - q_idx + 60)), 2, 2, queries));
         CHECK_FALSE(says("slow", scaled_dot | causal | softmax | weighted_sum, 2, 2, queries));
     }

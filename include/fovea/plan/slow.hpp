@@ -7,6 +7,7 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/plan/call_plan.hpp>
 #include <fovea/plan/explain.hpp>
+#include <fovea/plan/index_terms.hpp>
 #include <fovea/plan/score_parts.hpp>
 
 #include <algorithm>
@@ -36,17 +37,22 @@ constexpr lie how_they_lie() {
     else return used == 1 && stepped == 1 ? lie::in_another_axis : lie::apart;
 }
 
-/// Calls f with each read of a table whose elements do not lie side by side, and how they lie.
+/// True where an expression is read once for each query or key, and not for each pair.
+template <class E>
+inline constexpr bool is_read_before = is_index_term<side::query, E> || is_index_term<side::key, E>;
+
+/// Calls f with each read of a table for each pair whose elements do not lie side by side, and how they lie.
 template <class Lane, class E, class F>
 void for_each_gather(E const&, F const&) {}
 template <class Lane, class T, int Rank, class... Indices, class F>
 void for_each_gather(node<at_operation, parameter<T, Rank>, Indices...> const& e, F const& f) {
-    if constexpr (sizeof...(Indices) > 0)
+    if constexpr (sizeof...(Indices) > 0 && !is_read_before<node<at_operation, parameter<T, Rank>, Indices...>>)
         if constexpr (constexpr lie how = how_they_lie<Lane, Indices...>(); how != lie::side_by_side) f(e, how);
 }
 template <class Lane, class Operation, class... Children, class F>
 void for_each_gather(node<Operation, Children...> const& e, F const& f) {
-    with_children(e, [&](auto const&... children) { (for_each_gather<Lane>(children, f), ...); });
+    if constexpr (!is_read_before<node<Operation, Children...>>)
+        with_children(e, [&](auto const&... children) { (for_each_gather<Lane>(children, f), ...); });
 }
 
 /// The operations of an expression.
