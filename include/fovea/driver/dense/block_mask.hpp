@@ -31,6 +31,9 @@ private:
 /// products. A block of rows belongs to one task, so that the choice does not depend on the number of threads.
 class search_pace {
 public:
+    /// `trials`: so many searches in a row have to decide that few before tiles are left out.
+    explicit search_pace(index_t trials = 1) : trials_(trials) {}
+
     /// Whether the next tile is searched.
     bool searches() {
         if (left_ == 0) return true;
@@ -43,11 +46,13 @@ public:
         index_t decided = panels;
         for (auto const run : found)
             for (index_t p = run.first_panel(); p < run.last_panel(); ++p) decided -= found.mixed[p] ? 1 : 0;
-        pause_ = 4 * decided < panels ? 2 * pause_ + 2 : 0;
+        undecided_ = 4 * decided < panels ? undecided_ + 1 : 0;
+        pause_ = undecided_ == 0 ? 0 : undecided_ < trials_ ? pause_ : 2 * pause_ + 2;
         left_ = pause_;
     }
 
 private:
+    index_t trials_, undecided_ = 0;
     index_t pause_ = 0, left_ = 0;  // tiles after a search; of these, those to come
 };
 
