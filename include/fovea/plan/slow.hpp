@@ -64,10 +64,11 @@ inline constexpr index_t operations_in<node<Operation, Children...>> = (1 + ... 
 
 /// "param[kv_idx, q_idx] is read element by element: ..." for the reads of an expression in vectors along a lane.
 template <class Lane, class E>
-void explain_gathers(E const& e, std::vector<std::string>& sentences) {
+void explain_gathers(E const& e, index_t lanes, std::vector<std::string>& sentences) {
     detail::for_each_gather<Lane>(e, [&](auto const& read, detail::lie how) {
         std::string const name(Lane::name.view());
-        sentences.push_back(print(read) + " is read element by element for each pair: "
+        sentences.push_back(print(read) + " is read element by element for each pair, " + std::to_string(lanes)
+                            + " loads where a vector is 1: "
                             + (how == detail::lie::in_another_axis
                                    ? "with the index that has " + name + " last, it would be read in vectors"
                                    : "elements for adjacent " + name + " are not adjacent"));
@@ -120,10 +121,12 @@ void explain_undecided(Predicate const& predicate, box const& all, block_count c
 /// A normalizer of whole rows.
 inline void explain_whole_rows(call_plan const& how, index_t keys, index_t bytes, std::vector<std::string>& sentences) {
     if (how.by != traversal::whole_rows) return;
-    index_t const rows = how.blocks.tile_rows, kib = ceil_div(rows * keys * bytes, index_t{1024});
+    index_t const rows = how.blocks.tile_rows, kib = ceil_div(rows * keys * bytes, index_t{1024}),
+                  blocks = ceil_div(keys, how.blocks.block_keys);
     sentences.push_back("whole rows are kept: up to " + std::to_string(rows) + " x " + std::to_string(keys)
-                        + " scores, " + std::to_string(kib)
-                        + " KiB for each thread, where an online normalizer keeps a block");
+                        + " scores, " + std::to_string(kib) + " KiB for each thread, "
+                        + (blocks > 1 ? std::to_string(blocks) + " blocks of keys where an online normalizer keeps 1"
+                                      : "1 block of keys, as an online normalizer keeps"));
 }
 
 }  // namespace fovea::FOVEA_SET::plan
