@@ -210,8 +210,8 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 2> table) {
 }
 
 // case: weigh_by_an_index
-// sentence: fovea: weigh needs an expression of score and of nothing else: what depends on indices, put into a rescore
-// before it
+// sentence: fovea: weigh needs an expression of score, which may also use head, batch, q_idx and lengths: what depends
+// on the key, put into a rescore before it
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
     reference::attend(scaled_dot | weigh(exp(score - kv_idx)) | weighted_sum, x, result);

@@ -100,13 +100,45 @@ auto score_of(std::vector<float> const& v) {
 }
 
 // case: weigh_by_a_table
-// sentence: fovea: weigh needs an expression of score and of nothing else: what depends on indices, put into a rescore
-// before it
+// sentence: fovea: weigh needs an expression of score, which may also use head, batch, q_idx and lengths: what depends
+// on the key, put into a rescore before it
+void call(view<float const, 3> x, view<float const, 2> table, view<float, 3> y) {
+#ifdef FOVEA_BROKEN
+    attend(dot | weigh(relu(score - param(table)(head, kv_idx))) | weighted_sum, x, y);
+#else
+    attend(dot | rescore(score - param(table)(head, kv_idx)) | weigh(relu(score)) | weighted_sum, x, y);
+#endif
+}
+
+// case: averaged_of_a_table_by_scores
+// sentence: fovea: weigh needs an expression of score, which may also use head, batch, q_idx and lengths: what depends
+// on the key, put into a rescore before it
 void call(view<float const, 3> x, view<float const, 1> table, view<float, 3> y) {
 #ifdef FOVEA_BROKEN
-    attend(dot | weigh(relu(score - param(table)[0])) | weighted_sum, x, y);
+    attend(dot | averaged(score * param(table)[select(score > 0, 1, 0)]) | weighted_sum, x, y);
 #else
-    attend(dot | rescore(score - param(table)[0]) | weigh(relu(score)) | weighted_sum, x, y);
+    attend(dot | averaged(score * select(score > 0, param(table)[1], param(table)[0])) | weighted_sum, x, y);
+#endif
+}
+
+// case: weigh_by_a_part_of_a_table
+// sentence: fovea: a table outside sum() needs an index for each of its axes
+void call(view<float const, 3> x, view<float const, 2> table, view<float, 3> y) {
+#ifdef FOVEA_BROKEN
+    attend(dot | weigh(relu(score - param(table)[head])) | weighted_sum, x, y);
+#else
+    attend(dot | weigh(relu(score - param(table)[head][q_idx])) | weighted_sum, x, y);
+#endif
+}
+
+// case: weigh_by_a_whole_quotient
+// sentence: fovea: this integer quotient, which `/` rounds down, would become a real: write real(x) / y, or
+// floor_div(x, y) if rounding is meant
+void call(view<float const, 3> x, view<float, 3> y) {
+#ifdef FOVEA_BROKEN
+    attend(dot | weigh(relu(score - head / 2)) | weighted_sum, x, y);
+#else
+    attend(dot | weigh(relu(score - floor_div(head, 2))) | weighted_sum, x, y);
 #endif
 }
 

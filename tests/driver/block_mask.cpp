@@ -91,6 +91,15 @@ TEMPLATE_LIST_TEST_CASE("a mask that decides nothing is searched ever more rarel
     CHECK(searched == std::vector{0, 3, 10, 25, 56, 119});
     pace.learn(driver::visible_runs<TestType>{}, TestType::panels);  // no panel is seen
     CHECK(pace.is_due());
+
+    driver::search_pace patient(2);  // two searches in a row have to find nothing
+    std::vector<int> searched_again;
+    for (int tile = 0; tile < 32; ++tile)
+        if (patient.is_due()) {
+            searched_again.push_back(tile);
+            patient.learn(tile == 1 ? driver::visible_runs<TestType>{} : undecided, TestType::panels);
+        }
+    CHECK(searched_again == std::vector{0, 1, 2, 3, 6, 13, 28});
 }
 
 TEMPLATE_LIST_TEST_CASE("a tile that is not searched is masked as a whole", "[driver]", made::block_shapes) {

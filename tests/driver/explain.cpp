@@ -173,26 +173,27 @@ TEST_CASE("blocks of a mask that differs by head are counted over all heads", "[
 
 TEST_CASE("explain names tables that are read element by element, and the axis that would mend it", "[driver]") {
     tensor<float, 2> const bias({128, 128});
+    tensor<int, 2> const groups({128, 128});
     auto const b = param(bias);
+    auto const ids = param(groups);
     auto const with = [](auto const& e) { return scaled_dot | rescore(score + e) | softmax | weighted_sum; };
     std::string const mend = " last, it would be read in vectors\n";
-    CHECK(
-        says("slow        param[kv_idx, head] is read element by element for each pair: with the index that has "
-             "kv_idx"
-                 + mend,
-             with(b(kv_idx, head)), 2, 2, 1));
-    CHECK(
-        says("slow        param[kv_idx - q_idx + 60, head] is read element by element for each pair: with the index "
-             "that has q_idx"
-                 + mend,
-             with(b(kv_idx - q_idx + 60, head)), 2, 2, 3 * lanes));
-    CHECK(
-        says("slow        param[0, 2 * (kv_idx + q_idx)] is read element by element for each pair: elements for "
-             "adjacent kv_idx are not adjacent\n",
-             with(b(0, 2 * (kv_idx + q_idx))), 2, 2, 1));
+    std::string const loads =
+        " is read element by element for each pair, " + std::to_string(lanes) + " loads where a vector is 1: ";
+    CHECK(says("slow        param[kv_idx, head]" + loads + "with the index that has kv_idx" + mend,
+               with(b(kv_idx, head)), 2, 2, 1));
+    CHECK(says("slow        param[q_idx, param[kv_idx, 0]] is read element by element", with(b(q_idx, ids(kv_idx, 0))),
+               2, 2, 1));
+    CHECK_FALSE(
+        says("element by element", scaled_dot | rescore(score + b(kv_idx, head)) | sparsemax | weighted_sum, 2, 2, 1));
+    CHECK(says("slow        param[kv_idx - q_idx + 60, head]" + loads + "with the index that has q_idx" + mend,
+               with(b(kv_idx - q_idx + 60, head)), 2, 2, 3 * lanes));
+    CHECK(says("slow        param[0, 2 * (kv_idx + q_idx)]" + loads + "elements for adjacent kv_idx are not adjacent\n",
+               with(b(0, 2 * (kv_idx + q_idx))), 2, 2, 1));
     for (index_t const queries : {index_t{1}, 3 * lanes}) {
         CHECK_FALSE(says("slow", with(b(q_idx, kv_idx)), 2, 2, queries));
         CHECK_FALSE(says("slow", with(b(kv_idx, 0) * b(q_idx, 1)), 2, 2, queries));  // read once for each side
+        CHECK_FALSE(says("slow", with(0.5f * ids(kv_idx, 0) * ids(q_idx, 1)), 2, 2, queries));
         CHECK_FALSE(says("slow", with(b(head, kv_idx - q_idx + 60)), 2, 2, queries));
         CHECK_FALSE(says("slow", scaled_dot | causal | softmax | weighted_sum, 2, 2, queries));
     }
@@ -252,11 +253,15 @@ TEST_CASE("explain names a mask that decides few blocks, with the share of visib
 
 TEST_CASE("explain says what whole rows take", "[driver]") {
     tensor<float, 4> const x({1, 1, 1000, 8});
-    constexpr index_t rows = plan::key_lanes_blocking<float, arch::best>::rows;
+    using tile = plan::key_lanes_blocking<float, arch::best>;
+    constexpr index_t rows = tile::rows, blocks = (1000 + tile::block_keys - 1) / tile::block_keys;
     CHECK_THAT(explain(scaled_dot | sparsemax | weighted_sum, x, x, x),
                ContainsSubstring("slow        whole rows are kept: up to " + std::to_string(rows) + " x 1000 scores, "
-                                 + std::to_string((rows * 4000 + 1023) / 1024)
-                                 + " KiB for each thread, where an online normalizer keeps a block\n"));
+                                 + std::to_string((rows * 4000 + 1023) / 1024) + " KiB for each thread, "
+                                 + std::to_string(blocks) + " blocks of keys where an online normalizer keeps 1\n"));
+    tensor<float, 4> const few({1, 1, 10, 8});
+    CHECK_THAT(explain(scaled_dot | sparsemax | weighted_sum, few, few, few),
+               ContainsSubstring("KiB for each thread, 1 block of keys, as an online normalizer keeps\n"));
 }
 
 TEST_CASE("explain takes what attend takes, and says what that call runs", "[driver]") {

@@ -28,6 +28,8 @@ TEST_CASE("weights are shares of the sum", "[normalize]") {
 
 TEST_CASE("normalized, fused", "[normalize]") {
     check_fused_at_all_widths<float>(scaled_dot | causal | normalized(square(relu(score)), 1e-6) | weighted_sum);
+    std::vector<float> const biases{0.5f, -1, 2, 0, -0.25f, 1, -3, 0.75f};
+    check_fused<float>(scaled_dot | causal | normalized(exp(score + param(biases)[head]), 1e-6) | weighted_sum);
 }
 
 TEST_CASE("scores are shares after a function of them", "[normalize]") {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a score and a mask read of tables for a query alone, or a key alone, is a term; what mixes both stays.
+#include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/expr/functions.hpp>
+#include <fovea/normalize/softmax_with_sink.hpp>
+#include <fovea/normalize/sparsemax.hpp>
 #include <fovea/plan/lowered_spec.hpp>
+#include <fovea/score/dot.hpp>
 
 #include "catch.hpp"
 
@@ -43,9 +47,20 @@ TEST_CASE("where reals are compared, elements are terms, and nothing that is com
     CHECK(terms_of(select(x(kv_idx, 0) * x(kv_idx, 1) < real(q_idx), 1.0f, 2.0f)) == counts{.keys = 2});
 }
 
-TEST_CASE("what depends on both sides, on heads beside keys, or is no real, is no term", "[plan]") {
+TEST_CASE("elements for a key and a head are terms where keys are in lanes anyhow", "[plan]") {
+    CHECK(terms_of(x(kv_idx, head)) == counts{.keys = 1});
+    CHECK(terms_of(sum(abs(q - k)) + x(kv_idx, head) * x(q_idx, head)) == counts{.rows = 1, .keys = 1});
+    CHECK(terms_of(sum(q * k) + sum(tanh(q + k)), x(kv_idx, head) < x(q_idx, 0)) == counts{.rows = 2, .keys = 1});
+    auto const of_rows = plan::lower_pairs<true>(sum(q * k) + x(kv_idx, head), always);
+    CHECK(plan::count_of<decltype(of_rows.score.parts.keys)> == 1);
+    STATIC_REQUIRE(plan::has_keys_in_lanes<decltype(dot | sparsemax | weighted_sum)>);
+    STATIC_REQUIRE(plan::has_keys_in_lanes<decltype(dot | softmax_with_sink(1) | weighted_sum)>);
+    STATIC_REQUIRE(!plan::has_keys_in_lanes<decltype(dot | softmax | weighted_sum)>);
+}
+
+TEST_CASE("what depends on both sides, on heads beside keys of a product, or is no real, is no term", "[plan]") {
     CHECK(terms_of(x(q_idx - kv_idx + 20, 0)) == counts{});
-    CHECK(terms_of(x(kv_idx, head)) == counts{});
+    CHECK(terms_of(sum(q * k) + x(kv_idx, head)) == counts{});
     CHECK(terms_of(x(kv_idx - q_idx, 0) * x(kv_idx, 0)) == counts{.keys = 1});
     CHECK(terms_of(0 * kv_idx, param(groups)[q_idx] == param(groups)[kv_idx]) == counts{});
     CHECK(terms_of(0 * kv_idx, kv_idx <= q_idx) == counts{});

@@ -60,18 +60,19 @@ std::string explain_blocks(A const& a, blocks_left const& left) {
 }
 
 /// A sentence for each thing about a call that is slow.
-template <class T, class A>
+template <class T, class Arch, class A>
 std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::call_plan const& how,
                                    blocks_left const& left) {
     std::vector<std::string> sentences;
     if constexpr (plan::is_dense<A>) {
         auto const spec = plan::lower_attention(a);
+        constexpr index_t lanes = Arch::vector_bytes / static_cast<index_t>(sizeof(T));
         if (how.by == plan::traversal::query_lanes) {
-            plan::explain_gathers<q_idx_t>(spec.score.pointwise, sentences);
-            plan::explain_gathers<q_idx_t>(spec.predicate, sentences);
+            plan::explain_gathers<q_idx_t>(spec.score.pointwise, lanes, sentences);
+            plan::explain_gathers<q_idx_t>(spec.predicate, lanes, sentences);
         } else {
-            plan::explain_gathers<kv_idx_t>(spec.score.pointwise, sentences);
-            plan::explain_gathers<kv_idx_t>(spec.predicate, sentences);
+            plan::explain_gathers<kv_idx_t>(spec.score.pointwise, lanes, sentences);
+            plan::explain_gathers<kv_idx_t>(spec.predicate, lanes, sentences);
         }
         plan::explain_sums(spec.score.parts.pairs, how, n.query[3], n.key[3], sentences);
         plan::explain_undecided<T>(a.mask.predicate(), fovea::detail::all_pairs(n), left.counted, sentences);
@@ -127,7 +128,7 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
                      + driver::explain_mask(a, left) + "\nnormalize   " + driver::explain_normalizer(a)
                      + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
                      + ": " + explain_traversal<Arch>(how, n) + "\n";
-    for (auto const& sentence : find_slow<T>(a, n, how, left)) text += "slow        " + sentence + "\n";
+    for (auto const& sentence : find_slow<T, Arch>(a, n, how, left)) text += "slow        " + sentence + "\n";
     return text;
 }
 

@@ -92,7 +92,7 @@ inline constexpr bool is_parameter<parameter<T, Rank>> = true;
 ///
 /// The table is read by each call: a change of an element shows in the next one. Its elements are exact integers,
 /// conditions (bool) or reals. Nothing is broadcast: an axis of extent 1 has index 0.
-/// Cost: a real of a query alone, or a key alone, is read once for each, others for each pair, best with kv_idx last.
+/// Cost: what is not a condition is read once for a query or a key alone, else for each pair, best with kv_idx last.
 /// Errors: a temporary container is refused, since the expression would outlive it; shape_error where a visible pair
 /// reads outside a table.
 template <class T>

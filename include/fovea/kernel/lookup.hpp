@@ -104,22 +104,32 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
                     arrays);
             });
         };
-        if constexpr ((along_keys<Index...> || against_keys<Index...>)
-                      && (!std::is_integral_v<Element> || std::is_same_v<Element, bool>)) {
+        if constexpr (along_keys<Index...> || against_keys<Index...>) {
+            constexpr bool forwards = along_keys<Index...>;
+            constexpr bool integers = std::is_integral_v<Element> && !std::is_same_v<Element, bool>;
             constexpr index_t lanes = pack<T, Arch>::lanes;
             auto const* const row = table.data + row_along_keys(table, index...);
-            index_t const first = first_along_keys(index...) - (along_keys<Index...> ? 0 : lanes - 1),
+            index_t const first = first_along_keys(index...) - (forwards ? 0 : lanes - 1),
                           left = table.extent(Rank - 1) - first;
-            if (first >= 0 && left >= (along_keys<Index...> ? 1 : lanes) && table.stride(Rank - 1) == 1) [[likely]] {
+            if (!(first >= 0 && left >= (forwards && !integers ? 1 : lanes) && table.stride(Rank - 1) == 1))
+                [[unlikely]]
+                return one_by_one();
+            if constexpr (integers) {
+                return collect<T, Arch, Element, Exact>([&](std::size_t lane) FOVEA_LAMBDA {
+                    auto const i = static_cast<index_t>(lane);
+                    return row[first + (forwards ? i : lanes - 1 - i)];
+                });
+            } else {
                 auto const elements = [&]() FOVEA_LAMBDA {
-                    if constexpr (along_keys<Index...>) return load_as<T, Arch>(row + first, left);
+                    if constexpr (forwards) return load_as<T, Arch>(row + first, left);
                     else return lanes_of<T, Arch>::reversed(load_as<T, Arch>(row + first, lanes));
                 }();
                 if constexpr (std::is_same_v<Element, bool>) return pack<T, Arch>(T{0}) < elements;
                 else return elements;
             }
+        } else {
+            return one_by_one();
         }
-        return one_by_one();
     }
 }
 

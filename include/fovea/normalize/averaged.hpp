@@ -12,16 +12,21 @@ namespace fovea::FOVEA_SET {
 ///     w_j = f(s_j) / n
 ///     averaged(relu(score))
 ///
+/// Shapes: what `weigh` takes.
 /// Cost: streaming: the number of visible keys, n, is carried from tile to tile.
 /// Edge cases: a query that sees no key gets zeros; excluded keys are not counted.
-/// Errors: at compile time, where f uses anything but `score`, and for `lse`.
+/// Errors: those of `weigh`.
 /// Source: Wortsman et al. 2023, section 3, with n in place of the length.
 template <class E>
 struct averaged_t : stage<role::normalizer> {
-    weigh_t<E> f{};
+    [[no_unique_address]] E body{};
 
     constexpr averaged_t() = default;
-    constexpr explicit averaged_t(E const& e) : f(e) {}
+    constexpr explicit averaged_t(E const& e) : body(e) {}
+    template <class F>
+    constexpr averaged_t<F> with(F const& function) const {
+        return averaged_t<F>(function);
+    }
 
     template <class T>
     struct state {
@@ -31,7 +36,7 @@ struct averaged_t : stage<role::normalizer> {
     template <class T, class Row>
     constexpr T fold(state<T>& s, Row const& row) const {
         s.keys += row.sum([](auto const& s_j) FOVEA_LAMBDA { return std::remove_cvref_t<decltype(s_j)>(T(1)); });
-        row.map([this](auto s_j) FOVEA_LAMBDA { return f.weight(s_j); });
+        row.map([f = weigh_t<E>(body)](auto s_j) FOVEA_LAMBDA { return f.weight(s_j); });
         return T(1);
     }
     template <class T>
@@ -43,12 +48,12 @@ struct averaged_t : stage<role::normalizer> {
     constexpr T finish(state<T> const& s) const {
         return s.keys == 0 ? T(0) : T(1) / s.keys;
     }
-    std::string text() const { return "averaged(" + print(f.body) + ")"; }
+    std::string text() const { return "averaged(" + print(body) + ")"; }
 };
 
 template <fovea::expression E>
 constexpr auto averaged(E const& e) {
-    return averaged_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e);
+    return detail::by_function_of_scores(averaged_t<E>(e));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

@@ -13,24 +13,28 @@ namespace fovea::FOVEA_SET {
 ///     w_j = f(s_j) / (sum_k f(s_k) + eps)
 ///     normalized(square(relu(score)), 1e-6)    normalized(exp(score))
 ///
-/// Shapes: `eps` is a number, 0 unless given.
+/// Shapes: `eps` is a number, 0 unless given. The expression is one that `weigh` takes.
 /// Cost: streaming: the sum is carried from tile to tile, and f(s) multiplies the values unchanged.
 /// Edge cases: a row whose divisor is 0, or that sees no key, gets zeros. f should not be negative.
-/// Errors: at compile time, where f uses anything but `score`, and for `lse`.
+/// Errors: those of `weigh`.
 template <class E>
 struct normalized_t : stage<role::normalizer> {
-    weigh_t<E> f{};
+    [[no_unique_address]] E body{};
     double eps = 0;
 
     constexpr normalized_t() = default;
-    constexpr normalized_t(E const& e, double added) : f(e), eps(added) {}
+    constexpr normalized_t(E const& e, double added) : body(e), eps(added) {}
+    template <class F>
+    constexpr normalized_t<F> with(F const& function) const {
+        return normalized_t<F>(function, eps);
+    }
 
     template <class T>
     using state = quotient_state<T>;
 
     template <class T, class Row>
     constexpr T fold(state<T>& s, Row const& row) const {
-        T const added = row.map_and_sum([this](auto s_j) FOVEA_LAMBDA { return f.weight(s_j); });
+        T const added = row.map_and_sum([f = weigh_t<E>(body)](auto s_j) FOVEA_LAMBDA { return f.weight(s_j); });
         return s.fold(row, added,
                       [](Row const& weights) { return weights.sum([](auto const& w) FOVEA_LAMBDA { return w; }); });
     }
@@ -44,13 +48,13 @@ struct normalized_t : stage<role::normalizer> {
     }
     std::string text() const {
         auto const number = eps == 0 ? std::string() : ", " + print(literal<double>{eps});
-        return "normalized(" + print(f.body) + number + ")";
+        return "normalized(" + print(body) + number + ")";
     }
 };
 
 template <fovea::expression E>
 constexpr auto normalized(E const& e, double eps = 0) {
-    return normalized_t<std::remove_cvref_t<decltype(weigh(e).body)>>(e, eps);
+    return detail::by_function_of_scores(normalized_t<E>(e, eps));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1 && sizeof...(Others) != 2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What depends on the index of a query alone, or of a key, and takes a division: computed once for each query of a
-// tile, and once for each key of a block.
+// Integers that depend on the index of a query alone, or of a key, and take a division or an element of a table:
+// computed once for each query of a tile, and once for each key of a block.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -24,6 +24,14 @@ inline constexpr bool divides<node<Operation, Children...>> =
     std::is_same_v<Operation, operations::divided> || std::is_same_v<Operation, operations::modulo>
     || std::is_same_v<Operation, operations::floor_div> || (divides<Children> || ...);
 
+template <class E>
+inline constexpr bool reads_integers = false;
+template <class Operation, class... Children>
+inline constexpr bool reads_integers<node<Operation, Children...>> = (reads_integers<Children> || ...);
+template <class T, int Rank, class... Indices>
+inline constexpr bool reads_integers<node<at_operation, parameter<T, Rank>, Indices...>> =
+    is_whole_number<node<at_operation, parameter<T, Rank>, Indices...>> || (reads_integers<Indices> || ...);
+
 /// True where an expression refers to a part of the score.
 template <class E>
 inline constexpr bool refers_to_parts = false;
@@ -35,8 +43,9 @@ inline constexpr bool refers_to_parts<node<Operation, Children...>> = (refers_to
 template <side Of, class E>
 inline constexpr bool is_index_term = [] {
     if constexpr (!is_whole_number<E> || uses<E, edge_t> || refers_to_parts<E>) return false;
-    else if constexpr (Of == side::query) return divides<E> && uses<E, q_idx_t, head_t> && !uses<E, kv_idx_t>;
-    else return divides<E> && uses<E, kv_idx_t> && !uses<E, q_idx_t, head_t>;
+    else if constexpr (!divides<E> && !reads_integers<E>) return false;
+    else if constexpr (Of == side::query) return uses<E, q_idx_t, head_t> && !uses<E, kv_idx_t>;
+    else return uses<E, kv_idx_t> && !uses<E, q_idx_t, head_t>;
 }();
 
 template <class E>

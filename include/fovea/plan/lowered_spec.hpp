@@ -2,6 +2,7 @@
 // A specification as the traversals that compute weights read it: its score lowered, its parts without their words.
 #pragma once
 
+#include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/one_sided.hpp>
 #include <fovea/plan/reweighting.hpp>
 #include <fovea/spec/recurrence.hpp>
@@ -47,18 +48,27 @@ struct as_written {
 };
 
 /// The score and the condition of a dense call: what both read of tables for one side alone is a term of the score.
-template <class E, class Predicate>
+/// `KeysInLanes`: the normalizer has them there, whatever the score is.
+template <bool KeysInLanes = false, class E, class Predicate>
 constexpr auto lower_pairs(E const& score, Predicate const& predicate) {
     auto const whole = lower_for<false>(score);
     if constexpr (!detail::reads_reals<decltype(whole.pointwise)> && !detail::reads_reals<Predicate>) {
         return lowered_score{whole, predicate};
     } else {
-        auto const rest = hoist(whole.pointwise, whole.parts);
-        auto const seen = hoist(predicate, rest.parts);
+        constexpr bool per_head = KeysInLanes || !is_one_product<std::remove_const_t<decltype(whole.parts)>>;
+        auto const rest = hoist<per_head>(whole.pointwise, whole.parts);
+        auto const seen = hoist<per_head>(predicate, rest.parts);
         return lowered_score{lowered<decltype(rest.pointwise), decltype(seen.parts)>{rest.pointwise, seen.parts},
                              seen.pointwise};
     }
 }
+
+/// True where a normalizer takes no rows in lanes, so that keys are there.
+template <attention_spec A>
+inline constexpr bool has_keys_in_lanes = [] {
+    using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
+    return row_dependent_normalizer<normalizer> || !normalizing<normalizer, double>::takes_lanes;
+}();
 
 /// The lowered specification of an attention; `prepare` is applied to each expression before, and keeps its type.
 template <attention_spec A, class Prepare = as_written>
@@ -66,7 +76,7 @@ constexpr auto lower_attention(A const& a, Prepare const& prepare = {}) {
     auto const pairs = [&] {
         auto const score = prepare(a.score.expression());
         auto const predicate = prepare(a.mask.predicate());
-        if constexpr (is_dense<A>) return lower_pairs(score, predicate);
+        if constexpr (is_dense<A>) return lower_pairs<has_keys_in_lanes<A>>(score, predicate);
         else return lowered_score{lower_for<true>(score), predicate};
     }();
     return lowered_spec{pairs.score, pairs.predicate, normalizer_of(a.normalize), prepare(reweighting_of(a.normalize)),

@@ -26,31 +26,35 @@ inline constexpr bool is_one_sided = !(Compared && !is_node_of<at_operation, E>)
                                   && !uses<E, q_t, k_t, edge_t, score_t> && !refers_to_parts<E>;
 template <class E, bool Compared>
 inline constexpr bool is_read_of_query = is_one_sided<E, Compared> && !uses<E, kv_idx_t>;
-/// With `head`, a table has rows for the heads that share keys: those of a query are known where it is read.
-template <class E, bool Compared>
-inline constexpr bool is_read_of_key = is_one_sided<E, Compared> && uses<E, kv_idx_t> && !uses<E, q_idx_t, head_t>;
+/// With `head`, it has a value for each of the heads that share keys, which is kept `PerHead`.
+template <class E, bool Compared, bool PerHead>
+inline constexpr bool is_read_of_key =
+    is_one_sided<E, Compared> && uses<E, kv_idx_t> && !uses<E, q_idx_t> && (PerHead || !uses<E, head_t>);
 
-template <bool Compared, class E, class Parts>
+template <bool Compared, bool PerHead, class E, class Parts>
 constexpr auto hoist(E const& e, Parts const& found);
 
 /// The children from I on, one after the other; `taken` are those before.
-template <std::size_t I, bool Compared, class E, class Parts, class... Taken>
+template <std::size_t I, bool Compared, bool PerHead, class E, class Parts, class... Taken>
 constexpr auto hoist_children(E const& e, Parts const& found, Taken const&... taken) {
     if constexpr (I == E::arity) {
         auto const rest = make_node<typename E::operation>(taken...);
         return lowered<std::remove_const_t<decltype(rest)>, Parts>{rest, found};
     } else {
-        auto const child = hoist<Compared>(get<I>(e), found);
-        return hoist_children<I + 1, Compared>(e, child.parts, taken..., child.pointwise);
+        auto const child = hoist<Compared, PerHead>(get<I>(e), found);
+        return hoist_children<I + 1, Compared, PerHead>(e, child.parts, taken..., child.pointwise);
     }
 }
 
-template <bool Compared, class E, class Parts>
+template <bool Compared, bool PerHead, class E, class Parts>
 constexpr auto hoist(E const& e, Parts const& found) {
     if constexpr (is_read_of_query<E, Compared>) return collect<part::row_term>(found, single_term<E>{e});
-    else if constexpr (is_read_of_key<E, Compared>) return collect<part::key_term>(found, single_term<E>{e});
+    else if constexpr (is_read_of_key<E, Compared, PerHead>) return collect<part::key_term>(found, single_term<E>{e});
     else if constexpr (!reads_reals<E> || is_node_of<at_operation, E>) return lowered<E, Parts>{e, found};
-    else return hoist_children < 0, Compared || is_condition < E >> (e, found);
+    else {
+        constexpr bool compared = Compared || is_condition<E>;
+        return hoist_children<0, compared, PerHead>(e, found);
+    }
 }
 
 /// Bounds of a condition in which terms stand for reads of one side: each has the interval of what it reads.
@@ -71,10 +75,11 @@ struct bounds_of_parts : fovea::detail::bound_environment<Real> {
 }  // namespace detail
 
 /// hoist: an expression without what it reads of tables for one side alone, and the parts found before with these
-/// reads. In a condition, `pointwise` is one.
-template <class E, class Parts>
+/// reads. In a condition, `pointwise` is one. `PerHead`: a term of the key may have a value for each head, with which
+/// no product has queries in lanes.
+template <bool PerHead, class E, class Parts>
 constexpr auto hoist(E const& e, Parts const& found) {
-    return detail::hoist<is_condition<E>>(e, found);
+    return detail::hoist<is_condition<E>, PerHead>(e, found);
 }
 
 /// What a hoisted condition says of a box of pairs.

@@ -7,6 +7,7 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/plan/call_plan.hpp>
 #include <fovea/plan/explain.hpp>
+#include <fovea/plan/index_terms.hpp>
 #include <fovea/plan/score_parts.hpp>
 
 #include <algorithm>
@@ -36,17 +37,22 @@ constexpr lie how_they_lie() {
     else return used == 1 && stepped == 1 ? lie::in_another_axis : lie::apart;
 }
 
-/// Calls f with each read of a table whose elements do not lie side by side, and how they lie.
+/// True where an expression is read once for each query or key, and not for each pair.
+template <class E>
+inline constexpr bool is_read_before = is_index_term<side::query, E> || is_index_term<side::key, E>;
+
+/// Calls f with each read of a table for each pair whose elements do not lie side by side, and how they lie.
 template <class Lane, class E, class F>
 void for_each_gather(E const&, F const&) {}
 template <class Lane, class T, int Rank, class... Indices, class F>
 void for_each_gather(node<at_operation, parameter<T, Rank>, Indices...> const& e, F const& f) {
-    if constexpr (sizeof...(Indices) > 0)
+    if constexpr (sizeof...(Indices) > 0 && !is_read_before<node<at_operation, parameter<T, Rank>, Indices...>>)
         if constexpr (constexpr lie how = how_they_lie<Lane, Indices...>(); how != lie::side_by_side) f(e, how);
 }
 template <class Lane, class Operation, class... Children, class F>
 void for_each_gather(node<Operation, Children...> const& e, F const& f) {
-    with_children(e, [&](auto const&... children) { (for_each_gather<Lane>(children, f), ...); });
+    if constexpr (!is_read_before<node<Operation, Children...>>)
+        with_children(e, [&](auto const&... children) { (for_each_gather<Lane>(children, f), ...); });
 }
 
 /// The operations of an expression.
@@ -58,10 +64,11 @@ inline constexpr index_t operations_in<node<Operation, Children...>> = (1 + ... 
 
 /// "param[kv_idx, q_idx] is read element by element: ..." for the reads of an expression in vectors along a lane.
 template <class Lane, class E>
-void explain_gathers(E const& e, std::vector<std::string>& sentences) {
+void explain_gathers(E const& e, index_t lanes, std::vector<std::string>& sentences) {
     detail::for_each_gather<Lane>(e, [&](auto const& read, detail::lie how) {
         std::string const name(Lane::name.view());
-        sentences.push_back(print(read) + " is read element by element for each pair: "
+        sentences.push_back(print(read) + " is read element by element for each pair, " + std::to_string(lanes)
+                            + " loads where a vector is 1: "
                             + (how == detail::lie::in_another_axis
                                    ? "with the index that has " + name + " last, it would be read in vectors"
                                    : "elements for adjacent " + name + " are not adjacent"));
@@ -124,10 +131,12 @@ void explain_undecided(Predicate const& predicate, box const& all, block_count c
 /// A normalizer of whole rows.
 inline void explain_whole_rows(call_plan const& how, index_t keys, index_t bytes, std::vector<std::string>& sentences) {
     if (how.by != traversal::whole_rows) return;
-    index_t const rows = how.blocks.tile_rows, kib = ceil_div(rows * keys * bytes, index_t{1024});
+    index_t const rows = how.blocks.tile_rows, kib = ceil_div(rows * keys * bytes, index_t{1024}),
+                  blocks = ceil_div(keys, how.blocks.block_keys);
     sentences.push_back("whole rows are kept: up to " + std::to_string(rows) + " x " + std::to_string(keys)
-                        + " scores, " + std::to_string(kib)
-                        + " KiB for each thread, where an online normalizer keeps a block");
+                        + " scores, " + std::to_string(kib) + " KiB for each thread, "
+                        + (blocks > 1 ? std::to_string(blocks) + " blocks of keys where an online normalizer keeps 1"
+                                      : "1 block of keys, as an online normalizer keeps"));
 }
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -32,7 +32,7 @@ private:
 /// products. A block of rows belongs to one task, so that the choice does not depend on the number of threads.
 class search_pace : public pace {
 public:
-    using pace::learn;
+    using pace::learn, pace::pace;
     /// What a search has come to.
     template <class Shape>
     [[gnu::noinline]] void learn(visible_runs<Shape> const& found, index_t panels) {

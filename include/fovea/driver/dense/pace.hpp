@@ -6,9 +6,12 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// After a try that was not worth it 2 steps go by without one, then 6, 14, 30, ...; after one that was, none.
+/// After a try that was not worth it 2 steps go by without one, then 6, 14, 30, ...; after one that was, none. So many
+/// tries in a row as `trials` says have to fail before the first steps go by.
 class pace {
 public:
+    explicit pace(index_t trials = 1) : trials_(trials) {}
+
     /// Whether the next step tries.
     bool is_due() {
         if (left_ == 0) return true;
@@ -17,11 +20,14 @@ public:
     }
     /// What a try has come to.
     void learn(bool was_worth_it) {
-        pause_ = was_worth_it ? 0 : 2 * pause_ + 2;
+        failed_ = was_worth_it ? 0 : failed_ + 1;
+        if (failed_ == 0) pause_ = 0;
+        else if (failed_ >= trials_) pause_ = 2 * pause_ + 2;
         left_ = pause_;
     }
 
 private:
+    index_t trials_, failed_ = 0;
     index_t pause_ = 0, left_ = 0;  // steps after a try; of these, those to come
 };
 

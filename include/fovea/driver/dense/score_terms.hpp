@@ -62,7 +62,7 @@ public:
         else std::fill_n(to, rows.count, static_cast<T>(of_row(context, rows.facts_of(context, 0), scale)));
     }
 
-    /// The terms and index terms of a block of keys; those of keys after the last are 0, or those of the last.
+    /// The terms and index terms of a block of keys; those of keys after the last may be anything.
     static void prepare_keys(context_type const& context, keys_type const& keys, index_t block) {
         constexpr index_t stride = Shape::block_keys;
         if constexpr (key_terms > 0)
@@ -84,11 +84,7 @@ public:
         auto* to = keys.indices(block);
         auto const facts = context.facts(keys.heads(), 0);
         plan::for_each_part(context.indices.keys, [&](auto const& term) {
-            for (index_t k = 0; k < stride; ++k) {
-                kernel::index_environment<T, Arch, index_t> const here{
-                    facts, std::min(keys.first(block) + k, keys.last(block) - 1)};
-                to[k] = static_cast<typename keys_type::integer>(evaluate(term, here));
-            }
+            compute_index_terms(facts, term, keys.range(block), to);
             to += stride;
         });
     }
@@ -158,6 +154,29 @@ private:
             kernel::index_environment<T, Arch, positions> const here{facts, positions{at.first + k}};
             kernel::value_in_lanes<T, Arch>(term, here).store(to + k);
         }
+    }
+
+    /// An index term of the keys of a block: in vectors where it is kept for them and takes no division, which they do
+    /// not have.
+    template <class Expression>
+    static void compute_index_terms(kernel::row_facts const& facts, Expression const& term, row_range const& at,
+                                    typename keys_type::integer* to) {
+        constexpr bool in_vectors = !Shape::queries_in_lanes && !plan::detail::divides<Expression>;
+        constexpr index_t step = in_vectors ? kernel::pack<T, Arch>::lanes : 1;
+        index_t k = 0;
+        for (; k < at.last - at.first; k += step) {
+            if constexpr (in_vectors) {
+                using positions = kernel::positions<T, Arch>;
+                kernel::index_environment<T, Arch, positions> const here{facts, positions{at.first + k}};
+                auto const value = kernel::evaluate_in_lanes<T, Arch, false>(term, here);
+                auto const lanes = kernel::index_pack<T, Arch>(value).array();
+                std::copy(lanes.begin(), lanes.end(), to + k);
+            } else {
+                kernel::index_environment<T, Arch, index_t> const here{facts, at.first + k};
+                to[k] = static_cast<typename keys_type::integer>(evaluate(term, here));
+            }
+        }
+        std::fill(to + k, to + Shape::block_keys, typename keys_type::integer{0});
     }
 
     template <class Expression, class Element>

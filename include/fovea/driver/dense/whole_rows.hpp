@@ -39,6 +39,12 @@ private:
         index_t last_block() const { return ceil_div(first_key + to, shape::block_keys); }
     };
 
+    /// What is seen of a block of keys: by a block of rows, and whether anything by the tile at hand.
+    struct seen_keys {
+        truth by_rows;
+        bool by_tile;
+    };
+
     void run_heads(arena& memory, index_range head_groups, index_range rows) const;
 
     /// Some columns of the score rows.
@@ -51,9 +57,9 @@ private:
     }
 
     /// S, for all keys that a row of the tile sees; pairs between runs are excluded.
-    columns score(panel_count& counts, tile const& rows, head_blocks& from, scratch_type& scratch,
-                  index_range seen) const {
-        columns at{from.first(seen.first), 0, 0};
+    columns score(panel_count& counts, tile const& rows, head_blocks& from, scratch_type& scratch, index_range blocks,
+                  seen_keys* seen, search_pace& pace) const {
+        columns at{from.first(blocks.first), 0, 0};
         auto const extend = [&](index_t first, index_t last) {
             if (at.to == 0) at.from = first;
             for (index_t r = 0; r < rows.rows().count && at.to > 0 && at.to < first; ++r)
@@ -61,9 +67,12 @@ private:
                           excluded<T>);
             at.to = last;
         };
-        for (index_t k = seen.first; k < seen.last; ++k) {
-            auto const runs = mask_.runs(rows, from.first(k), from.last(k), truth{});
+        for (index_t k = blocks.first; k < blocks.last; ++k) {
+            seen[k].by_tile = false;
+            if (seen[k].by_rows.never()) continue;
+            auto const runs = mask_.runs(rows, from.first(k), from.last(k), seen[k].by_rows, pace);
             for (auto const granules : runs) {
+                seen[k].by_tile = true;
                 key_run<shape> const run{k, granules, runs.mixed};
                 count_panels(counts, run);
                 from.prepare(k);
@@ -77,8 +86,8 @@ private:
     }
 
     /// P of whole rows, the outputs that read rows, and P V.
-    void finish(tile const& rows, row_sums<T>& sums, head_blocks& from, scratch_type& scratch,
-                columns const& at) const {
+    void finish(tile const& rows, row_sums<T>& sums, head_blocks& from, scratch_type& scratch, columns const& at,
+                seen_keys const* seen) const {
         auto const& functions = call_.sums;
         bool nonfinite = !functions.is_linear;
         for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
@@ -87,7 +96,7 @@ private:
         if (nonfinite || functions.clears_excluded) rows.mark_visible(scores);
         functions.normalize(call_, rows.rows(), sums, scores);
         for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k) {
-            if (mask_.coverage(rows.span(call_), from.first(k), from.last(k)).never()) continue;
+            if (!seen[k].by_tile) continue;
             from.prepare(k);
             index_t const first = std::max(from.first(k) - at.first_key, at.from),
                           last = std::min(from.last(k) - at.first_key, at.to);
@@ -116,6 +125,7 @@ void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, inde
     head_blocks from(call_, memory, at_once);
     scratch_type scratch(memory, call_, at_once);
     tile one(memory, call_);
+    auto* const seen = memory.template take<seen_keys>(mask_.key_blocks());
     row_sums<T> sums{memory.template take<char>(shape::states * call_.sums.state_bytes),
                      memory.template take<T>(shape::rows * call_.value_width())};
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
@@ -123,13 +133,18 @@ void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, inde
         from.begin(heads);
         for (index_t b = rows.first; b < rows.last; ++b) {
             index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-            auto const seen = mask_.seen_by(call_.span(heads, first, last));
+            auto const where = call_.span(heads, first, last);
+            auto const blocks = mask_.seen_by(where);
+            for (index_t k = blocks.first; k < blocks.last; ++k)
+                seen[k] = {mask_.coverage(where, from.first(k), from.last(k)), false};
+            search_pace pace(2);  // one tile across a boundary of the mask must not lengthen the rows of those after it
             for (index_t r = first; r < last; r += shape::rows) {
                 index_t const next = std::min(r + shape::rows, last);
                 call_.prefetch_beside(heads, r, next, 0, shape::rows);
                 one.begin(call_, heads, r, next - r);
                 call_.sums.begin(call_, sums);
-                finish(one, sums, from, scratch, score(memory.panels, one, from, scratch, seen));
+                auto const at = score(memory.panels, one, from, scratch, blocks, seen, pace);
+                finish(one, sums, from, scratch, at, seen);
             }
         }
     }
