@@ -43,6 +43,14 @@ struct averaged_t : stage<role::normalizer> {
     constexpr T finish(state<T> const& s) const {
         return s.keys == 0 ? T(0) : T(1) / s.keys;
     }
+
+    /// The gradients of a row: ds_j = f'(s_j) g_j / n.
+    template <class Row>
+    void gradient(Row&& row) const {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        T const keys = row.sum([](auto const&, auto const&, auto const&) { return T(1); });
+        row.map([&](auto const& s, auto const&, auto const& g) { return row.slope(f, s) * g / keys; });
+    }
     std::string text() const { return "averaged(" + print(f.body) + ")"; }
 };
 

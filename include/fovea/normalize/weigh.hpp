@@ -43,6 +43,7 @@ struct weigh_t : stage<role::normalizer> {
     FOVEA_INLINE constexpr V weight(V const& score) const {
         return V(evaluate(body, detail::score_environment<V>{score}));
     }
+    constexpr E const& expression() const { return body; }
     std::string text() const { return "weigh(" + print(body) + ")"; }
 };
 
