@@ -60,12 +60,14 @@ struct l2_weights_t : stage<role::normalizer> {
     static T finish(state<T> const& s) {
         return s.squares == T(0) ? T(0) : T(1) / std::sqrt(s.squares);
     }
+    //! [rule]
     template <class Row>
     static void gradient(Row&& row) {
         auto const length = std::sqrt(row.sum([](auto s, auto, auto) { return s * s; }));
         auto const along = row.sum([](auto, auto w, auto g) { return w * g; });
         row.map([&](auto, auto w, auto g) { return (g - w * along) / length; });
     }
+    //! [rule]
 };
 constexpr l2_weights_t l2_weights{};
 
@@ -192,6 +194,21 @@ TEST_CASE("an array that is read more than once has the sum of its gradients", "
         CHECK(d_x.elements[i] == Approx(d_query.elements[i] + d_key.elements[i] + d_value.elements[i]).margin(1e-14));
         CHECK(d_cross.elements[i] == Approx(d_key.elements[i] + d_value.elements[i]).margin(1e-14));
     }
+}
+
+TEST_CASE("slopes that a score reads have a gradient", "[reference]") {
+    auto const query = made({1, 2, 5, 4}), key = made({1, 2, 5, 4}, 2), value = made({1, 2, 5, 4}, 3);
+    auto const d_result = made({1, 2, 5, 4}, 4);
+    //! [tables]
+    std::vector<double> slopes{0.5, 0.25}, d_slopes(2);
+    auto const spec = scaled_dot | alibi(slopes) | causal | softmax | weighted_sum;
+    reference::gradient(spec, query, key, value, d_result, grad(slopes, d_slopes));
+    for (std::size_t h = 0; h < slopes.size(); ++h) slopes[h] -= 0.1 * d_slopes[h];  // a step of gradient descent
+    //! [tables]
+    std::vector<double> after(2);
+    reference::gradient(spec, query, key, value, d_result, grad(slopes, after));
+    CHECK(after != d_slopes);
+    CHECK(d_slopes[0] != 0);
 }
 
 TEST_CASE("nothing that is masked reaches a gradient, and rows without keys give zeros", "[reference]") {
