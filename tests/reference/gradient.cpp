@@ -29,7 +29,6 @@ tensor<double, Rank> table(std::array<index_t, Rank> const& sizes, unsigned seed
 
 /// A normalizer by key of one's own, as pages show it: it has a gradient without a rule.
 struct softplus_t : stage<role::normalizer> {
-    static constexpr std::string_view name = "softplus";
     template <class V>
     static V weight(V const& score) {
         using std::abs, std::exp, std::log, std::max;
@@ -40,7 +39,6 @@ constexpr softplus_t softplus{};
 
 /// A normalizer with a state of one's own, and its rule.
 struct l2_weights_t : stage<role::normalizer> {
-    static constexpr std::string_view name = "l2_weights";
     template <class T>
     struct state {
         T squares = 0;
@@ -213,54 +211,66 @@ TEST_CASE("slopes that a score reads have a gradient", "[reference]") {
 
 TEST_CASE("nothing that is masked reaches a gradient, and rows without keys give zeros", "[reference]") {
     double const nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-    auto q = made({1, 1, 3, 2}), k = made({1, 1, 4, 2}, 2), v = made({1, 1, 4, 2}, 3);
+    auto query = made({1, 1, 3, 2}), key = made({1, 1, 4, 2}, 2), value = made({1, 1, 4, 2}, 3);
     auto const d = made({1, 1, 3, 2}, 4);
-    for (index_t c = 0; c < 2; ++c) q(0, 0, 1, c) = nan, k(0, 0, 3, c) = infinity, v(0, 0, 3, c) = nan;
-    auto dq = made(q.extents), dk = made(k.extents), dv = made(v.extents);
-    reference::gradient(scaled_dot | where(q_idx != 1 && kv_idx != 3) | softmax | weighted_sum, q, k, v, d, grad(q, dq),
-                        grad(k, dk), grad(v, dv));
-    for (auto const* all : {&dq, &dk, &dv})
+    for (index_t c = 0; c < 2; ++c) query(0, 0, 1, c) = nan, key(0, 0, 3, c) = infinity, value(0, 0, 3, c) = nan;
+    auto d_query = made(query.extents), d_key = made(key.extents), d_value = made(value.extents);
+    reference::gradient(scaled_dot | where(q_idx != 1 && kv_idx != 3) | softmax | weighted_sum, query, key, value, d,
+                        grad(query, d_query), grad(key, d_key), grad(value, d_value));
+    for (auto const* all : {&d_query, &d_key, &d_value})
         for (double const x : *all) CHECK(std::isfinite(x));
     for (index_t c = 0; c < 2; ++c) {
-        CHECK(dq(0, 0, 1, c) == 0);
-        CHECK(dk(0, 0, 3, c) == 0);
-        CHECK(dv(0, 0, 3, c) == 0);
+        CHECK(d_query(0, 0, 1, c) == 0);
+        CHECK(d_key(0, 0, 3, c) == 0);
+        CHECK(d_value(0, 0, 3, c) == 0);
     }
 }
 
+TEST_CASE("where a call has no results, or no keys, gradients are 0", "[reference]") {
+    std::vector<double> slopes{1, 2}, d_slopes{7, 7};
+    auto const spec = scaled_dot | alibi(slopes) | softmax | weighted_sum;
+    tensor<double, 4> const none({0, 1, 3, 2}), no_keys({1, 1, 0, 2}), query({1, 2, 3, 2}, 1);
+    reference::gradient(spec, none, none, none, none, grad(slopes, d_slopes));
+    CHECK(d_slopes == std::vector<double>{0, 0});
+    tensor<double, 4> d_query(query.extents, 7);
+    reference::gradient(spec, query, no_keys, no_keys, query, grad(query, d_query));
+    for (double const x : d_query) CHECK(x == 0);
+}
+
 TEST_CASE("two keys by hand", "[reference]") {
-    tensor<double, 2> const q({1, 1}, 2), d({1, 1}, 3);
-    tensor<float, 2> k({2, 1}), v({2, 1});
-    k.elements = {0, 1}, v.elements = {10, 20};
-    tensor<double, 2> d_q({1, 1});
-    tensor<float, 2> d_k({2, 1}), d_v({2, 1});
-    reference::gradient(dot | softmax | weighted_sum, q, k, v, d, grad(k, d_k), grad(v, d_v), grad(q, d_q));
+    tensor<double, 2> const query({1, 1}, 2), d({1, 1}, 3);
+    tensor<float, 2> key({2, 1}), value({2, 1});
+    key.elements = {0, 1}, value.elements = {10, 20};
+    tensor<double, 2> d_query({1, 1});
+    tensor<float, 2> d_key({2, 1}), d_value({2, 1});
+    reference::gradient(dot | softmax | weighted_sum, query, key, value, d, grad(key, d_key), grad(value, d_value),
+                        grad(query, d_query));
     double const w = 1 / (1 + std::exp(-2));      // of the second key
     double const d_score = w * (1 - w) * 10 * 3;  // of its score; less of the first
-    CHECK(d_v(1, 0) == Approx(3 * w));
-    CHECK(d_k(1, 0) == Approx(2 * d_score));
-    CHECK(d_k(0, 0) == Approx(-2 * d_score));
-    CHECK(d_q(0, 0) == Approx(d_score));
+    CHECK(d_value(1, 0) == Approx(3 * w));
+    CHECK(d_key(1, 0) == Approx(2 * d_score));
+    CHECK(d_key(0, 0) == Approx(-2 * d_score));
+    CHECK(d_query(0, 0) == Approx(d_score));
 }
 
 TEST_CASE("a call of gradient is checked before anything is written", "[reference]") {
-    auto const q = made({1, 1, 3, 2}), k = made({1, 1, 4, 2}, 2), d = made({1, 1, 3, 2}, 4);
-    tensor<double, 4> dq(q.extents, 7), wrong({1, 1, 2, 2}, 7);
+    auto const query = made({1, 1, 3, 2}), key = made({1, 1, 4, 2}, 2), d = made({1, 1, 3, 2}, 4);
+    tensor<double, 4> d_query(query.extents, 7), wrong({1, 1, 2, 2}, 7);
     std::vector<double> slopes{1}, other{1}, d_slopes{7};
     auto const spec = scaled_dot | alibi(slopes) | softmax | weighted_sum;
-    CHECK_THROWS_WITH(reference::gradient(spec, q, k, k, wrong, grad(q, dq)),
+    CHECK_THROWS_WITH(reference::gradient(spec, query, key, key, wrong, grad(query, d_query)),
                       Contains("the gradient of the result is (1, 1, 2, 2) and must be (1, 1, 3, 2)"));
-    CHECK_THROWS_WITH(reference::gradient(spec, q, k, k, d, grad(q, wrong)),
+    CHECK_THROWS_WITH(reference::gradient(spec, query, key, key, d, grad(query, wrong)),
                       Contains("the target of grad is (1, 1, 2, 2), its array is (1, 1, 3, 2)"));
-    CHECK_THROWS_WITH(reference::gradient(spec, q, k, k, d, grad(q, dq), grad(other, d_slopes)),
+    CHECK_THROWS_WITH(reference::gradient(spec, query, key, key, d, grad(query, d_query), grad(other, d_slopes)),
                       Contains("grad names an array (1) of which the call has no gradient"));
-    CHECK_THROWS_AS(reference::gradient(spec, q, k, k, dq, grad(q, dq)), shape_error);
-    CHECK_THROWS_AS(reference::gradient(spec, q, k, k, d, grad(slopes, slopes)), shape_error);
-    for (double const x : dq) CHECK(x == 7);
+    CHECK_THROWS_AS(reference::gradient(spec, query, key, key, d_query, grad(query, d_query)), shape_error);
+    CHECK_THROWS_AS(reference::gradient(spec, query, key, key, d, grad(slopes, slopes)), shape_error);
+    for (double const x : d_query) CHECK(x == 7);
     CHECK(d_slopes[0] == 7);
     std::vector<float> frequencies{1}, d_frequencies{7};
     CHECK_THROWS_WITH(reference::gradient(
                           project(as_is | rotary.frequencies(frequencies), as_is, as_is) | dot | softmax | weighted_sum,
-                          q, k, k, d, grad(frequencies, d_frequencies)),
+                          query, key, key, d, grad(frequencies, d_frequencies)),
                       Contains("grad names an array (1) of which the call has no gradient"));
 }
