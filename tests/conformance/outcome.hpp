@@ -19,6 +19,7 @@ struct passed {
     double worst = 0;           // the largest error in relation to its allowance
     std::string where;          // engine and tensor it occurred in
     std::size_t gradients = 0;  // gradient tensors compared
+    std::string why_no_more{};  // why others of the case are not
 };
 struct failed {
     std::string message;
@@ -44,7 +45,7 @@ public:
         seen.insert(expected.name);
         if (expected.role == role::gradient) gradients_.insert(expected.name);
         if (!result.pass) fail(engine, result.message);
-        if (result.worst >= worst_.worst) worst_ = {result.worst, engine + ", " + expected.name, 0};
+        if (result.worst >= worst_.worst) worst_ = {result.worst, engine + ", " + expected.name, 0, {}};
     }
 
     /// The same for anything with `elements` in C order and `extents`.
@@ -56,6 +57,9 @@ public:
     void compare(std::string const& engine, arithmetic computed, std::string_view tensor_name, Tensor const& got) {
         compare(engine, computed, tensor_name, got.elements, shape(got.extents.begin(), got.extents.end()));
     }
+
+    /// Says why the case has gradients that are not compared.
+    void leave_gradients(std::string const& reason) { why_no_more_gradients_ = reason; }
 
     void fail(std::string const& engine, std::string const& message) {
         failures_ += (failures_.empty() ? "" : "; ") + engine + ": " + message;
@@ -71,7 +75,7 @@ public:
                     add(engine + ": output " + each.name + " was not compared");
         for (auto const& each : subject_.unread()) add("input " + each + " was not used");
         if (!failures.empty()) return failed{failures};
-        return passed{worst_.worst, worst_.where, gradients_.size()};
+        return passed{worst_.worst, worst_.where, gradients_.size(), why_no_more_gradients_};
     }
 
 private:
@@ -79,6 +83,7 @@ private:
     std::map<std::string, std::set<std::string>> compared_;
     std::set<std::string> gradients_;
     std::string failures_;
+    std::string why_no_more_gradients_ = "not expressed yet";
     passed worst_;
 };
 

@@ -37,6 +37,7 @@ struct tally {
     std::string where;
     std::vector<std::string> failures;
     std::map<std::string, std::vector<std::string>> skips;  // reason, cases
+    std::map<std::string, std::size_t> gradients_left;      // reason, gradient tensors that were not compared
 };
 
 outcome run_one(test_case const& subject, std::vector<family> const& known) {
@@ -50,10 +51,14 @@ outcome run_one(test_case const& subject, std::vector<family> const& known) {
     }
 }
 
-void count(tally& totals, std::string const& name, outcome const& result, std::ostream* verbose) {
+/// `gradients` are those that the case has.
+void count(tally& totals, std::string const& name, std::size_t gradients, outcome const& result,
+           std::ostream* verbose) {
+    totals.gradients += gradients;
     if (auto const* good = std::get_if<passed>(&result)) {
         ++totals.counts.passed;
         totals.gradients_compared += good->gradients;
+        if (good->gradients < gradients) totals.gradients_left[good->why_no_more] += gradients - good->gradients;
         if (good->worst >= totals.worst) totals.worst = good->worst, totals.where = name + ", " + good->where;
         if (verbose)
             *verbose << "  passed   " << name << ": worst error " << std::setprecision(2) << good->worst
@@ -76,6 +81,8 @@ void print(std::string const& name, tally const& totals, std::ostream& report) {
                << ")";
     report << '\n';
     for (auto const& each : totals.failures) report << "  failed   " << each << '\n';
+    for (auto const& [reason, number] : totals.gradients_left)
+        report << "  " << number << " gradient tensors were not compared: " << reason << '\n';
     for (auto const& [reason, names] : totals.skips) {
         report << "  skipped  " << reason << ":";
         for (auto const& each : names) report << ' ' << each;
@@ -118,10 +125,11 @@ summary run_cases(std::vector<fs::path> const& cases, std::vector<family> const&
         auto& totals = by_family[family_of(directory)];
         try {
             auto const subject = test_case::load(directory);
-            for (auto const& each : subject.tensors()) totals.gradients += each.role == role::gradient;
-            count(totals, name, run_one(subject, known), chosen.verbose ? &report : nullptr);
+            std::size_t gradients = 0;
+            for (auto const& each : subject.tensors()) gradients += each.role == role::gradient;
+            count(totals, name, gradients, run_one(subject, known), chosen.verbose ? &report : nullptr);
         } catch (malformed const& error) {
-            count(totals, name, failed{error.what()}, nullptr);
+            count(totals, name, 0, failed{error.what()}, nullptr);
         }
     }
 

@@ -74,6 +74,19 @@ struct entmax_t : stage<role::normalizer> {
         T const share = T(1) / sum;
         row.map([&](auto s_j) FOVEA_LAMBDA { return weight(s_j, tau)[0] * share; });
     }
+
+    /// The gradients of a row: ds_j = u_j (g_j - sum_k u_k g_k / sum_k u_k), u_j = w_j^(2 - alpha) where w_j is above
+    /// 0.
+    template <class Row>
+    void gradient(Row&& row) const {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        auto const slope = [power = static_cast<T>(2 - alpha)](T w) { return w > 0 ? std::pow(w, power) : T(0); };
+        auto const slopes = row.sum([&](auto const&, auto const& w, auto const&) { return slope(w); });
+        auto const sum =
+            row.sum([&](auto const&, auto const& w, auto const& g) { return w > 0 ? slope(w) * g : T(0); });
+        row.map(
+            [&](auto const&, auto const& w, auto const& g) { return w > 0 ? slope(w) * (g - sum / slopes) : T(0); });
+    }
 };
 
 constexpr entmax_t entmax(double alpha) { return entmax_t(alpha); }

@@ -66,6 +66,18 @@ struct entmax15_t : stage<role::normalizer> {
                 V(operations::select::apply(x == V(T(0)), x, V(operations::max::apply(T(0), x + share)))));
         });
     }
+
+    /// The gradients of a row: ds_j = u_j (g_j - sum_k u_k g_k / sum_k u_k), u_j = sqrt(w_j).
+    template <class Row>
+    static void gradient(Row&& row) {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        auto const slopes = row.sum([](auto const&, auto const& w, auto const&) { return std::sqrt(w); });
+        auto const sum =
+            row.sum([](auto const&, auto const& w, auto const& g) { return w > 0 ? std::sqrt(w) * g : T(0); });
+        row.map([&](auto const&, auto const& w, auto const& g) {
+            return w > 0 ? std::sqrt(w) * (g - sum / slopes) : T(0);
+        });
+    }
 };
 inline constexpr entmax15_t entmax15{};
 

@@ -41,6 +41,17 @@ struct l1_weights_t : stage<role::normalizer> {
     static constexpr T finish(state<T> const& s) {
         return s.finish();
     }
+
+    /// The gradients of a row: ds_j = (g_j - sign(s_j) sum_k w_k g_k) / sum_k |s_k|, the sign of 0 being 0.
+    template <class Row>
+    static void gradient(Row&& row) {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        T const divisor = row.sum([](auto const& s, auto const&, auto const&) { return s < 0 ? -s : s; });
+        T const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
+        row.map([&](auto const& s, auto const&, auto const& g) {
+            return divisor == 0 ? T(0) : (g - (s > 0 ? mean : s < 0 ? -mean : T(0))) / divisor;
+        });
+    }
 };
 inline constexpr l1_weights_t l1_weights{};
 

@@ -46,6 +46,25 @@ struct normalized_t : stage<role::normalizer> {
     constexpr T finish(state<T> const& s) const {
         return s.finish(static_cast<T>(eps));
     }
+
+    /// The gradients of a row: ds_j = f'(s_j) (g_j - sum_k w_k g_k) / (sum_k f(s_k) + eps).
+    template <class Row>
+    void gradient(Row&& row) const {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        gradient_by(row, [&, f = weigh_t<E>(body)](T s, T amount) { return row.slope(f, s) * amount; });
+    }
+    /// The same, where `back(s, x)` is the gradient of s from x, that of f(s).
+    template <class Row, class Back>
+    void gradient_by(Row&& row, Back const& back) const {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        weigh_t<E> const f(body);
+        T const divisor =
+            row.sum([&](auto const& s, auto const&, auto const&) { return f.weight(s); }) + static_cast<T>(eps);
+        T const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
+        row.map([&](auto const& s, auto const&, auto const& g) {
+            return divisor == 0 ? T(0) : back(s, (g - mean) / divisor);
+        });
+    }
     std::string text() const {
         auto const number = eps == 0 ? std::string() : ", " + print(literal<double>{eps});
         return "normalized(" + print(body) + number + ")";

@@ -37,6 +37,15 @@ struct proportional_t : stage<role::normalizer> {
     static constexpr T finish(state<T> const& s) {
         return s.finish();
     }
+
+    /// The gradients of a row: ds_j = (g_j - sum_k w_k g_k) / sum_k s_k.
+    template <class Row>
+    static void gradient(Row&& row) {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        T const divisor = row.sum([](auto const& s, auto const&, auto const&) { return s; });
+        T const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
+        row.map([&](auto const&, auto const&, auto const& g) { return divisor == 0 ? T(0) : (g - mean) / divisor; });
+    }
 };
 inline constexpr proportional_t proportional{};
 

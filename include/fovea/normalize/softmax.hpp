@@ -75,6 +75,13 @@ struct softmax_t : stage<role::normalizer> {
                                          T(s.max + operations::log::apply(s.sum)));
     }
 
+    /// The gradients of a row: ds_j = w_j (g_j - sum_k w_k g_k).
+    template <class Row>
+    static void gradient(Row&& row) {
+        auto const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
+        row.map([&](auto const&, auto const& w, auto const& g) { return w * (g - mean); });
+    }
+
 private:
     /// Whether a score is so great that any other is equal to it or too far from it to matter, in whatever base: then
     /// 2 is the base, since what is rounded off the product with log2 e would exceed the range of exponents.

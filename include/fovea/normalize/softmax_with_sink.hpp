@@ -64,6 +64,15 @@ struct softmax_with_sink_t : stage<role::normalizer> {
     constexpr auto for_row(Facts const& at) const {
         return detail::softmax_beside<std::remove_cvref_t<decltype(at(sink))>>{{}, at(sink)};
     }
+    /// The gradients of a row, as of softmax, and of its sink, whose weight gives nothing to the result.
+    template <class Row, class Facts>
+    void gradient(Row&& row, Facts const& at) const {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        T const taken = row.sum([](auto const&, auto const& w, auto const&) { return w; });
+        T const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
+        softmax_t::gradient(row);
+        at.add(sink, -(T(1) - taken) * mean);
+    }
     std::string text() const { return "softmax_with_sink(" + print(sink) + ")"; }
 };
 

@@ -69,6 +69,15 @@ struct sparsemax_t : stage<role::normalizer> {
             return operations::select::apply(w == V(T(0)), w, V(operations::max::apply(T(0), w + share)));
         });
     }
+
+    /// The gradients of a row: ds_j = g_j less the mean of the g where w is above 0, and 0 elsewhere.
+    template <class Row>
+    static void gradient(Row&& row) {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        auto const support = row.sum([](auto const&, auto const& w, auto const&) { return w > 0 ? T(1) : T(0); });
+        auto const sum = row.sum([](auto const&, auto const& w, auto const& g) { return w > 0 ? g : T(0); });
+        row.map([&](auto const&, auto const& w, auto const& g) { return w > 0 ? g - sum / support : T(0); });
+    }
 };
 inline constexpr sparsemax_t sparsemax{};
 

@@ -41,6 +41,13 @@ struct uniform_t : stage<role::normalizer> {
     static constexpr T finish(state<T> const& s) {
         return s.keys == 0 ? T(0) : T(1) / s.keys;
     }
+
+    /// Weights do not depend on the scores.
+    template <class Row>
+    static constexpr void gradient(Row&& row) {
+        using T = typename std::remove_cvref_t<Row>::value_type;
+        row.map([](auto const&, auto const&, auto const&) { return T(0); });
+    }
 };
 inline constexpr uniform_t uniform{};
 

@@ -28,6 +28,12 @@ struct weigh_t : stage<role::normalizer> {
     FOVEA_INLINE constexpr V weight(V const& score) const {
         return V(evaluate(body, detail::score_environment<V>{score}));
     }
+    constexpr E const& expression() const { return body; }
+    /// The gradients of a row, where `back(s, x)` is the gradient of s from x, that of f(s).
+    template <class Row, class Back>
+    void gradient_by(Row&& row, Back const& back) const {
+        row.map([&](auto const& s, auto const&, auto const& g) { return back(s, g); });
+    }
     template <class F>
     constexpr weigh_t<F> with(F const& function) const {
         return weigh_t<F>(function);

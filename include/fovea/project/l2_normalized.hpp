@@ -37,6 +37,15 @@ struct l2_normalized_t {
         T const factor = 1 / (length < least ? least : length);
         row.map([factor](auto x) FOVEA_LAMBDA { return x * factor; });
     }
+    /// dx_c = (dy_c - y_c sum_i y_i dy_i) / |x|; below eps, dy_c / eps.
+    template <class Row>
+    void gradient(Row const& x, Row const& d, head_place const&) const {
+        using T = typename Row::value_type;
+        T const length = std::sqrt(x.sum([](auto x_c) { return x_c * x_c; })), least = static_cast<T>(eps);
+        T along = 0;
+        for (index_t c = 0; c < x.size() && !(length < least); ++c) along += x[c] * d[c] / (length * length);
+        for (index_t c = 0; c < x.size(); ++c) d[c] = (d[c] - x[c] * along) / (length < least ? least : length);
+    }
     static constexpr void memory(auto const&) {}
     static std::string text() { return "l2_normalized"; }
 };

@@ -52,6 +52,20 @@ struct rms_normalized_t {
                     gain->place(gain->extent(0) == 1 ? index_t{0} : at.head, index_t{0}));
     }
 
+    /// dx_c = (g_c dy_c - x_c sum_i g_i x_i dy_i / (sum_i x_i^2 + d eps)) / sqrt(sum_i x_i^2 / d + eps).
+    template <class Row>
+    void gradient(Row const& x, Row const& d, head_place const& at) const {
+        using value = typename Row::value_type;
+        value const squares = x.sum([](auto x_c) { return x_c * x_c; }), count = static_cast<value>(x.size());
+        value const mean = squares / count + static_cast<value>(eps);
+        value along = 0;
+        for (index_t c = 0; c < x.size(); ++c) {
+            if (gain) d[c] *= static_cast<value>((*gain)(gain->extent(0) == 1 ? index_t{0} : at.head, c));
+            along += x[c] * d[c];
+        }
+        for (index_t c = 0; c < x.size(); ++c) d[c] = (d[c] - x[c] * along / (count * mean)) / std::sqrt(mean);
+    }
+
     template <class Visit>
     constexpr void memory(Visit const& visit) const {
         if (gain) visit(*gain, "the gain of rms_normalized on ");

@@ -32,6 +32,7 @@ namespace fovea::FOVEA_SET {
 template <class Frequency = float, class Index = index_t>
 struct rotary_t {
     using head_map_tag = void;
+    static constexpr bool linear = true;
     index_t turned = 0;  // 0: all features
     double theta = 10000, stretch = 1, ntk = 1;
     bool neighbors = false;

@@ -79,6 +79,11 @@ struct normalizer_by_row : stage<role::normalizer> {
     constexpr auto for_row(Facts const& at) const {
         return word.with(function_in_row(word.body, at));
     }
+    /// The gradients of a row, and those of the tables that the function reads.
+    template <class Row, class Facts>
+    void gradient(Row&& row, Facts const& at) const {
+        for_row(at).gradient_by(row, [&](auto s, auto amount) { return at.add(word.body, s, amount); });
+    }
     std::string text() const { return describe(word); }
 };
 

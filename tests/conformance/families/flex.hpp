@@ -4,6 +4,7 @@
 
 #include "common_masks.hpp"
 #include "engines.hpp"
+#include "gradients.hpp"
 #include "load.hpp"
 #include "outcome.hpp"
 
@@ -35,6 +36,11 @@ struct flex_call {
     void attend_without_sums(auto const& weighed) {
         Engine::attend(weighed | fovea::weighted_sum, query.view(), key.view(), values.view(), result.view());
     }
+    /// Compares the gradients of queries, keys and values, and of tables. The mask is a table: as a condition it has
+    /// been asked for every pair.
+    void differentiate(test_case const& subject, checks& all, auto const& scored, auto const& normalizer,
+                       auto const&... tables) const;
+
     void compare(test_case const& subject, checks& all) const {
         all.compare(Engine::name, Engine::computes, "out", result);
         if (subject.has("lse")) all.compare(Engine::name, Engine::computes, "lse", log_sums);
@@ -54,6 +60,17 @@ void with_composed_mask(test_case const& subject, fovea::extents_t<4> const& pai
     if constexpr (Masks == composed::common)
         if (is_common_mask(name)) return with_common_mask(name, mask_parameters(subject, "/mask_mod", pairs), use);
     use(verdicts_of_mask(subject, pairs).mask());
+}
+
+template <class Engine>
+void flex_call<Engine>::differentiate(test_case const& subject, checks& all, auto const& scored, auto const& normalizer,
+                                      auto const&... tables) const {
+    if constexpr (has_gradients<Engine>)
+        with_composed_mask<composed::none>(subject, pairs, [&](auto const& mask) {
+            compare_gradients<Engine>(subject, all, masked(scored, mask) | normalizer | fovea::weighted_sum, query, key,
+                                      values, load<value, 4>(subject["d_out"]), of_case{"d_q", query},
+                                      of_case{"d_k", key}, of_case{"d_v", values}, tables...);
+        });
 }
 
 /// `scored` with the mask of a case.

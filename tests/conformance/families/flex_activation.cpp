@@ -18,6 +18,7 @@ void run_with(test_case const& subject, checks& all) {
         with_composed_mask(subject, call.pairs, [&](auto const& mask) {
             call.attend_without_sums(masked(fovea::scaled_by(call.scale), mask) | normalizer);
         });
+        call.differentiate(subject, all, fovea::scaled_by(call.scale), normalizer);
     };
     if (name == "relu") attend(fovea::weigh(relu(score)));
     else if (name == "squared_relu") attend(fovea::weigh(square(relu(score))));

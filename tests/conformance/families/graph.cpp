@@ -3,6 +3,7 @@
 // Attention over the incoming edges of each node: the node that looks is the query, the one it looks at the key.
 
 #include "engines.hpp"
+#include "gradients.hpp"
 #include "load.hpp"
 #include "projected.hpp"
 #include "runner.hpp"
@@ -176,6 +177,26 @@ public:
             });
     }
 
+    /// Compares the gradients of the nodes and of `named`, for numbers of heads that project makes.
+    template <int... Counts>
+    void differentiate(auto const& query, auto const& key, auto const& scored, auto const& last,
+                       auto const&... named) const {
+        if constexpr (has_gradients<Engine>) {
+            auto const& sources = subject_.has("x_src") ? memory_ : targets_;  // one array where the case has one
+            auto const d_out = load<T, 2>(subject_["d_out"]);
+            with_heads<Counts...>(
+                heads_,
+                [&](auto const& heads) {
+                    join(fovea::project(query, key, key, heads) | scored, last, [&](auto const& attention) {
+                        compare_gradients<Engine>(subject_, all_, attention, targets_, sources, sources, d_out,
+                                                  of_case{"d_x", targets_}, of_case{"d_x_dst", targets_},
+                                                  of_case{"d_x_src", sources}, named...);
+                    });
+                },
+                [] {});
+        }
+    }
+
     void compare() {
         all_.compare(Engine::name, Engine::computes, "out", result);
         if (!subject_.has("alpha")) return;
@@ -205,7 +226,7 @@ private:
                                          : list_.features(e, c - of_node);
         return rows;
     }
-    void join(auto const& scored, auto const& last, auto const& run) {
+    void join(auto const& scored, auto const& last, auto const& run) const {
         auto const aggregated = scored | fovea::neighbors(graph_) | fovea::softmax | fovea::weighted_sum;
         if (subject_.attribute<bool>("concat")) run(aggregated | fovea::concat_heads | last);
         else run(aggregated | fovea::mean_heads | last);
@@ -238,6 +259,7 @@ void run_gat(test_case const& subject, checks& all) {
     auto const bias = load_bias<T>(subject);
     auto const attend = [&](auto const& last) {
         if (nodes.by_edge()) {
+            all.leave_gradients("features of edges are put beside those of nodes, or are projected by another call");
             auto const of_edge = load_per_head<T>(subject["att_edge"]);
             auto const rows = projected<Engine>(projection<T>(subject, "lin_edge").map(), nodes.edge_features());
             fovea::tensor<T, 2> terms({rows.extent(0), nodes.heads()});
@@ -255,10 +277,18 @@ void run_gat(test_case const& subject, checks& all) {
         }
     };
     if (subject.has("res_weight")) {
+        all.leave_gradients("the nodes are projected beside the attention by another call");
         auto const residual = projected<Engine>(projection<T>(subject, "res").map(), nodes.targets());
         attend(fovea::map(out + fovea::param(residual)[q_idx] + fovea::param(bias)));
     } else {
-        attend(fovea::map(out + fovea::param(bias)));
+        auto const last = fovea::map(out + fovea::param(bias));
+        attend(last);
+        auto const& looking = bipartite ? to : from;
+        if (!nodes.by_edge())
+            nodes.template differentiate<1, 2, 3, 4, 8>(
+                looking.map(), from.map(), fovea::gat_score(of_target, of_source, slope), last, of_case{"d_bias", bias},
+                of_case{"d_att_dst", of_target}, of_case{"d_att_src", of_source}, of_case{"d_lin_weight", from.matrix},
+                of_case{"d_lin_dst_weight", looking.matrix}, of_case{"d_lin_src_weight", from.matrix});
     }
     nodes.compare();
 }
@@ -276,6 +306,7 @@ void run_gatv2(test_case const& subject, checks& all) {
     auto const scored = fovea::gatv2_score(of_pair, slope);
     auto const attend = [&](auto const& last) {
         if (nodes.by_edge()) {
+            all.leave_gradients("features of edges are put beside those of nodes, or are projected by another call");
             projection<T> const of_edge(subject, "lin_edge");
             auto const key = from.beside(of_edge.matrix),
                        value = from.beside(fovea::tensor<T, 2>(of_edge.matrix.extents));
@@ -288,7 +319,14 @@ void run_gatv2(test_case const& subject, checks& all) {
         auto const residual = projected<Engine>(projection<T>(subject, "res").map(), nodes.targets());
         attend(fovea::map(out + fovea::param(residual)[q_idx] + fovea::param(bias)));
     } else {
-        attend(fovea::map(out + fovea::param(bias)));
+        auto const last = fovea::map(out + fovea::param(bias));
+        attend(last);
+        auto const& looking = shared ? from : to;
+        if (!nodes.by_edge())
+            nodes.template differentiate<2, 3>(
+                looking.map(), from.map(), scored, last, of_case{"d_bias", bias}, of_case{"d_att", of_pair},
+                of_case{"d_lin_l_weight", from.matrix}, of_case{"d_lin_l_bias", from.bias},
+                of_case{"d_lin_r_weight", looking.matrix}, of_case{"d_lin_r_bias", looking.bias});
     }
     nodes.compare();
 }
@@ -299,6 +337,7 @@ void run_transformer(test_case const& subject, checks& all) {
     bool const bipartite = subject.has("x_src");
     layer<Engine> nodes(subject, all, load<T, 2>(subject[bipartite ? "x_dst" : "x"]),
                         load<T, 2>(subject[bipartite ? "x_src" : "x"]));
+    all.leave_gradients("the nodes are projected beside the attention by another call");
     projection<T> const query(subject, "lin_query"), key(subject, "lin_key"), value(subject, "lin_value");
     auto const attend = [&](auto const& last) {
         if (nodes.by_edge()) {
@@ -337,10 +376,12 @@ void run_agnn(test_case const& subject, checks& all) {
     using T = typename Engine::value;
     auto const x = load<T, 2>(subject["x"]);
     layer<Engine> nodes(subject, all, x, x);
-    auto const beta = subject["beta"].as<T>().at(0);
+    auto const beta = subject["beta"].as<T>();
     auto const bias = load_bias<T>(subject);
-    nodes.template attend<1>(fovea::as_is, fovea::as_is, fovea::as_is,
-                             fovea::compare(fovea::cosine.expression() * beta), fovea::map(out + fovea::param(bias)));
+    auto const scored = fovea::compare(fovea::cosine.expression() * fovea::param(beta)[0]);
+    auto const last = fovea::map(out + fovea::param(bias));
+    nodes.template attend<1>(fovea::as_is, fovea::as_is, fovea::as_is, scored, last);
+    nodes.template differentiate<1>(fovea::as_is, fovea::as_is, scored, last, of_case{"d_beta", beta});
     nodes.compare();
 }
 

@@ -5,13 +5,16 @@
 // one that is 1 for the further row carries bias_k or bias_v, and a row of zeros is projected to zeros.
 
 #include "engines.hpp"
+#include "gradients.hpp"
 #include "load.hpp"
 #include "projected.hpp"
 #include "runner.hpp"
 
 #include <fovea/fovea.hpp>
 
+#include <array>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,10 +56,11 @@ struct projection {
     std::vector<T> bias;    // (out), or empty
     index_t outputs = 0, inputs = 0;
 
+    fovea::view<T const, 2> weights() const { return {matrix.data(), {outputs, inputs}}; }
     auto map() const {
         fovea::view<T const, 1> b;
         if (!bias.empty()) b = {bias.data(), {outputs}};
-        return fovea::linear(fovea::transposed(fovea::view<T const, 2>(matrix.data(), {outputs, inputs})), b);
+        return fovea::linear(fovea::transposed(weights()), b);
     }
 };
 
@@ -155,6 +159,68 @@ void with_mask(test_case const& subject, fovea::extents_t<4> const& pairs, auto 
     else use(scored);
 }
 
+/// A source and its projection.
+template <class T>
+struct projected_source {
+    rows<T> const& source;
+    projection<T> map;
+};
+
+/// The gradients of everything that a case without further keys reads. What the masks say is one table that is added.
+template <class Engine>
+void compare_gradients(test_case const& subject, checks& all, std::array<projected_source<double>, 3> parts,
+                       projection<double> output_map, auto const& heads) {
+    auto const& [query, key, value] = parts;
+    fovea::tensor<double, 4> mask({query.source.batches(), subject.attribute<std::int64_t>("num_heads"),
+                                   query.source.positions(), key.source.positions()});
+    auto const left_out = load_masks<bool>(subject, mask.extents);
+    auto const added = load_masks<double>(subject, mask.extents);
+    for (std::size_t i = 0; i < mask.elements.size(); ++i) {
+        if (added.elements) mask.elements[i] = added.elements[i];
+        if (left_out.elements && left_out.elements[i]) mask.elements[i] = -std::numeric_limits<double>::infinity();
+    }
+    for (auto* each : {&parts[0].map, &parts[1].map, &parts[2].map, &output_map})
+        if (each->bias.empty()) each->bias.assign(static_cast<std::size_t>(each->outputs), 0);
+
+    auto const attention = fovea::project(query.map.map(), key.map.map(), value.map.map(), heads) | fovea::scaled_dot
+                         | fovea::rescore(score + fovea::param(mask)(batch, head, q_idx, kv_idx)) | fovea::softmax
+                         | fovea::weighted_sum | fovea::output(output_map.map());
+    rows<double> const d_out{load<double, 3>(subject["d_out"]), query.source.sequence_first};
+    auto const compare = [&](std::string const& name, std::vector<double> const& got) {
+        if (subject.has(name)) all.compare(Engine::name, Engine::computes, name, got, subject[name].shape);
+    };
+    auto const compare_rows = [&](std::string const& name, fovea::tensor<double, 3> const& got) {
+        rows<double> stored{fovea::tensor<double, 3>(extents<3>(subject[name])), query.source.sequence_first};
+        for (index_t b = 0; b < got.extent(0); ++b)
+            for (index_t n = 0; n < got.extent(1); ++n)
+                for (index_t c = 0; c < got.extent(2); ++c) stored.view()(b, n, c) = got(b, n, c);
+        compare(name, stored.stored.elements);
+    };
+    auto const joined = [](auto const& a, auto const& b, auto const& c) {
+        auto all_three = a.elements;
+        all_three.insert(all_three.end(), b.elements.begin(), b.elements.end());
+        all_three.insert(all_three.end(), c.elements.begin(), c.elements.end());
+        return all_three;
+    };
+    with_gradients<Engine>(
+        attention, query.source.view(), key.source.view(), value.source.view(), d_out.view(),
+        [&](auto const& d_q, auto const& d_k, auto const& d_v, auto const& d_wq, auto const& d_wk, auto const& d_wv,
+            auto const& d_bq, auto const& d_bk, auto const& d_bv, auto const& d_wo, auto const& d_bo) {
+            compare_rows("d_query", d_q);
+            compare_rows("d_key", d_k);
+            compare_rows("d_value", d_v);
+            compare("d_q_proj_weight", d_wq.elements);
+            compare("d_k_proj_weight", d_wk.elements);
+            compare("d_v_proj_weight", d_wv.elements);
+            compare("d_in_proj_weight", joined(d_wq, d_wk, d_wv));
+            compare("d_in_proj_bias", joined(d_bq, d_bk, d_bv));
+            compare("d_out_proj_weight", d_wo.elements);
+            compare("d_out_proj_bias", d_bo.elements);
+        },
+        query.source.view(), key.source.view(), value.source.view(), query.map.weights(), key.map.weights(),
+        value.map.weights(), query.map.bias, key.map.bias, value.map.bias, output_map.weights(), output_map.bias);
+}
+
 template <class Engine>
 void run_with(test_case const& subject, checks& all) {
     using T = typename Engine::value;
@@ -164,6 +230,7 @@ void run_with(test_case const& subject, checks& all) {
     auto key_map = load_projection<T>(subject, "k_proj_weight", 1);
     auto value_map = load_projection<T>(subject, "v_proj_weight", 2);
     bool const zero_row = subject.attribute<bool>("add_zero_attn");
+    all.leave_gradients("further keys are rows of a wider source and a wider projection");
     auto const further = [&](char const* name) { return subject.has(name) ? subject[name].as<T>() : std::vector<T>{}; };
     add_rows(key, key_map, further("bias_k"), zero_row);
     add_rows(value, value_map, further("bias_v"), zero_row);
@@ -184,6 +251,15 @@ void run_with(test_case const& subject, checks& all) {
             Engine::attend(attention, q_rows, k_rows, v_rows, result.view(), fovea::weights(probabilities.view()));
         });
     };
+    if constexpr (has_gradients<Engine>)
+        if (subject.has("d_out") && !subject.has("bias_k") && !zero_row)
+            with_heads<1, 2, 3, 4, 5, 8>(
+                head_count,
+                [&](auto const& heads) {
+                    compare_gradients<Engine>(subject, all, {{{query, query_map}, {key, key_map}, {value, value_map}}},
+                                              output_map, heads);
+                },
+                [] {});
     auto const keys = std::as_const(key).view(), values = std::as_const(value).view();
     with_heads<1, 2, 4, 8>(
         head_count,

@@ -3,6 +3,7 @@
 // Normalizers over given rows of scores, whose score function is a table that is looked up, and within an attention.
 
 #include "engines.hpp"
+#include "gradients.hpp"
 #include "load.hpp"
 #include "runner.hpp"
 
@@ -45,12 +46,18 @@ template <class Engine>
 struct normalizer_call {
     using T = typename Engine::value;
     test_case const& subject;
+    checks& all;
     fovea::tensor<T, 4> query, key, value, result, weights;
 
-    void attend(auto const& scored) {
+    /// `d_result` is the gradient of the result, `named` what else the case has gradients of.
+    void attend(auto const& scored, auto const& d_result, auto const&... named) {
         with_normalizer<T>(subject, scored, [&](auto const& weighed) {
-            Engine::attend(weighed | fovea::weighted_sum, query, key, value, result.view(),
-                           fovea::weights(weights.view()));
+            auto const attention = weighed | fovea::weighted_sum;
+            Engine::attend(attention, query, key, value, result.view(), fovea::weights(weights.view()));
+            if constexpr (!fovea::has_row_gradient<decltype(normalizer_of(attention.normalize))>)
+                all.leave_gradients("hardmax is a step, and has no gradient");
+            else if (!d_result.elements.empty())
+                compare_gradients<Engine>(subject, all, attention, query, key, value, d_result, named...);
         });
     }
 };
@@ -60,16 +67,19 @@ template <class Engine>
 void normalize_rows(test_case const& subject, checks& all) {
     using T = typename Engine::value;
     auto const scores = load<T, 2>(subject["scores"]);
-    fovea::tensor<T, 4> const queries({1, 1, scores.extent(0), 1}), keys({1, 1, scores.extent(1), 1});
-    normalizer_call<Engine> call{subject, queries, keys,
-                                 keys,    queries, fovea::tensor<T, 4>({1, 1, scores.extent(0), scores.extent(1)})};
+    auto const rows = scores.extent(0), columns = scores.extent(1);
+    fovea::tensor<T, 4> const queries({1, 1, rows, 1}), keys({1, 1, columns, 1}), weights({1, 1, rows, columns});
+    fovea::tensor<T, 4> unit({1, 1, columns, columns});  // so that the result is the weights, whose gradient is given
+    for (fovea::index_t j = 0; j < columns; ++j) unit(0, 0, j, j) = 1;
+    normalizer_call<Engine> call{subject, all, queries, keys, unit, weights, weights};
+    auto const d_weights = subject.has("d_weights") ? load<T, 4>(subject["d_weights"]) : fovea::tensor<T, 4>();
     auto const looked_up =
         fovea::compare(fovea::param(scores)(q_idx, kv_idx)) | fovea::temperature(temperature_of<T>(subject));
     if (subject.has("mask")) {
         auto const mask = broadcast<bool, 2>(subject["mask"], scores.extents);
-        call.attend(looked_up | fovea::mask_tensor(mask.view()));
+        call.attend(looked_up | fovea::mask_tensor(mask.view()), d_weights, of_case{"d_scores", scores});
     } else {
-        call.attend(looked_up);
+        call.attend(looked_up, d_weights, of_case{"d_scores", scores});
     }
     all.compare(Engine::name, Engine::computes, "weights", call.weights.elements, subject["weights"].shape);
 }
@@ -80,18 +90,23 @@ void attend(test_case const& subject, checks& all) {
     auto const query = load<T, 4>(subject["q"]), key = load<T, 4>(subject["k"]), value = load<T, 4>(subject["v"]);
     fovea::extents_t<4> const pairs{query.extent(0), query.extent(1), query.extent(2), key.extent(2)};
     normalizer_call<Engine> call{subject,
+                                 all,
                                  query,
                                  key,
                                  value,
                                  fovea::tensor<T, 4>({pairs[0], pairs[1], pairs[2], value.extent(3)}),
                                  fovea::tensor<T, 4>(pairs)};
+    auto const d_out = subject.has("d_out") ? load<T, 4>(subject["d_out"]) : fovea::tensor<T, 4>();
+    auto const attend = [&](auto const& masked) {
+        call.attend(masked, d_out, of_case{"d_q", call.query}, of_case{"d_k", call.key}, of_case{"d_v", call.value});
+    };
     auto const scored = fovea::scaled_by(static_cast<T>(subject.attribute<double>("scale")))
                       | fovea::temperature(temperature_of<T>(subject));
     if (subject.has("mask")) {
         auto const mask = broadcast<bool, 4>(subject["mask"], extents<4>(subject["mask"]));
-        call.attend(scored | fovea::mask_tensor(mask.view()));
+        attend(scored | fovea::mask_tensor(mask.view()));
     } else {
-        call.attend(scored);
+        attend(scored);
     }
     all.compare(Engine::name, Engine::computes, "out", call.result);
     if (subject.has("weights")) all.compare(Engine::name, Engine::computes, "weights", call.weights);

@@ -23,17 +23,23 @@ void run_with(test_case const& subject, std::string const& name, checks& all) {
     if (name == "softcap") {
         auto const cap = static_cast<T>(score_parameter(subject, "cap"));
         attend_with_mask<composed::common>(subject, call, scored | fovea::softcap(cap));
+        call.differentiate(subject, all, scored | fovea::softcap(cap), fovea::softmax);
     } else if (name == "alibi") {
         auto const heads = score_parameter(subject, "heads");
         std::vector<T> slopes;
         for (index_t h = 0; h < call.pairs[1]; ++h)
             slopes.push_back(static_cast<T>(std::exp2(-8 * static_cast<double>(h + 1) / heads)));
         attend_with_mask<composed::common>(subject, call, scored | fovea::alibi(slopes));
+        call.differentiate(subject, all, scored | fovea::alibi(slopes), fovea::softmax);
     } else if (name == "scale_per_head") {
         auto const factors = load<T, 1>(subject["head_scale"]);
-        attend_with_mask<composed::none>(subject, call, scored | fovea::rescore(score * fovea::param(factors)[head]));
+        auto const rescored = scored | fovea::rescore(score * fovea::param(factors)[head]);
+        attend_with_mask<composed::none>(subject, call, rescored);
+        call.differentiate(subject, all, rescored, fovea::softmax, of_case{"d_head_scale", factors});
     } else {  // relative_position
-        attend_with_mask<composed::none>(subject, call, scored | fovea::rescore(score + (q_idx - kv_idx)));
+        auto const rescored = scored | fovea::rescore(score + (q_idx - kv_idx));
+        attend_with_mask<composed::none>(subject, call, rescored);
+        call.differentiate(subject, all, rescored, fovea::softmax);
     }
     call.compare(subject, all);
 }

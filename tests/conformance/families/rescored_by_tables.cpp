@@ -41,14 +41,16 @@ auto edges_of_path(auto const& edge_bias, auto const& types, auto const& length,
 }
 
 template <class Engine>
-void run_graphormer(test_case const& subject, std::string const& name, flex_call<Engine>& call, auto const& scored) {
+void run_graphormer(test_case const& subject, std::string const& name, flex_call<Engine>& call, checks& all,
+                    auto const& scored) {
     using T = typename Engine::value;
     if (name == "graphormer_spatial") {
         auto const bias = load<T, 2>(subject["spatial_bias"]);
         index_tensor<3> const distances(subject["distances"]);
         auto const distance = fovea::param(distances)(batch, q_idx, kv_idx);
-        attend_with_mask<composed::none>(subject, call,
-                                         scored | fovea::rescore(score + fovea::param(bias)(head, distance)));
+        auto const rescored = scored | fovea::rescore(score + fovea::param(bias)(head, distance));
+        attend_with_mask<composed::none>(subject, call, rescored);
+        call.differentiate(subject, all, rescored, fovea::softmax, of_case{"d_spatial_bias", bias});
     } else {
         auto const bias = load<T, 3>(subject["edge_bias"]);
         index_tensor<4> const types(subject["path_edge_types"]);
@@ -58,8 +60,9 @@ void run_graphormer(test_case const& subject, std::string const& name, flex_call
         constexpr int longest = 6;  // what is compiled; a longer path has been added up
         if (last < longest) {
             auto const edges = edges_of_path<longest>(fovea::param(bias), fovea::param(types), length, last);
-            attend_with_mask<composed::none>(subject, call,
-                                             scored | fovea::rescore(score + edges / fovea::max(length, 1)));
+            auto const rescored = scored | fovea::rescore(score + edges / fovea::max(length, 1));
+            attend_with_mask<composed::none>(subject, call, rescored);
+            call.differentiate(subject, all, rescored, fovea::softmax, of_case{"d_edge_bias", bias});
         } else {
             fovea::tensor<T, 4> sums(call.pairs);
             for (index_t b = 0; b < sums.extent(0); ++b)
@@ -77,7 +80,8 @@ void run_graphormer(test_case const& subject, std::string const& name, flex_call
 
 /// Further features that query and key are compared by, beside those of q and k.
 template <class Engine>
-void run_mla_rope(test_case const& subject, flex_call<Engine>& call) {
+void run_mla_rope(test_case const& subject, flex_call<Engine>& call, checks& all) {
+    all.leave_gradients("two arrays of features are put side by side");
     using T = typename Engine::value;
     auto const query = load<T, 4>(subject["query_rope"]), key = load<T, 4>(subject["key_rope"]);
     index_t const kept = call.query.extent(3), added = query.extent(3);
@@ -102,14 +106,15 @@ void run_mla_rope(test_case const& subject, flex_call<Engine>& call) {
 
 /// A bias that depends on the head and the clamped distance.
 template <class Engine>
-void run_relative_table(test_case const& subject, flex_call<Engine>& call, auto const& scored) {
+void run_relative_table(test_case const& subject, flex_call<Engine>& call, checks& all, auto const& scored) {
     auto const table = load<typename Engine::value, 2>(subject["table"]);
     attend_with_mask<composed::causal>(subject, call, scored | fovea::relative_bias(table));
+    call.differentiate(subject, all, scored | fovea::relative_bias(table), fovea::softmax, of_case{"d_table", table});
 }
 
 /// A sum of cosines for each distance, a factor for each head.
 template <class Engine>
-void run_sandwich(test_case const& subject, flex_call<Engine>& call, auto const& scored) {
+void run_sandwich(test_case const& subject, flex_call<Engine>& call, checks& all, auto const& scored) {
     using T = typename Engine::value;
     auto const size = score_parameter(subject, "d_bar"), heads = score_parameter(subject, "heads");
     auto const reach = std::max(call.pairs[2], call.pairs[3]) - 1;
@@ -124,16 +129,18 @@ void run_sandwich(test_case const& subject, flex_call<Engine>& call, auto const&
         factors.push_back(static_cast<T>(heads / (8 * static_cast<double>(h + 1))));
     auto const bias = fovea::param(cosines)[q_idx - kv_idx + reach] * fovea::param(factors)[head];
     attend_with_mask<composed::causal>(subject, call, scored | fovea::rescore(score + bias));
+    call.differentiate(subject, all, scored | fovea::rescore(score + bias), fovea::softmax);
 }
 
 template <class Engine>
 void run_with(test_case const& subject, std::string const& name, checks& all) {
     flex_call<Engine> call(subject);
     auto const scored = fovea::scaled_by(call.scale);
-    if (name == "relative_table") run_relative_table(subject, call, scored);
-    else if (name == "sandwich") run_sandwich(subject, call, scored);
-    else if (name == "mla_rope") run_mla_rope(subject, call);
-    else if (name == "graphormer_spatial" || name == "graphormer_edge") run_graphormer(subject, name, call, scored);
+    if (name == "relative_table") run_relative_table(subject, call, all, scored);
+    else if (name == "sandwich") run_sandwich(subject, call, all, scored);
+    else if (name == "mla_rope") run_mla_rope(subject, call, all);
+    else if (name == "graphormer_spatial" || name == "graphormer_edge")
+        run_graphormer(subject, name, call, all, scored);
     else throw malformed("there is no change of the score named " + name);
     call.compare(subject, all);
 }

@@ -4,6 +4,7 @@
 // inside compare.
 
 #include "engines.hpp"
+#include "gradients.hpp"
 #include "load.hpp"
 #include "projected.hpp"
 #include "runner.hpp"
@@ -57,33 +58,34 @@ struct score_call {
           result({query.extent(0), query.extent(1), value.extent(2)}),
           probabilities({query.extent(0), 1, query.extent(1), key.extent(1)}) {}
 
-    T number(std::string const& name, T otherwise = 1) const {
-        return subject.has(name) ? subject[name].template as<T>().at(0) : otherwise;
-    }
     std::vector<T> numbers(std::string const& name) const { return subject[name].template as<T>(); }
     fovea::tensor<T, 2> weights_of(std::string const& name) const { return load<T, 2>(subject[name]); }
 
-    /// The attention as it is, over `keys`.
-    void attend_over(auto const& attention, auto const& keys) {
+    /// The attention as it is, over `keys`; `named` is what the case has gradients of.
+    void attend_over(auto const& attention, auto const& keys, auto const&... named) {
         Engine::attend(attention, query, keys, value, result.view(), fovea::weights(probabilities.view()));
+        if constexpr (sizeof...(named) > 0)
+            compare_gradients<Engine>(subject, all, attention, query, keys, value, load<T, 3>(subject["d_out"]),
+                                      named...);
         all.compare(Engine::name, Engine::computes, "out", result);
         all.compare(Engine::name, Engine::computes, "weights", probabilities.elements,
                     {query.extent(0), query.extent(1), key.extent(1)});
     }
 
     /// A score with those of `keys` that the case lets a query see; `finish` pipes what stands behind.
-    void attend(auto const& scored, auto const& finish, auto const& keys) {
+    void attend_by(auto const& finish, auto const& scored, auto const& keys, auto const&... named) {
         auto const lengths = subject.has("key_len") ? "key_len" : "src_len";
         if (subject.has(lengths)) {
             auto const counts = subject[lengths].template as<std::int64_t>();
-            attend_over(finish(scored | fovea::key_lengths(counts)), keys);
+            attend_over(finish(scored | fovea::key_lengths(counts)), keys, named...);
         } else {
-            attend_over(finish(scored), keys);
+            attend_over(finish(scored), keys, named...);
         }
     }
-    void attend(auto const& scored, auto const& finish) { attend(scored, finish, key); }
-    void attend(auto const& scored) {
-        attend(scored, [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; });
+    /// The same with softmax; the case has the gradients of queries, keys, values and `named`.
+    void attend(auto const& scored, auto const&... named) {
+        attend_by([](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; }, scored, key,
+                  of_case{"d_query", query}, of_case{"d_key", key}, of_case{"d_value", value}, named...);
     }
 };
 
@@ -92,33 +94,37 @@ void run_additive(score_call<Engine>& call) {
     auto const v = call.numbers("v");
     auto const of_query = call.weights_of("w_q"), of_key = call.weights_of("w_k");
     auto const bias = call.subject.has("b") ? call.numbers("b") : decltype(v)(v.size());
-    call.attend(fovea::project(matrix(of_query, bias), matrix(of_key), fovea::as_is) | fovea::additive(v));
+    call.attend(fovea::project(matrix(of_query, bias), matrix(of_key), fovea::as_is) | fovea::additive(v),
+                of_case{"d_w_q", of_query}, of_case{"d_w_k", of_key}, of_case{"d_v", v}, of_case{"d_b", bias});
 }
 
 template <class Engine>
 void run_concat(score_call<Engine>& call) {
+    call.all.leave_gradients("one matrix is read as two halves of its columns");
     auto const v = call.numbers("v");
     auto const both = call.weights_of("w");
     auto const first = call.query.extent(2);
     call.attend(fovea::project(columns(both, 0, first), columns(both, first, call.key.extent(2)), fovea::as_is)
-                | fovea::concat(v));
+                    | fovea::concat(v),
+                of_case{"d_v", v});
 }
 
 template <class Engine>
 void run_bilinear(score_call<Engine>& call) {
     auto const w = call.weights_of("w");
-    call.attend(fovea::general(w));
+    call.attend(fovea::general(w), of_case{"d_w", w});
 }
 
 template <class Engine>
 void run_cosine(score_call<Engine>& call) {
-    call.attend(fovea::cosine | fovea::rescore(fovea::param(call.number("beta")) * score));
+    auto const beta = call.numbers("beta");
+    call.attend(fovea::cosine | fovea::rescore(fovea::param(beta)[0] * score), of_case{"d_beta", beta});
 }
 
 template <class Engine>
 void run_gaussian(score_call<Engine>& call) {
-    auto const sigma = call.number("sigma");
-    call.attend(fovea::gaussian(sigma));
+    auto const sigma = call.numbers("sigma");
+    call.attend(fovea::gaussian(fovea::param(sigma)[0]), of_case{"d_sigma", sigma});
 }
 
 /// The key of position s is row s of the matrix, in every element of the batch.
@@ -128,12 +134,24 @@ void run_location(score_call<Engine>& call) {
     auto const rows = call.weights_of("w_a");
     fovea::view<T const, 3> const keys(rows.data(), {call.value.extent(0), call.value.extent(1), rows.extent(1)},
                                        {0, rows.extent(1), 1});
-    call.attend(fovea::dot, [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; }, keys);
+    auto const plain = [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; };
+    call.attend_by(plain, fovea::dot, keys, of_case{"d_query", call.query}, of_case{"d_value", call.value});
+    with_gradients<Engine>(
+        fovea::dot | fovea::softmax | fovea::weighted_sum, call.query, keys, call.value,
+        load<T, 3>(call.subject["d_out"]),
+        [&](auto const& d_keys) {
+            fovea::tensor<T, 2> d_rows(rows.extents);  // those of all elements of the batch
+            auto const of_one = static_cast<std::size_t>(keys.extent(1) * keys.extent(2));
+            for (std::size_t i = 0; i < d_keys.elements.size(); ++i) d_rows.elements[i % of_one] += d_keys.elements[i];
+            call.all.compare(Engine::name, Engine::computes, "d_w_a", d_rows);
+        },
+        keys);
 }
 
 /// The place that a query looks at, then a Gaussian around it over the weights.
 template <class Engine>
 void run_local(score_call<Engine>& call) {
+    call.all.leave_gradients("the place that a query looks at is the result of another call");
     using T = typename Engine::value;
     auto const w = call.weights_of("w_p");
     auto const v = call.numbers("v_p");
@@ -149,7 +167,8 @@ void run_local(score_call<Engine>& call) {
     auto const sigma = static_cast<T>(call.subject.template attribute<double>("window_sigma"));
     auto const distance = kv_idx - fovea::param(places)(batch, q_idx, 0);
     auto const window = fovea::reweight(weight * exp(-square(distance) / (2 * sigma * sigma)));
-    call.attend(fovea::dot, [&](auto const& masked) { return masked | fovea::softmax | window | fovea::weighted_sum; });
+    call.attend_by([&](auto const& masked) { return masked | fovea::softmax | window | fovea::weighted_sum; },
+                   fovea::dot, call.key);
 }
 
 template <class Engine>
@@ -168,21 +187,27 @@ void run_keras(score_call<Engine>& call) {
     fovea::view<T const, 2> const kept(of_query.data(), {call.query.extent(0), call.query.extent(1)});
     auto const reach = subject.template attribute<std::string>("causal") == "top_left" ? 0 : call.key.extent(1);
     auto const visible = fovea::where(kv_idx <= q_idx + reach && fovea::param(seen)(batch, kv_idx) != 0);
-    auto const attend = [&](auto const& scored) {
+    auto const attend = [&](auto const& scored, auto const&... named) {
         call.attend_over(scored | visible | fovea::softmax | fovea::weighted_sum
                              | fovea::map(out * fovea::param(kept)(batch, q_idx)),
-                         call.key);
+                         call.key, of_case{"d_query", call.query}, of_case{"d_key", call.key},
+                         of_case{"d_value", call.value}, named...);
+    };
+    auto const number = [&](std::string const& name) {
+        return subject.has(name) ? call.numbers(name) : std::vector<T>{1};
     };
     auto const mode = subject.template attribute<std::string>("score_mode");
     if (mode == "additive") {
         auto const scale = subject.has("scale") ? call.numbers("scale")
                                                 : std::vector<T>(static_cast<std::size_t>(call.query.extent(2)), T(1));
-        attend(fovea::additive(scale));
+        attend(fovea::additive(scale), of_case{"d_scale", scale});
     } else if (mode == "concat") {
-        auto const scale = call.number("scale"), factor = call.number("concat_score_weight");
-        attend(fovea::compare(factor * sum(tanh(scale * (q + k)))));
+        auto const scale = number("scale"), factor = number("concat_score_weight");
+        attend(fovea::compare(fovea::param(factor)[0] * sum(tanh(fovea::param(scale)(0) * (q + k)))),
+               of_case{"d_scale", scale}, of_case{"d_concat_score_weight", factor});
     } else if (mode == "dot") {
-        attend(fovea::scaled_by(call.number("scale")));
+        auto const scale = number("scale");
+        attend(fovea::scaled_by(fovea::param(scale)[0]), of_case{"d_scale", scale});
     } else {
         throw malformed(subject.name() + ": there is no score_mode " + mode);
     }
@@ -191,6 +216,7 @@ void run_keras(score_call<Engine>& call) {
 /// The context beside the query through one matrix: out = linear_out([context, q]), as the sum of two products.
 template <class Engine>
 void run_onmt(score_call<Engine>& call) {
+    call.all.leave_gradients("the query is projected beside the attention by another call");
     using T = typename Engine::value;
     auto const& subject = call.subject;
     auto const type = subject.template attribute<std::string>("attn_type");
@@ -213,8 +239,8 @@ void run_onmt(score_call<Engine>& call) {
                 return masked | normalizer | fovea::weighted_sum | fovea::output(of_context) | last;
             };
         };
-        if (function == "softmax") call.attend(scored, behind(fovea::softmax));
-        else if (function == "sparsemax") call.attend(scored, behind(fovea::sparsemax));
+        if (function == "softmax") call.attend_by(behind(fovea::softmax), scored, call.key);
+        else if (function == "sparsemax") call.attend_by(behind(fovea::sparsemax), scored, call.key);
         else throw malformed(subject.name() + ": there is no attn_func " + function);
     };
     if (type == "mlp") {

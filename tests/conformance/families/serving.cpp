@@ -4,6 +4,7 @@
 // partial results that are merged.
 
 #include "engines.hpp"
+#include "gradients.hpp"
 #include "load.hpp"
 #include "runner.hpp"
 
@@ -57,6 +58,44 @@ struct packed_call {
     auto scored() const { return fovea::scaled_by(scale); }
 };
 
+/// The gradients of packed queries, keys and values, which sequences add one after another.
+template <class Engine>
+struct packed_gradients {
+    using T = typename Engine::value;
+    struct positions {
+        index_t first, count;
+        template <class Rows>
+        auto of(Rows& rows) const {
+            auto some = rows.view();
+            some.data += first * some.stride(2);
+            some.extents[2] = count;
+            return some;
+        }
+    };
+    packed_call<Engine> const& call;
+    packed_rows<T> const d_result;
+    packed_rows<T> query, key, value;
+
+    packed_gradients(test_case const& subject, packed_call<Engine> const& of)
+        : call(of), d_result(subject["d_out"]), query(of.query), key(of.key), value(of.value) {}
+
+    /// Those of one sequence; `further` are asked for as well.
+    void add(auto const& attention, positions const& queries, positions const& keys, auto const&... further) {
+        if constexpr (has_gradients<Engine>) {
+            auto const q = queries.of(call.query), k = keys.of(call.key), v = keys.of(call.value);
+            fovea::reference::gradient(attention, q, k, v, queries.of(d_result), fovea::grad(q, queries.of(query)),
+                                       fovea::grad(k, keys.of(key)), fovea::grad(v, keys.of(value)), further...);
+        }
+    }
+    void compare(test_case const& subject, checks& all) const {
+        if constexpr (has_gradients<Engine>) {
+            all.compare(Engine::name, Engine::computes, "d_q", query.stored.elements, subject["d_q"].shape);
+            all.compare(Engine::name, Engine::computes, "d_k", key.stored.elements, subject["d_k"].shape);
+            all.compare(Engine::name, Engine::computes, "d_v", value.stored.elements, subject["d_v"].shape);
+        }
+    }
+};
+
 template <class Engine>
 void run_sink(test_case const& subject, checks& all) {
     packed_call<Engine> call(subject);
@@ -66,6 +105,17 @@ void run_sink(test_case const& subject, checks& all) {
         Engine::attend(fovea::ragged(of_queries, of_keys),
                        masked | fovea::softmax_with_sink(fovea::param(sinks)[head]) | fovea::weighted_sum,
                        call.query.view(), call.key.view(), call.value.view(), call.result.view());
+        if (!subject.has("d_out")) return;
+        packed_gradients<Engine> gradients(subject, call);
+        fovea::tensor<typename Engine::value, 1> d_sinks(sinks.extents), d_these(sinks.extents);
+        for (std::size_t s = 0; s + 1 < of_queries.size(); ++s) {
+            gradients.add(masked | fovea::softmax_with_sink(fovea::param(sinks)[head]) | fovea::weighted_sum,
+                          {of_queries[s], of_queries[s + 1] - of_queries[s]}, {of_keys[s], of_keys[s + 1] - of_keys[s]},
+                          fovea::grad(sinks, d_these));
+            for (std::size_t h = 0; h < d_sinks.elements.size(); ++h) d_sinks.elements[h] += d_these.elements[h];
+        }
+        gradients.compare(subject, all);
+        if constexpr (has_gradients<Engine>) all.compare(Engine::name, Engine::computes, "d_sink", d_sinks);
     };
     bool const causal = subject.attribute<std::string>("causal") == "bottom_right";
     auto const left = subject.attribute<std::int64_t>("window_left");
@@ -95,8 +145,11 @@ void run_alibi(test_case const& subject, checks& all) {
     }
     auto const biased = call.scored() | fovea::alibi(slopes);
     auto const attend = [&](auto const& masked) {
-        Engine::attend(masked | fovea::softmax | fovea::weighted_sum, call.query.view(), call.key.view(),
-                       call.value.view(), call.result.view());
+        auto const attention = masked | fovea::softmax | fovea::weighted_sum;
+        Engine::attend(attention, call.query.view(), call.key.view(), call.value.view(), call.result.view());
+        packed_gradients<Engine> gradients(subject, call);
+        gradients.add(attention, {0, call.query.positions()}, {0, call.key.positions()});
+        gradients.compare(subject, all);
     };
     auto const causal = subject.attribute<std::string>("causal");
     if (causal == "bottom_right") attend(biased | fovea::causal_at_end);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradients of an attention in plain loops: backwards through finishes, rows and projections.
+#pragma once
+
+#include <fovea/reference/aggregate.hpp>
+#include <fovea/reference/finish_gradient.hpp>
+#include <fovea/reference/leaves.hpp>
+#include <fovea/reference/normalize_gradient.hpp>
+
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace fovea::FOVEA_SET::reference {
+
+/// A score, and the facts of its row.
+template <class Real>
+struct score_in_row : index_environment<Real> {
+    Real score;
+    using index_environment<Real>::operator();
+    Real operator()(score_t) const { return score; }
+};
+
+/// What a normalizer's rule asks about its row, and the gradients that it gives the expressions of the row.
+template <class Real, class Sums>
+struct gradient_facts {
+    index_environment<Real> const& at;
+    Sums& sums;
+
+    template <class E>
+    Real operator()(E const& e) const {
+        return static_cast<Real>(evaluate(e, at));
+    }
+    template <class E>
+    void add(E const& e, Real amount) const {
+        backpropagate(e, at, amount, leaves<Real, Sums>{sums});
+    }
+    /// The same for an expression of a score, whose gradient is returned.
+    template <class E>
+    Real add(E const& e, Real score, Real amount) const {
+        Real of_score = 0;
+        backpropagate(e, score_in_row<Real>{at, score}, amount, leaves<Real, Sums>{sums, {}, {}, &of_score});
+        return of_score;
+    }
+};
+
+/// The gradients of one row, added to those of the operands.
+template <attention_spec A, class Real, class Sums>
+void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, row_place const& place, index_t group,
+                   operands<Real>& result, Sums& sums) {
+    auto const [b, h, i] = place;
+    index_t const hk = h / group;
+    auto scored = score_keys(a.score, a.mask, x, group, place);
+    auto const normalizer = normalizer_of(a.normalize);
+    row_gradient<Real> row{scored.weights, scored.weights, std::vector<Real>(scored.keys.size())};
+    normalize(normalizer_of_row(normalizer, facts_of_row<Real>{scored.at}),
+              reference::row<Real>{row.weights, scored.keys});
+    constexpr bool reweighs = is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>;
+    auto const reweighting = reweighting_of(a.normalize);
+
+    for (std::size_t n = 0; n < scored.keys.size(); ++n) {
+        auto const key = scored.keys[n];
+        weight_environment<Real> of_weight{scored.at};
+        of_weight.key = key;
+        of_weight.edge_number = scored.edges[n];
+        of_weight.weight = row.weights[n];
+        Real const weight = reweighs ? static_cast<Real>(evaluate(reweighting, of_weight)) : row.weights[n];
+        Real of_this = 0;
+        for (index_t c = 0; c < d.extent(3); ++c) {
+            of_this += d(b, h, i, c) * x.value(b, hk, key, c);
+            if (weight != 0) result.value(b, hk, key, c) += weight * d(b, h, i, c);
+        }
+        if constexpr (reweighs)
+            backpropagate(reweighting, of_weight, of_this, leaves<Real, Sums>{sums, {}, {}, &row.gradients[n]});
+        else row.gradients[n] = of_this;
+    }
+
+    normalize_gradient(normalizer, row, scored.keys, gradient_facts<Real, Sums>{scored.at, sums});
+
+    auto const features = [](array<Real>& rows, index_t head, index_t position, index_t batch) {
+        return std::span<Real>(rows.data() + rows.view().offset(batch, head, position, 0),
+                               static_cast<std::size_t>(rows.extent(3)));
+    };
+    auto const score = a.score.expression();
+    for (std::size_t n = 0; n < scored.keys.size(); ++n) {
+        auto const key = scored.keys[n];
+        auto& at = scored.at;
+        at.key = key;
+        at.edge_number = scored.edges[n];
+        at.key_features = {x.key.data() + x.key.view().offset(b, hk, key, 0),
+                           static_cast<std::size_t>(x.key.extent(3))};
+        backpropagate(score, at, row.gradients[n],
+                      leaves<Real, Sums>{sums, features(result.query, h, i, b), features(result.key, hk, key, b)});
+    }
+}
+
+/// differentiate: adds the gradients of everything that a call reads to `sums`, by its definition.
+template <class Real, attention_spec A, class Call, class Sums>
+void differentiate(A const& a, Call const& call, array<Real> d_result, Sums& sums) {
+    auto const& shapes = call.shapes;
+    auto const x = project_operands<Real>(a, shapes, call.query, call.key, call.value);
+    array<Real> const source = copy<Real>(call.query);
+    array<Real> d_source(source.extents);
+    auto const d = finishes_gradient(a.aggregate, aggregate(a, shapes, x), source, std::move(d_result), d_source, sums);
+
+    operands<Real> result{array<Real>(shapes.query), array<Real>(shapes.key), array<Real>(shapes.value)};
+    for_each_row(shapes, [&](row_place const& at) { row_gradients(a, x, d, at, shapes.group(), result, sums); });
+
+    sums.add_rows(call.query, d_source);
+    if constexpr (projection<decltype(a.project)>) {
+        sums.add_rows(call.query, project_gradient(a.project.query, call.query, std::move(result.query), sums));
+        sums.add_rows(call.key, project_gradient(a.project.key, call.key, std::move(result.key), sums));
+        sums.add_rows(call.value, project_gradient(a.project.value, call.value, std::move(result.value), sums));
+    } else {
+        sums.add_rows(call.query, result.query);
+        sums.add_rows(call.key, result.key);
+        sums.add_rows(call.value, result.value);
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::reference

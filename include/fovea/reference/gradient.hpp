@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradients of every specification, by their definition.
+#pragma once
+
+#include <fovea/reference/differentiate.hpp>
+#include <fovea/reference/named_sums.hpp>
+#include <fovea/spec/check_gradient.hpp>
+
+namespace fovea::FOVEA_SET::reference {
+
+/// A call of gradient that has been bound.
+template <class Real, attention_spec A, class Call, class... Asked>
+void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
+    named_sums<Real, Asked...> sums(asked...);
+    auto const found_rows = [&](auto const& rows) {
+        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) sums.template found<true>(rows);
+    };
+    found_rows(bound.call.query);
+    found_rows(bound.call.key);
+    found_rows(bound.call.value);
+    fovea::detail::for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
+    sums.require_found();
+    if (!bound.d_result.empty()) differentiate<Real>(a, bound.call, copy<Real>(bound.d_result), sums);
+    sums.write();
+}
+
+/// gradient: the gradients of the arrays that a call reads, from the gradient of its result, by their definition.
+///
+///     reference::gradient(spec, query, key, value, d_result, grad(query, d_query), grad(slopes, d_slopes))
+///     reference::gradient(spec, x, d_result, grad(x, d_x))                      self-attention
+///     reference::gradient(spec, queries(x), memory(m), d_result, grad(m, d_m))  cross attention
+///
+/// Operands as those of attend; after the gradient of the result stands what is asked for, see grad. Every number is a
+/// double; gradients are rounded to the type of their target at the end. A pair that takes no part, and a query that
+/// sees no key, give nothing, whatever they hold.
+/// Errors: those of attend and of grad, before anything is written. At compile time, for a normalizer or a map of heads
+/// without a rule, and an aggregator other than weighted_sum.
+template <attention_spec A, class... Arguments>
+void gradient(A const& a, Arguments&&... arguments) {
+    if constexpr (fovea::detail::is_call<Arguments...>()) {
+        auto const bound = bind_gradient(a, arguments...);
+        if constexpr (!is_ill_formed<decltype(bound)>) {
+            [[maybe_unused]] auto const asked = [](auto const& argument) {
+                if constexpr (asked_gradient<decltype(argument)>) return std::tuple(argument);
+                else return std::tuple();
+            };
+            std::apply([&](auto const&... each) { compute_gradient<double>(a, bound, each...); },
+                       std::tuple_cat(asked(arguments)...));
+        }
+    }
+}
+template <class... Arguments>
+    requires fovea::detail::misordered_call<Arguments...>
+void gradient(Arguments&&...) {
+    fovea::detail::refuse_order<Arguments...>();
+}
+
+template <class First, class... Rest>
+    requires(fovea::detail::turn_of<std::remove_cvref_t<First>> >= 0 && fovea::detail::begins_well<First, Rest...>())
+void gradient(First&&, Rest&&...) {
+    static_assert(never<First>,
+                  "fovea: this gradient takes no executor, no workspace and no ragged(...): call it for each sequence");
+}
+
+/// What has been reported once is not reported again.
+template <class... Arguments>
+void gradient(ill_formed, Arguments const&...) {}
+
+}  // namespace fovea::FOVEA_SET::reference

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradients that a call asks for while they are summed, each found by the array that it is of.
+#pragma once
+
+#include <fovea/core/tensor.hpp>
+#include <fovea/spec/grad.hpp>
+#include <fovea/spec/outputs.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <tuple>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET::reference {
+
+/// Whether two views are of the same elements in the same order; the stride of an axis of one element does not matter.
+template <class T, int Rank>
+bool same_elements(view<T, Rank> const& a, view<T, Rank> const& b) {
+    if (a.data != b.data || a.extents != b.extents) return false;
+    for (int axis = 0; axis < Rank; ++axis)
+        if (a.extent(axis) > 1 && a.stride(axis) != b.stride(axis)) return false;
+    return true;
+}
+
+/// named_sums: the sums of the gradients that are asked for.
+template <class Real, class... Asked>
+class named_sums {
+public:
+    explicit named_sums(Asked const&... asked)
+        : all_{sum<Asked>{asked, tensor<Real, Asked::rank>(asked.of.extents)}...} {}
+
+    /// Adds to the gradient of an element of an array, wherever it is asked for.
+    template <class T, int Rank>
+    void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
+        for_each_named<false>(
+            array, [&](auto& each) { std::apply([&](auto... index) { each.sums(index...) += amount; }, at); });
+    }
+    /// Adds to that of an operand as a whole: (batch, head, position, feature).
+    template <class T>
+    void add_rows(view<T const, 4> const& rows, tensor<Real, 4> const& amounts) {
+        for_each_named<true>(rows, [&](auto& each) {
+            auto from = amounts.elements.begin();
+            for (auto& total : each.sums.elements) total += *from++;
+        });
+    }
+    /// Rows that are no view cannot be asked for.
+    template <class Rows>
+    void add_rows(Rows const&, tensor<Real, 4> const&) {}
+
+    /// Says that the call has the gradient of an array.
+    template <bool AsRows = false, class T, int Rank>
+    void found(view<T const, Rank> const& array) {
+        for_each_named<AsRows>(array, [](auto& each) { each.is_read = true; });
+    }
+    /// Errors: shape_error for an array that no one has found.
+    void require_found() const {
+        for_each([](auto const& each) {
+            if (!each.is_read)
+                throw shape_error(
+                    "grad names an array ", each.asked.of.extents,
+                    " of which the call has no gradient: it reads none with the same elements, extents and "
+                    "strides as an operand, a matrix, a bias or a table of reals");
+        });
+    }
+    /// Rounds the sums to what was asked for.
+    void write() const {
+        for_each([](auto const& each) {
+            auto const& target = each.asked.target;
+            using element = std::remove_pointer_t<decltype(target.data)>;
+            auto from = each.sums.elements.begin();
+            for_each_index(target.extents, [&](auto... index) { target(index...) = rounded_to<element>(*from++); });
+        });
+    }
+
+private:
+    template <class Named>
+    struct sum {
+        Named asked;
+        tensor<Real, Named::rank> sums;
+        bool is_read = false;
+    };
+    std::tuple<sum<Asked>...> all_;
+
+    template <class F>
+    void for_each(F const& f) const {
+        std::apply([&](auto const&... each) { (f(each), ...); }, all_);
+    }
+    /// Calls f with what is asked for of an array; of one that is read as rows, whatever axes of one element it lacks.
+    template <bool AsRows, class T, int Rank, class F>
+    void for_each_named(view<T const, Rank> const& array, F const& f) {
+        [[maybe_unused]] auto const compare = [&](auto& each) {
+            using named = std::remove_cvref_t<decltype(each.asked)>;
+            if constexpr (std::is_same_v<typename named::element, T>) {
+                if constexpr (named::rank == Rank) {
+                    if (same_elements(each.asked.of, array)) f(each);
+                } else if constexpr (AsRows && (named::rank == 2 || named::rank == 3)) {
+                    if (same_elements(as_heads(each.asked.of), array)) f(each);
+                }
+            }
+        };
+        std::apply([&](auto&... each) { (compare(each), ...); }, all_);
+    }
+    template <std::size_t Rank, class F, class... Index>
+    static void for_each_index(std::array<index_t, Rank> const& extents, F const& f, Index... index) {
+        if constexpr (sizeof...(Index) == Rank) f(index...);
+        else
+            for (index_t i = 0; i < extents[sizeof...(Index)]; ++i) for_each_index(extents, f, index..., i);
+    }
+};
+
+}  // namespace fovea::FOVEA_SET::reference

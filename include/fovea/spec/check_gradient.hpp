@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The arguments of a call of gradient in their one form, with every check.
+#pragma once
+
+#include <fovea/expr/backpropagate.hpp>
+#include <fovea/spec/arguments.hpp>
+#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/grad.hpp>
+#include <fovea/spec/row_gradient.hpp>
+
+#include <array>
+#include <optional>
+#include <tuple>
+
+namespace fovea::FOVEA_SET {
+
+namespace detail {
+/// The sentence for a map of heads without a rule.
+template <class Map>
+constexpr bool has_head_map_gradient() {
+    using row = feature_row_archetype<double>;
+    constexpr bool plain = requires(Map const& m, row x, head_place at) { m.gradient(x, x, at); };
+    constexpr bool prepared =
+        requires(Map const& m, row x, head_place at, double const* numbers) { m.gradient(x, x, at, numbers); };
+    constexpr bool linear = requires { requires Map::linear; };
+    constexpr bool has_rule = linear || (prepared_head_map<Map> ? prepared : plain);
+    static_assert(has_rule, "fovea: this map of heads has no gradient: give it gradient(x, d, place), or linear");
+    return has_rule;
+}
+template <class Map>
+constexpr bool has_row_map_gradient() {
+    if constexpr (headwise_map<Map>)
+        return has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().first)>>()
+            && has_head_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().second)>>();
+    else return true;
+}
+template <class Project>
+constexpr bool has_projection_gradient() {
+    if constexpr (projection<Project>)
+        return has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Project>().query)>>()
+            && has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Project>().key)>>()
+            && has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Project>().value)>>();
+    else return true;
+}
+
+/// The sentences for parts of a specification that have no gradient, and for what is asked for beside gradients.
+template <class A, class... Asked>
+constexpr bool has_gradients() {
+    using normalize = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
+    using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>;
+    constexpr bool only = sizeof...(Asked) > 0 && (asked_gradient<Asked> && ...);
+    static_assert(only,
+                  "fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no "
+                  "other output");
+    constexpr bool adds = linear_aggregator<aggregate>;
+    static_assert(!only || adds, "fovea: this aggregator has no gradient: write weighted_sum in its place");
+    constexpr bool smooth = has_row_gradient<normalize>;
+    static_assert(
+        !only || !adds || smooth,
+        "fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or entmax15 "
+        "in its place");
+    if constexpr (!only || !adds || !smooth) return false;
+    else return has_projection_gradient<std::remove_cvref_t<decltype(std::declval<A const&>().project)>>();
+}
+
+/// Calls found(table) for each table of which an expression has a gradient.
+template <class E, class Found>
+void for_each_table_of(E const& e, Found const& found) {
+    if constexpr (!has_gradient<E>) return;
+    else if constexpr (is_parameter<E>) found(e.table);
+    else if constexpr (is_node_of<at_operation, E>) found(get<0>(e).table);
+    else if constexpr (is_node<E>)
+        with_children(e, [&](auto const&... children) { (for_each_table_of(children, found), ...); });
+}
+
+/// What stands for a row of which a normalizer asks facts, to find the tables that it reads.
+template <class Found>
+struct tables_of_row {
+    Found const& found;
+    double operator()(auto const& e) const {
+        for_each_table_of(e, found);
+        return 1;
+    }
+};
+
+/// Calls found(array) for each array that a specification reads and of which it has a gradient.
+template <attention_spec A, class Found>
+void for_each_array_with_gradient(A const& a, Found const& found) {
+    auto const of_map = [&](auto const& map) {
+        auto const& below = row_map_below(map);
+        if constexpr (linear_map<std::remove_cvref_t<decltype(below)>>) {
+            found(below.matrix);
+            if (has_bias(below)) found(*below.bias);
+        }
+    };
+    if constexpr (projection<decltype(a.project)>) {
+        of_map(a.project.query);
+        of_map(a.project.key);
+        of_map(a.project.value);
+    }
+    for_each_table_of(a.score.expression(), found);
+    auto const normalizer = normalizer_of(a.normalize);
+    if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>)
+        static_cast<void>(normalizer.for_row(tables_of_row<Found>{found}));
+    for_each_table_of(reweighting_of(a.normalize), found);
+    for_each_finish(a.aggregate, [&](auto const& finish) {
+        using finish_type = std::remove_cvref_t<decltype(finish)>;
+        if constexpr (linear_finish<finish_type>) of_map(finish.linear());
+        else if constexpr (pointwise_finish<finish_type>) for_each_table_of(finish.expression(), found);
+    });
+}
+
+/// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses.
+template <attention_spec A, class Call, class DResult, class... Asked>
+void check_targets(A const& a, Call const& call, DResult const& d_result, Asked const&... asked) {
+    auto const check = [](auto const& each) {
+        if (each.target.extents != each.of.extents)
+            throw shape_error("the target of grad is ", each.target.extents, ", its array is ", each.of.extents);
+        require_sound(region_of(each.target, "the target of grad"));
+    };
+    (check(asked), ...);
+    check_written(std::array<memory_region, sizeof...(Asked)>{region_of(asked.target, "the target of grad")...},
+                  [&](auto const& visit) {
+                      for_each_array_read(a, call.query, call.key, call.value, visit);
+                      visit(region_of(d_result, "the gradient of the result"));
+                  });
+}
+}  // namespace detail
+
+/// The operands of a call of gradient, bound and checked, and the gradient of the result.
+template <class Call, class D>
+struct bound_gradient {
+    using call_type = Call;
+    Call call;
+    view<D, 4> d_result;
+};
+
+/// bind_gradient: the call that the arguments after a specification make, checked; ill_formed where the compiler can
+/// tell that it is wrong.
+template <attention_spec A, viewable Query, row_source Key, row_source Value, viewable DResult, extra_output... Asked>
+auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& value, DResult const& d_result,
+                   Asked const&... asked) {
+    using call_type = decltype(bind_call(a, query, key, value));
+    if constexpr (is_ill_formed<call_type>) {
+        return ill_formed{};
+    } else if constexpr (!detail::has_gradients<A, Asked...>()) {
+        return ill_formed{};
+    } else {
+        auto const given = as_rows(d_result);
+        using element = std::remove_pointer_t<decltype(given.data)>;
+        auto const call = bind_call(a, query, key, value);
+        detail::require_sound(detail::region_of(given, "the gradient of the result"));
+        auto const expected = result_shape(a, call.shapes, call.query.extents);
+        if (given.extents != expected)
+            throw shape_error("the gradient of the result is ", given.extents, " and must be ", expected,
+                              ", (batch, head, position, feature)");
+        detail::check_targets(a, call, given, asked...);
+        return bound_gradient<call_type, element>{call, given};
+    }
+}
+template <attention_spec A, viewable Source, viewable DResult, extra_output... Asked>
+auto bind_gradient(A const& a, Source const& x, DResult const& d_result, Asked const&... asked) {
+    return bind_gradient(a, x, x, x, d_result, asked...);
+}
+template <attention_spec A, class Q, int QueryRank, class M, int MemoryRank, viewable DResult, extra_output... Asked>
+auto bind_gradient(A const& a, queries_input<Q, QueryRank> const& x, memory_input<M, MemoryRank> const& m,
+                   DResult const& d_result, Asked const&... asked) {
+    return bind_gradient(a, x.source, m.source, m.source, d_result, asked...);
+}
+
+}  // namespace fovea::FOVEA_SET

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a normalizer has to offer to have a gradient.
+#pragma once
+
+#include <fovea/expr/differentiate.hpp>
+#include <fovea/expr/dual.hpp>
+#include <fovea/spec/concepts.hpp>
+#include <fovea/spec/selection.hpp>
+
+namespace fovea::FOVEA_SET {
+
+/// What the rule of a normalizer is given, gradient(row): for each score s that takes part its weight w, and the
+/// gradient g of that weight, which becomes the gradient of the score.
+///
+///     row.sum(f)           the sum of f(s, w, g)
+///     row.map(f)           each gradient becomes f(s, w, g)
+///     row.slope(n, s)      the derivative of the weight of an elementwise normalizer n at s
+///
+/// f is generic. A row in which no pair takes part is not asked for. A normalizer that differs from row to row may have
+/// gradient(row, at) instead: at(expression) is a fact of the row, at.add(expression, x) gives it the gradient x,
+/// and at.add(expression, s, x) an expression of the score s as well, and returns the gradient of s.
+template <class T>
+struct row_gradient_archetype {
+    using value_type = T;
+    T sum(auto const& f) const { return static_cast<T>(f(T{}, T{}, T{})); }
+    void map(auto const& f) const { static_cast<void>(f(T{}, T{}, T{})); }
+    T slope(auto const&, T) const { return T{}; }
+};
+template <class T>
+struct gradient_facts_archetype {
+    T operator()(auto const&) const { return T{1}; }
+    void add(auto const&, T) const {}
+    T add(auto const&, T, T) const { return T{}; }
+};
+
+namespace detail {
+/// The value of an expression of the score.
+template <class Real>
+struct at_score {
+    using arithmetic = arithmetic_in<Real>;
+    Real value;
+    Real operator()(score_t) const { return value; }
+};
+
+/// The derivative of the weight of an elementwise normalizer: of its expression, where it has one.
+template <class N, class Real>
+Real slope_of_weight(N const& n, Real score) {
+    if constexpr (requires { n.expression(); })
+        return static_cast<Real>(evaluate(derivative(n.expression(), placeholders::score), at_score<Real>{score}));
+    else return n.weight(dual<Real>{score, Real(1)}).slope;
+}
+
+template <class N>
+concept has_gradient_rule = requires(N const& n, row_gradient_archetype<double> row) { n.gradient(row); }
+                         || requires(N const& n, row_gradient_archetype<double> row,
+                                     gradient_facts_archetype<double> at) { n.gradient(row, at); };
+}  // namespace detail
+
+/// A normalizer that has a gradient: by its rule, or by key; after a selection, that of what follows.
+template <class N>
+inline constexpr bool has_row_gradient = detail::has_gradient_rule<N> || elementwise_normalizer<N>;
+template <class N>
+    requires(row_dependent_normalizer<N> && !detail::has_gradient_rule<N>)
+inline constexpr bool has_row_gradient<N> = has_row_gradient<row_normalizer<N>>;
+template <class Selection, class Normalize>
+inline constexpr bool has_row_gradient<kept<Selection, Normalize>> = has_row_gradient<Normalize>;
+
+}  // namespace fovea::FOVEA_SET

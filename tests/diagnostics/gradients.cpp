@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/fovea.hpp>
+#include <fovea/reference/gradient.hpp>
+
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+/// Adds one to each feature.
+struct shifted_t {
+    using head_map_tag = void;
+    template <class Row>
+    static void apply(Row const& row, head_place const&) {
+        row.map([](auto x) { return x + 1; });
+    }
+#ifndef FOVEA_BROKEN
+    template <class Row>
+    static void gradient(Row const&, Row const&, head_place const&) {}
+#endif
+    static std::string text() { return "shifted"; }
+};
+
+// case: gradient_asked_of_attend
+// sentence: fovea: grad(...) is asked of gradient, which takes the gradient of the result
+void call(view<float, 2> x, view<float, 2> result, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
+#else
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_integers
+// sentence: fovea: grad takes an array of reals: integers and conditions have no gradient
+void call(view<float, 2> x, view<float, 2> d_result, view<int, 1> ids, view<float, 2> d_x, view<float, 1> d_ids) {
+#ifdef FOVEA_BROKEN
+    reference::gradient(scaled_dot | document(ids) | softmax | weighted_sum, x, d_result, grad(ids, d_ids));
+    static_cast<void>(d_x);
+#else
+    static_cast<void>(d_ids);
+    reference::gradient(scaled_dot | document(ids) | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_with_other_axes
+// sentence: fovea: grad takes an array and a target with as many axes
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 3> d_heads, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_heads));
+    static_cast<void>(d_x);
+#else
+    static_cast<void>(d_heads);
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_into_const
+// sentence: fovea: the target of grad is a view of const elements and cannot be written
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, view<float const, 2>(d_x)));
+#else
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_beside_other_outputs
+// sentence: fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no other
+// output
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 1> sums, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x), lse(sums));
+#else
+    static_cast<void>(sums);
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_nothing
+// sentence: fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no other
+// output
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    static_cast<void>(d_x);
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result);
+#else
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_hardmax
+// sentence: fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or entmax15 in
+// its place
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    reference::gradient(scaled_dot | hardmax | weighted_sum, x, d_result, grad(x, d_x));
+#else
+    reference::gradient(scaled_dot | entmax15 | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_max_pool
+// sentence: fovea: this aggregator has no gradient: write weighted_sum in its place
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    reference::gradient(scaled_dot | softmax | max_pool, x, d_result, grad(x, d_x));
+#else
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_own_map_of_heads
+// sentence: fovea: this map of heads has no gradient: give it gradient(x, d, place), or linear
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+    auto const spec = project(as_is | shifted_t(), as_is, as_is) | scaled_dot | softmax | weighted_sum;
+    reference::gradient(spec, x, d_result, grad(x, d_x));
+}
+
+// case: gradient_of_ragged
+// sentence: fovea: this gradient takes no executor, no workspace and no ragged(...): call it for each sequence
+void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    reference::gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#else
+    static_cast<void>(offsets);
+    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
