@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///     |q_idx - kv_idx| <= reach  &&  (q_idx - kv_idx) % step == 0
 ///
 /// Shapes: `reach` and `step` are numbers of positions.
-/// Cost: the tiles of the band; within it every tile is mixed unless step is 1.
+/// Cost: only the tiles of the band are visited; within it every tile is mixed unless step is 1.
 /// Edge cases: a reach of 0 shows each query the key at its own position.
 /// Errors: std::invalid_argument for a negative reach, and for a step below 1.
 /// Source: Beltagy, Peters and Cohan 2020, section 3.1.

@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET {
 ///     sliding_window(256, 256) || global_tokens(4)
 ///
 /// Shapes: `count` is a number of positions.
-/// Cost: the first rows and the first columns of tiles.
+/// Cost: only the first rows and the first columns of tiles are visited.
 /// Edge cases: 0 excludes every pair, unless it is joined to another mask. With a count beyond the positions all
 /// pairs are visible.
 /// Errors: std::invalid_argument for a negative count.

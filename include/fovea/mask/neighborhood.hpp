@@ -22,7 +22,7 @@ constexpr auto is_near(Query const& of_query, Key const& of_key, index_t size, i
 ///     neighborhood({size}, {length})    neighborhood({rows, columns}, {height, width})    three of each
 ///
 /// Shapes: sizes and extents along each axis; positions run row by row, the last axis fastest.
-/// Cost: the tiles that contain neighbours; along the slowest axis they form a band.
+/// Cost: only tiles that contain neighbours are visited; along the slowest axis they form a band.
 /// Edge cases: at the borders, windows move inwards and keep their size, so all queries have equally many neighbours;
 /// along each axis size / 2 places come before the query's own. A size beyond an extent covers all of it.
 /// Errors: std::invalid_argument for a size below 1. At compile time, for more than three axes.

@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: windows are in tiles, tiles and extents in places, and extents are multiples of the tiles; positions run
 /// tile by tile, row by row within a tile, and tiles run row by row.
-/// Cost: if a tile has as many places as a block of pairs, no pair needs masking.
+/// Cost: tiles out of reach are never visited; if a tile has as many places as a block of pairs, no pair needs masking.
 /// Edge cases: windows move inwards at the borders.
 /// Errors: shape_error unless the extents are multiples of the tiles; std::invalid_argument for a window below 1. At
 /// compile time, unless there are two or three axes.

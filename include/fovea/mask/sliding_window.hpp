@@ -11,7 +11,7 @@ namespace fovea::FOVEA_SET {
 ///     q_idx - kv_idx <= left  &&  kv_idx - q_idx <= right
 ///
 /// Shapes: `left` and `right` are numbers of positions.
-/// Cost: the tiles of the band only: linear in the number of queries.
+/// Cost: only the tiles of the band are visited: linear in the number of queries.
 /// Edge cases: 0 and 0 show each query the key at its own position. With causal_from or other offsets, or for a window
 /// that leaves out its own position, write the condition with `where`. For no limit pass the number of keys.
 /// Errors: std::invalid_argument for a negative size, which means no limit in other libraries.

@@ -17,10 +17,9 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `ancestors` is (node, node), kept as a view; keys are the prefix and then the nodes. The prefix is a number
 /// or an expression of batch.
-/// Cost: tiles of the prefix are not masked; tiles of the nodes are.
-/// Edge cases: several roots make several trees. Keys after the last node are excluded.
-/// Errors: shape_error where there are more queries than nodes.
-/// Source: Miao et al. 2024 (SpecInfer), section 4.2.
+/// Cost: tiles of the prefix are not masked; tiles of the nodes are, and those without a visible pair are never
+/// visited. Edge cases: several roots make several trees. Keys after the last node are excluded. Errors: shape_error
+/// where there are more queries than nodes. Source: Miao et al. 2024 (SpecInfer), section 4.2.
 template <operand Prefix, class Ancestors>
 constexpr auto tree(Prefix const& prefix, Ancestors&& ancestors) {
     using namespace placeholders;

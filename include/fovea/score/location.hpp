@@ -12,8 +12,7 @@ namespace fovea::FOVEA_SET {
 ///     s_ij = sum_c q_ic w_jc
 ///
 /// Shapes: `w` is (position, feature), with a row for each key, kept as a view.
-/// Cost: one lookup and one multiply-add for each feature and pair. If the rows of w can be passed as the keys, `dot`
-/// computes the same as a matrix product.
+/// Cost: one matrix product, for which the rows of w are packed as keys would be.
 /// Errors: shape_error where w and the query have different numbers of features, or w has fewer rows than there are
 /// keys.
 /// Source: Luong, Pham and Manning 2015, equation 8.
