@@ -240,7 +240,7 @@ TEST_CASE("where a call has no results, or no keys, gradients are 0", "[referenc
     for (double const x : d_query) CHECK(x == 0);
 }
 
-TEST_CASE("two keys by hand", "[reference]") {
+TEST_CASE("the gradients of two keys by hand", "[reference]") {
     tensor<double, 2> const query({1, 1}, 2), d({1, 1}, 3);
     tensor<float, 2> key({2, 1}), value({2, 1});
     key.elements = {0, 1}, value.elements = {10, 20};
