@@ -144,18 +144,18 @@ TEST_CASE("functions of distances, fused", "[driver]") {
 
 TEST_CASE("functions of weighted distances, fused", "[driver]") {
     testing::dice random(7);
-    auto weight = testing::random_tensor<float>(random, std::array<index_t, 1>{23});
+    auto factors = testing::random_tensor<float>(random, std::array<index_t, 1>{23});
     auto const of_heads = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 23});
-    auto const w = param(weight);
+    auto const w = param(factors);
     auto const any_sign = compare(tanh(sum(w * square(q - k)) / 9)) | softmax | weighted_sum;
     check_fused<float>(any_sign, sizes);  // sums of which some are below 0: as they are written
     check_fused<float>(compare(tanh(sum(square(q - k) * param(of_heads)[head]) / 9)) | softmax | weighted_sum, sizes);
-    for (float& x : weight.elements) x = 0.2f + std::abs(x);
-    weight.elements[5] = 0;
+    for (float& x : factors.elements) x = 0.2f + std::abs(x);
+    factors.elements[5] = 0;
     check_fused<float>(any_sign, sizes);
     check_fused_at_all_widths<float>(compare(-log(1 + sum(0.5f * (w * square(k - q)) / 3))) | softmax | weighted_sum,
                                      sizes);
-    weight.elements[5] = 1;
+    factors.elements[5] = 1;
     check_fused<double>(compare(-sqrt(sum(square((q - 2 * k) / w)))) | softmax | weighted_sum, sizes);
     check_fused<float>(compare(-log(1 + sum(square(w * (q + k) * 0.25)))) | causal | softmax | weighted_sum, sizes);
 }

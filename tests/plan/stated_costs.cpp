@@ -113,9 +113,9 @@ TEST_CASE("scores are products where their comments say so", "[plan]") {
     // do; general is a projection of the queries
     folder all("score", {"alibi", "bias", "compare", "decay", "gumbel", "relative_bias", "rescore", "softcap",
                          "t5_bias", "temperature", "gat_score", "gatv2_score", "general"});
-    auto const check = [&](char const* word, auto const& score) {
+    auto const check = [&](char const* word, auto const& of) {
         INFO(word);
-        CHECK(multiplies_as_said(all.cost_of(word), score));
+        CHECK(multiplies_as_said(all.cost_of(word), of));
     };
     tensor<float, 2> const table({31, 4});
     std::vector<float> const vector(4);

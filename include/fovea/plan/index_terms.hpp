@@ -15,6 +15,14 @@ template <side Of, std::size_t Position>
 struct index_reference {
     using expression_tag = void;
 };
+}  // namespace fovea::FOVEA_SET::plan
+
+namespace fovea::FOVEA_SET {
+template <plan::side Of, std::size_t Position>
+inline constexpr bool is_whole_number<plan::index_reference<Of, Position>> = true;
+}  // namespace fovea::FOVEA_SET
+
+namespace fovea::FOVEA_SET::plan {
 
 namespace detail {
 template <class E>

@@ -69,6 +69,7 @@ void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t
         std::vector<std::size_t> places;
         auto few = kept_of(selection, all, keys, places);
         std::vector<index_t> keys_left;
+        keys_left.reserve(places.size());
         for (auto const i : places) keys_left.push_back(keys[i]);
         normalize_gradient(n.second, few, keys_left, facts);
         all.map([](auto, auto, auto) { return Real(0); });
