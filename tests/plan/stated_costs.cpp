@@ -38,12 +38,14 @@ bool says(std::string const& cost, char const* words_of_it) { return cost.find(w
 class folder {
 public:
     folder(char const* name, std::set<std::string> excepted) : name_(name), left_(std::move(excepted)) {}
-    std::string cost_of(char const* word) {
+    /// Holds law(cost, part) of one word.
+    template <class Part, class Law>
+    void check(char const* word, Part const& part, Law const& law) {
         left_.insert(word);
         auto const cost = stated(name_ + "/" + word);
         INFO(name_ + "/" + word);
         CHECK(!cost.empty());
-        return cost;
+        CHECK(law(cost, part));
     }
     void require_all() const {
         for (auto const& file : std::filesystem::directory_iterator(words / name_)) {
@@ -85,9 +87,8 @@ bool visits_as_said(std::string const& cost, Mask const& mask) {
 TEST_CASE("normalizers keep rows where their comments say so", "[plan]") {
     // reweight depends on its factor, and a selection before a normalizer keeps rows of its own
     folder all("normalize", {"reweight"});
-    auto const check = [&](char const* word, auto const& normalizer) {
-        INFO(word);
-        CHECK(keeps_rows_as_said(all.cost_of(word), normalizer));
+    auto const check = [&](char const* word, auto const& part) {
+        all.check(word, part, [](auto const&... given) { return keeps_rows_as_said(given...); });
     };
     std::vector<float> const sinks{0.5f, 1};
     check("averaged", averaged(relu(score)));
@@ -113,9 +114,8 @@ TEST_CASE("scores are products where their comments say so", "[plan]") {
     // do; general is a projection of the queries
     folder all("score", {"alibi", "bias", "compare", "decay", "gumbel", "relative_bias", "rescore", "softcap",
                          "t5_bias", "temperature", "gat_score", "gatv2_score", "general"});
-    auto const check = [&](char const* word, auto const& of) {
-        INFO(word);
-        CHECK(multiplies_as_said(all.cost_of(word), of));
+    auto const check = [&](char const* word, auto const& part) {
+        all.check(word, part, [](auto const&... given) { return multiplies_as_said(given...); });
     };
     tensor<float, 2> const table({31, 4});
     std::vector<float> const vector(4);
@@ -138,9 +138,8 @@ TEST_CASE("scores are products where their comments say so", "[plan]") {
 TEST_CASE("masks leave blocks out where their comments say so", "[plan]") {
     // a graph's edges are listed, and there are no blocks
     folder all("mask", {"neighbors"});
-    auto const check = [&](char const* word, auto const& mask) {
-        INFO(word);
-        CHECK(visits_as_said(all.cost_of(word), mask));
+    auto const check = [&](char const* word, auto const& part) {
+        all.check(word, part, [](auto const&... given) { return visits_as_said(given...); });
     };
     std::vector<index_t> const lengths{200, 300};
     std::vector<int> ids(512);

@@ -49,13 +49,7 @@ struct averaged_t : stage<role::normalizer> {
         return s.keys == 0 ? T(0) : T(1) / s.keys;
     }
 
-    /// The gradients of a row: ds_j = f'(s_j) g_j / n.
-    template <class Row>
-    void gradient(Row&& row) const {
-        using T = typename std::remove_cvref_t<Row>::value_type;
-        gradient_by(row, [&, f = weigh_t<E>(body)](T s, T amount) { return row.slope(f, s) * amount; });
-    }
-    /// The same, where `back(s, x)` is the gradient of s from x, that of f(s).
+    /// The gradients of a row: ds_j = f'(s_j) g_j / n, where `back(s, x)` is f'(s) x.
     template <class Row, class Back>
     void gradient_by(Row&& row, Back const& back) const {
         using T = typename std::remove_cvref_t<Row>::value_type;

@@ -47,13 +47,8 @@ struct normalized_t : stage<role::normalizer> {
         return s.finish(static_cast<T>(eps));
     }
 
-    /// The gradients of a row: ds_j = f'(s_j) (g_j - sum_k w_k g_k) / (sum_k f(s_k) + eps).
-    template <class Row>
-    void gradient(Row&& row) const {
-        using T = typename std::remove_cvref_t<Row>::value_type;
-        gradient_by(row, [&, f = weigh_t<E>(body)](T s, T amount) { return row.slope(f, s) * amount; });
-    }
-    /// The same, where `back(s, x)` is the gradient of s from x, that of f(s).
+    /// The gradients of a row: ds_j = f'(s_j) (g_j - sum_k w_k g_k) / (sum_k f(s_k) + eps), where `back(s, x)` is f'(s)
+    /// x.
     template <class Row, class Back>
     void gradient_by(Row&& row, Back const& back) const {
         using T = typename std::remove_cvref_t<Row>::value_type;

@@ -29,7 +29,7 @@ struct weigh_t : stage<role::normalizer> {
         return V(evaluate(body, detail::score_environment<V>{score}));
     }
     constexpr E const& expression() const { return body; }
-    /// The gradients of a row, where `back(s, x)` is the gradient of s from x, that of f(s).
+    /// The gradients of a row: ds_j = f'(s_j) g_j, where `back(s, x)` is f'(s) x.
     template <class Row, class Back>
     void gradient_by(Row&& row, Back const& back) const {
         row.map([&](auto const& s, auto const&, auto const& g) { return back(s, g); });

@@ -130,35 +130,28 @@ inline constexpr bool weighs_squares<key_factor<Position>> = false;
 template <class Operation, class... Children>
 inline constexpr bool weighs_squares<node<Operation, Children...>> = (weighs_squares<Children> && ...);
 
-/// 1 for the sum of a factor of the query and one of the key, -1 for their difference, also with weights; otherwise 0.
-template <class E>
-inline constexpr int sign_between = 0;
-template <>
-inline constexpr int sign_between<node<operations::plus, query_factor<0>, key_factor<0>>> = 1;
-template <>
-inline constexpr int sign_between<node<operations::plus, key_factor<0>, query_factor<0>>> = 1;
-template <>
-inline constexpr int sign_between<node<operations::minus, query_factor<0>, key_factor<0>>> = -1;
-template <>
-inline constexpr int sign_between<node<operations::minus, key_factor<0>, query_factor<0>>> = -1;
-template <class A, class B>
-inline constexpr int sign_between<node<operations::times, A, B>> = weighs_squares<A> ? sign_between<B>
-                                                                 : weighs_squares<B> ? sign_between<A>
-                                                                                     : 0;
-template <class A, class B>
-inline constexpr int sign_between<node<operations::divided, A, B>> = weighs_squares<B> ? sign_between<A> : 0;
-
-/// The same of the square of such a sum or difference, also with weights.
-template <class Body>
+/// Of a square of the sum or the difference of a factor of the query and one of the key, with weights inside and
+/// outside: 1 for a sum, -1 for a difference; 0 for all else.
+template <class Body, bool InSquare = false>
 inline constexpr int sign_of_square = 0;
 template <class E>
-inline constexpr int sign_of_square<node<operations::square, E>> = sign_between<E>;
-template <class A, class B>
-inline constexpr int sign_of_square<node<operations::times, A, B>> = weighs_squares<A> ? sign_of_square<B>
-                                                                   : weighs_squares<B> ? sign_of_square<A>
-                                                                                       : 0;
-template <class A, class B>
-inline constexpr int sign_of_square<node<operations::divided, A, B>> = weighs_squares<B> ? sign_of_square<A> : 0;
+inline constexpr int sign_of_square<node<operations::square, E>, false> = sign_of_square<E, true>;
+template <>
+inline constexpr int sign_of_square<node<operations::plus, query_factor<0>, key_factor<0>>, true> = 1;
+template <>
+inline constexpr int sign_of_square<node<operations::plus, key_factor<0>, query_factor<0>>, true> = 1;
+template <>
+inline constexpr int sign_of_square<node<operations::minus, query_factor<0>, key_factor<0>>, true> = -1;
+template <>
+inline constexpr int sign_of_square<node<operations::minus, key_factor<0>, query_factor<0>>, true> = -1;
+template <class A, class B, bool InSquare>
+inline constexpr int sign_of_square<node<operations::times, A, B>, InSquare> =
+    weighs_squares<A>   ? sign_of_square<B, InSquare>
+    : weighs_squares<B> ? sign_of_square<A, InSquare>
+                        : 0;
+template <class A, class B, bool InSquare>
+inline constexpr int sign_of_square<node<operations::divided, A, B>, InSquare> =
+    weighs_squares<B> ? sign_of_square<A, InSquare> : 0;
 
 /// All weights of such a square.
 template <class E>

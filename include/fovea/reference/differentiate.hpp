@@ -23,23 +23,18 @@ struct score_in_row : index_environment<Real> {
 
 /// What a normalizer's rule asks about its row, and the gradients that it gives the expressions of the row.
 template <class Real, class Sums>
-struct gradient_facts {
-    index_environment<Real> const& at;
+struct gradient_facts : facts_of_row<Real> {
     Sums& sums;
 
     template <class E>
-    Real operator()(E const& e) const {
-        return static_cast<Real>(evaluate(e, at));
-    }
-    template <class E>
     void add(E const& e, Real amount) const {
-        backpropagate(e, at, amount, leaves<Real, Sums>{sums});
+        backpropagate(e, this->at, amount, leaves<Real, Sums>{sums});
     }
     /// The same for an expression of a score, whose gradient is returned.
     template <class E>
     Real add(E const& e, Real score, Real amount) const {
         Real of_score = 0;
-        backpropagate(e, score_in_row<Real>{at, score}, amount, leaves<Real, Sums>{sums, {}, {}, &of_score});
+        backpropagate(e, score_in_row<Real>{this->at, score}, amount, leaves<Real, Sums>{sums, {}, {}, &of_score});
         return of_score;
     }
 };
@@ -75,7 +70,7 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, ro
         else row.gradients[n] = of_this;
     }
 
-    normalize_gradient(normalizer, row, scored.keys, gradient_facts<Real, Sums>{scored.at, sums});
+    normalize_gradient(normalizer, row, scored.keys, gradient_facts<Real, Sums>{{scored.at}, sums});
 
     auto const features = [](array<Real>& rows, index_t head, index_t position, index_t batch) {
         return std::span<Real>(rows.data() + rows.view().offset(batch, head, position, 0),

@@ -78,6 +78,8 @@ void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t
         if (!keys.empty()) n.gradient(all, facts);
     } else if constexpr (requires { n.gradient(all); }) {
         if (!keys.empty()) n.gradient(all);
+    } else if constexpr (fovea::detail::differentiated_by_function<N>) {
+        n.gradient_by(all, [&](Real score, Real amount) { return facts.add(n.body, score, amount); });
     } else if constexpr (row_dependent_normalizer<N>) {
         normalize_gradient(n.for_row(facts), all, keys, facts);
     } else {

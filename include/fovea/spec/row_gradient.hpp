@@ -54,11 +54,19 @@ template <class N>
 concept has_gradient_rule = requires(N const& n, row_gradient_archetype<double> row) { n.gradient(row); }
                          || requires(N const& n, row_gradient_archetype<double> row,
                                      gradient_facts_archetype<double> at) { n.gradient(row, at); };
+/// A normalizer by a function of each score, `body`: back(s, x) goes through it from the gradient x of its value.
+template <class N>
+concept differentiated_by_function =
+    requires(N const& n, row_gradient_archetype<double> row, double (*back)(double, double)) {
+        n.body;
+        n.gradient_by(row, back);
+    };
 }  // namespace detail
 
 /// A normalizer that has a gradient: by its rule, or by key; after a selection, that of what follows.
 template <class N>
-inline constexpr bool has_row_gradient = detail::has_gradient_rule<N> || elementwise_normalizer<N>;
+inline constexpr bool has_row_gradient =
+    detail::has_gradient_rule<N> || detail::differentiated_by_function<N> || elementwise_normalizer<N>;
 template <class N>
     requires(row_dependent_normalizer<N> && !detail::has_gradient_rule<N>)
 inline constexpr bool has_row_gradient<N> = has_row_gradient<row_normalizer<N>>;
