@@ -151,6 +151,14 @@ template <class A, class B>
 inline constexpr bool adds_to_product<node<operations::minus, A, B>> =
     adds_to_product<A> && !uses<B, reference<part::product, 0>>;
 
+/// True where the one product of a score is of features as they are, and nothing is summed for each pair.
+template <class Parts>
+inline constexpr bool has_plain_product = false;
+template <class Scale, class Over, class Rows, class Keys>
+inline constexpr bool
+    has_plain_product<parts<hana::tuple<product_term<q_t, k_t, Scale, Over>>, hana::tuple<>, Rows, Keys>> =
+        !any_uses_head<Keys>;
+
 /// True where what is computed of keys is one product with them as they are, and terms of each that are the same for
 /// all heads that share it.
 template <class Parts>

@@ -20,6 +20,15 @@
 
 namespace fovea::FOVEA_SET::plan {
 
+/// Whether tiles with a query in each lane read rows of this type in place: a run of them has to hold whole tiles, and
+/// runs that are shorter than a block cost as much as a copy of it, which many rows share.
+template <class T, class Rows, class Tile>
+constexpr reading reading_in_query_lanes(index_t rows, index_t per_run, index_t all) {
+    if (!std::is_same_v<element_of_rows<Rows>, T> || loaded_rows<std::remove_const_t<Rows>>) return reading::copied;
+    bool const whole = per_run >= all || (per_run % Tile::granule == 0 && rows <= Tile::block_rows);
+    return whole ? reading::in_place : reading::copied;
+}
+
 /// What the types of a dense call say of it.
 template <class T, class Arch, class Spec, class Operands>
 struct dense_call : call_types<T, Arch, Spec, Operands> {
@@ -47,15 +56,8 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     static constexpr index_t keys_per_row =
         is_linear && multiplies_as_stored<T, Arch, value_element, result_element> ? 2 : 1;
 
-    /// Whether tiles with a query in each lane read rows of this type in place: a run of them has to hold whole tiles,
-    /// and runs that are shorter than a block cost as much as a copy of it, which many rows share.
-    template <class Rows, class Tile>
-    static constexpr reading in_query_lanes(index_t rows, index_t per_run, index_t all) {
-        if (!std::is_same_v<element_of_rows<Rows>, T> || loaded_rows<std::remove_const_t<Rows>>) return reading::copied;
-        bool const whole = per_run >= all || (per_run % Tile::granule == 0 && rows <= Tile::block_rows);
-        return whole ? reading::in_place : reading::copied;
-    }
-    /// The same for values with a feature in each lane: of whole vectors, not to be converted for many rows.
+    /// How values with a feature in each lane are read: in place if of whole vectors, not to be converted for many
+    /// rows.
     static constexpr reading values_in_key_lanes(call_sizes const& n, bool few) {
         constexpr index_t lanes = key_lanes_blocking<T, Arch>::lanes;
         bool const stored_so =
@@ -107,10 +109,9 @@ call_plan make_dense_plan(call_sizes const& n) {
                 n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
             index_t const tile_rows = n.queries * plan.tile_heads,
                           vectors = query_tile::vectors_for(std::min(tile_rows, query_tile::rows));
-            plan.keys =
-                call::template in_query_lanes<decltype(Operands::key), query_tile>(tile_rows, n.keys_per_run, keys);
+            plan.keys = reading_in_query_lanes<T, decltype(Operands::key), query_tile>(tile_rows, n.keys_per_run, keys);
             plan.values =
-                call::template in_query_lanes<decltype(Operands::value), query_tile>(tile_rows, n.values_per_run, keys);
+                reading_in_query_lanes<T, decltype(Operands::value), query_tile>(tile_rows, n.values_per_run, keys);
             plan.rows = vectors * query_tile::lanes;
             plan.sums = query_tile::mr * vectors;
             return plan;

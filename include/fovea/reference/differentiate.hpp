@@ -101,15 +101,15 @@ void differentiate(A const& a, Call const& call, array<Real> d_result, Sums& sum
     operands<Real> result{array<Real>(shapes.query), array<Real>(shapes.key), array<Real>(shapes.value)};
     for_each_row(shapes, [&](row_place const& at) { row_gradients(a, x, d, at, shapes.group(), result, sums); });
 
-    sums.add_rows(call.query, d_source);
+    sums.add_rows(call.query, d_source.data());
     if constexpr (projection<decltype(a.project)>) {
-        sums.add_rows(call.query, project_gradient(a.project.query, call.query, std::move(result.query), sums));
-        sums.add_rows(call.key, project_gradient(a.project.key, call.key, std::move(result.key), sums));
-        sums.add_rows(call.value, project_gradient(a.project.value, call.value, std::move(result.value), sums));
+        sums.add_rows(call.query, project_gradient(a.project.query, call.query, std::move(result.query), sums).data());
+        sums.add_rows(call.key, project_gradient(a.project.key, call.key, std::move(result.key), sums).data());
+        sums.add_rows(call.value, project_gradient(a.project.value, call.value, std::move(result.value), sums).data());
     } else {
-        sums.add_rows(call.query, result.query);
-        sums.add_rows(call.key, result.key);
-        sums.add_rows(call.value, result.value);
+        sums.add_rows(call.query, result.query.data());
+        sums.add_rows(call.key, result.key.data());
+        sums.add_rows(call.value, result.value.data());
     }
 }
 

@@ -8,18 +8,25 @@
 
 namespace fovea::FOVEA_SET::reference {
 
+/// Finds what is asked for among the arrays that a call reads.
+/// Errors: shape_error for an array that it does not read.
+template <attention_spec A, class Call, class Sums>
+void find_arrays(A const& a, Call const& call, Sums& sums) {
+    auto const found_rows = [&](auto const& rows) {
+        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) sums.template found<true>(rows);
+    };
+    found_rows(call.query);
+    found_rows(call.key);
+    found_rows(call.value);
+    fovea::detail::for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
+    sums.require_found();
+}
+
 /// A call of gradient that has been bound.
 template <class Real, attention_spec A, class Call, class... Asked>
 void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
     named_sums<Real, Asked...> sums(asked...);
-    auto const found_rows = [&](auto const& rows) {
-        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) sums.template found<true>(rows);
-    };
-    found_rows(bound.call.query);
-    found_rows(bound.call.key);
-    found_rows(bound.call.value);
-    fovea::detail::for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
-    sums.require_found();
+    find_arrays(a, bound.call, sums);
     if (!bound.d_result.empty()) differentiate<Real>(a, bound.call, copy<Real>(bound.d_result), sums);
     sums.write();
 }
@@ -37,17 +44,9 @@ void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
 /// without a rule, and an aggregator other than weighted_sum.
 template <attention_spec A, class... Arguments>
 void gradient(A const& a, Arguments&&... arguments) {
-    if constexpr (fovea::detail::is_call<Arguments...>()) {
-        auto const bound = bind_gradient(a, arguments...);
-        if constexpr (!is_ill_formed<decltype(bound)>) {
-            [[maybe_unused]] auto const asked = [](auto const& argument) {
-                if constexpr (asked_gradient<decltype(argument)>) return std::tuple(argument);
-                else return std::tuple();
-            };
-            std::apply([&](auto const&... each) { compute_gradient<double>(a, bound, each...); },
-                       std::tuple_cat(asked(arguments)...));
-        }
-    }
+    fovea::detail::with_gradient_call(
+        [&](auto const& bound, auto const&... asked) { compute_gradient<double>(a, bound, asked...); }, a,
+        std::forward<Arguments>(arguments)...);
 }
 template <class... Arguments>
     requires fovea::detail::misordered_call<Arguments...>

@@ -21,6 +21,18 @@ bool same_elements(view<T, Rank> const& a, view<T, Rank> const& b) {
     return true;
 }
 
+/// Whether grad(...) can name an array of this type: it has its elements and axes, or is read as rows.
+template <bool AsRows, class Asked, class T, int Rank>
+inline constexpr bool may_name = std::is_same_v<typename Asked::element, T>
+                              && (Asked::rank == Rank || (AsRows && (Asked::rank == 2 || Asked::rank == 3)));
+/// Whether it names this array; where that is read as rows, whatever axes of one element it lacks.
+template <bool AsRows = false, class Asked, class T, int Rank>
+bool names(Asked const& asked, view<T const, Rank> const& array) {
+    if constexpr (!may_name<AsRows, Asked, T, Rank>) return false;
+    else if constexpr (Asked::rank == Rank) return same_elements(asked.of, array);
+    else return same_elements(as_heads(asked.of), array);
+}
+
 /// named_sums: the sums of the gradients that are asked for.
 template <class Real, class... Asked>
 class named_sums {
@@ -36,15 +48,15 @@ public:
     }
     /// Adds to that of an operand as a whole: (batch, head, position, feature).
     template <class T>
-    void add_rows(view<T const, 4> const& rows, tensor<Real, 4> const& amounts) {
+    void add_rows(view<T const, 4> const& rows, Real const* amounts) {
         for_each_named<true>(rows, [&](auto& each) {
-            auto from = amounts.elements.begin();
+            auto from = amounts;
             for (auto& total : each.sums.elements) total += *from++;
         });
     }
     /// Rows that are no view cannot be asked for.
     template <class Rows>
-    void add_rows(Rows const&, tensor<Real, 4> const&) {}
+    void add_rows(Rows const&, Real const*) {}
 
     /// Says that the call has the gradient of an array.
     template <bool AsRows = false, class T, int Rank>
@@ -84,18 +96,11 @@ private:
     void for_each(F const& f) const {
         std::apply([&](auto const&... each) { (f(each), ...); }, all_);
     }
-    /// Calls f with what is asked for of an array; of one that is read as rows, whatever axes of one element it lacks.
     template <bool AsRows, class T, int Rank, class F>
     void for_each_named(view<T const, Rank> const& array, F const& f) {
         [[maybe_unused]] auto const compare = [&](auto& each) {
-            using named = std::remove_cvref_t<decltype(each.asked)>;
-            if constexpr (std::is_same_v<typename named::element, T>) {
-                if constexpr (named::rank == Rank) {
-                    if (same_elements(each.asked.of, array)) f(each);
-                } else if constexpr (AsRows && (named::rank == 2 || named::rank == 3)) {
-                    if (same_elements(as_heads(each.asked.of), array)) f(each);
-                }
-            }
+            if constexpr (may_name<AsRows, std::remove_cvref_t<decltype(each.asked)>, T, Rank>)
+                if (names<AsRows>(each.asked, array)) f(each);
         };
         std::apply([&](auto&... each) { (compare(each), ...); }, all_);
     }

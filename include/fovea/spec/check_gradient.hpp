@@ -168,4 +168,21 @@ auto bind_gradient(A const& a, queries_input<Q, QueryRank> const& x, memory_inpu
     return bind_gradient(a, x.source, m.source, m.source, d_result, asked...);
 }
 
+namespace detail {
+/// Calls compute(bound call, asked...) for the arguments of gradient, if they make a call.
+template <class Compute, attention_spec A, class... Arguments>
+void with_gradient_call(Compute const& compute, A const& a, Arguments&&... arguments) {
+    if constexpr (is_call<Arguments...>()) {
+        auto const bound = bind_gradient(a, arguments...);
+        if constexpr (!is_ill_formed<decltype(bound)>) {
+            [[maybe_unused]] auto const asked = [](auto const& argument) {
+                if constexpr (asked_gradient<decltype(argument)>) return std::tuple(argument);
+                else return std::tuple();
+            };
+            std::apply([&](auto const&... each) { compute(bound, each...); }, std::tuple_cat(asked(arguments)...));
+        }
+    }
+}
+}  // namespace detail
+
 }  // namespace fovea::FOVEA_SET

@@ -64,9 +64,11 @@ public:
     void run(Executor const& executor, workspace& scratch, bool outputs_sum_over_queries) const {
         for_row_blocks<shape>(executor, scratch, call_, outputs_sum_over_queries,
                               [&](arena& memory, index_range head_groups, index_range rows) {
-                                  run_heads(memory, head_groups, rows, {0, mask_.key_blocks()}, {});
+                                  run_heads(memory, head_groups, rows, {0, key_blocks()}, {});
                               });
     }
+
+    index_t key_blocks() const { return mask_.key_blocks(); }
 
     /// Blocks of rows of some head groups against blocks of keys. What is unfinished is left in `partial`, if it is not
     /// empty.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The entry points of gradients: bind and check the arguments, run the call.
+#pragma once
+
+#include <fovea/driver/run_gradient.hpp>
+
+namespace fovea::FOVEA_SET {
+
+/// gradient_on<Arch>: gradient below on a given architecture, executor and workspace.
+template <class Arch, executor Executor, attention_spec A, class... Arguments>
+void gradient_on(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
+    detail::with_gradient_call(
+        [&](auto const& bound, auto const&... asked) {
+            driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
+        },
+        a, std::forward<Arguments>(arguments)...);
+}
+
+/// gradient: the gradients of the arrays that a call of attend reads, from the gradient of its result.
+///
+///     gradient(spec, query, key, value, d_result, grad(query, d_query), grad(slopes, d_slopes))
+///     gradient(spec, x, d_result, grad(x, d_x))                      self-attention
+///     gradient(spec, queries(x), memory(m), d_result, grad(m, d_m))  cross attention
+///
+/// Operands as those of attend, and threads(n) and a workspace before the specification; after the gradient of the
+/// result stands what is asked for, see grad.
+/// Edge cases: a pair that takes no part, and a query that sees no key, give nothing, whatever they hold.
+/// Errors: those of attend and of grad, before anything is written. At compile time, for a normalizer or a map of heads
+/// without a rule, and an aggregator other than weighted_sum.
+template <executor Executor, class... Arguments>
+    requires(detail::begins_call<Arguments...>)
+void gradient(Executor const& executor, workspace& scratch, Arguments&&... arguments) {
+    gradient_on<arch::best>(executor, scratch, std::forward<Arguments>(arguments)...);
+}
+template <executor Executor, class... Arguments>
+    requires(detail::begins_call<Arguments...>)
+void gradient(Executor const& executor, Arguments&&... arguments) {
+    workspace scratch;
+    gradient_on<arch::best>(executor, scratch, std::forward<Arguments>(arguments)...);
+}
+template <class... Arguments>
+    requires(detail::begins_call<Arguments...>)
+void gradient(workspace& scratch, Arguments&&... arguments) {
+    gradient_on<arch::best>(serial, scratch, std::forward<Arguments>(arguments)...);
+}
+template <class... Arguments>
+    requires(detail::begins_call<Arguments...>)
+void gradient(Arguments&&... arguments) {
+    workspace scratch;
+    gradient_on<arch::best>(serial, scratch, std::forward<Arguments>(arguments)...);
+}
+
+/// Arguments in another order, or without a specification: a sentence, and no call.
+template <class... Arguments>
+    requires detail::misordered_call<Arguments...>
+void gradient(Arguments&&...) {
+    detail::refuse_order<Arguments...>();
+}
+
+/// What has been reported once is not reported again.
+template <class... Arguments>
+void gradient(ill_formed, Arguments const&...) {}
+
+}  // namespace fovea::FOVEA_SET

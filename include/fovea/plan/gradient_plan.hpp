@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How a gradient is computed: by passes over tiles, or as it is defined.
+#pragma once
+
+#include <fovea/plan/traversal.hpp>
+
+namespace fovea::FOVEA_SET::plan {
+
+/// True where a gradient can have queries in lanes: one product, and keys of which nothing but numbers is read.
+template <class Call>
+inline constexpr bool gradient_takes_query_lanes =
+    is_one_product<typename Call::parts>
+    && !reads_a_row_of_query<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>>
+    && !reads_a_row_of_query<std::remove_const_t<decltype(Call::spec::predicate)>>
+    && (!loaded_rows<std::remove_const_t<decltype(Call::operands::key)>>
+        || !any_reads_features<decltype(Call::parts::keys)>);
+
+/// The plan of the scores of a gradient: queries in lanes where they fill them. Arithmetic is that of numbers, whatever
+/// is stored.
+template <class Call>
+call_plan make_gradient_plan(call_sizes const& n) {
+    using T = typename Call::number;
+    using lanes = query_lanes_blocking<T, typename Call::architecture>;
+    if constexpr (gradient_takes_query_lanes<Call>)
+        if (lanes::suits(n.queries * n.group, n.features)) {
+            call_plan plan{traversal::query_lanes, blocking_of<lanes>};
+            plan.tile_heads =
+                lanes::sharing(n.queries, n.group, n.keys,
+                               uses<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>);
+            index_t const rows = n.queries * plan.tile_heads, vectors = lanes::vectors_for(std::min(rows, lanes::rows));
+            plan.keys = reading_in_query_lanes<T, decltype(Call::operands::key), lanes>(rows, n.keys_per_run, n.keys);
+            plan.rows = vectors * lanes::lanes;
+            plan.sums = lanes::mr * vectors;
+            return plan;
+        }
+    return make_key_lanes_plan<Call>(n);
+}
+
+/// The plan of its products dO V^T, which share tiles with the scores.
+template <class Call, class Shape>
+call_plan make_value_plan(call_plan const& scores, call_sizes const& n) {
+    if constexpr (Shape::queries_in_lanes) {
+        auto plan = scores;
+        plan.keys = reading_in_query_lanes<typename Call::number, decltype(Call::operands::key), Shape>(
+            n.queries * plan.tile_heads, n.keys_per_run, n.keys);
+        return plan;
+    } else {
+        return make_key_lanes_plan<Call>(n);
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::plan

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// gradient leaves what the definition says, whichever way runs: with queries or keys in lanes, or the definition.
+#include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
+
+#include "catch.hpp"
+
+#include <fovea/testing/random.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+struct sizes {
+    index_t batch, heads, key_heads, queries, keys, features, value_features;
+};
+
+/// The worst difference of a gradient from the definition, in multiples of its largest element.
+template <class T>
+double difference(tensor<T, 4> const& found, tensor<double, 4> const& expected) {
+    double most = 0, scale = 1;
+    for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+        scale = std::max(scale, std::abs(expected.elements[i]));
+        double const off = std::abs(static_cast<double>(found.elements[i]) - expected.elements[i]);
+        most = off <= most ? most : off;  // also where it is not a number
+    }
+    return most / scale;
+}
+
+template <class T, class Stored = T, class A>
+double worst(A const& a, sizes const& n) {
+    testing::dice dice(n.queries * 1000 + n.keys);
+    auto const random = [&](index_t heads, index_t positions, index_t features) {
+        tensor<Stored, 4> x({n.batch, heads, positions, features});
+        for (auto& e : x.elements) e = Stored(static_cast<float>(dice.between(-100, 100)) / 50);
+        return x;
+    };
+    auto const q = random(n.heads, n.queries, n.features), k = random(n.key_heads, n.keys, n.features),
+               v = random(n.key_heads, n.keys, n.value_features), d = random(n.heads, n.queries, n.value_features);
+    tensor<T, 4> d_q(q.extents), d_k(k.extents), d_v(v.extents);
+    tensor<double, 4> e_q(q.extents), e_k(k.extents), e_v(v.extents);
+    gradient(a, q, k, v, d, grad(q, d_q), grad(k, d_k), grad(v, d_v));
+    reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v));
+    return std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+}
+
+}  // namespace
+
+TEST_CASE("gradients of softmax are those of the definition at every size of a tile", "[driver]") {
+    auto const plain = scaled_dot | softmax | weighted_sum;
+    auto const causally = scaled_dot | causal | softmax | weighted_sum;
+    auto const sloped = compare(0.3 * sum(q * k)) | rescore(score - 0.1 * abs(q_idx - kv_idx)) | softmax | weighted_sum;
+    for (index_t const queries : {1, 7, 17, 49})
+        for (index_t const keys : {1, 9, 130}) {
+            CAPTURE(queries, keys);
+            CHECK(worst<float>(plain, {1, 2, 2, queries, keys, 5, 3}) < 1e-5);
+            CHECK(worst<double>(causally, {2, 1, 1, queries, keys, 8, 9}) < 1e-13);
+            CHECK(worst<float>(sloped, {1, 4, 2, queries, keys, 17, 20}) < 1e-5);
+            CHECK(worst<float, bfloat16>(causally, {1, 2, 1, queries, keys, 6, 4}) < 1e-5);
+        }
+}
+
+TEST_CASE("one array that is queries, keys and values has the sum of their gradients", "[driver]") {
+    testing::dice dice(7);
+    auto const x = testing::random_tensor<double>(dice, extents_t<2>{40, 12});
+    auto const d = testing::random_tensor<double>(dice, extents_t<2>{40, 12});
+    tensor<double, 2> found(x.extents), expected(x.extents);
+    auto const a = scaled_dot | causal | softmax | weighted_sum;
+    workspace scratch;
+    for (int times = 0; times < 2; ++times) gradient(threads(2), scratch, a, x, d, grad(x, found));
+    reference::gradient(a, x, d, grad(x, expected));
+    for (std::size_t i = 0; i < x.elements.size(); ++i)
+        CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-12));
+}
