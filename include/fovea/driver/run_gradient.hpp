@@ -12,36 +12,65 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// True where the only real numbers that a score depends on are features, and it is its product and what is added to
-/// that.
-template <class T, class A, class Call>
+/// True where a gradient is one of softmax over dense keys, whatever the score.
+template <class A>
 constexpr bool has_gradient_pass() {
     using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
-    if constexpr (plan::is_dense<A> && !projection<decltype(std::declval<A const&>().project)>
-                  && std::is_same_v<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>, softmax_t>
-                  && std::is_same_v<aggregate, weighted_sum_t>) {
-        using lowered = decltype(plan::lower_attention(std::declval<A const&>()));
-        using parts = std::remove_cvref_t<decltype(lowered::score.parts)>;
-        return plan::has_plain_product<parts>
-            && plan::adds_to_product<std::remove_cvref_t<decltype(lowered::score.pointwise)>>
-            && !plan::any_reads_features<decltype(parts::rows)> && !plan::any_reads_features<decltype(parts::keys)>;
-    } else {
-        return false;
-    }
+    return plan::is_dense<A> && !projection<decltype(std::declval<A const&>().project)>
+        && std::is_same_v<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>, softmax_t>
+        && std::is_same_v<aggregate, weighted_sum_t>;
 }
 
-/// Whether gradients are asked of queries, keys and values alone.
-template <class A, class... Asked>
-bool asks_for_rows_only(A const& a, Asked const&... asked) {
-    bool only = true;
+/// The tables that a score reads, as grad(...) names them.
+template <class A, class Asked>
+inline constexpr plan::table_reads asked_reads =
+    plan::reads_of<std::remove_cvref_t<decltype(std::declval<A const&>().score.expression())>,
+                   parameter<typename Asked::element, Asked::rank>>;
+
+/// A table that is asked for, its sums, and whether no two key heads reach one element of it.
+template <class T, class Table>
+struct asked_table {
+    Table of;
+    T* sums;
+    bool apart;
+};
+
+/// Calls f with the sums of the tables of the score that are asked for: none are computed where none is.
+template <class T, class A, class Call, class Sums, class F, class... Asked>
+void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sums, F const& f, Asked const&... asked) {
+    index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), tasks = batches * key_heads;
+    bool any = false;
     fovea::detail::for_each_array_with_gradient(
-        a, [&](auto const& array) { only = only && (!reference::names(asked, array) && ...); });
-    return only;
+        a, [&](auto const& array) { any = any || (reference::names(asked, array) || ...); });
+    auto const may_be_read = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& each) {
+        using type = std::remove_cvref_t<decltype(each)>;
+        constexpr auto reads = asked_reads<A, type>;
+        if constexpr (reads.any)
+            return std::make_tuple(asked_table<T, std::remove_const_t<decltype(each.of)>>{
+                each.of, sums.template of_asked<N>(),
+                (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1)});
+        else return std::tuple<>();
+    };
+    auto const tables = [&]<std::size_t... N>(std::index_sequence<N...>) {
+        return std::tuple_cat(may_be_read(std::integral_constant<std::size_t, N>(), asked)...);
+    }(std::index_sequence_for<Asked...>());
+    constexpr std::size_t count = std::tuple_size_v<std::remove_const_t<decltype(tables)>>;
+    if constexpr (count > 0)
+        if (any)
+            return std::apply(
+                [&](auto const&... each) {
+                    f(table_sums<T, std::remove_const_t<decltype(each.of)>...>({each.of...}, {each.sums...},
+                                                                               {each.apart...}, scratch.shared(),
+                                                                               tasks));
+                },
+                tables);
+    f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
 }
 
-/// The gradients of queries, keys and values, in passes.
-template <class T, class Arch, class Executor, class A, class Bound, class Sums>
-void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums) {
+/// The gradients of queries, keys, values and tables, in passes.
+template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
+void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums,
+                       Asked const&... asked) {
     auto const& call = bound.call;
     auto const& q = call.query;
     using query = std::remove_cvref_t<decltype(*q.data)>;
@@ -58,9 +87,14 @@ void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
     plan::lowered_score const spec{lowered.score, lowered.predicate};
     view<T, 4> const d_query = fresh_rows<T>(scratch, q.extents), d_key = fresh_rows<T>(scratch, call.key.extents),
                      d_value = fresh_rows<T>(scratch, call.value.extents);
-    run_softmax_gradient<T, Arch>(
-        executor, scratch, spec, score_operands<query, keys>{q, call.key, exact},
-        gradient_operands<T, values, d_result>{call.value, bound.d_result, d_query, d_key, d_value});
+    score_operands<query, keys> const operands{q, call.key, exact};
+    gradient_operands<T, values, d_result> const further{call.value, bound.d_result, d_query, d_key, d_value};
+    with_table_sums<T>(
+        scratch, a, call, sums,
+        [&](auto const& tables) {
+            run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables);
+        },
+        asked...);
     sums.add_rows(q, d_query.data);
     sums.add_rows(call.key, d_key.data);
     sums.add_rows(call.value, d_value.data);
@@ -70,14 +104,14 @@ void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
 template <class Arch, class Executor, class A, class Bound, class... Asked>
 void run_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Asked const&... asked) {
     using T = typename Bound::call_type::number;
-    if constexpr (has_gradient_pass<T, A, typename Bound::call_type>()) {
-        if (!bound.d_result.empty() && asks_for_rows_only(a, asked...)) {
+    if constexpr (has_gradient_pass<A>()) {
+        if (!bound.d_result.empty()) {
             decltype(auto) runner = runner_of(executor);
             workspace::call const alone(scratch);
             scratch.prepare(runner.workers());
             reference::named_sums<T, Asked...> sums(asked...);
             reference::find_arrays(a, bound.call, sums);
-            run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums);
+            run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
             return sums.write();
         }
     }

@@ -23,6 +23,23 @@ struct score_vectors {
     term_index<T, QueriesInLanes> const* row_indices;   // index terms: (terms, row_stride)
     term_index<T, !QueriesInLanes> const* key_indices;  // (terms, key_stride)
     T* row_max;  // with queries in lanes the maximum of each row so far: raised to that of these scores
+
+    /// The names of an expression at a vector that begins `key` keys after the first. `row` is the (first) row.
+    template <class Arch, class Rows>
+    FOVEA_INLINE auto names(row_facts const& row, Rows const& rows, T const* vector_of_scores, index_t key) const {
+        using keys = std::conditional_t<QueriesInLanes, index_t, positions<T, Arch>>;
+        return score_environment<T, Arch, keys, Rows>{{row, keys{first_key + key}},
+                                                      rows,
+                                                      vector_of_scores,
+                                                      plane_stride,
+                                                      products,
+                                                      row_terms,
+                                                      row_stride,
+                                                      key_terms + key,
+                                                      key_stride,
+                                                      row_indices,
+                                                      key_indices + key};
+    }
 };
 
 namespace detail {
@@ -30,23 +47,12 @@ template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class P
 FOVEA_INLINE void transform_vectors(Pointwise const pointwise, Predicate const predicate, row_facts const row,
                                     Rows const rows, score_vectors<T, InLanes> const at) {
     using vector = pack<T, Arch>;
-    using keys = std::conditional_t<InLanes, index_t, positions<T, Arch>>;
     vector maximum(excluded<T>);
     if constexpr (InLanes) maximum = vector::load(at.row_max);
     T* scores = at.scores;
     for (index_t n = 0; n < at.count; ++n, scores += at.stride) {
         index_t const key = InLanes ? n : n * vector::lanes;
-        score_environment<T, Arch, keys, Rows> const here{{row, keys{at.first_key + key}},
-                                                          rows,
-                                                          scores,
-                                                          at.plane_stride,
-                                                          at.products,
-                                                          at.row_terms,
-                                                          at.row_stride,
-                                                          at.key_terms + key,
-                                                          at.key_stride,
-                                                          at.row_indices,
-                                                          at.key_indices + key};
+        auto const here = at.template names<Arch>(row, rows, scores, key);
         auto score = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(pointwise, here));
         if constexpr (Masked) {
             auto const exists = [&] {  // keys after the last fill vectors

@@ -2,6 +2,7 @@
 // The gradients that a call asks for while they are summed, each found by the array that it is of.
 #pragma once
 
+#include <fovea/core/memory.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/spec/grad.hpp>
 #include <fovea/spec/outputs.hpp>
@@ -12,15 +13,6 @@
 
 namespace fovea::FOVEA_SET::reference {
 
-/// Whether two views are of the same elements in the same order; the stride of an axis of one element does not matter.
-template <class T, int Rank>
-bool same_elements(view<T, Rank> const& a, view<T, Rank> const& b) {
-    if (a.data != b.data || a.extents != b.extents) return false;
-    for (int axis = 0; axis < Rank; ++axis)
-        if (a.extent(axis) > 1 && a.stride(axis) != b.stride(axis)) return false;
-    return true;
-}
-
 /// Whether grad(...) can name an array of this type: it has its elements and axes, or is read as rows.
 template <bool AsRows, class Asked, class T, int Rank>
 inline constexpr bool may_name = std::is_same_v<typename Asked::element, T>
@@ -29,8 +21,8 @@ inline constexpr bool may_name = std::is_same_v<typename Asked::element, T>
 template <bool AsRows = false, class Asked, class T, int Rank>
 bool names(Asked const& asked, view<T const, Rank> const& array) {
     if constexpr (!may_name<AsRows, Asked, T, Rank>) return false;
-    else if constexpr (Asked::rank == Rank) return same_elements(asked.of, array);
-    else return same_elements(as_heads(asked.of), array);
+    else if constexpr (Asked::rank == Rank) return fovea::detail::same_elements(asked.of, array);
+    else return fovea::detail::same_elements(as_heads(asked.of), array);
 }
 
 /// named_sums: the sums of the gradients that are asked for.
@@ -53,6 +45,11 @@ public:
             auto from = amounts;
             for (auto& total : each.sums.elements) total += *from++;
         });
+    }
+    /// The sums of what was asked for in place n, dense.
+    template <std::size_t N>
+    Real* of_asked() {
+        return std::get<N>(all_).sums.elements.data();
     }
     /// Rows that are no view cannot be asked for.
     template <class Rows>

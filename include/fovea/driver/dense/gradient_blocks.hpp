@@ -6,6 +6,7 @@
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/dense_loop.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/dense/score_gradient.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 
@@ -22,10 +23,14 @@ struct values_of_gradient {
 };
 
 /// The keys and values of one head, and their gradients, which are summed over all heads that share them.
+///
+/// Memory: of all keys of a head, for a worker: the sums of keys and values, of a mapped key of a product two rows more,
+/// and the terms of a key for each head that shares it, if they depend on the head.
 template <class Call, class Shape>
 class gradient_blocks {
     using T = typename Shape::number;
     using Arch = typename Shape::architecture;
+    using score = typename Call::score_type;
 
 public:
     head_keys<Shape> keys, values;
@@ -36,17 +41,26 @@ public:
         : keys(call, memory, slots),
           values(call.values, memory, slots),
           call_(call),
-          d_keys_(memory.template take<T>(call.keys * width(call.key_features))),
+          width_(score::width(call)),
+          d_keys_(memory.template take<T>((1 + score::mapped_keys) * call.keys * width_)),
+          mapped_(memory.template take<T>(score::mapped_keys * call.keys * width_)),
+          d_terms_(memory.template take<T>(heads() * score::key_terms * term_stride())),
           d_values_(memory.template take<T>(call.keys * width(call.values.key_features))),
           finite_(memory.template take<answer>(keys.blocks())) {}
 
-    void begin(head_group heads) {
-        keys.begin(heads);
-        values.begin(heads);
-        if (heads.index % call_.per_key_head != 0) return;  // another head that shares them
-        std::fill_n(d_keys_, call_.keys * width(call_.key_features), T{0});
+    void begin(head_group heads_of_tile) {
+        keys.begin(heads_of_tile);
+        values.begin(heads_of_tile);
+        if (heads_of_tile.index % call_.per_key_head != 0) return;  // another head that shares them
+        std::fill_n(d_keys_, (1 + score::mapped_keys) * call_.keys * width_, T{0});
         std::fill_n(d_values_, call_.keys * width(call_.values.key_features), T{0});
+        std::fill_n(d_terms_, heads() * score::key_terms * term_stride(), T{0});
         std::fill_n(finite_, keys.blocks(), answer::unknown);
+        if constexpr (score::mapped_keys > 0)
+            score::for_products(call_, [&](auto const& p, index_t n) {
+                if constexpr (!score::template has_plain_key<decltype(p)>)
+                    score::map_keys(call_, keys, p, mapped_ + plane_of(n) * call_.keys * width_);
+            });
     }
     index_t first(index_t block) const { return keys.first(block); }
     index_t last(index_t block) const { return keys.last(block); }
@@ -55,18 +69,26 @@ public:
         values.prepare(block, next);
     }
     void finish() const {
-        auto const heads = keys.heads();
-        if ((heads.index + 1) % call_.per_key_head != 0) return;
+        auto const of = keys.heads();
+        if ((of.index + 1) % call_.per_key_head != 0) return;
+        if constexpr (score::mapped_keys + score::key_terms > 0) finish_keys();
         for (index_t k = 0; k < call_.keys; ++k) {
-            std::copy_n(d_key(k), call_.key_features,
-                        call_.further.d_key.place(heads.batch, call_.key_head(heads), k, 0));
+            std::copy_n(d_key(k), call_.key_features, call_.further.d_key.place(of.batch, call_.key_head(of), k, 0));
             std::copy_n(d_value(k), call_.values.key_features,
-                        call_.further.d_value.place(heads.batch, call_.key_head(heads), k, 0));
+                        call_.further.d_value.place(of.batch, call_.key_head(of), k, 0));
         }
     }
 
-    T* d_key(index_t key) const { return d_keys_ + key * width(call_.key_features); }
+    T* d_key(index_t key) const { return d_keys_ + key * width_; }
     T* d_value(index_t key) const { return d_values_ + key * width(call_.values.key_features); }
+    /// Of product n, whose key is mapped: B, and its gradient.
+    T* mapped_key(index_t n, index_t key) const { return mapped_ + (plane_of(n) * call_.keys + key) * width_; }
+    T* d_mapped_key(index_t n, index_t key) const { return d_keys_ + ((1 + plane_of(n)) * call_.keys + key) * width_; }
+    /// The sums of key terms for a head: (terms, term_stride).
+    T* d_terms(index_t head) const {
+        return d_terms_ + (score::terms_per_head ? head % heads() * score::key_terms * term_stride() : 0);
+    }
+    index_t term_stride() const { return round_up(call_.keys, Shape::panel); }
 
     /// True where all keys of a block are finite. Found when it is first asked.
     bool finite(index_t block) {
@@ -79,23 +101,60 @@ public:
 private:
     enum class answer : char { unknown, no, yes };
     static index_t width(index_t features) { return round_up(features, kernel::pack<T, Arch>::lanes); }
+    /// Heads that have sums of terms of their own.
+    index_t heads() const { return score::terms_per_head ? call_.per_key_head * call_.tile_heads : 1; }
+    /// The number of a product among those whose keys are mapped.
+    index_t plane_of(index_t product) const {
+        index_t plane = 0;
+        score::for_products(call_, [&](auto const& p, index_t n) {
+            if (n < product && !score::template has_plain_key<decltype(p)>) ++plane;
+        });
+        return plane;
+    }
+
+    /// What terms and mapped keys give the features of keys, and tables.
+    void finish_keys() const {
+        auto const of = keys.heads();
+        index_t const key_head = call_.key_head(of), last = (key_head + 1) * call_.per_key_head * call_.tile_heads;
+        auto const tables = call_.tables.of_task(of.batch * (call_.head_groups / call_.per_key_head) + key_head);
+        auto facts = call_.facts(of, 0);
+        for_runs(call_.operands.key, keys.rows(0, call_.keys), keys.loaded(), [&](auto const& run, index_t from) {
+            for (index_t r = 0; r < run.count; ++r) {
+                index_t const key = from + r;
+                auto const* const features = run.first + r * run.stride;
+                score::finish_key_products(
+                    call_, facts, key, features, [&](index_t n) { return d_mapped_key(n, key); }, d_key(key), tables);
+                if constexpr (score::key_terms > 0)
+                    for (index_t head = last - heads(); head < last; ++head) {
+                        facts.head = head;
+                        score::finish_key_terms(call_, facts, key, features, d_terms(head) + key, term_stride(),
+                                                d_key(key), tables);
+                    }
+            }
+        });
+    }
 
     Call const& call_;
-    T *d_keys_, *d_values_;  // (keys, width)
-    answer* finite_;         // (blocks)
+    index_t width_;
+    T *d_keys_, *mapped_;  // (1 + mapped keys, keys, width), (mapped keys, keys, width)
+    T* d_terms_;           // (heads, terms, term_stride)
+    T* d_values_;          // (keys, width of values)
+    answer* finite_;       // (blocks)
 };
 
-/// Runs a pass whose blocks sum over all rows that share keys: each key head is one task.
+/// Runs a pass whose blocks sum over all rows that share keys: each key head is one task, and so are several that share
+/// sums of tables.
 template <class Pass, class Executor>
 void run_key_heads(typename Pass::call_type const& call, Executor const& executor, workspace& scratch) {
     dense_loop<Pass> const loop(call);
-    index_t const key_heads = call.batches * call.head_groups / call.per_key_head;
-    executor.run(key_heads, [&](index_t task, index_t worker) {
+    executor.run(call.tables.shares(), [&](index_t share, index_t worker) {
         auto& memory = scratch.worker(worker);
         memory.clear();
-        loop.run_heads(memory, {task * call.per_key_head, (task + 1) * call.per_key_head},
+        index_range const key_heads{call.tables.first_task(share), call.tables.first_task(share + 1)};
+        loop.run_heads(memory, {key_heads.first * call.per_key_head, key_heads.last * call.per_key_head},
                        {0, ceil_div(call.rows, Pass::shape::block_rows)}, {0, loop.key_blocks()}, {});
     });
+    call.tables.join();
 }
 
 }  // namespace fovea::FOVEA_SET::driver

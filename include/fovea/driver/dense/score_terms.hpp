@@ -99,10 +99,11 @@ public:
         else transform_rows<false>(context, rows, keys, scores);
     }
 
-private:
-    template <bool Masked>
-    static void transform_rows(context_type const& context, rows_type const& rows, keys_type const& keys,
-                               score_block<Shape> const& scores) {
+    /// Calls f(facts of the (first) row, queries, at) for the vectors of each row of a tile, or of each vector of rows:
+    /// what kernel::transform takes, and what else goes over the pairs of a tile.
+    template <class F>
+    FOVEA_INLINE static void for_rows(context_type const& context, rows_type const& rows, keys_type const& keys,
+                                      score_block<Shape> const& scores, F const& f) {
         constexpr bool in_lanes = Shape::queries_in_lanes;
         constexpr index_t step = in_lanes ? Shape::lanes : 1;  // rows
         index_t const block = scores.first / Shape::block_keys, key = scores.first % Shape::block_keys;
@@ -123,22 +124,28 @@ private:
                                                         .row_indices = rows.indices + r,
                                                         .key_indices = keys.indices(block) + key,
                                                         .row_max = in_lanes ? scores.row_max + r : nullptr};
-            auto const transform = [&](auto const& queries) {
-                kernel::transform<Masked, T, Arch>(context.spec.score.pointwise, context.spec.predicate,
-                                                   context.indices, facts, queries, at);
-            };
             if constexpr (!in_lanes) {
-                transform(kernel::one_query{});
+                f(facts, kernel::one_query{}, at);
             } else {
                 if constexpr (reads_queries)
                     if (context.tile_heads > 1) {
-                        transform(
-                            kernel::queries_of_heads<T, Arch>{rows.queries_of.data() + r, rows.heads_of.data() + r});
+                        f(facts,
+                          kernel::queries_of_heads<T, Arch>{rows.queries_of.data() + r, rows.heads_of.data() + r}, at);
                         continue;
                     }
-                transform(kernel::neighbouring_queries<T, Arch>{});
+                f(facts, kernel::neighbouring_queries<T, Arch>{}, at);
             }
         }
+    }
+
+private:
+    template <bool Masked>
+    static void transform_rows(context_type const& context, rows_type const& rows, keys_type const& keys,
+                               score_block<Shape> const& scores) {
+        for_rows(context, rows, keys, scores, [&](auto const& facts, auto const& queries, auto const& at) FOVEA_LAMBDA {
+            kernel::transform<Masked, T, Arch>(context.spec.score.pointwise, context.spec.predicate, context.indices,
+                                               facts, queries, at);
+        });
     }
     static constexpr bool reads_queries =
         uses<std::remove_const_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>

@@ -37,6 +37,7 @@ public:
         T* scores;       // (planes, rows, stride), or (block_keys, width)
         bool* visible;   // the same for one plane
         vector_pieces<Shape> pieces;
+        T* kept = nullptr;  // like a plane: the first part of the scores as it is before they take its place
 
         scratch(arena& memory, call_type const& call, index_t blocks)
             : stride(std::min(round_up(call.keys, Shape::panel), blocks * Shape::block_keys) + Shape::lanes),
@@ -100,6 +101,11 @@ public:
             std::fill_n(to.row_max, rows_.width, excluded<T>);
         }
         call.functions.multiply(call, rows_, from, at, scores, next);
+        if (to.kept != nullptr)
+            for_lines(scores, [&](index_t first, index_t vectors) {
+                T const* const part = scores.scores + first;
+                std::copy_n(part, vectors * Shape::lanes, to.kept + (part - to.scores));
+            });
         if (call.functions.is_bare_product && !any_mixed(at)) return scores;
         for_spans(at, [&](index_t first, index_t granules, bool masked) {
             auto const part = scores.part((first - at.granules.first) * Shape::granule, granules * Shape::granule);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradient pass of softmax over products: of queries, keys and values, from recomputed scores.
+// The gradient pass of softmax: of queries, keys, values and the tables of a score, from recomputed scores.
 #pragma once
 
 #include <fovea/driver/dense/dense_loop.hpp>
@@ -7,6 +7,7 @@
 #include <fovea/driver/dense/gradient_tile.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/query_lanes_scores.hpp>
+#include <fovea/driver/dense/score_gradient.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/plan/gradient_plan.hpp>
@@ -24,18 +25,18 @@ struct gradient_operands {
     view<T, 4> d_query, d_key, d_value;
 };
 
-/// The gradient pass of softmax(S) V, where S is a product, its mask and what is added to it:
+/// The gradient pass of softmax(S) V, with its mask:
 ///
-///     P = exp(S - m) / l,   D = sum_k P dO V^T,   dS = P (dO V^T - D),   dV = P^T dO,   dK = dS^T Q scale,   dQ = dS K
-///     scale
+///     P = exp(S - m) / l,   D = sum_k P dO V^T,   dS = P (dO V^T - D),   dV = P^T dO,
+///     dS of each product in S,   dB = dS^T A scale,   dA = dS B scale,   A = Q and B = K where they are taken as they are
 ///
-/// S is recomputed on tiles, dO V^T is S of another attention: both are score tiles. The first sweep over the keys
+/// What else S is computed of: driver/dense/score_gradient.hpp. S is recomputed on tiles, dO V^T is S of another attention: both are score tiles. The first sweep over the keys
 /// finds the maximum m, the sum l and D of each row: a float of their log-sum-exp would not hold large scores, and D of
 /// the result would not be rounded as dO V^T, which K may be large enough to show.
 /// What a mask excludes is kept out of every sum: where what is added up over keys, or over queries, is not finite, it
 /// is added pair by pair.
 /// Source: FlashAttention-2 (Dao, 2023), algorithm 2.
-template <class Call, class ValueRows, class D, class Shape>
+template <class Call, class ValueRows, class D, class Shape, class Tables>
 class softmax_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
@@ -43,9 +44,7 @@ class softmax_gradient {
     using of_values = values_of_gradient<Call, ValueRows, D>;
     using value_call = typename of_values::call;
     using step = gradient_tile<Shape>;
-    static_assert(plan::is_one_product<typename Call::parts>
-                      && plan::adds_to_product<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>>,
-                  "the derivative of a score by its product is 1");
+    using score = score_gradient<Call, Shape, Tables>;
 
     template <class Of>
     static constexpr score_functions<Shape> const& functions_of() {
@@ -63,16 +62,19 @@ public:
     static constexpr int sweeps = 2;
 
     struct call_type : context_of<Call, shape> {
+        using score_type = score;
         further_operands const& further;
+        Tables const& tables;
         typename of_values::product product{};
         typename of_values::operands value_operands;
         plan::call_plan plan_of_values;
         context_of<value_call, shape> values;  // dO V^T
 
         call_type(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
-                  further_operands const& others)
+                  further_operands const& others, Tables const& sums)
             : context_of<Call, shape>(plan, of, on, functions_of<Call>()),
               further(others),
+              tables(sums),
               value_operands{others.d_result, others.value},
               plan_of_values(plan::make_value_plan<value_call, shape>(plan, value_operands.sizes())),
               values(plan_of_values, product, value_operands, functions_of<value_call>()) {}
@@ -82,7 +84,9 @@ public:
     struct scratch {
         scratch_of_scores scores, products;
         scratch(arena& memory, call_type const& call, index_t blocks)
-            : scores(memory, call, blocks), products(memory, call.values, blocks) {}
+            : scores(memory, call, blocks), products(memory, call.values, blocks) {
+            if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
+        }
     };
 
     using head_blocks = gradient_blocks<call_type, Shape>;
@@ -90,23 +94,30 @@ public:
     softmax_gradient(arena& memory, call_type const& call, partial_sums)
         : tile_(memory, call),
           products_(memory, call.values),
-          queries_(memory.template take<T>(shape::rows * width(call.features))),
+          width_(score::width(call)),
+          queries_(memory.template take<T>(score::products * shape::rows * width_)),
           d_results_(memory.template take<T>(shape::rows * width(call.values.features))),
-          d_queries_(memory.template take<T>(shape::rows * width(call.features))),
+          d_queries_(memory.template take<T>(score::products * shape::rows * width_)),
+          d_pairs_(memory.template take<T>((score::pairs > 0 ? shape::rows : 0) * width_)),
+          d_terms_(memory.template take<T>(score::row_terms * shape::rows)),
+          row_(memory.template take<T>((2 + score::products) * width_)),
           ones_(memory.template take<T>(shape::rows)) {}
 
     void begin(call_type const& call, head_group heads, index_t first, index_t count) {
         tile_.begin(call, heads, first, count);
         products_.begin(call.values, heads, first, count);
-        std::fill_n(d_queries_, shape::rows * width(call.features), T{0});
+        auto const task = heads.index / call.per_key_head + heads.batch * (call.head_groups / call.per_key_head);
+        tables_ = call.tables.of_task(task);
+        std::fill_n(d_queries_, score::products * shape::rows * width_, T{0});
+        std::fill_n(d_pairs_, (score::pairs > 0 ? shape::rows : 0) * width_, T{0});
+        std::fill_n(d_terms_, score::row_terms * shape::rows, T{0});
         std::fill_n(ones_, shape::rows, T{1});
         for (index_t r = 0; r < count; ++r) {
-            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
-            auto const* const q = call.operands.query.place(batch, head, query, 0);
-            T* const scaled = queries_ + r * width(call.features);
-            T const scale = tile_.rows().scales[r];
-            for (index_t c = 0; c < width(call.features); ++c)
-                scaled[c] = is_summed(call, c) ? static_cast<T>(q[c]) * scale : T{0};
+            auto const& facts = tile_.rows().facts_of(call, r);
+            auto const [batch, head, query] = place_of(facts);
+            score::for_products(call, [&](auto const& p, index_t n) {
+                score::map_query(call, facts, p, tile_.rows().scales[n * shape::rows + r], queries(n) + r * width_);
+            });
             kernel::convert_row<T, Arch>(call.further.d_result.place(batch, head, query, 0), call.values.features,
                                          d_results_ + r * width(call.values.features));
         }
@@ -114,7 +125,8 @@ public:
         auto const finite = [&](T const* rows, index_t features) {
             return kernel::all_finite<T, Arch>([&](index_t r) { return rows + r * width(features); }, count, features);
         };
-        finite_ = finite(queries_, call.features) && finite(d_results_, call.values.features);
+        finite_ = finite(d_results_, call.values.features);
+        for (index_t n = 0; n < score::products; ++n) finite_ = finite_ && finite(queries(n), width_);
     }
     void begin_sweep(int sweep) {
         has_sums_ = sweep > 0;
@@ -129,74 +141,94 @@ public:
         auto const ds = products_.score(call.values, mask, from.values, at, of.products, false, from.next);
         if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);
         step::differentiate(p, ds, tile_.rows(), statistics_);
-        add_to_queries(call, from, at.block, ds);
-        if (finite_) {
-            add_to_keys(p, d_results_, width(call.values.features), from.d_value(p.first), from.next);
-            add_to_keys(ds, queries_, width(call.features), from.d_key(p.first), from.next);
-        } else {
-            for (index_t k = 0; k < p.count; ++k) {
-                add_to_key(p, k, d_results_, call.values.features, from.d_value(p.first + k));
-                add_to_key(ds, k, queries_, call.features, from.d_key(p.first + k));
-            }
-        }
+        add_to_keys(p, d_results_, width(call.values.features), from.d_value(p.first), from.next);
+        if constexpr (!score::is_product)
+            score::backpropagate_pairs(
+                call, tile_.rows(), from.keys, p, ds, of.scores.kept + (score::keeps_first ? p.scores - of.scores.scores : 0),
+                d_terms_, [&](index_t head) { return from.d_terms(head); }, from.term_stride(), tables_);
+        if constexpr (score::pairs > 0)
+            score::add_pairs(
+                call, tile_.rows(), from.keys, p, ds, d_pairs_, [&](index_t key) { return from.d_key(key); }, tables_);
+        score::for_products(call, [&](auto const& product, index_t n) {
+            auto const part = score::of_part(p, ds, n);
+            add_to_queries(call, from, at.block, part, product, n);
+            if constexpr (score::template has_plain_key<decltype(product)>)
+                add_to_keys(part, queries(n), width_, from.d_key(p.first), from.next);
+            else add_to_keys(part, queries(n), width_, from.d_mapped_key(n, p.first), from.next);
+        });
     }
 
     void finish(call_type const& call) {
+        T *const row = row_, *const mapped = row_ + width_, *const factors = mapped + width_;
         for (index_t r = 0; r < tile_.rows().count; ++r) {
-            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
-            T* const to = call.further.d_query.place(batch, head, query, 0);
-            for (index_t c = 0; c < call.features; ++c)
-                to[c] = is_summed(call, c) ? d_queries_[query_element(call, r, c)] * tile_.rows().scales[r] : T{0};
+            auto const& facts = tile_.rows().facts_of(call, r);
+            auto const [batch, head, query] = place_of(facts);
+            std::fill_n(row, width_, T{0});
+            if constexpr (score::pairs > 0) std::copy_n(d_pairs_ + r * width_, width_, row);
+            score::for_products(call, [&](auto const& p, index_t n) {
+                for (index_t c = 0; c < call.span_of(p).count; ++c)
+                    factors[n * width_ + c] = d_queries(n)[query_element(r, c)];
+            });
+            score::finish_row(call, facts, tile_.rows().scales + r, factors, d_terms_ + r, row, mapped, tables_);
+            std::copy_n(row, call.features, call.further.d_query.place(batch, head, query, 0));
         }
     }
 
 private:
     static index_t width(index_t features) { return round_up(features, vector::lanes); }
-    /// Whether the product runs over a feature.
-    static bool is_summed(call_type const& call, index_t feature) {
-        auto const [first, count] = call.summed.product;
-        return feature >= first && feature < first + count;
-    }
-    index_t query_element(call_type const& call, index_t r, index_t c) const {
-        return shape::queries_in_lanes ? c * tile_.rows().width + r : r * width(call.features) + c;
+    T* queries(index_t product) const { return queries_ + product * shape::rows * width_; }
+    T* d_queries(index_t product) const { return d_queries_ + product * shape::rows * width_; }
+    index_t query_element(index_t r, index_t c) const {
+        return shape::queries_in_lanes ? c * tile_.rows().width + r : r * width_ + c;
     }
 
-    /// dQ += dS K
-    void add_to_queries(call_type const& call, head_blocks& from, index_t block, score_block<shape> const& ds) {
+    /// dA += dS B of a product
+    template <class Product>
+    void add_to_queries(call_type const& call, head_blocks& from, [[maybe_unused]] index_t block,
+                        score_block<shape> const& ds, Product const& p, index_t n) {
+        auto const [first, count] = call.span_of(p);
         if constexpr (shape::queries_in_lanes) {
-            if (!from.finite(block)) return add_finite_to_queries(call, from, ds);
+            if (!from.finite(block)) return add_finite_to_queries(from, ds, {first, count});
             index_t const lanes = tile_.rows().width;
             for (index_t k = 0; k < ds.count;) {
                 auto const run = from.keys(ds.first + k, ds.count - k);
-                products<T, Arch>::accumulate_query_lanes({run.first, {}, run.stride},
-                                                          {lanes / shape::lanes, call.features, run.count,
-                                                           ds.scores + k * lanes, d_queries_, lanes, ones_, nullptr},
-                                                          from.next.queue());
+                products<T, Arch>::accumulate_query_lanes(
+                    {run.first + first, {}, run.stride},
+                    {lanes / shape::lanes, count, run.count, ds.scores + k * lanes, d_queries_, lanes, ones_, nullptr},
+                    from.next.queue());
                 k += run.count;
             }
         } else {
-            for (index_t r = 0; r < tile_.rows().count; ++r)
+            auto const add = [&, first = first, count = count](auto const& keys, index_t offset, index_t number) {
+                for (index_t r = 0; r < tile_.rows().count; ++r)
+                    kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds.scores + r * ds.stride + offset,
+                                                        number, keys, d_queries(n) + r * width_, count);
+            };
+            if constexpr (score::template has_plain_key<Product>)
                 for_runs(call.operands.key, from.keys.rows(ds.first, ds.count), from.keys.loaded(),
-                         [&](auto const& run, index_t offset) {
-                             kernel::accumulate_nonzero<T, Arch>(kernel::number_products{},
-                                                                 ds.scores + r * ds.stride + offset, run.count,
-                                                                 kernel::even_rows{run.first, run.stride},
-                                                                 d_queries_ + r * width(call.features), call.features);
+                         [&, first = first](auto const& run, index_t offset) {
+                             add(kernel::even_rows{run.first + first, run.stride}, offset, run.count);
                          });
+            else add(kernel::even_rows<T>{from.mapped_key(n, ds.first), width_}, 0, ds.count);
         }
     }
     /// The same where a key is not finite: 0 times it is no number.
-    [[gnu::cold]] void add_finite_to_queries(call_type const& call, head_blocks& from, score_block<shape> const& ds) {
+    [[gnu::cold]] void add_finite_to_queries(head_blocks& from, score_block<shape> const& ds, feature_span span) {
         for (index_t k = 0; k < ds.count; ++k)
             for (index_t r = 0; r < tile_.rows().count; ++r) {
                 T const amount = ds.scores[step::element(r, k, ds.stride)];
-                for (index_t c = 0; c < call.features && amount != T{0}; ++c)
-                    d_queries_[query_element(call, r, c)] += amount * from.keys(ds.first + k, 1).first[c];
+                for (index_t c = 0; c < span.count && amount != T{0}; ++c)
+                    d_queries_[query_element(r, c)] += amount * from.keys(ds.first + k, 1).first[span.first + c];
             }
     }
 
-    /// dV += P^T dO, or dK += dS^T Q.
+    /// dV += P^T dO, or dB += dS^T A.
     void add_to_keys(score_block<shape> const& weights, T const* rows, index_t row_width, T* sums, next_lines& next) {
+        if (!finite_) {
+            for (index_t k = 0; k < weights.count; ++k)
+                add_to_key(weights, k, rows, row_width, sums + k * row_width);
+            return;
+        }
         using product = packed_products<kernel::number_product<T, Arch>>;
         if constexpr (shape::queries_in_lanes) {
             using tile = plan::key_lanes_blocking<T, Arch>;
@@ -229,39 +261,54 @@ private:
     }
 
     /// The same of one key, where 0 times a row may be no number.
-    void add_to_key(score_block<shape> const& weights, index_t key, T const* rows, index_t features, T* sums) const {
+    [[gnu::cold]] void add_to_key(score_block<shape> const& weights, index_t key, T const* rows, index_t row_width,
+                                  T* sums) const {
         alignas(64) T of_rows[round_up(shape::rows, vector::lanes)] = {};
         for (index_t r = 0; r < tile_.rows().count; ++r)
             of_rows[r] = weights.scores[step::element(r, key, weights.stride)];
         kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, of_rows, tile_.rows().count,
-                                            kernel::even_rows{rows, width(features)}, sums, features);
+                                            kernel::even_rows{rows, row_width}, sums, row_width);
     }
 
     tile_type tile_, products_;
-    T *queries_, *d_results_;  // (rows, width)
-    T* d_queries_;             // (rows, width), or (features, rows) with queries in lanes
+    index_t width_;
+    T *queries_, *d_results_;  // A scale (products, rows, width), dO (rows, width of values)
+    T* d_queries_;             // dA (products, rows, width), or (features, rows) with queries in lanes
+    T* d_pairs_;               // (rows, width), what sums of pairs give queries
+    T* d_terms_;               // (row terms, rows)
+    T* row_;                   // of one row: (2 + products, width)
     T* ones_;                  // (rows)
+    typename Tables::share_type tables_;
     row_statistics<shape> statistics_;
     bool has_sums_ = false;  // those of all keys are known
     bool finite_ = true;     // the queries, and the gradients of their results
 };
 
-/// The gradients of queries, keys and values of softmax(score) V.
-template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, class Executor>
+/// The gradients of queries, keys and values of softmax(score) V, and of tables.
+template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, class Executor,
+          class Tables>
 void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
-                          gradient_operands<T, V, D> const& further) {
+                          gradient_operands<T, V, D> const& further, Tables const& tables) {
     using scores = plan::score_call<T, Arch, plan::lowered_score<Score, Predicate>, score_operands<Q, K>>;
     auto const plan = plan::make_gradient_plan<scores>(operands.sizes());
     auto const run = [&]<class Shape>(std::type_identity<Shape>, auto const& in_scopes) {
-        using pass = softmax_gradient<scores, V, D, Shape>;
-        typename pass::call_type const context(plan, spec, operands, further);
+        using pass = softmax_gradient<scores, V, D, Shape, Tables>;
+        typename pass::call_type const context(plan, spec, operands, further, tables);
         run_key_heads<pass>(context, in_scopes, scratch);
     };
     if constexpr (plan::gradient_takes_query_lanes<scores>)
         if (plan.by == plan::traversal::query_lanes)
             return run(std::type_identity<plan::query_lanes_blocking<T, Arch>>{}, executor);
     run(std::type_identity<plan::key_lanes_blocking<T, Arch>>{}, in_scopes_of<scores>(executor));
+}
+/// The same without those of tables.
+template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, class Executor>
+void run_softmax_gradient(Executor const& executor, workspace& scratch,
+                          plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
+                          gradient_operands<T, V, D> const& further) {
+    table_sums<T> const none({}, {}, {}, scratch.shared(), operands.batches() * operands.key.extent(1));
+    run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, none);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

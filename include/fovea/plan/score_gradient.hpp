@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the gradient of a lowered score has to compute, and what it reads of the forward pass: asked of its types.
+#pragma once
+
+#include <fovea/expr/backpropagate.hpp>
+#include <fovea/plan/lower.hpp>
+
+#include <type_traits>
+
+namespace fovea::FOVEA_SET::plan {
+
+/// True for a part of a score that depends on leaves.
+template <class E, class Parts, class Leaves>
+inline constexpr bool part_reaches = false;
+template <std::size_t I, class Parts, class Leaves>
+inline constexpr bool part_reaches<reference<part::product, I>, Parts, Leaves> = [] {
+    using term = std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().products))>;
+    return reaches<decltype(term::of_query), Leaves> || reaches<decltype(term::of_key), Leaves>
+        || reaches<decltype(term::scale), Leaves>;
+}();
+template <std::size_t I, class Parts, class Leaves>
+inline constexpr bool part_reaches<reference<part::pairwise, I>, Parts, Leaves> =
+    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().pairs))>::body), Leaves>;
+template <std::size_t I, class Parts, class Leaves>
+inline constexpr bool part_reaches<reference<part::row_term, I>, Parts, Leaves> =
+    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().rows))>::expression), Leaves>;
+template <std::size_t I, class Parts, class Leaves>
+inline constexpr bool part_reaches<reference<part::key_term, I>, Parts, Leaves> =
+    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().keys))>::expression), Leaves>;
+
+/// The leaves of a lowered score: features, the tables that `Tables` takes, and the parts that depend on these.
+template <class Parts, class Tables>
+struct score_leaves {
+    template <class E>
+    static constexpr bool takes = [] {
+        if constexpr (is_parameter<E>) return Tables::template takes<E>;
+        else return std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || part_reaches<E, Parts, score_leaves>;
+    }();
+};
+
+template <class E, class Name, class Leaves>
+constexpr bool derivative_reads();
+namespace detail {
+template <std::size_t N, class E, class Name, class Leaves>
+constexpr bool derivative_by_child_reads() {
+    using child = std::remove_cvref_t<decltype(get<N>(std::declval<E const&>()))>;
+    if constexpr (!reaches<child, Leaves>) {
+        return false;
+    } else {
+        using derivative = std::remove_cvref_t<decltype(derivatives::by_child<N>(std::declval<E const&>()))>;
+        return uses<derivative, Name> || derivative_reads<child, Name, Leaves>();
+    }
+}
+template <class E, class Name, class Leaves, std::size_t... N>
+constexpr bool any_derivative_reads(std::index_sequence<N...>) {
+    return (derivative_by_child_reads<N, E, Name, Leaves>() || ...);
+}
+}  // namespace detail
+
+/// True where an amount that is handed on to a leaf depends on a name.
+template <class E, class Name, class Leaves>
+constexpr bool derivative_reads() {
+    if constexpr (!is_node<E> || is_node_of<at_operation, E> || is_node_of<operations::sum, E> || !reaches<E, Leaves>)
+        return false;
+    else return detail::any_derivative_reads<E, Name, Leaves>(std::make_index_sequence<E::arity>());
+}
+
+/// True where a score is its first product and numbers that reach no leaf: its derivative is 1.
+template <class E, class Leaves>
+inline constexpr bool adds_numbers = is_bare_product<E>;
+template <class A, class B, class Leaves>
+inline constexpr bool adds_numbers<node<operations::plus, A, B>, Leaves> =
+    (adds_numbers<A, Leaves> && !reaches<B, Leaves>) || (adds_numbers<B, Leaves> && !reaches<A, Leaves>);
+template <class A, class B, class Leaves>
+inline constexpr bool adds_numbers<node<operations::minus, A, B>, Leaves> =
+    adds_numbers<A, Leaves> && !reaches<B, Leaves>;
+
+/// True for a product whose key is taken as it is.
+template <class Product>
+inline constexpr bool has_plain_key = false;
+template <class Q, class Scale, class Over>
+inline constexpr bool has_plain_key<product_term<Q, k_t, Scale, Over>> = true;
+template <class Products>
+inline constexpr index_t mapped_keys_of = 0;
+template <class... Products>
+inline constexpr index_t mapped_keys_of<hana::tuple<Products...>> =
+    (index_t{0} + ... + index_t{!has_plain_key<Products>});
+
+/// What the pass has to do for a lowered score beside its first product.
+template <class Pointwise, class Parts, class Tables>
+struct score_gradient {
+    using leaves = score_leaves<Parts, Tables>;
+    static constexpr index_t products = count_of<decltype(Parts::products)>, pairs = count_of<decltype(Parts::pairs)>,
+                             row_terms = count_of<decltype(Parts::rows)>, key_terms = count_of<decltype(Parts::keys)>;
+    /// The part whose values lie where the scores go.
+    using first_part = reference<(products > 0) ? part::product : part::pairwise, 0>;
+    /// Its values are needed after they became scores.
+    static constexpr bool keeps_first = products + pairs > 0 && derivative_reads<Pointwise, first_part, leaves>();
+    /// Nothing is left to do on the score tile.
+    static constexpr bool is_product = products == 1 && pairs == 0 && adds_numbers<Pointwise, leaves>;
+};
+
+
+/// How an expression reads the tables of one type: at which axes, of all of them, the index is the head alone, and the
+/// batch alone; -1 where it is not.
+struct table_reads {
+    bool any = false;
+    int head = -1, batch = -1;
+};
+constexpr table_reads both(table_reads const& a, table_reads const& b) {
+    if (!a.any || !b.any) return a.any ? a : b;
+    return {true, a.head == b.head ? a.head : -1, a.batch == b.batch ? a.batch : -1};
+}
+template <class E, class Table>
+inline constexpr table_reads reads_of{};
+template <class T, int Rank>
+inline constexpr table_reads reads_of<parameter<T, Rank>, parameter<T, Rank>>{true, -1, -1};
+template <class Operation, class... Children, class Table>
+inline constexpr table_reads reads_of<node<Operation, Children...>, Table> = [] {
+    table_reads all;
+    ((all = both(all, reads_of<Children, Table>)), ...);
+    return all;
+}();
+template <class T, int Rank, class... Indices>
+inline constexpr table_reads reads_of<node<at_operation, parameter<T, Rank>, Indices...>, parameter<T, Rank>> = [] {
+    table_reads all{true, -1, -1};
+    int axis = 0;
+    ((all.head = std::is_same_v<Indices, head_t> ? axis : all.head,
+      all.batch = std::is_same_v<Indices, batch_t> ? axis : all.batch, ++axis),
+     ...);
+    return all;
+}();
+
+}  // namespace fovea::FOVEA_SET::plan
