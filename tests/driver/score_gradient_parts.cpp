@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// gradient of scores of several products, of mapped features and of sums for each pair.
+#include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
+
+#include "catch.hpp"
+
+#include <fovea/testing/random.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+struct sizes {
+    index_t batch, heads, key_heads, queries, keys, features = 6, value_features = 5;
+};
+
+/// The worst difference of a gradient from the definition, in multiples of its largest element.
+template <class T, int Rank>
+double difference(tensor<T, Rank> const& found, tensor<double, Rank> const& expected) {
+    double most = 0, scale = 0.1;
+    for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+        scale = std::max(scale, std::abs(expected.elements[i]));
+        double const off = std::abs(static_cast<double>(found.elements[i]) - expected.elements[i]);
+        most = off <= most ? most : off;  // also where it is not a number
+    }
+    return most / scale;
+}
+
+/// Operands, and the gradient of the result.
+template <class T>
+struct operands {
+    tensor<T, 4> query, key, value, d_result;
+    operands(testing::dice& dice, sizes const& n)
+        : query(testing::random_tensor<T>(dice, extents_t<4>{n.batch, n.heads, n.queries, n.features})),
+          key(testing::random_tensor<T>(dice, extents_t<4>{n.batch, n.key_heads, n.keys, n.features})),
+          value(testing::random_tensor<T>(dice, extents_t<4>{n.batch, n.key_heads, n.keys, n.value_features})),
+          d_result(testing::random_tensor<T>(dice, extents_t<4>{n.batch, n.heads, n.queries, n.value_features})) {}
+};
+
+/// The worst difference over queries, keys, values and tables.
+template <class A, class T, class... Tables>
+double worst(A const& a, operands<T> const& of, Tables const&... tables) {
+    auto const& [q, k, v, d] = of;
+    tensor<T, 4> d_q(q.extents), d_k(k.extents), d_v(v.extents);
+    tensor<double, 4> e_q(q.extents), e_k(k.extents), e_v(v.extents);
+    auto found = std::make_tuple(Tables(tables.extents)...);
+    auto expected = std::make_tuple(tensor<double, static_cast<int>(std::tuple_size_v<decltype(tables.extents)>)>(tables.extents)...);
+    std::apply(
+        [&](auto&... each) {
+            gradient(a, q, k, v, d, grad(q, d_q), grad(k, d_k), grad(v, d_v), grad(tables, each)...);
+        },
+        found);
+    std::apply(
+        [&](auto&... each) {
+            reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v), grad(tables, each)...);
+        },
+        expected);
+    double most = std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+    [&]<std::size_t... N>(std::index_sequence<N...>) {
+        ((most = std::max(most, difference(std::get<N>(found), std::get<N>(expected)))), ...);
+    }(std::index_sequence_for<Tables...>());
+    // The same without the tables.
+    tensor<T, 4> without(q.extents);
+    gradient(a, q, k, v, d, grad(q, without));
+    return std::max(most, difference(without, e_q));
+}
+
+/// Few and many queries, and sizes that fill no vector: keys and queries in lanes.
+template <class F>
+void at_sizes(F const& check) {
+    for (auto const& n : {sizes{1, 2, 2, 1, 9}, sizes{2, 4, 2, 7, 33}, sizes{2, 2, 1, 17, 40}, sizes{1, 4, 2, 49, 130}}) {
+        CAPTURE(n.batch, n.heads, n.queries, n.keys);
+        testing::dice dice(n.queries * 1000 + n.keys);
+        check(operands<double>(dice, n), dice, n, 1e-12);
+        check(operands<float>(dice, n), dice, n, 3e-5);
+    }
+}
+template <class T, class... Extents>
+auto table(operands<T> const&, testing::dice& dice, Extents... extents) {
+    return testing::random_tensor<T>(dice, extents_t<sizeof...(Extents)>{extents...});
+}
+
+}  // namespace
+
+TEST_CASE("products of mapped features, and several of them, have gradients", "[driver]") {
+    at_sizes([](auto const& of, testing::dice& dice, sizes const& n, double tolerance) {
+        auto const w = table(of, dice, n.features);
+        CHECK(worst(compare(sum(param(w) * q * k)) | softmax | weighted_sum, of, w) < tolerance);
+        CHECK(worst(compare(sum(q * (k * param(w)))) | causal | softmax | weighted_sum, of, w) < tolerance);
+        CHECK(worst(compare(sum(elu(q) * exp(k))) | softmax | weighted_sum, of) < tolerance);
+        CHECK(worst(compare(sum(q * k) + 0.3 * sum(tanh(q) * k)) | softcap(3.0) | causal | softmax | weighted_sum, of)
+              < tolerance);
+        auto const places = table(of, dice, n.keys, n.features);
+        CHECK(worst(compare(sum(q * k) * sum(q * param(places)[kv_idx])) | softmax | weighted_sum, of, places)
+              < tolerance);
+        CHECK(worst(compare(sum(q * k, features(0, 2)) * exp(0.3 * sum(q * k, features(2, 5)))) | softmax | weighted_sum,
+                    of)
+              < tolerance);
+        auto const per_head = table(of, dice, n.heads, n.keys);
+        CHECK(worst(compare(sum(q * k) + 0.3 * sum(tanh(q) * k)) | rescore(score * param(per_head)(head, kv_idx))
+                        | softmax | weighted_sum,
+                    of, per_head)
+              < tolerance);
+    });
+}
+
+TEST_CASE("sums over features for each pair have gradients", "[driver]") {
+    at_sizes([](auto const& of, testing::dice& dice, sizes const& n, double tolerance) {
+        auto const v = table(of, dice, n.features);
+        CHECK(worst(additive(v) | softmax | weighted_sum, of, v) < tolerance);
+        CHECK(worst(compare(sum(param(v) * relu(q + k))) | causal | softmax | weighted_sum, of, v) < tolerance);
+        CHECK(worst(compare(-0.5 * sum(square(q - k))) | softmax | weighted_sum, of) < tolerance);
+        CHECK(worst(compare(-sum(abs(q - k))) | causal | softmax | weighted_sum, of) < tolerance);
+        auto const relative = table(of, dice, n.queries + n.keys, n.features);
+        CHECK(worst(compare(sum(q * k) + sum(q * param(relative)[kv_idx - q_idx + (n.queries - 1)])) | softmax
+                        | weighted_sum,
+                    of, relative)
+              < tolerance);
+        auto const scale = table(of, dice, n.heads);
+        CHECK(worst(compare(sum(q * k) * exp(-param(scale)[head] * sum(square(q - k)))) | softmax | weighted_sum, of,
+                    scale)
+              < tolerance);
+    });
+}
