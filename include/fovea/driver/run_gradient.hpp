@@ -60,10 +60,10 @@ void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
                      d_value = fresh_rows<T>(scratch, call.value.extents);
     run_softmax_gradient<T, Arch>(
         executor, scratch, spec, score_operands<query, keys>{q, call.key, exact},
-        gradient_operands<T, values, d_result>{call.value, bound.d_result, d_query, d_key, d_value});
-    sums.add_rows(q, d_query.data);
-    sums.add_rows(call.key, d_key.data);
-    sums.add_rows(call.value, d_value.data);
+        gradient_operands<T, values, d_result>{call.value, bound.d_result, d_query, d_key, d_value, bound.saved});
+    sums.add_lasting_rows(q, d_query.data);
+    sums.add_lasting_rows(call.key, d_key.data);
+    sums.add_lasting_rows(call.value, d_value.data);
 }
 
 /// run_gradient: a call of gradient on a given architecture, executor and workspace.

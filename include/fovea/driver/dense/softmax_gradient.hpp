@@ -10,6 +10,7 @@
 #include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/plan/gradient_plan.hpp>
+#include <fovea/result/save.hpp>
 
 #include <algorithm>
 
@@ -22,6 +23,7 @@ struct gradient_operands {
     ValueRows value;
     view<D const, 4> d_result;
     view<T, 4> d_query, d_key, d_value;
+    saved_rows<T> const* saved = nullptr;  // of a complete forward call
 };
 
 /// The gradient pass of softmax(S) V, where S is a product, its mask and what is added to it:
@@ -60,7 +62,6 @@ public:
     using scratch_of_scores = typename tile_type::scratch;
     using further_operands = gradient_operands<T, ValueRows, D>;
     static constexpr bool prefetches_rows = false;
-    static constexpr int sweeps = 2;
 
     struct call_type : context_of<Call, shape> {
         further_operands const& further;
@@ -116,17 +117,20 @@ public:
         };
         finite_ = finite(queries_, call.features) && finite(d_results_, call.values.features);
     }
-    void begin_sweep(int sweep) {
-        has_sums_ = sweep > 0;
-        if (has_sums_) statistics_.divide();
+    static int sweeps(call_type const& call) { return call.further.saved == nullptr ? 2 : 1; }
+    void begin_sweep(call_type const& call, int sweep) {
+        has_sums_ = sweep + 1 == sweeps(call);
+        if (call.further.saved != nullptr) take_saved(call);
+        else if (has_sums_) statistics_.divide();
     }
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
     void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
               scratch& of) {
-        auto const p = tile_.score(call, mask, from.keys, at, of.scores, false, from.next);
-        auto const ds = products_.score(call.values, mask, from.values, at, of.products, false, from.next);
+        bool const trims = shape::queries_in_lanes && any_mixed(at) && finite_ && from.finite(at.block);
+        auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);
+        auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);
         if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);
         step::differentiate(p, ds, tile_.rows(), statistics_);
         add_to_queries(call, from, at.block, ds);
@@ -161,19 +165,49 @@ private:
         return shape::queries_in_lanes ? c * tile_.rows().width + r : r * width(call.features) + c;
     }
 
+    /// The statistics of the rows from the forward call, D = sum_c dO O.
+    void take_saved(call_type const& call) {
+        auto const& saved = *call.further.saved;
+        index_t const features = call.values.features;
+        for (index_t r = 0; r < tile_.rows().count; ++r) {
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            statistics_.max[r] = saved.max()(batch, head, query);
+            statistics_.sum[r] = saved.sum()(batch, head, query);
+            T const* const result = saved.result().place(batch, head, query, 0);
+            T const* const d_result = d_results_ + r * width(features);
+            vector delta(T{0});
+            for (index_t c = 0; c < features; c += vector::lanes)
+                delta = fma(kernel::load_as<T, Arch>(result + c, features - c), vector::load(d_result + c), delta);
+            statistics_.delta[r] = kernel::lanes_of<T, Arch>::sum(delta);
+        }
+    }
+
+    /// Calls f(keys, vectors) for the pieces of a tile with queries in lanes, each with the vectors that see it.
+    template <class F>
+    static void for_pieces(score_block<shape> const& of, F const& f) {
+        for (auto const& [vectors, granules] : *of.pieces)
+            f(of.part(granules.first * shape::granule - of.first % shape::block_keys,
+                      (granules.last - granules.first) * shape::granule),
+              vectors);
+    }
+
     /// dQ += dS K
     void add_to_queries(call_type const& call, head_blocks& from, index_t block, score_block<shape> const& ds) {
         if constexpr (shape::queries_in_lanes) {
             if (!from.finite(block)) return add_finite_to_queries(call, from, ds);
-            index_t const lanes = tile_.rows().width;
-            for (index_t k = 0; k < ds.count;) {
-                auto const run = from.keys(ds.first + k, ds.count - k);
-                products<T, Arch>::accumulate_query_lanes({run.first, {}, run.stride},
-                                                          {lanes / shape::lanes, call.features, run.count,
-                                                           ds.scores + k * lanes, d_queries_, lanes, ones_, nullptr},
-                                                          from.next.queue());
-                k += run.count;
-            }
+            index_t const width = tile_.rows().width;
+            for_pieces(ds, [&](score_block<shape> const& part, vector_run const& vectors) {
+                index_t const lane = vectors.first * shape::lanes;
+                for (index_t k = 0; k < part.count;) {
+                    auto const run = from.keys(part.first + k, part.count - k);
+                    products<T, Arch>::accumulate_query_lanes(
+                        {run.first, {}, run.stride},
+                        {vectors.last - vectors.first, call.features, run.count, part.scores + k * width + lane,
+                         d_queries_ + lane, width, ones_, nullptr},
+                        from.next.queue());
+                    k += run.count;
+                }
+            });
         } else {
             for (index_t r = 0; r < tile_.rows().count; ++r)
                 for_runs(call.operands.key, from.keys.rows(ds.first, ds.count), from.keys.loaded(),
@@ -200,21 +234,25 @@ private:
         using product = packed_products<kernel::number_product<T, Arch>>;
         if constexpr (shape::queries_in_lanes) {
             using tile = plan::key_lanes_blocking<T, Arch>;
-            for (index_t k = 0; k < weights.count;) {
-                int n = tile::last_height;
-                while (tile::height(n) > weights.count - k) --n;
-                product::accumulate({{{weights.scores + k * weights.stride, weights.stride, {}},
-                                      tile_.rows().count,
-                                      {rows, row_width},
-                                      sums + k * row_width,
-                                      row_width,
-                                      ones_},
-                                     row_width,
-                                     tile::height(n),
-                                     tile::height(n)},
-                                    next.queue());
-                k += tile::height(n);
-            }
+            for_pieces(weights, [&](score_block<shape> const& part, vector_run const& vectors) {
+                index_t const first = vectors.first * shape::lanes,
+                              count = std::min(vectors.last * shape::lanes, tile_.rows().count) - first;
+                for (index_t k = 0; k < part.count;) {
+                    int n = tile::last_height;
+                    while (tile::height(n) > part.count - k) --n;
+                    product::accumulate({{{part.scores + k * part.stride + first, part.stride, {}},
+                                          count,
+                                          {rows + first * row_width, row_width},
+                                          sums + (part.first - weights.first + k) * row_width,
+                                          row_width,
+                                          ones_},
+                                         row_width,
+                                         tile::height(n),
+                                         tile::height(n)},
+                                        next.queue());
+                    k += tile::height(n);
+                }
+            });
         } else {
             product::accumulate_transposed({{{weights.scores, {}, weights.stride},
                                              tile_.rows().count,
