@@ -79,6 +79,7 @@
 #include <fovea/result/entropy.hpp>
 #include <fovea/result/past_state.hpp>
 #include <fovea/result/present_state.hpp>
+#include <fovea/result/save.hpp>
 #include <fovea/result/scores.hpp>
 #include <fovea/score/additive.hpp>
 #include <fovea/score/alibi.hpp>

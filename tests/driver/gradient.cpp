@@ -77,3 +77,48 @@ TEST_CASE("one array that is queries, keys and values has the sum of their gradi
     for (std::size_t i = 0; i < x.elements.size(); ++i)
         CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-12));
 }
+
+TEST_CASE("a forward call that saves its rows leaves the gradient what it would compute again", "[driver]") {
+    testing::dice dice(11);
+    auto const check = [&](auto const& a, auto zero, index_t queries, index_t keys) {
+        using T = decltype(zero);
+        auto const q = testing::random_tensor<T>(dice, extents_t<4>{2, 4, queries, 17}),
+                   k = testing::random_tensor<T>(dice, extents_t<4>{2, 2, keys, 17}),
+                   v = testing::random_tensor<T>(dice, extents_t<4>{2, 2, keys, 9}),
+                   d = testing::random_tensor<T>(dice, extents_t<4>{2, 4, queries, 9});
+        saved_rows<T> state;
+        tensor<T, 4> out(d.extents), d_q(q.extents), d_k(k.extents), d_v(v.extents);
+        tensor<double, 4> e_q(q.extents), e_k(k.extents), e_v(v.extents);
+        attend(a, q, k, v, out, save(state));
+        CHECK(state.complete());
+        gradient(a, q, k, v, d, state, grad(q, d_q), grad(k, d_k), grad(v, d_v));
+        reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v));
+        double const worst = std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+        CHECK(worst < (sizeof(T) == 4 ? 1e-5 : 1e-13));
+    };
+    auto const causally = scaled_dot | causal | softmax | weighted_sum;
+    auto const apart = scaled_dot | where(kv_idx + 1 < q_idx) | softmax | weighted_sum;  // two queries see nothing
+    auto const far = scaled_dot | rescore(score - 1e30) | softmax | weighted_sum;        // every score the same
+    for (index_t const queries : {1, 30, 100})
+        for (index_t const keys : {1, 40, 300}) {
+            CAPTURE(queries, keys);
+            check(causally, 0.f, queries, keys);
+            check(apart, 0.0, queries, keys);
+            check(far, 0.f, queries, keys);
+        }
+}
+
+TEST_CASE("saved rows of a call without softmax are not complete, and those of other shapes are refused", "[driver]") {
+    tensor<float, 2> const x({5, 4}, 1.f), other({6, 4}, 1.f);
+    tensor<float, 2> out({5, 4}), d_x({5, 4}), d_other({6, 4}, 3.f);
+    saved_rows<float> state;
+    attend(scaled_dot | sparsemax | weighted_sum, x, out, save(state));
+    CHECK_FALSE(state.complete());
+    gradient(scaled_dot | sparsemax | weighted_sum, x, x, state, grad(x, d_x));
+    auto const a = scaled_dot | softmax | weighted_sum;
+    attend(a, x, out, save(state));
+    CHECK(state.complete());
+    CHECK_THROWS_WITH(gradient(a, other, other, state, grad(other, d_other)),
+                      "the saved rows are those of a result (1, 1, 5, 4), this call has (1, 1, 6, 4)");
+    CHECK(d_other(0, 0) == 3.f);
+}

@@ -43,6 +43,13 @@ auto in_memory(Rows const& rows, workspace& scratch) {
     }
 }
 
+/// True where what a normalizer carries gives the weights of its row again.
+template <class Normalizer, class T>
+inline constexpr bool carries_max_and_sum = false;
+template <class Normalizer, class T>
+    requires requires(typename Normalizer::template state<T> const& s) { Normalizer::max_and_sum(s); }
+inline constexpr bool carries_max_and_sum<Normalizer, T> = true;
+
 /// A dense call by its plan: of the traversals that its types take, the one that the plan names.
 template <class Call, class Executor>
 void run_dense(plan::call_plan const& how, Executor const& executor, workspace& scratch,
@@ -115,6 +122,11 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
     });
     run_loop<T, Arch>(executor, scratch, a,
                       operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact});
+    for_each_output(outputs, [&](auto const& output) {
+        if constexpr (requires { output.finish(out); })
+            if constexpr (carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>)
+                output.finish(out);
+    });
 }
 
 /// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.

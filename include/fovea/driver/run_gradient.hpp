@@ -40,28 +40,30 @@ template <class T, class A, class Call, class Sums, class F, class... Asked>
 void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sums, F const& f, Asked const&... asked) {
     index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), tasks = batches * key_heads;
     bool any = false;
-    fovea::detail::for_each_array_with_gradient(
-        a, [&](auto const& array) { any = any || (reference::names(asked, array) || ...); });
     auto const may_be_read = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& each) {
         using type = std::remove_cvref_t<decltype(each)>;
         constexpr auto reads = asked_reads<A, type>;
-        if constexpr (reads.any)
+        if constexpr (reads.any) {
+            bool found = false;
+            fovea::detail::for_each_table_of(
+                a.score.expression(), [&](auto const& table) { found = found || reference::names(each, table); });
+            any = any || found;
+            bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1);
             return std::make_tuple(asked_table<T, std::remove_const_t<decltype(each.of)>>{
-                each.of, sums.template of_asked<N>(),
-                (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1)});
-        else return std::tuple<>();
+                each.of, found ? sums.template of_asked<N>() : nullptr, apart || !found});
+        } else {
+            return std::tuple<>();
+        }
     };
     auto const tables = [&]<std::size_t... N>(std::index_sequence<N...>) {
         return std::tuple_cat(may_be_read(std::integral_constant<std::size_t, N>(), asked)...);
     }(std::index_sequence_for<Asked...>());
-    constexpr std::size_t count = std::tuple_size_v<std::remove_const_t<decltype(tables)>>;
-    if constexpr (count > 0)
+    if constexpr (std::tuple_size_v<std::remove_const_t<decltype(tables)>> > 0)
         if (any)
             return std::apply(
                 [&](auto const&... each) {
-                    f(table_sums<T, std::remove_const_t<decltype(each.of)>...>({each.of...}, {each.sums...},
-                                                                               {each.apart...}, scratch.shared(),
-                                                                               tasks));
+                    f(table_sums<T, std::remove_const_t<decltype(each.of)>...>(
+                        {each.of...}, {each.sums...}, {each.apart...}, scratch.shared(), tasks));
                 },
                 tables);
     f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
@@ -88,16 +90,15 @@ void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
     view<T, 4> const d_query = fresh_rows<T>(scratch, q.extents), d_key = fresh_rows<T>(scratch, call.key.extents),
                      d_value = fresh_rows<T>(scratch, call.value.extents);
     score_operands<query, keys> const operands{q, call.key, exact};
-    gradient_operands<T, values, d_result> const further{call.value, bound.d_result, d_query, d_key, d_value};
+    gradient_operands<T, values, d_result> const further{call.value, bound.d_result, d_query,
+                                                         d_key,      d_value,        bound.saved};
     with_table_sums<T>(
         scratch, a, call, sums,
-        [&](auto const& tables) {
-            run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables);
-        },
+        [&](auto const& tables) { run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables); },
         asked...);
-    sums.add_rows(q, d_query.data);
-    sums.add_rows(call.key, d_key.data);
-    sums.add_rows(call.value, d_value.data);
+    sums.add_lasting_rows(q, d_query.data);
+    sums.add_lasting_rows(call.key, d_key.data);
+    sums.add_lasting_rows(call.value, d_value.data);
 }
 
 /// run_gradient: a call of gradient on a given architecture, executor and workspace.

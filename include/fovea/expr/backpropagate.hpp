@@ -14,9 +14,8 @@ namespace fovea::FOVEA_SET {
 /// reals. Leaves that take less say so as `leaf_kinds`: nothing is computed for the others.
 struct every_leaf {
     template <class E>
-    static constexpr bool takes =
-        std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || std::is_same_v<E, score_t> || std::is_same_v<E, weight_t>
-        || std::is_same_v<E, out_t> || is_parameter<E>;
+    static constexpr bool takes = std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || std::is_same_v<E, score_t>
+                               || std::is_same_v<E, weight_t> || std::is_same_v<E, out_t> || is_parameter<E>;
 };
 
 /// True where an expression depends on numbers that the leaves take. Integers and conditions are steps.
@@ -96,17 +95,16 @@ FOVEA_INLINE void backpropagate(E const& e, Environment const& at, Amount const&
         if constexpr (is_parameter<E>) {
             leaves.table(at, amount, e.table);
         } else if constexpr (is_node_of<at_operation, E>) {
-            with_children(e, [&](auto const& table, auto const&... indices) FOVEA_LAMBDA {
-                leaves.table(at, amount, table.table, evaluate(indices, at)...);
-            });
+            with_children(e, [&](auto const& table, auto const&... indices)
+                                 FOVEA_LAMBDA { leaves.table(at, amount, table.table, evaluate(indices, at)...); });
         } else if constexpr (!is_node<E>) {
             leaves.name(at, amount, e);
         } else if constexpr (is_node_of<operations::sum, E>) {
             leaves.sum(at, amount, get<0>(e), features_of_sum(e));
         } else {
             [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
-                [[maybe_unused]] auto const to = [&]<std::size_t N>(std::integral_constant<std::size_t, N>)
-                                                     FOVEA_LAMBDA {
+                [[maybe_unused]] auto const to = [&]<std::size_t N>(
+                                                     std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
                     auto const& child = get<N>(e);
                     if constexpr (reaches<std::remove_cvref_t<decltype(child)>, kinds>) {
                         auto const derivative = derivatives::by_child<N>(e);

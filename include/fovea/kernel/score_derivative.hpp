@@ -12,13 +12,13 @@ namespace fovea::FOVEA_SET::kernel {
 /// Where the gradients of vectors of scores go; places as in score_vectors.
 template <class T>
 struct part_sums {
-    T* scores;         // their gradients, which become those of the first part; those of the others, planes of products
-                       // and pairwise terms, take the place of these
-    T const* kept;     // the first part, where its plane has the scores
-    index_t rows;      // those that exist, with queries in lanes
-    T* row_terms;      // (terms, row_stride): sums over keys, added up
+    T* scores;      // their gradients, which become those of the first part; those of the others, planes of products
+                    // and pairwise terms, take the place of these
+    T const* kept;  // the first part, where its plane has the scores
+    index_t rows;   // those that exist, with queries in lanes
+    T* row_terms;   // (terms, row_stride): sums over keys, added up
     index_t row_stride;
-    T* key_terms;      // (terms, key_stride): sums over queries, added up
+    T* key_terms;  // (terms, key_stride): sums over queries, added up
     index_t key_stride;
 };
 
@@ -79,8 +79,7 @@ FOVEA_INLINE void backpropagate_vectors(Pointwise const pointwise, row_facts con
         vector amounts[parts + 1];
         for (auto& each : amounts) each = vector(T{0});
         part_leaves<Score, vector, Tables> const leaves{amounts, tables};
-        if constexpr (Exact)
-            backpropagate(pointwise, exact_environment<T, Arch, names_type>{names}, amount, leaves);
+        if constexpr (Exact) backpropagate(pointwise, exact_environment<T, Arch, names_type>{names}, amount, leaves);
         else if constexpr (chooses_integer<Pointwise>)
             backpropagate(pointwise, narrow_environment<T, Arch, names_type>{names}, amount, leaves);
         else backpropagate(pointwise, names, amount, leaves);

@@ -34,32 +34,56 @@ struct softmax_t : stage<role::normalizer> {
         T sum = T(0);
     };
 
-    template <class T, class Row>
-    FOVEA_INLINE static constexpr T fold(state<T>& s, Row const& row) {
+    /// exp(s_j - max) as a power of two, for scores s_j that are not much above the maximum.
+    template <class T>
+    struct power {
+        T scale, shift;
+
+        template <class Score>
+        FOVEA_INLINE constexpr Score operator()(Score const& s_j) const {
+            using std::exp2;
+            using std::fma;
+            return exp2(fma(s_j, Score(scale), Score(-shift)));
+        }
+    };
+    template <class T>
+    FOVEA_INLINE static constexpr power<T> power_below(T max) {
         using operations::select;
         using number = number_of<T>;
+        T const scale = select::apply(is_huge(max), T(1), T(std::numbers::log2e_v<number>));
+        return {scale, select::apply(max == T(excluded<number>), T(0), T(max * scale))};
+    }
+
+    template <class T, class Row>
+    FOVEA_INLINE static constexpr T fold(state<T>& s, Row const& row) {
         T rescale = T(1);
         if (row.any_above(s.max + T(slack))) {  // also for the first keys: any score is above -inf
             T const before = s.max;
             s.max = operations::max::apply(before, row.max());
-            rescale = factor(before, s.max);
+            rescale = rescaling(before, s.max);
         }
-        T const scale = select::apply(is_huge(s.max), T(1), T(std::numbers::log2e_v<number>));
-        T const shift = select::apply(s.max == T(excluded<number>), T(0), T(s.max * scale));
-        T const added = row.map_and_sum([scale, shift](auto s_j) FOVEA_LAMBDA {
-            using std::exp2;
-            using std::fma;
-            using value = std::remove_cvref_t<decltype(s_j)>;
-            return exp2(fma(s_j, value(scale), value(-shift)));
-        });
+        auto const power = power_below(s.max);
+        T const added = row.map_and_sum([power](auto s_j) FOVEA_LAMBDA { return power(s_j); });
         s.sum = s.sum * rescale + added;
         return rescale;
+    }
+
+    /// What weights relative to one maximum are worth relative to another; exponents are rounded as in fold.
+    template <class T>
+    static constexpr T rescaling(T from, T to) {
+        using std::exp2;
+        using number = number_of<T>;
+        if (!any_lane(!(from == T(excluded<number>)))) return T(0);
+        T const scale = T(std::numbers::log2e_v<number>);
+        T const distance =
+            operations::select::apply(is_huge(from) || is_huge(to), T(from - to), T(from * scale - to * scale));
+        return operations::select::apply(from == T(excluded<number>), T(0), T(exp2(distance)));
     }
 
     template <class T>
     static constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) {
         T const max = s.max > other.max ? s.max : other.max;
-        std::pair<T, T> const factors{factor(s.max, max), factor(other.max, max)};
+        std::pair<T, T> const factors{rescaling(s.max, max), rescaling(other.max, max)};
         s = {max, s.sum * factors.first + other.sum * factors.second};
         return factors;
     }
@@ -73,6 +97,12 @@ struct softmax_t : stage<role::normalizer> {
     static T log_sum(state<T> const& s) {
         return operations::select::apply(s.sum == T(0), T(excluded<number_of<T>>),
                                          T(s.max + operations::log::apply(s.sum)));
+    }
+
+    /// What gives the weights again: w_j = power_below(max)(s_j) / sum.
+    template <class T>
+    static std::pair<T, T> max_and_sum(state<T> const& s) {
+        return {s.max, s.sum};
     }
 
     /// The gradients of a row: ds_j = w_j (g_j - sum_k w_k g_k).
@@ -89,17 +119,6 @@ private:
     static constexpr auto is_huge(T score) {
         constexpr auto limit = 64 / std::numeric_limits<number_of<T>>::epsilon();  // above, neighbours are 64 apart
         return score > T(limit) || score < T(-limit);
-    }
-    /// What weights relative to one maximum are worth relative to another; exponents are rounded as in fold.
-    template <class T>
-    static constexpr T factor(T from, T to) {
-        using std::exp2;
-        using number = number_of<T>;
-        if (!any_lane(!(from == T(excluded<number>)))) return T(0);
-        T const scale = T(std::numbers::log2e_v<number>);
-        T const distance =
-            operations::select::apply(is_huge(from) || is_huge(to), T(from - to), T(from * scale - to * scale));
-        return operations::select::apply(from == T(excluded<number>), T(0), T(exp2(distance)));
     }
 };
 inline constexpr softmax_t softmax{};

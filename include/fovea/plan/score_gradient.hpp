@@ -100,7 +100,6 @@ struct score_gradient {
     static constexpr bool is_product = products == 1 && pairs == 0 && adds_numbers<Pointwise, leaves>;
 };
 
-
 /// How an expression reads the tables of one type: at which axes, of all of them, the index is the head alone, and the
 /// batch alone; -1 where it is not.
 struct table_reads {

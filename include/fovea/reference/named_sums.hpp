@@ -8,6 +8,7 @@
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/shapes.hpp>
 
+#include <array>
 #include <tuple>
 #include <type_traits>
 
@@ -29,31 +30,37 @@ bool names(Asked const& asked, view<T const, Rank> const& array) {
 template <class Real, class... Asked>
 class named_sums {
 public:
-    explicit named_sums(Asked const&... asked)
-        : all_{sum<Asked>{asked, tensor<Real, Asked::rank>(asked.of.extents)}...} {}
+    explicit named_sums(Asked const&... asked) : all_{sum<Asked>{asked}...} {}
 
     /// Adds to the gradient of an element of an array, wherever it is asked for.
     template <class T, int Rank>
     void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
         for_each_named<false>(
-            array, [&](auto& each) { std::apply([&](auto... index) { each.sums(index...) += amount; }, at); });
+            array, [&](auto& each) { std::apply([&](auto... index) { each.total()(index...) += amount; }, at); });
     }
     /// Adds to that of an operand as a whole: (batch, head, position, feature).
     template <class T>
     void add_rows(view<T const, 4> const& rows, Real const* amounts) {
         for_each_named<true>(rows, [&](auto& each) {
             auto from = amounts;
-            for (auto& total : each.sums.elements) total += *from++;
+            for (auto& element : each.total().elements) element += *from++;
         });
     }
-    /// The sums of what was asked for in place n, dense.
+    /// The sums of what was asked for in place n, dense, for whoever adds to them.
     template <std::size_t N>
     Real* of_asked() {
-        return std::get<N>(all_).sums.elements.data();
+        return std::get<N>(all_).total().elements.data();
+    }
+    /// The same for amounts that stay until write(): nothing is allocated. An array is read in three places at most.
+    template <class T>
+    void add_lasting_rows(view<T const, 4> const& rows, Real const* amounts) {
+        for_each_named<true>(rows, [&](auto& each) { each.rows[each.row_count++] = amounts; });
     }
     /// Rows that are no view cannot be asked for.
     template <class Rows>
     void add_rows(Rows const&, Real const*) {}
+    template <class Rows>
+    void add_lasting_rows(Rows const&, Real const*) {}
 
     /// Says that the call has the gradient of an array.
     template <bool AsRows = false, class T, int Rank>
@@ -75,8 +82,11 @@ public:
         for_each([](auto const& each) {
             auto const& target = each.asked.target;
             using element = std::remove_pointer_t<decltype(target.data)>;
-            auto from = each.sums.elements.begin();
-            for_each_index(target.extents, [&](auto... index) { target(index...) = rounded_to<element>(*from++); });
+            index_t i = 0;
+            for_each_index(target.extents, [&](auto... index) {
+                target(index...) = rounded_to<element>(each.at(i));
+                ++i;
+            });
         });
     }
 
@@ -84,8 +94,20 @@ private:
     template <class Named>
     struct sum {
         Named asked;
-        tensor<Real, Named::rank> sums;
+        tensor<Real, Named::rank> sums{{}};  // of what does not last; empty where there is nothing
+        std::array<Real const*, 3> rows{};   // of what does
+        std::size_t row_count = 0;
         bool is_read = false;
+
+        tensor<Real, Named::rank>& total() {
+            if (sums.extents != asked.of.extents) sums = tensor<Real, Named::rank>(asked.of.extents);
+            return sums;
+        }
+        Real at(index_t i) const {
+            Real all = sums.elements.empty() ? Real(0) : sums.elements[static_cast<std::size_t>(i)];
+            for (std::size_t n = 0; n < row_count; ++n) all += rows[n][i];
+            return all;
+        }
     };
     std::tuple<sum<Asked>...> all_;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/expr/backpropagate.hpp>
+#include <fovea/result/save.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/grad.hpp>
@@ -43,12 +44,15 @@ constexpr bool has_projection_gradient() {
     else return true;
 }
 
+template <class T>
+concept has_saved_rows = requires { typename T::saved_tag; };
+
 /// The sentences for parts of a specification that have no gradient, and for what is asked for beside gradients.
 template <class A, class... Asked>
 constexpr bool has_gradients() {
     using normalize = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
     using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>;
-    constexpr bool only = sizeof...(Asked) > 0 && (asked_gradient<Asked> && ...);
+    constexpr bool only = ((asked_gradient<Asked> || has_saved_rows<Asked>) && ...) && (asked_gradient<Asked> || ...);
     static_assert(only,
                   "fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no "
                   "other output");
@@ -111,7 +115,7 @@ void for_each_array_with_gradient(A const& a, Found const& found) {
 }
 
 /// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses.
-template <attention_spec A, class Call, class DResult, class... Asked>
+template <attention_spec A, class Call, class DResult, asked_gradient... Asked>
 void check_targets(A const& a, Call const& call, DResult const& d_result, Asked const&... asked) {
     auto const check = [](auto const& each) {
         if (each.target.extents != each.of.extents)
@@ -127,12 +131,26 @@ void check_targets(A const& a, Call const& call, DResult const& d_result, Asked 
 }
 }  // namespace detail
 
-/// The operands of a call of gradient, bound and checked, and the gradient of the result.
+/// The operands of a call of gradient, bound and checked, the gradient of the result, and the rows of the forward call
+/// where they were saved.
 template <class Call, class D>
 struct bound_gradient {
     using call_type = Call;
+    using saved_type = saved_rows<typename Call::number>;
     Call call;
     view<D, 4> d_result;
+    saved_type const* saved = nullptr;
+
+    /// Errors: shape_error where the saved rows are those of a call of other shapes.
+    void take(saved_type const& rows) {
+        if (!rows.complete()) return;
+        auto const& n = call.shapes;
+        extents_t<4> const needed{n.batches(), n.heads(), n.queries(), n.features()};
+        if (rows.result().extents != needed)
+            throw shape_error("the saved rows are those of a result ", rows.result().extents, ", this call has ",
+                              needed);
+        saved = &rows;
+    }
 };
 
 /// bind_gradient: the call that the arguments after a specification make, checked; ill_formed where the compiler can
@@ -154,8 +172,22 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
         if (given.extents != expected)
             throw shape_error("the gradient of the result is ", given.extents, " and must be ", expected,
                               ", (batch, head, position, feature)");
-        detail::check_targets(a, call, given, asked...);
-        return bound_gradient<call_type, element>{call, given};
+        bound_gradient<call_type, element> bound{call, given};
+        using saved_type = typename decltype(bound)::saved_type;
+        auto const named = [&](auto const& argument) {
+            using type = std::remove_cvref_t<decltype(argument)>;
+            if constexpr (asked_gradient<type>) {
+                return std::tuple(argument);
+            } else {
+                constexpr bool fits = std::is_same_v<type, saved_type>;
+                static_assert(fits, "fovea: these saved_rows have numbers of another type than this call computes in");
+                if constexpr (fits) bound.take(argument);
+                return std::tuple();
+            }
+        };
+        std::apply([&](auto const&... each) { detail::check_targets(a, call, given, each...); },
+                   std::tuple_cat(named(asked)...));
+        return bound;
     }
 }
 template <attention_spec A, viewable Source, viewable DResult, extra_output... Asked>

@@ -25,6 +25,8 @@ struct row_place {
 /// What is bound has the target, a view of as many axes as there can be, and those of these that it needs:
 ///     begin()                  once, before the loops
 ///     log_sum(place, x)        the log-sum-exp of a row
+///     row_state(place, m, l)   the maximum of a row of softmax and the sum of exp(s - m)
+///     finish(rows)             once, after the loops, with the result before any finish
 ///     scores(place, row)       the scores of a row as they enter the normalizer
 ///     weights(place, row)      its weights as they leave it
 ///     adds_over_queries        true where rows of one head write to the same elements
@@ -39,6 +41,8 @@ concept extra_output = requires {
 
 template <class B>
 concept takes_log_sum = requires(B const& b) { b.log_sum(row_place{}, 0.0); };
+template <class B>
+concept takes_row_state = requires(B const& b) { b.row_state(row_place{}, 0.0, 0.0); };
 template <class B>
 concept takes_scores = requires(B const& b, row_archetype<double> row) { b.scores(row_place{}, row); };
 template <class B>

@@ -21,7 +21,8 @@ namespace fovea::FOVEA_SET::driver {
 ///     partial_sums                            where the pass leaves what is unfinished: tile(t, call), empty()
 ///     begin(call, heads, first, count)        the rows of the tile
 ///     take(call, mask, keys, run, scratch)    S for a run of keys, and what is made of it
-///     sweeps, begin_sweep(n)                  where the keys are gone over more than once: how often, and which it is
+///     sweeps(call), begin_sweep(call, n)      where the keys may be gone over more than once: how often, and which it
+///                                             is
 ///     finish(call)                            after the last key
 template <class P>
 concept pass = requires(P& p, typename P::call_type const& call, block_mask<typename P::shape> const& mask,
@@ -52,10 +53,11 @@ class dense_loop {
     using head_blocks = typename Pass::head_blocks;
     using scratch_type = typename Pass::scratch;
     static constexpr index_t tiles_per_block = shape::block_rows / shape::rows;
-    static constexpr int sweeps = [] {
-        if constexpr (requires { Pass::sweeps; }) return Pass::sweeps;
+    static constexpr bool sweeps_again = requires(call_type const& call) { Pass::sweeps(call); };
+    static int sweeps(call_type const& call) {
+        if constexpr (sweeps_again) return Pass::sweeps(call);
         else return 1;
-    }();
+    }
 
 public:
     explicit dense_loop(call_type const& call) : call_(call), mask_(call) {}
@@ -130,9 +132,9 @@ void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_r
                 index_t const row = first + t * shape::rows;
                 tiles[t].begin(call_, heads, row, std::min<index_t>(shape::rows, last - row));
             }
-            for (int sweep = 0; sweep < sweeps; ++sweep) {
-                if constexpr (sweeps > 1)
-                    for (index_t t = 0; t < block.tiles; ++t) tiles[t].begin_sweep(sweep);
+            for (int sweep = 0, count = sweeps(call_); sweep < count; ++sweep) {
+                if constexpr (sweeps_again)
+                    for (index_t t = 0; t < block.tiles; ++t) tiles[t].begin_sweep(call_, sweep);
                 run_block(block, tiles, keys, scratch, blocks, memory.panels);
             }
             for (index_t t = 0; t < block.tiles && partial.empty(); ++t) tiles[t].finish(call_);

@@ -24,8 +24,8 @@ struct values_of_gradient {
 
 /// The keys and values of one head, and their gradients, which are summed over all heads that share them.
 ///
-/// Memory: of all keys of a head, for a worker: the sums of keys and values, of a mapped key of a product two rows more,
-/// and the terms of a key for each head that shares it, if they depend on the head.
+/// Memory: of all keys of a head, for a worker: the sums of keys and values, of a mapped key of a product two rows
+/// more, and the terms of a key for each head that shares it, if they depend on the head.
 template <class Call, class Shape>
 class gradient_blocks {
     using T = typename Shape::number;

@@ -6,10 +6,10 @@
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/kernel/nonzero.hpp>
+#include <fovea/normalize/softmax.hpp>
 #include <fovea/plan/blocking.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -35,13 +35,14 @@ struct row_statistics {
 /// P and dS of a vector of scores and of gradients of weights; both are 0 for a pair that takes no part.
 template <class V>
 struct softmax_derivative {
-    V max, reciprocal_of_sum, delta;
+    softmax_t::power<V> power;
+    V reciprocal_of_sum, delta;
 
     FOVEA_INLINE void operator()(typename V::value_type* scores, typename V::value_type* gradients) const {
         using T = typename V::value_type;
         auto const score = V::load(scores);
         auto const excluded_pair = score == V(excluded<T>);
-        auto const weight = select(excluded_pair, V(T{0}), exp(score - max) * reciprocal_of_sum);
+        auto const weight = select(excluded_pair, V(T{0}), power(score) * reciprocal_of_sum);
         auto const change = weight * (V::load(gradients) - delta);
         weight.store(scores);
         select(excluded_pair, V(T{0}), change).store(gradients);
@@ -73,14 +74,15 @@ struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
             T const before = of.max[r];
             of.max[r] = std::max(before, *std::max_element(scores, scores + count));
             if (of.max[r] == excluded<T>) continue;
+            auto const power = softmax_t::power_below(vector(of.max[r]));
             vector sum(T{0}), delta(T{0});
             for (index_t k = 0; k < count; k += vector::lanes) {
                 auto const score = vector::load(scores + k);
-                auto const weight = exp(score - vector(of.max[r]));
+                auto const weight = power(score);
                 sum = sum + weight;
                 delta = delta + select(score == vector(excluded<T>), vector(T{0}), weight * vector::load(products + k));
             }
-            T const rescale = std::exp(before - of.max[r]);
+            T const rescale = softmax_t::rescaling(before, of.max[r]);
             of.sum[r] = of.sum[r] * rescale + kernel::lanes_of<T, Arch>::sum(sum);
             of.delta[r] = of.delta[r] * rescale + kernel::lanes_of<T, Arch>::sum(delta);
         }
@@ -89,7 +91,8 @@ struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
     static void differentiate(block const& p, block const& ds, tile_rows<shape> const& rows,
                               row_statistics<shape> const& of) {
         for (index_t r = 0; r < rows.count; ++r) {
-            softmax_derivative<vector> const step{vector(of.max[r]), vector(T{1} / of.sum[r]), vector(of.delta[r])};
+            softmax_derivative<vector> const step{softmax_t::power_below(vector(of.max[r])), vector(T{1} / of.sum[r]),
+                                                  vector(of.delta[r])};
             for (index_t k = 0; k < p.count; k += vector::lanes)
                 step(p.scores + r * p.stride + k, ds.scores + r * ds.stride + k);
         }
@@ -104,34 +107,46 @@ struct gradient_tile<plan::query_lanes_blocking<T, Arch>> {
 
     static constexpr index_t element(index_t r, index_t k, index_t stride) { return k * stride + r; }
 
-    static void add_exponentials(block const& s, block const& dot, tile_rows<shape> const& rows,
-                                 row_statistics<shape>& of) {
-        for (index_t lane = 0; lane < rows.width; lane += shape::lanes) {
+    static void add_exponentials(block const& s, block const& dot, tile_rows<shape> const&, row_statistics<shape>& of) {
+        for_lanes(s, [&](index_t lane, block const& part) {
             auto const before = vector::load(of.max + lane);
             auto const most = max(vector::load(s.row_max + lane), before);
-            auto const shift = select(most == vector(excluded<T>), vector(T{0}), most);  // of rows that see no key yet
+            auto const power = softmax_t::power_below(most);
+            T const* const products = dot.part(part.first - s.first, part.count).scores;
             vector sum(T{0}), delta(T{0});
-            for (index_t k = 0; k < s.count; ++k) {
-                auto const score = vector::load(s.scores + k * s.stride + lane);
-                auto const weight = exp(score - shift);
-                auto const product = weight * vector::load(dot.scores + k * dot.stride + lane);
+            for (index_t k = 0; k < part.count; ++k) {
+                auto const score = vector::load(part.scores + k * s.stride + lane);
+                auto const weight = power(score);
+                auto const product = weight * vector::load(products + k * dot.stride + lane);
                 sum = sum + weight;
                 delta = delta + select(score == vector(excluded<T>), vector(T{0}), product);
             }
-            auto const rescale = exp(before - shift);
+            auto const rescale = softmax_t::rescaling(before, most);
             most.store(of.max + lane);
             fma(vector::load(of.sum + lane), rescale, sum).store(of.sum + lane);
             fma(vector::load(of.delta + lane), rescale, delta).store(of.delta + lane);
-        }
+        });
     }
 
-    static void differentiate(block const& p, block const& ds, tile_rows<shape> const& rows,
+    static void differentiate(block const& p, block const& ds, tile_rows<shape> const&,
                               row_statistics<shape> const& of) {
-        for (index_t lane = 0; lane < rows.width; lane += shape::lanes) {
-            softmax_derivative<vector> const step{
-                vector::load(of.max + lane), vector(T{1}) / vector::load(of.sum + lane), vector::load(of.delta + lane)};
-            for (index_t k = 0; k < p.count; ++k)
-                step(p.scores + k * p.stride + lane, ds.scores + k * ds.stride + lane);
+        for_lanes(p, [&](index_t lane, block const& part) {
+            softmax_derivative<vector> const step{softmax_t::power_below(vector::load(of.max + lane)),
+                                                  vector(T{1}) / vector::load(of.sum + lane),
+                                                  vector::load(of.delta + lane)};
+            T* const changes = ds.part(part.first - p.first, part.count).scores;
+            for (index_t k = 0; k < part.count; ++k)
+                step(part.scores + k * p.stride + lane, changes + k * ds.stride + lane);
+        });
+    }
+
+    /// Calls f(lane, keys) for each vector of queries, with the keys of a piece that it sees.
+    template <class F>
+    static void for_lanes(block const& of, F const& f) {
+        for (auto const& [vectors, granules] : *of.pieces) {
+            index_t const offset = granules.first * shape::granule - of.first % shape::block_keys;
+            auto const part = of.part(offset, (granules.last - granules.first) * shape::granule);
+            for (index_t v = vectors.first; v < vectors.last; ++v) f(v * shape::lanes, part);
         }
     }
 };

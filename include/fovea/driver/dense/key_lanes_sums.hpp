@@ -115,7 +115,8 @@ class key_lanes_sums {
             else
                 for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(aggregated<aggregator>(sum[c], factor));
         }
-        show_log_sum(context.operands.outputs, row, normalizing::log_sum(context.normalizer(row), s));
+        auto const& normalizer = context.normalizer(row);
+        show_state(context.operands.outputs, row, normalizer, s, normalizing::log_sum(normalizer, s));
     }
 
     static void merge_splits(call_type const& call, kernel::row_facts const& facts, partial_row<T> const& row) {

@@ -60,14 +60,9 @@ class query_lanes_sums {
         for (index_t lane = 0; lane < rows.width; lane += shape::lanes) {
             auto const& carried = static_cast<state const*>(sums.states)[lane / shape::lanes];
             write(context, rows, lane, sums.sums + lane, normalizing::finish(context.spec.normalize, carried));
-            if constexpr (requires { context.spec.normalize.log_sum(carried); }
-                          && std::tuple_size_v<decltype(context.operands.outputs)> > 0) {
-                auto const logs =
-                    kernel::lanes_of<T, Arch>::to_array(normalizing::log_sum(context.spec.normalize, carried));
-                for (index_t r = lane; r < std::min(rows.count, lane + shape::lanes); ++r)
-                    show_log_sum(context.operands.outputs, rows.facts_of(context, r),
-                                 logs[static_cast<std::size_t>(r - lane)]);
-            }
+            show_states<T, Arch>(context.operands.outputs, context.spec.normalize, carried, lane,
+                                 std::min(rows.count, lane + shape::lanes),
+                                 [&](index_t r) { return rows.facts_of(context, r); });
         }
     }
 

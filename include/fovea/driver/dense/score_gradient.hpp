@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From the gradients of scores back to what a score was computed of: its products, its sums for each pair, terms of rows
-// and of keys, and tables.
+// From the gradients of scores back to what a score was computed of: its products, its sums for each pair, terms of
+// rows and of keys, and tables.
 #pragma once
 
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/score_terms.hpp>
 #include <fovea/driver/dense/table_sums.hpp>
+#include <fovea/driver/dense/vector_pieces.hpp>
 #include <fovea/kernel/feature_gradient.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/score_derivative.hpp>
@@ -22,8 +23,8 @@ namespace fovea::FOVEA_SET::driver {
 ///     add_pairs              sums of pairs, back to features
 ///     finish_row, _key       terms and the factors of products, back to features and tables
 ///
-/// A product is scale * sum_c A_c B_c, with A of the query and B of the key: dA = scale * ds B, dB = scale * ds^T A, both
-/// by the pass. Rows of all of these have width(context) features, zeros beside those of the sum.
+/// A product is scale * sum_c A_c B_c, with A of the query and B of the key: dA = scale * ds B, dB = scale * ds^T A,
+/// both by the pass. Rows of all of these have width(context) features, zeros beside those of the sum.
 template <class Call, class Shape, class Tables>
 class score_gradient {
     using T = typename Shape::number;
@@ -33,8 +34,7 @@ class score_gradient {
     using rows_type = tile_rows<Shape>;
     using keys_type = head_keys<Shape>;
     using query_element = typename Call::query_element;
-    using of_score =
-        plan::score_gradient<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, parts, Tables>;
+    using of_score = plan::score_gradient<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, parts, Tables>;
     using kinds = typename of_score::leaves;
     using share = typename Tables::share_type;
     using leaves = kernel::feature_leaves<T, Arch, kinds, share>;
@@ -97,21 +97,35 @@ public:
                                     score_block<Shape> const& scores, score_block<Shape> const& ds, T const* kept,
                                     T* row_sums, KeySums const& key_sums, index_t key_stride, share const& tables) {
         using terms = score_terms<Call, Shape>;
-        terms::for_rows(context, rows, keys, scores,
-                        [&](auto const& facts, auto const& queries, auto const& at) FOVEA_LAMBDA {
-                            index_t const place = at.scores - scores.scores;
-                            index_t const r = Shape::queries_in_lanes ? place : place / scores.stride;
-                            kernel::part_sums<T> const to{.scores = ds.scores + place,
-                                                          .kept = kept + (keeps_first ? place : 0),
-                                                          .rows = rows.count - r,
-                                                          .row_terms = row_sums + r,
-                                                          .row_stride = Shape::rows,
-                                                          .key_terms = key_sums(facts.head) + scores.first,
-                                                          .key_stride = key_stride};
-                            kernel::backpropagate_scores<of_score, T, Arch>(context.spec.score.pointwise,
-                                                                            context.indices, facts, queries, at, to,
-                                                                            tables);
-                        });
+        auto const add = [&](score_block<Shape> const& part, index_t first, index_t last) FOVEA_LAMBDA {
+            terms::for_rows(context, rows, keys, part, first, last,
+                            [&](auto const& facts, auto const& queries, auto const& at) FOVEA_LAMBDA {
+                                index_t const place = at.scores - scores.scores, r = at.row_terms - rows.terms;
+                                kernel::part_sums<T> const to{.scores = ds.scores + place,
+                                                              .kept = keeps_first ? kept + place : nullptr,
+                                                              .rows = rows.count - r,
+                                                              .row_terms = row_sums + r,
+                                                              .row_stride = Shape::rows,
+                                                              .key_terms = key_sums(facts.head) + at.first_key,
+                                                              .key_stride = key_stride};
+                                kernel::backpropagate_scores<of_score, T, Arch>(
+                                    context.spec.score.pointwise, context.indices, facts, queries, at, to, tables);
+                            });
+        };
+        if constexpr (Shape::queries_in_lanes)
+            for_pieces(scores, [&](score_block<Shape> const& part, vector_run const& vectors) {
+                add(part, vectors.first * Shape::lanes, vectors.last * Shape::lanes);
+            });
+        else add(scores, 0, rows.count);
+    }
+
+    /// Calls f(keys, vectors) for the pieces of a tile with queries in lanes, each with the vectors that see it.
+    template <class F>
+    static void for_pieces(score_block<Shape> const& of, F const& f) {
+        for (auto const& [vectors, granules] : *of.pieces)
+            f(of.part(granules.first * Shape::granule - of.first % Shape::block_keys,
+                      (granules.last - granules.first) * Shape::granule),
+              vectors);
     }
 
     /// The gradients of one part of the pairs, a plane each.
@@ -121,8 +135,8 @@ public:
         return part;
     }
 
-    /// Sums over features for each pair, back to the features: of_rows is (rows, width), of_key(k) one row. With keys in
-    /// lanes.
+    /// Sums over features for each pair, back to the features: of_rows is (rows, width), of_key(k) one row. With keys
+    /// in lanes.
     template <class OfKey>
     static void add_pairs(context_type const& context, rows_type const& rows, keys_type const& keys,
                           score_block<Shape> const& scores, score_block<Shape> const& ds, T* of_rows,
@@ -141,9 +155,10 @@ public:
                                      auto const& facts = rows.facts[static_cast<std::size_t>(r)];
                                      index_t const key = part.first + from + k;
                                      leaves const to{of_rows + r * width(context) + first, of_key(key) + first, tables};
-                                     to.backpropagate_features(
-                                         pair.body, names_of_index{facts, key}, query_of(context, facts) + first,
-                                         run.first + k * run.stride + first, count, kernel::one_amount<T, Arch>{amount});
+                                     to.backpropagate_features(pair.body, names_of_index{facts, key},
+                                                               query_of(context, facts) + first,
+                                                               run.first + k * run.stride + first, count,
+                                                               kernel::one_amount<T, Arch>{amount});
                                  }
                          });
         });
@@ -184,8 +199,8 @@ public:
         });
     }
 
-    /// What is left of a key: d_factors(n) is scale * ds^T A of product n, where its key is mapped; terms are their sums
-    /// for one head, at a distance of `stride`.
+    /// What is left of a key: d_factors(n) is scale * ds^T A of product n, where its key is mapped; terms are their
+    /// sums for one head, at a distance of `stride`.
     template <class Element, class DFactors>
     static void finish_key_products(context_type const& context, kernel::row_facts const& facts, index_t key,
                                     Element const* features, DFactors const& d_factors, T* to, share const& tables) {

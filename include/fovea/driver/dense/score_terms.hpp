@@ -99,16 +99,16 @@ public:
         else transform_rows<false>(context, rows, keys, scores);
     }
 
-    /// Calls f(facts of the (first) row, queries, at) for the vectors of each row of a tile, or of each vector of rows:
-    /// what kernel::transform takes, and what else goes over the pairs of a tile.
+    /// Calls f(facts of the (first) row, queries, at) for the vectors of each row [first, last) of a tile, or of each
+    /// vector of rows: what kernel::transform takes, and what else goes over the pairs of a tile.
     template <class F>
     FOVEA_INLINE static void for_rows(context_type const& context, rows_type const& rows, keys_type const& keys,
-                                      score_block<Shape> const& scores, F const& f) {
+                                      score_block<Shape> const& scores, index_t first, index_t last, F const& f) {
         constexpr bool in_lanes = Shape::queries_in_lanes;
         constexpr index_t step = in_lanes ? Shape::lanes : 1;  // rows
         index_t const block = scores.first / Shape::block_keys, key = scores.first % Shape::block_keys;
         T const* terms = key_terms > 0 ? keys.terms(block, 0) + key : scores.scores;
-        for (index_t r = 0; r < (in_lanes ? rows.width : rows.count); r += step) {
+        for (index_t r = first; r < last; r += step) {
             auto const facts = rows.facts_of(context, r);
             if constexpr (per_head) terms = keys.terms(block, facts.head % context.tile_heads) + key;
             kernel::score_vectors<T, in_lanes> const at{.scores = scores.scores + (in_lanes ? r : r * scores.stride),
@@ -142,10 +142,11 @@ private:
     template <bool Masked>
     static void transform_rows(context_type const& context, rows_type const& rows, keys_type const& keys,
                                score_block<Shape> const& scores) {
-        for_rows(context, rows, keys, scores, [&](auto const& facts, auto const& queries, auto const& at) FOVEA_LAMBDA {
-            kernel::transform<Masked, T, Arch>(context.spec.score.pointwise, context.spec.predicate, context.indices,
-                                               facts, queries, at);
-        });
+        for_rows(context, rows, keys, scores, 0, Shape::queries_in_lanes ? rows.width : rows.count,
+                 [&](auto const& facts, auto const& queries, auto const& at) FOVEA_LAMBDA {
+                     kernel::transform<Masked, T, Arch>(context.spec.score.pointwise, context.spec.predicate,
+                                                        context.indices, facts, queries, at);
+                 });
     }
     static constexpr bool reads_queries =
         uses<std::remove_const_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>

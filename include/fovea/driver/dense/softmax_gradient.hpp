@@ -11,6 +11,7 @@
 #include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/plan/gradient_plan.hpp>
+#include <fovea/result/save.hpp>
 
 #include <algorithm>
 
@@ -23,16 +24,19 @@ struct gradient_operands {
     ValueRows value;
     view<D const, 4> d_result;
     view<T, 4> d_query, d_key, d_value;
+    saved_rows<T> const* saved = nullptr;  // of a complete forward call
 };
 
 /// The gradient pass of softmax(S) V, with its mask:
 ///
 ///     P = exp(S - m) / l,   D = sum_k P dO V^T,   dS = P (dO V^T - D),   dV = P^T dO,
-///     dS of each product in S,   dB = dS^T A scale,   dA = dS B scale,   A = Q and B = K where they are taken as they are
+///     dS of each product in S,   dB = dS^T A scale,   dA = dS B scale,   A = Q and B = K where they are taken as they
+///     are
 ///
-/// What else S is computed of: driver/dense/score_gradient.hpp. S is recomputed on tiles, dO V^T is S of another attention: both are score tiles. The first sweep over the keys
-/// finds the maximum m, the sum l and D of each row: a float of their log-sum-exp would not hold large scores, and D of
-/// the result would not be rounded as dO V^T, which K may be large enough to show.
+/// What else S is computed of: driver/dense/score_gradient.hpp. S is recomputed on tiles, dO V^T is S of another
+/// attention: both are score tiles. The first sweep over the keys finds the maximum m, the sum l and D of each row: a
+/// float of their log-sum-exp would not hold large scores, and D of the result would not be rounded as dO V^T, which K
+/// may be large enough to show.
 /// What a mask excludes is kept out of every sum: where what is added up over keys, or over queries, is not finite, it
 /// is added pair by pair.
 /// Source: FlashAttention-2 (Dao, 2023), algorithm 2.
@@ -59,7 +63,6 @@ public:
     using scratch_of_scores = typename tile_type::scratch;
     using further_operands = gradient_operands<T, ValueRows, D>;
     static constexpr bool prefetches_rows = false;
-    static constexpr int sweeps = 2;
 
     struct call_type : context_of<Call, shape> {
         using score_type = score;
@@ -128,24 +131,28 @@ public:
         finite_ = finite(d_results_, call.values.features);
         for (index_t n = 0; n < score::products; ++n) finite_ = finite_ && finite(queries(n), width_);
     }
-    void begin_sweep(int sweep) {
-        has_sums_ = sweep > 0;
-        if (has_sums_) statistics_.divide();
+    static int sweeps(call_type const& call) { return call.further.saved == nullptr ? 2 : 1; }
+    void begin_sweep(call_type const& call, int sweep) {
+        has_sums_ = sweep + 1 == sweeps(call);
+        if (call.further.saved != nullptr) take_saved(call);
+        else if (has_sums_) statistics_.divide();
     }
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
     void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
               scratch& of) {
-        auto const p = tile_.score(call, mask, from.keys, at, of.scores, false, from.next);
-        auto const ds = products_.score(call.values, mask, from.values, at, of.products, false, from.next);
+        bool const trims = shape::queries_in_lanes && any_mixed(at) && finite_ && from.finite(at.block);
+        auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);
+        auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);
         if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);
         step::differentiate(p, ds, tile_.rows(), statistics_);
         add_to_keys(p, d_results_, width(call.values.features), from.d_value(p.first), from.next);
         if constexpr (!score::is_product)
             score::backpropagate_pairs(
-                call, tile_.rows(), from.keys, p, ds, of.scores.kept + (score::keeps_first ? p.scores - of.scores.scores : 0),
-                d_terms_, [&](index_t head) { return from.d_terms(head); }, from.term_stride(), tables_);
+                call, tile_.rows(), from.keys, p, ds,
+                of.scores.kept + (score::keeps_first ? p.scores - of.scores.scores : 0), d_terms_,
+                [&](index_t head) { return from.d_terms(head); }, from.term_stride(), tables_);
         if constexpr (score::pairs > 0)
             score::add_pairs(
                 call, tile_.rows(), from.keys, p, ds, d_pairs_, [&](index_t key) { return from.d_key(key); }, tables_);
@@ -182,22 +189,44 @@ private:
         return shape::queries_in_lanes ? c * tile_.rows().width + r : r * width_ + c;
     }
 
-    /// dA += dS B of a product
+    /// The statistics of the rows from the forward call, D = sum_c dO O.
+    void take_saved(call_type const& call) {
+        auto const& saved = *call.further.saved;
+        index_t const features = call.values.features;
+        for (index_t r = 0; r < tile_.rows().count; ++r) {
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            statistics_.max[r] = saved.max()(batch, head, query);
+            statistics_.sum[r] = saved.sum()(batch, head, query);
+            T const* const result = saved.result().place(batch, head, query, 0);
+            T const* const d_result = d_results_ + r * width(features);
+            vector delta(T{0});
+            for (index_t c = 0; c < features; c += vector::lanes)
+                delta = fma(kernel::load_as<T, Arch>(result + c, features - c), vector::load(d_result + c), delta);
+            statistics_.delta[r] = kernel::lanes_of<T, Arch>::sum(delta);
+        }
+    }
+
+    /// dA += dS B of a product.
     template <class Product>
     void add_to_queries(call_type const& call, head_blocks& from, [[maybe_unused]] index_t block,
                         score_block<shape> const& ds, Product const& p, index_t n) {
         auto const [first, count] = call.span_of(p);
         if constexpr (shape::queries_in_lanes) {
             if (!from.finite(block)) return add_finite_to_queries(from, ds, {first, count});
-            index_t const lanes = tile_.rows().width;
-            for (index_t k = 0; k < ds.count;) {
-                auto const run = from.keys(ds.first + k, ds.count - k);
-                products<T, Arch>::accumulate_query_lanes(
-                    {run.first + first, {}, run.stride},
-                    {lanes / shape::lanes, count, run.count, ds.scores + k * lanes, d_queries_, lanes, ones_, nullptr},
-                    from.next.queue());
-                k += run.count;
-            }
+            index_t const width = tile_.rows().width;
+            score::for_pieces(
+                ds, [&, first = first, count = count](score_block<shape> const& part, vector_run const& vectors) {
+                    index_t const lane = vectors.first * shape::lanes;
+                    for (index_t k = 0; k < part.count;) {
+                        auto const run = from.keys(part.first + k, part.count - k);
+                        products<T, Arch>::accumulate_query_lanes(
+                            {run.first + first, {}, run.stride},
+                            {vectors.last - vectors.first, count, run.count, part.scores + k * width + lane,
+                             d_queries_ + lane, width, ones_, nullptr},
+                            from.next.queue());
+                        k += run.count;
+                    }
+                });
         } else {
             auto const add = [&, first = first, count = count](auto const& keys, index_t offset, index_t number) {
                 for (index_t r = 0; r < tile_.rows().count; ++r)
@@ -225,28 +254,31 @@ private:
     /// dV += P^T dO, or dB += dS^T A.
     void add_to_keys(score_block<shape> const& weights, T const* rows, index_t row_width, T* sums, next_lines& next) {
         if (!finite_) {
-            for (index_t k = 0; k < weights.count; ++k)
-                add_to_key(weights, k, rows, row_width, sums + k * row_width);
+            for (index_t k = 0; k < weights.count; ++k) add_to_key(weights, k, rows, row_width, sums + k * row_width);
             return;
         }
         using product = packed_products<kernel::number_product<T, Arch>>;
         if constexpr (shape::queries_in_lanes) {
             using tile = plan::key_lanes_blocking<T, Arch>;
-            for (index_t k = 0; k < weights.count;) {
-                int n = tile::last_height;
-                while (tile::height(n) > weights.count - k) --n;
-                product::accumulate({{{weights.scores + k * weights.stride, weights.stride, {}},
-                                      tile_.rows().count,
-                                      {rows, row_width},
-                                      sums + k * row_width,
-                                      row_width,
-                                      ones_},
-                                     row_width,
-                                     tile::height(n),
-                                     tile::height(n)},
-                                    next.queue());
-                k += tile::height(n);
-            }
+            score::for_pieces(weights, [&](score_block<shape> const& part, vector_run const& vectors) {
+                index_t const first = vectors.first * shape::lanes,
+                              count = std::min(vectors.last * shape::lanes, tile_.rows().count) - first;
+                for (index_t k = 0; k < part.count;) {
+                    int n = tile::last_height;
+                    while (tile::height(n) > part.count - k) --n;
+                    product::accumulate({{{part.scores + k * part.stride + first, part.stride, {}},
+                                          count,
+                                          {rows + first * row_width, row_width},
+                                          sums + (part.first - weights.first + k) * row_width,
+                                          row_width,
+                                          ones_},
+                                         row_width,
+                                         tile::height(n),
+                                         tile::height(n)},
+                                        next.queue());
+                    k += tile::height(n);
+                }
+            });
         } else {
             product::accumulate_transposed({{{weights.scores, {}, weights.stride},
                                              tile_.rows().count,

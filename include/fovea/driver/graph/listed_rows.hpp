@@ -96,12 +96,8 @@ private:
             typename many::state s;
             static_cast<void>(many::fold(spec_.normalize, s, rows{scores_ + l, packs, period, lanes_.padded_heads}));
             vector(many::finish(spec_.normalize, s)).store(factors_ + l);
-            if constexpr (requires { spec_.normalize.log_sum(s); }
-                          && std::tuple_size_v<decltype(operands_.outputs)> > 0) {
-                auto const sums = kernel::lanes_of<T, Arch>::to_array(many::log_sum(spec_.normalize, s));
-                for (index_t h = l; h < std::min(l + width, lanes_.heads); ++h)
-                    show_log_sum(operands_.outputs, of_head(row, h), sums[static_cast<std::size_t>(h - l)]);
-            }
+            show_states<T, Arch>(operands_.outputs, spec_.normalize, s, l, std::min(l + width, lanes_.heads),
+                                 [&](index_t h) { return of_head(row, h); });
         }
     }
 
@@ -141,7 +137,7 @@ private:
             factors_[row.head] = normalizing::finish(here, s);
         }
         if constexpr (Call::selects) selected_[row.head] = here.selected(s);
-        show_log_sum(operands_.outputs, row, normalizing::log_sum(here, s));
+        show_state(operands_.outputs, row, here, s, normalizing::log_sum(here, s));
     }
 
     /// Adds up values with their weights: all heads of a key at once where they are contiguous, otherwise one head
