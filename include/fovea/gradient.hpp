@@ -3,6 +3,8 @@
 #pragma once
 
 #include <fovea/driver/run_gradient.hpp>
+#include <fovea/result/save.hpp>
+#include <fovea/spec/ragged.hpp>
 
 namespace fovea::FOVEA_SET {
 
@@ -16,6 +18,12 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
         a, std::forward<Arguments>(arguments)...);
 }
 
+/// A ragged batch is not taken.
+template <class Arch, executor Executor, class Index, class... Arguments>
+void gradient_on(Executor const&, workspace&, ragged_t<Index> const&, Arguments&&...) {
+    static_assert(never<Index>, "fovea: gradient takes no ragged(...): call it for each sequence");
+}
+
 /// gradient: the gradients of the arrays that a call of attend reads, from the gradient of its result.
 ///
 ///     gradient(spec, query, key, value, d_result, grad(query, d_query), grad(slopes, d_slopes))
@@ -23,7 +31,7 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
 ///     gradient(spec, queries(x), memory(m), d_result, grad(m, d_m))  cross attention
 ///
 /// Operands as those of attend, and threads(n) and a workspace before the specification; after the gradient of the
-/// result stands what is asked for, see grad.
+/// result stands what is asked for, see grad, and the saved_rows of the forward call, if it saved them.
 /// Edge cases: a pair that takes no part, and a query that sees no key, give nothing, whatever they hold.
 /// Errors: those of attend and of grad, before anything is written. At compile time, for a normalizer or a map of heads
 /// without a rule, and an aggregator other than weighted_sum.

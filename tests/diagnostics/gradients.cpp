@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/fovea.hpp>
-#include <fovea/reference/gradient.hpp>
+#include <fovea/gradient.hpp>
 
 #include <vector>
 
@@ -25,9 +25,9 @@ struct shifted_t {
 // sentence: fovea: grad(...) is asked of gradient, which takes the gradient of the result
 void call(view<float, 2> x, view<float, 2> result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    reference::attend(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
+    attend(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
 #else
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
+    gradient(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
 #endif
 }
 
@@ -35,11 +35,11 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 2> d_x) {
 // sentence: fovea: grad takes an array of reals: integers and conditions have no gradient
 void call(view<float, 2> x, view<float, 2> d_result, view<int, 1> ids, view<float, 2> d_x, view<float, 1> d_ids) {
 #ifdef FOVEA_BROKEN
-    reference::gradient(scaled_dot | document(ids) | softmax | weighted_sum, x, d_result, grad(ids, d_ids));
+    gradient(scaled_dot | document(ids) | softmax | weighted_sum, x, d_result, grad(ids, d_ids));
     static_cast<void>(d_x);
 #else
     static_cast<void>(d_ids);
-    reference::gradient(scaled_dot | document(ids) | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | document(ids) | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -47,11 +47,11 @@ void call(view<float, 2> x, view<float, 2> d_result, view<int, 1> ids, view<floa
 // sentence: fovea: grad takes an array and a target with as many axes
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 3> d_heads, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_heads));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_heads));
     static_cast<void>(d_x);
 #else
     static_cast<void>(d_heads);
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -59,9 +59,9 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 3> d_heads, vie
 // sentence: fovea: the target of grad is a view of const elements and cannot be written
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, view<float const, 2>(d_x)));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, view<float const, 2>(d_x)));
 #else
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -70,10 +70,10 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 // output
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 1> sums, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x), lse(sums));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x), lse(sums));
 #else
     static_cast<void>(sums);
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -83,9 +83,9 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 1> sums, view<f
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
     static_cast<void>(d_x);
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result);
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result);
 #else
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -94,9 +94,9 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 // its place
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    reference::gradient(scaled_dot | hardmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | hardmax | weighted_sum, x, d_result, grad(x, d_x));
 #else
-    reference::gradient(scaled_dot | entmax15 | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | entmax15 | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -104,9 +104,9 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 // sentence: fovea: this aggregator has no gradient: write weighted_sum in its place
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    reference::gradient(scaled_dot | softmax | max_pool, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | softmax | max_pool, x, d_result, grad(x, d_x));
 #else
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -114,10 +114,42 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 // sentence: fovea: this map of heads has no gradient: give it gradient(x, d, place), or linear
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
     auto const spec = project(as_is | shifted_t(), as_is, as_is) | scaled_dot | softmax | weighted_sum;
-    reference::gradient(spec, x, d_result, grad(x, d_x));
+    gradient(spec, x, d_result, grad(x, d_x));
 }
 
 // case: gradient_of_ragged
+// sentence: fovea: gradient takes no ragged(...): call it for each sequence
+void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#else
+    static_cast<void>(offsets);
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
+// case: saved_rows_in_attend
+// sentence: fovea: saved_rows are written by a call that is asked for save(state)
+void call(view<float, 2> x, view<float, 2> result, saved_rows<float>& state) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | softmax | weighted_sum, x, result, state);
+#else
+    attend(scaled_dot | softmax | weighted_sum, x, result, save(state));
+#endif
+}
+
+// case: saved_rows_of_other_numbers
+// sentence: fovea: these saved_rows have numbers of another type than this call computes in
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    saved_rows<double> const state;
+#else
+    saved_rows<float> const state;
+#endif
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, state, grad(x, d_x));
+}
+
+// case: definition_of_gradient_of_ragged
 // sentence: fovea: this gradient takes no executor, no workspace and no ragged(...): call it for each sequence
 void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN

@@ -1,71 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/tensor.hpp>
-#include <fovea/spec/outputs.hpp>
-
-#include <algorithm>
-#include <type_traits>
+#include <fovea/spec/saved_rows.hpp>
 
 namespace fovea::FOVEA_SET {
-
-/// saved_rows: what a forward call knows of its rows, kept for the gradient of the same call, and used from step to
-/// step.
-///
-///     saved_rows<float> state;
-///     attend(spec, q, k, v, out, save(state));
-///     gradient(spec, q, k, v, d_out, state, grad(q, d_q));
-///
-/// The maximum and the sum of the exponentials of each row, and the result before any finish: (batch, head, query) and
-/// (batch, head, query, feature), in the type of the arithmetic.
-template <class T = float>
-class saved_rows {
-public:
-    using output_tag = void;
-    using saved_tag = void;
-    using value_type = T;
-    static constexpr std::string_view name = "saved_rows";
-
-    /// Whether a call has left all that its gradient needs; without it that computes it again.
-    bool complete() const { return complete_; }
-    view<T const, 3> max() const { return max_.view(); }
-    view<T const, 3> sum() const { return sum_.view(); }
-    view<T const, 4> result() const { return result_.view(); }
-
-    template <class Shapes>
-    auto bind(Shapes const&) const {
-        static_assert(never<Shapes>, "fovea: saved_rows are written by a call that is asked for save(state)");
-        return *this;
-    }
-
-    /// A call of these shapes is about to write: nothing is allocated for the same ones as before.
-    void begin(operand_shapes const& shapes) {
-        complete_ = false;
-        extents_t<4> const needed{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
-        if (result_.extents == needed) return;
-        max_ = tensor<T, 3>({needed[0], needed[1], needed[2]});
-        sum_ = max_;
-        result_ = tensor<T, 4>(needed);
-    }
-    view<T, 3> maxima() { return max_.view(); }
-    view<T, 3> sums() { return sum_.view(); }
-    template <class Out>
-    void finish(view<Out, 4> const& result) {
-        if constexpr (std::is_same_v<Out, T>) {
-            T* to = result_.data();
-            auto const& n = result.extents;
-            for (index_t b = 0; b < n[0]; ++b)
-                for (index_t h = 0; h < n[1]; ++h)
-                    for (index_t q = 0; q < n[2]; ++q, to += n[3]) std::copy_n(result.place(b, h, q, 0), n[3], to);
-            complete_ = true;
-        }
-    }
-
-private:
-    tensor<T, 3> max_{{}}, sum_{{}};
-    tensor<T, 4> result_{{}};
-    bool complete_ = false;
-};
 
 template <class T>
 struct bound_save {
@@ -94,12 +32,17 @@ struct save_output {
     }
 };
 
-/// save: asks a call to leave in `state` what its gradient needs, so that it does not compute it again.
+/// save: asks a call to leave in `state` what its gradient needs, so that it does not compute that again.
 ///
-/// Cost: two numbers for each query and a copy of the result; nothing is allocated for the same shapes as before. Where
-/// a normalizer is not softmax, or the result has elements with fewer bits than the arithmetic, nothing is left, and
-/// the gradient computes it again. The state belongs to the call: its gradient is called with the same operands.
+///     attend(spec, q, k, v, out, save(state))   gradient(spec, q, k, v, d_out, state, grad(q, d_q))
+///
+/// Shapes: `state` is a saved_rows<T> of the type of the arithmetic; it takes the shapes of the call. Two calls belong
+/// together: same specification, same operands.
+/// Cost: two numbers for each query and a copy of the result; nothing is allocated for the shapes of the last call.
+/// Edge cases: a normalizer other than softmax, and results with fewer bits than the arithmetic, leave nothing; the
+/// gradient then computes it again. saved_rows::complete() tells.
 /// Errors: shape_error from gradient where the state is that of a call of other shapes.
+/// Source: FlashAttention-2 (Dao, 2023), section 3.1.
 template <class T>
 save_output<T> save(saved_rows<T>& state) {
     return {&state};

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <fovea/expr/backpropagate.hpp>
-#include <fovea/result/save.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/grad.hpp>
 #include <fovea/spec/row_gradient.hpp>
+#include <fovea/spec/saved_rows.hpp>
 
 #include <array>
 #include <optional>

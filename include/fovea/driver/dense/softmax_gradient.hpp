@@ -11,7 +11,7 @@
 #include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/plan/gradient_plan.hpp>
-#include <fovea/result/save.hpp>
+#include <fovea/spec/saved_rows.hpp>
 
 #include <algorithm>
 
