@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The entry points of gradients: bind and check the arguments, run the call.
+// The entry points of gradients: bind and check the arguments, run the call: in passes, or, where there is none for it,
+// as it is defined.
 #pragma once
 
 #include <fovea/driver/run_gradient.hpp>
+#include <fovea/reference/gradient.hpp>
 #include <fovea/result/save.hpp>
 #include <fovea/spec/ragged.hpp>
 
@@ -13,7 +15,10 @@ template <class Arch, executor Executor, attention_spec A, class... Arguments>
 void gradient_on(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
     detail::with_gradient_call(
         [&](auto const& bound, auto const&... asked) {
-            driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
+            using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
+            if constexpr (driver::has_gradient_pass<T, A>())
+                driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
+            else reference::compute_gradient<double>(a, bound, asked...);
         },
         a, std::forward<Arguments>(arguments)...);
 }

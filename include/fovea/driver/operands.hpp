@@ -95,6 +95,13 @@ void show_weights(Outputs const& outputs, kernel::row_facts const& at, Row const
         if constexpr (takes_weights<std::remove_cvref_t<decltype(output)>>) output.weights(place_of(at), row);
     });
 }
+/// True where what a normalizer carries gives the weights of its row again.
+template <class Normalizer, class T>
+inline constexpr bool carries_max_and_sum = false;
+template <class Normalizer, class T>
+    requires requires(typename Normalizer::template state<T> const& s) { Normalizer::max_and_sum(s); }
+inline constexpr bool carries_max_and_sum<Normalizer, T> = true;
+
 /// What a normalizer has carried for a row, to outputs that take it.
 template <class Outputs, class Normalizer, class State, class T>
 void show_state(Outputs const& outputs, kernel::row_facts const& at, Normalizer const& normalizer, State const& carried,

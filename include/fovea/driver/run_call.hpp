@@ -43,13 +43,6 @@ auto in_memory(Rows const& rows, workspace& scratch) {
     }
 }
 
-/// True where what a normalizer carries gives the weights of its row again.
-template <class Normalizer, class T>
-inline constexpr bool carries_max_and_sum = false;
-template <class Normalizer, class T>
-    requires requires(typename Normalizer::template state<T> const& s) { Normalizer::max_and_sum(s); }
-inline constexpr bool carries_max_and_sum<Normalizer, T> = true;
-
 /// A dense call by its plan: of the traversals that its types take, the one that the plan names.
 template <class Call, class Executor>
 void run_dense(plan::call_plan const& how, Executor const& executor, workspace& scratch,

@@ -2,23 +2,24 @@
 // A call of gradient that has been checked: by passes over tiles, or, where there is no pass for it, by the definition.
 #pragma once
 
-#include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/driver/dense/softmax_gradient.hpp>
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
-#include <fovea/normalize/softmax.hpp>
-#include <fovea/reference/gradient.hpp>
+#include <fovea/spec/check_gradient.hpp>
 #include <fovea/spec/exact_integers.hpp>
+#include <fovea/spec/named_sums.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// True where a gradient is one of softmax over dense keys, whatever the score.
-template <class A>
+/// True where a gradient is computed in passes: of dense keys whose weights an exponential and the sums of its row give
+/// again, whatever the score.
+template <class T, class A>
 constexpr bool has_gradient_pass() {
+    using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
     using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
-    return plan::is_dense<A> && !projection<decltype(std::declval<A const&>().project)>
-        && std::is_same_v<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>, softmax_t>
-        && std::is_same_v<aggregate, weighted_sum_t>;
+    constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>
+                        && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
+    return plain && plan::is_dense<A> && carries_max_and_sum<normalizer, T> && linear_aggregator<aggregate>;
 }
 
 /// The tables that a score reads, as grad(...) names them.
@@ -45,8 +46,8 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
         constexpr auto reads = asked_reads<A, type>;
         if constexpr (reads.any) {
             bool found = false;
-            fovea::detail::for_each_table_of(
-                a.score.expression(), [&](auto const& table) { found = found || reference::names(each, table); });
+            fovea::detail::for_each_table_of(a.score.expression(),
+                                             [&](auto const& table) { found = found || fovea::names(each, table); });
             any = any || found;
             bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1);
             return std::make_tuple(asked_table<T, std::remove_const_t<decltype(each.of)>>{
@@ -101,22 +102,17 @@ void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
     sums.add_lasting_rows(call.value, d_value.data);
 }
 
-/// run_gradient: a call of gradient on a given architecture, executor and workspace.
+/// run_gradient: a call of gradient that has passes, on a given architecture, executor and workspace.
 template <class Arch, class Executor, class A, class Bound, class... Asked>
 void run_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Asked const&... asked) {
     using T = typename Bound::call_type::number;
-    if constexpr (has_gradient_pass<A>()) {
-        if (!bound.d_result.empty()) {
-            decltype(auto) runner = runner_of(executor);
-            workspace::call const alone(scratch);
-            scratch.prepare(runner.workers());
-            reference::named_sums<T, Asked...> sums(asked...);
-            reference::find_arrays(a, bound.call, sums);
-            run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
-            return sums.write();
-        }
-    }
-    reference::compute_gradient<double>(a, bound, asked...);
+    decltype(auto) runner = runner_of(executor);
+    workspace::call const alone(scratch);
+    scratch.prepare(runner.workers());
+    named_sums<T, Asked...> sums(asked...);
+    fovea::detail::find_arrays(a, bound.call, sums);
+    if (!bound.d_result.empty()) run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
+    sums.write();
 }
 
 }  // namespace fovea::FOVEA_SET::driver

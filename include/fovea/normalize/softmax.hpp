@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fovea/expr/function_operations.hpp>
+#include <fovea/spec/exponential.hpp>
 #include <fovea/spec/pipe.hpp>
 
 #include <cmath>
@@ -34,56 +35,24 @@ struct softmax_t : stage<role::normalizer> {
         T sum = T(0);
     };
 
-    /// exp(s_j - max) as a power of two, for scores s_j that are not much above the maximum.
-    template <class T>
-    struct power {
-        T scale, shift;
-
-        template <class Score>
-        FOVEA_INLINE constexpr Score operator()(Score const& s_j) const {
-            using std::exp2;
-            using std::fma;
-            return exp2(fma(s_j, Score(scale), Score(-shift)));
-        }
-    };
-    template <class T>
-    FOVEA_INLINE static constexpr power<T> power_below(T max) {
-        using operations::select;
-        using number = number_of<T>;
-        T const scale = select::apply(is_huge(max), T(1), T(std::numbers::log2e_v<number>));
-        return {scale, select::apply(max == T(excluded<number>), T(0), T(max * scale))};
-    }
-
     template <class T, class Row>
     FOVEA_INLINE static constexpr T fold(state<T>& s, Row const& row) {
         T rescale = T(1);
         if (row.any_above(s.max + T(slack))) {  // also for the first keys: any score is above -inf
             T const before = s.max;
             s.max = operations::max::apply(before, row.max());
-            rescale = rescaling(before, s.max);
+            rescale = exponential::rescaling(before, s.max);
         }
-        auto const power = power_below(s.max);
+        auto const power = exponential::power_below(s.max);
         T const added = row.map_and_sum([power](auto s_j) FOVEA_LAMBDA { return power(s_j); });
         s.sum = s.sum * rescale + added;
         return rescale;
     }
 
-    /// What weights relative to one maximum are worth relative to another; exponents are rounded as in fold.
-    template <class T>
-    static constexpr T rescaling(T from, T to) {
-        using std::exp2;
-        using number = number_of<T>;
-        if (!any_lane(!(from == T(excluded<number>)))) return T(0);
-        T const scale = T(std::numbers::log2e_v<number>);
-        T const distance =
-            operations::select::apply(is_huge(from) || is_huge(to), T(from - to), T(from * scale - to * scale));
-        return operations::select::apply(from == T(excluded<number>), T(0), T(exp2(distance)));
-    }
-
     template <class T>
     static constexpr std::pair<T, T> merge(state<T>& s, state<T> const& other) {
         T const max = s.max > other.max ? s.max : other.max;
-        std::pair<T, T> const factors{rescaling(s.max, max), rescaling(other.max, max)};
+        std::pair<T, T> const factors{exponential::rescaling(s.max, max), exponential::rescaling(other.max, max)};
         s = {max, s.sum * factors.first + other.sum * factors.second};
         return factors;
     }
@@ -99,7 +68,7 @@ struct softmax_t : stage<role::normalizer> {
                                          T(s.max + operations::log::apply(s.sum)));
     }
 
-    /// What gives the weights again: w_j = power_below(max)(s_j) / sum.
+    /// What gives the weights again: w_j = exp(s_j - max) / sum.
     template <class T>
     static std::pair<T, T> max_and_sum(state<T> const& s) {
         return {s.max, s.sum};
@@ -110,15 +79,6 @@ struct softmax_t : stage<role::normalizer> {
     static void gradient(Row&& row) {
         auto const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
         row.map([&](auto const&, auto const& w, auto const& g) { return w * (g - mean); });
-    }
-
-private:
-    /// Whether a score is so great that any other is equal to it or too far from it to matter, in whatever base: then
-    /// 2 is the base, since what is rounded off the product with log2 e would exceed the range of exponents.
-    template <class T>
-    static constexpr auto is_huge(T score) {
-        constexpr auto limit = 64 / std::numeric_limits<number_of<T>>::epsilon();  // above, neighbours are 64 apart
-        return score > T(limit) || score < T(-limit);
     }
 };
 inline constexpr softmax_t softmax{};

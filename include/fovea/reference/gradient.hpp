@@ -3,30 +3,16 @@
 #pragma once
 
 #include <fovea/reference/differentiate.hpp>
-#include <fovea/reference/named_sums.hpp>
 #include <fovea/spec/check_gradient.hpp>
+#include <fovea/spec/named_sums.hpp>
 
 namespace fovea::FOVEA_SET::reference {
-
-/// Finds what is asked for among the arrays that a call reads.
-/// Errors: shape_error for an array that it does not read.
-template <attention_spec A, class Call, class Sums>
-void find_arrays(A const& a, Call const& call, Sums& sums) {
-    auto const found_rows = [&](auto const& rows) {
-        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) sums.template found<true>(rows);
-    };
-    found_rows(call.query);
-    found_rows(call.key);
-    found_rows(call.value);
-    fovea::detail::for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
-    sums.require_found();
-}
 
 /// A call of gradient that has been bound.
 template <class Real, attention_spec A, class Call, class... Asked>
 void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
     named_sums<Real, Asked...> sums(asked...);
-    find_arrays(a, bound.call, sums);
+    fovea::detail::find_arrays(a, bound.call, sums);
     if (!bound.d_result.empty()) differentiate<Real>(a, bound.call, copy<Real>(bound.d_result), sums);
     sums.write();
 }

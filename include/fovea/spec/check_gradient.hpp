@@ -201,6 +201,20 @@ auto bind_gradient(A const& a, queries_input<Q, QueryRank> const& x, memory_inpu
 }
 
 namespace detail {
+/// Finds what is asked for among the arrays that a call reads.
+/// Errors: shape_error for an array that it does not read.
+template <attention_spec A, class Call, class Sums>
+void find_arrays(A const& a, Call const& call, Sums& sums) {
+    auto const found_rows = [&](auto const& rows) {
+        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) sums.template found<true>(rows);
+    };
+    found_rows(call.query);
+    found_rows(call.key);
+    found_rows(call.value);
+    for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
+    sums.require_found();
+}
+
 /// Calls compute(bound call, asked...) for the arguments of gradient, if they make a call.
 template <class Compute, attention_spec A, class... Arguments>
 void with_gradient_call(Compute const& compute, A const& a, Arguments&&... arguments) {

@@ -6,8 +6,8 @@
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/kernel/nonzero.hpp>
-#include <fovea/normalize/softmax.hpp>
 #include <fovea/plan/blocking.hpp>
+#include <fovea/spec/exponential.hpp>
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ struct row_statistics {
 /// P and dS of a vector of scores and of gradients of weights; both are 0 for a pair that takes no part.
 template <class V>
 struct softmax_derivative {
-    softmax_t::power<V> power;
+    exponential::power<V> power;
     V reciprocal_of_sum, delta;
 
     FOVEA_INLINE void operator()(typename V::value_type* scores, typename V::value_type* gradients) const {
@@ -74,7 +74,7 @@ struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
             T const before = of.max[r];
             of.max[r] = std::max(before, *std::max_element(scores, scores + count));
             if (of.max[r] == excluded<T>) continue;
-            auto const power = softmax_t::power_below(vector(of.max[r]));
+            auto const power = exponential::power_below(vector(of.max[r]));
             vector sum(T{0}), delta(T{0});
             for (index_t k = 0; k < count; k += vector::lanes) {
                 auto const score = vector::load(scores + k);
@@ -82,7 +82,7 @@ struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
                 sum = sum + weight;
                 delta = delta + select(score == vector(excluded<T>), vector(T{0}), weight * vector::load(products + k));
             }
-            T const rescale = softmax_t::rescaling(before, of.max[r]);
+            T const rescale = exponential::rescaling(before, of.max[r]);
             of.sum[r] = of.sum[r] * rescale + kernel::lanes_of<T, Arch>::sum(sum);
             of.delta[r] = of.delta[r] * rescale + kernel::lanes_of<T, Arch>::sum(delta);
         }
@@ -91,7 +91,7 @@ struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
     static void differentiate(block const& p, block const& ds, tile_rows<shape> const& rows,
                               row_statistics<shape> const& of) {
         for (index_t r = 0; r < rows.count; ++r) {
-            softmax_derivative<vector> const step{softmax_t::power_below(vector(of.max[r])), vector(T{1} / of.sum[r]),
+            softmax_derivative<vector> const step{exponential::power_below(vector(of.max[r])), vector(T{1} / of.sum[r]),
                                                   vector(of.delta[r])};
             for (index_t k = 0; k < p.count; k += vector::lanes)
                 step(p.scores + r * p.stride + k, ds.scores + r * ds.stride + k);
@@ -111,7 +111,7 @@ struct gradient_tile<plan::query_lanes_blocking<T, Arch>> {
         for_lanes(s, [&](index_t lane, block const& part) {
             auto const before = vector::load(of.max + lane);
             auto const most = max(vector::load(s.row_max + lane), before);
-            auto const power = softmax_t::power_below(most);
+            auto const power = exponential::power_below(most);
             T const* const products = dot.part(part.first - s.first, part.count).scores;
             vector sum(T{0}), delta(T{0});
             for (index_t k = 0; k < part.count; ++k) {
@@ -121,7 +121,7 @@ struct gradient_tile<plan::query_lanes_blocking<T, Arch>> {
                 sum = sum + weight;
                 delta = delta + select(score == vector(excluded<T>), vector(T{0}), product);
             }
-            auto const rescale = softmax_t::rescaling(before, most);
+            auto const rescale = exponential::rescaling(before, most);
             most.store(of.max + lane);
             fma(vector::load(of.sum + lane), rescale, sum).store(of.sum + lane);
             fma(vector::load(of.delta + lane), rescale, delta).store(of.delta + lane);
@@ -131,7 +131,7 @@ struct gradient_tile<plan::query_lanes_blocking<T, Arch>> {
     static void differentiate(block const& p, block const& ds, tile_rows<shape> const&,
                               row_statistics<shape> const& of) {
         for_lanes(p, [&](index_t lane, block const& part) {
-            softmax_derivative<vector> const step{softmax_t::power_below(vector::load(of.max + lane)),
+            softmax_derivative<vector> const step{exponential::power_below(vector::load(of.max + lane)),
                                                   vector(T{1}) / vector::load(of.sum + lane),
                                                   vector::load(of.delta + lane)};
             T* const changes = ds.part(part.first - p.first, part.count).scores;

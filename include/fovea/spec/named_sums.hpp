@@ -12,7 +12,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace fovea::FOVEA_SET::reference {
+namespace fovea::FOVEA_SET {
 
 /// Whether grad(...) can name an array of this type: it has its elements and axes, or is read as rows.
 template <bool AsRows, class Asked, class T, int Rank>
@@ -131,4 +131,4 @@ private:
     }
 };
 
-}  // namespace fovea::FOVEA_SET::reference
+}  // namespace fovea::FOVEA_SET
