@@ -16,6 +16,20 @@ inline fovea::view<float, 4> in_heads(matrix& rows, Index sequences, Index heads
     return {rows.data(), {sequences, heads, positions, size}, {positions * rows.cols(), size, rows.cols(), 1}};
 }
 
+/// The keys and values of the positions of one sequence so far, with room for more.
+struct key_value_cache {
+    matrix keys, values;
+    Index count = 0;
+
+    key_value_cache(Index capacity, Index features) : keys(capacity, features), values(capacity, features) {}
+
+    void add(matrix const& more_keys, matrix const& more_values) {
+        keys.middleRows(count, more_keys.rows()) = more_keys;
+        values.middleRows(count, more_keys.rows()) = more_values;
+        count += more_keys.rows();
+    }
+};
+
 /// Queries of one input, keys and values of another or of the same (Vaswani et al. 2017, section 3.2.2).
 struct multi_head {
     static constexpr Index head_count = 4;
@@ -41,6 +55,23 @@ struct multi_head {
         return out(mixed);
     }
     //! [forward]
+
+    //! [step]
+    /// The next positions of one sequence, a few queries over all keys so far: they are computed once and kept.
+    template <class Specification>
+    matrix step(Specification const& specification, key_value_cache& cache, matrix const& x) {
+        sequences = 1, q = query(x);
+        cache.add(key(x), value(x));
+        matrix mixed(x.rows(), x.cols());
+        auto const so_far = [&](matrix& all) {
+            auto view = split(all);
+            view.extents[2] = cache.count;
+            return view;
+        };
+        attend(scratch, specification, split(q), so_far(cache.keys), so_far(cache.values), split(mixed));
+        return out(mixed);
+    }
+    //! [step]
 
     //! [backward]
     /// The gradients of x and of the memory, by the specification of the call.

@@ -22,22 +22,24 @@ struct learning_curve {
 void save_curves(std::string const& path, std::string const& title, std::string const& caption,
                  std::vector<learning_curve> const& curves);
 
-/// session: one run of a program of this folder, `program [FOLDER] [short] [SEED]`.
+/// session: one run of a program of this folder, `program [FOLDER] [short] [SEED] [TEXT]`.
 ///
 /// Pictures are written to FOLDER, build/training where none is given. A short run takes seconds and only has to show
-/// that the loss falls. The seed is 1 where none is given; a run with the same seed has the same losses.
+/// that the loss falls. The seed is 1 where none is given; a run with the same seed has the same losses. TEXT is a file.
 class session {
 public:
     session(int count, char** arguments) {
         for (int i = 1; i < count; ++i)
             if (std::strcmp(arguments[i], "short") == 0) is_short_ = true;
             else if (unsigned const number = static_cast<unsigned>(std::atoi(arguments[i])); number > 0) seed_ = number;
+            else if (std::filesystem::is_regular_file(arguments[i])) text_ = arguments[i];
             else pictures_ = arguments[i];
         std::filesystem::create_directories(pictures_);
     }
 
     bool is_short() const { return is_short_; }
     unsigned seed() const { return seed_; }
+    std::filesystem::path const& text() const { return text_; }
     std::string picture(std::string const& name) const { return (pictures_ / (name + ".svg")).string(); }
 
     /// Keeps the loss of a step for the curve, and prints it now and then.
@@ -62,7 +64,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
 
-    std::filesystem::path pictures_ = "build/training";
+    std::filesystem::path pictures_ = "build/training", text_;
     unsigned seed_ = 1;
     bool is_short_ = false, missed_ = false;
     clock::time_point start_ = clock::now(), printed_ = start_;

@@ -27,10 +27,17 @@ struct self_attention_block {
           attention(random, features),
           network(random, features, 2 * features) {}
 
-    template <class Specification>
-    matrix operator()(Specification const& own, Index batch, matrix x) {
+    template <class Specification, class... Extra>
+    matrix operator()(Specification const& own, Index batch, matrix x, Extra const&... extra) {
         matrix const y = before_attention(x);
-        x += attention(own, batch, y, y);
+        x += attention(own, batch, y, y, extra...);
+        x += network(before_network(x));
+        return x;
+    }
+    /// The next positions of one sequence, by the keys and values of those before.
+    template <class Specification>
+    matrix step(Specification const& own, key_value_cache& cache, matrix x) {
+        x += attention.step(own, cache, before_attention(x));
         x += network(before_network(x));
         return x;
     }

@@ -41,7 +41,7 @@ learning_curve train(session& run, Alignment alignment, std::string const& name,
 
 int main(int count, char** arguments) {
     session run(count, arguments);
-    int const steps = run.is_short() ? 40 : 1000;
+    int const steps = run.is_short() ? 40 : 1300;
     std::printf("a Transformer reverses and sorts strings: %d steps with each alignment, seed %u\n", steps, run.seed());
     std::vector<learning_curve> curves;
     //! [words]
