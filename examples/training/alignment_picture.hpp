@@ -23,8 +23,9 @@ inline picture::heat_map alignment_map(string_batch const& batch, fovea::tensor<
 inline void draw_alignment(session const& run, std::string const& name, std::string const& caption,
                            string_batch const& batch, fovea::tensor<float, 3> const& shares) {
     auto const path = run.picture("alignment_" + name);
-    picture::save_heat_maps(path, "Alignment by " + name, caption,
-                            {alignment_map(batch, shares, symbol::reverse), alignment_map(batch, shares, symbol::sort)});
+    picture::save_heat_maps(
+        path, "Alignment by " + name, caption,
+        {alignment_map(batch, shares, symbol::reverse), alignment_map(batch, shares, symbol::sort)});
     std::printf("drawn in %s\n", path.c_str());
 }
 

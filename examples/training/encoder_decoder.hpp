@@ -74,7 +74,8 @@ public:
         for (fovea::index_t s = 0; s < batch.sequences; ++s)
             for (fovea::index_t h = 0; h < heads; ++h)
                 for (fovea::index_t i = 0; i < n; ++i)
-                    for (fovea::index_t j = 0; j < n; ++j) mean(s, i, j) += shares(s, h, i, j) / static_cast<float>(heads);
+                    for (fovea::index_t j = 0; j < n; ++j)
+                        mean(s, i, j) += shares(s, h, i, j) / static_cast<float>(heads);
         return mean;
     }
 

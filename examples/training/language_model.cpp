@@ -30,7 +30,8 @@ double entropy_of_bytes(std::vector<int> const& text) {
     for (int const byte : text) ++counts[static_cast<std::size_t>(byte)];
     double entropy = 0;
     for (double const count : counts)
-        if (count > 0) entropy -= count / static_cast<double>(text.size()) * std::log(count / static_cast<double>(text.size()));
+        if (count > 0)
+            entropy -= count / static_cast<double>(text.size()) * std::log(count / static_cast<double>(text.size()));
     return entropy;
 }
 
@@ -41,8 +42,9 @@ struct passages {
 
     passages(dice& random, std::vector<int> const& all, std::size_t first, std::size_t end) {
         for (int s = 0; s < count; ++s) {
-            auto const at = all.begin() + random.between(static_cast<fovea::index_t>(first),
-                                                         static_cast<fovea::index_t>(end) - language_model::context - 1);
+            auto const at = all.begin()
+                          + random.between(static_cast<fovea::index_t>(first),
+                                           static_cast<fovea::index_t>(end) - language_model::context - 1);
             text.insert(text.end(), at, at + language_model::context);
             next.insert(next.end(), at + 1, at + language_model::context + 1);
         }
@@ -107,7 +109,8 @@ int main(int count, char** arguments) {
         held_out += cross_entropy(network(some.text, passages::count), some.next).value / 10;
     }
     std::printf("%s nats for a byte of the tenth that was held out\n", number(held_out, 2).c_str());
-    if (run.is_short()) run.expect(curve.losses.back() < curve.losses.front() / 1.5, "the loss falls by a factor of 1.5");
+    if (run.is_short())
+        run.expect(curve.losses.back() < curve.losses.front() / 1.5, "the loss falls by a factor of 1.5");
     else run.expect(held_out < 0.75 * entropy, "a held-out byte costs less than 3/4 of the entropy of bytes alone");
 
     std::string written;

@@ -58,8 +58,7 @@ public:
 
     /// A score for each byte after each position of what comes next in a text.
     matrix step(caches& so_far, std::string const& next) {
-        matrix x = embedding_(numbers(next))
-                 + positions_.middleRows(so_far[0].count, static_cast<Index>(next.size()));
+        matrix x = embedding_(numbers(next)) + positions_.middleRows(so_far[0].count, static_cast<Index>(next.size()));
         for (std::size_t i = 0; i < 2; ++i) x = blocks_[i].step(at_the_end(), so_far[i], x);
         return to_bytes_(last_(x));
     }

@@ -22,7 +22,8 @@ auto at_position(Matrix& rows, Index position, Index positions) {
 /// h' = (1 - z) n + z h, with gates z and r and n = tanh(x Wn + r (h Un)), biases aside (Cho et al. 2014, section 2.3).
 class gru {
 public:
-    gru(dice& random, Index inputs, Index size) : of_input_(random, inputs, 3 * size), of_state_(random, size, 3 * size) {}
+    gru(dice& random, Index inputs, Index size)
+        : of_input_(random, inputs, 3 * size), of_state_(random, size, 3 * size) {}
 
     matrix operator()(matrix const& x, matrix const& h) {
         Index const n = h.cols();

@@ -9,8 +9,9 @@ using namespace training;
 
 int main(int count, char** arguments) {
     session run(count, arguments);
-    int const steps = run.is_short() ? 60 : 1500;
-    std::printf("a recurrent network with attention reverses and sorts strings: %d steps, seed %u\n", steps, run.seed());
+    int const steps = run.is_short() ? 60 : 3000;
+    std::printf("a recurrent network with attention reverses and sorts strings: %d steps, seed %u\n", steps,
+                run.seed());
 
     dice random(run.seed());
     recurrent_translator network(random);
@@ -25,7 +26,8 @@ int main(int count, char** arguments) {
     string_batch const unseen(random, 500, strings::held_out);
     double const exact = exact_share(network, unseen);
     std::printf("%s %% of 500 held-out strings are exact\n", number(100 * exact, 1).c_str());
-    if (run.is_short()) run.expect(curve.losses.back() < curve.losses.front() / 1.3, "the loss falls by a factor of 1.3");
+    if (run.is_short())
+        run.expect(curve.losses.back() < curve.losses.front() / 1.3, "the loss falls by a factor of 1.3");
     else run.expect(exact > 0.99, "more than 99 % are exact");
     draw_alignment(run, "additive", "Each letter that is written (rows) looks at the source (columns)", unseen,
                    network.alignment(unseen));

@@ -56,7 +56,8 @@ public:
             write_state(batch, i, written_(last));
             matrix const scores = to_symbols_(at_position(seen_, i, positions));
             for (std::size_t s = 0; s < last.size(); ++s)
-                target[s * positions + static_cast<std::size_t>(i)] = last[s] = best_symbol(scores, static_cast<Index>(s));
+                target[s * positions + static_cast<std::size_t>(i)] = last[s] =
+                    best_symbol(scores, static_cast<Index>(s));
         }
         return target;
     }
@@ -66,7 +67,8 @@ public:
         fovea::tensor<float, 3> shares({batch.sequences, positions, positions});
         learn(batch);
         matrix queries(batch.sequences * positions, hidden);
-        for (Index i = 0; i < positions; ++i) at_position(queries, i, positions) = queries_[static_cast<std::size_t>(i)];
+        for (Index i = 0; i < positions; ++i)
+            at_position(queries, i, positions) = queries_[static_cast<std::size_t>(i)];
         matrix mixed(queries.rows(), 2 * state);
         attend(scratch_, attention(batch), in_sequences(queries), in_sequences(keys_), in_sequences(annotations_),
                in_sequences(mixed), fovea::weights(shares));
@@ -172,8 +174,8 @@ private:
     gru forth_, back_, decoder_;
     linear to_query_, to_key_, to_symbols_;
     parameter v_;
-    std::vector<matrix> states_, queries_;            // of the decoder: states_[i] asks before symbol i is written
-    matrix annotations_, keys_, embedded_, seen_;     // (sequence and position, feature)
+    std::vector<matrix> states_, queries_;         // of the decoder: states_[i] asks before symbol i is written
+    matrix annotations_, keys_, embedded_, seen_;  // (sequence and position, feature)
     fovea::workspace scratch_;
 };
 

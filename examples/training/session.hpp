@@ -25,7 +25,8 @@ void save_curves(std::string const& path, std::string const& title, std::string 
 /// session: one run of a program of this folder, `program [FOLDER] [short] [SEED] [TEXT]`.
 ///
 /// Pictures are written to FOLDER, build/training where none is given. A short run takes seconds and only has to show
-/// that the loss falls. The seed is 1 where none is given; a run with the same seed has the same losses. TEXT is a file.
+/// that the loss falls. The seed is 1 where none is given; a run with the same seed has the same losses. TEXT is a
+/// file.
 class session {
 public:
     session(int count, char** arguments) {

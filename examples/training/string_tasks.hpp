@@ -34,7 +34,8 @@ struct string_batch {
           shifted(source),
           target(source.size(), no_target),
           lengths(static_cast<std::size_t>(how_many)) {
-        for (int s = 0; s < how_many; ++s) fill(s, random.chance(0.5) ? symbol::reverse : symbol::sort, drawn(random, which));
+        for (int s = 0; s < how_many; ++s)
+            fill(s, random.chance(0.5) ? symbol::reverse : symbol::sort, drawn(random, which));
     }
 
     /// The symbols of a row of source or target up to its end.

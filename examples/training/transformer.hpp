@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Encoder and decoder blocks of a Transformer (Vaswani et al. 2017, figure 1, with the norm before each part: Xiong et
-// al. 2020), which hand gradients back part by part. Around each part is a residual: its gradient goes through and past.
+// al. 2020), which hand gradients back part by part. Around each part is a residual: its gradient goes through and
+// past.
 #pragma once
 
 #include "attention.hpp"

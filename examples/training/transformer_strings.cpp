@@ -7,7 +7,6 @@
 #include "optimizer.hpp"
 #include "session.hpp"
 
-
 using namespace training;
 
 namespace {
@@ -29,7 +28,8 @@ learning_curve train(session& run, Alignment alignment, std::string const& name,
     string_batch const unseen(random, 500, strings::held_out);
     double const exact = exact_share(network, unseen);
     std::printf("%s: %s %% of 500 held-out strings are exact\n", name.c_str(), number(100 * exact, 1).c_str());
-    if (run.is_short()) run.expect(curve.losses.back() < curve.losses.front() / 1.3, "the loss falls by a factor of 1.3, " + name);
+    if (run.is_short())
+        run.expect(curve.losses.back() < curve.losses.front() / 1.3, "the loss falls by a factor of 1.3, " + name);
     else run.expect(exact > 0.99, "more than 99 % are exact, " + name);
     draw_alignment(run, name,
                    "Each letter that is written (rows) looks at the source (columns): last block, mean of four heads",
@@ -50,7 +50,7 @@ int main(int count, char** arguments) {
     curves.push_back(train(run, fovea::entmax15, "entmax15", steps));
     curves.push_back(train(run, straight_through, "hard", steps));
     //! [words]
-    save_curves(run.picture("alignment_loss"), "A Transformer reverses and sorts strings",
+    save_curves(run.picture("transformer_loss"), "A Transformer reverses and sorts strings",
                 "Cross entropy of the next symbol, with four ways to make weights of scores", curves);
     return run.exit_status();
 }
