@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace picture {
 
@@ -41,6 +42,14 @@ public:
     void circle(point centre, double radius, colour const& fill, colour const& rim = paper, double rim_width = 0) {
         body_ << "<circle cx='" << centre.x << "' cy='" << centre.y << "' r='" << radius << "' fill='" << fill.hex()
               << "' stroke='" << rim.hex() << "' stroke-width='" << rim_width << "'/>\n";
+    }
+
+    /// A line through all points.
+    void line(std::vector<point> const& points, double width, colour const& stroke) {
+        body_ << "<polyline fill='none' stroke-linejoin='round' stroke='" << stroke.hex() << "' stroke-width='" << width
+              << "' points='";
+        for (auto const& p : points) body_ << p.x << ',' << p.y << ' ';
+        body_ << "'/>\n";
     }
 
     /// A band from one point to another whose width and colour change evenly along it.
