@@ -50,14 +50,14 @@ int main() {
     }
     require(last < first / 10, "the loss falls to less than a tenth");
 
+    attend(layer, x, result);
+    float const before = loss_of(result, wanted, d_result);
     //! [input]
     tensor<float, 3> d_x(x.extents);
     gradient(layer, x, d_result, grad(x, d_x));  // what the layer before this one goes on with
     //! [input]
     tensor<float, 3> moved = x, none(x.extents);
     for (std::size_t i = 0; i < moved.elements.size(); ++i) moved.elements[i] -= 0.1f * d_x.elements[i];
-    attend(layer, x, result);
-    float const before = loss_of(result, wanted, none);
     attend(layer, moved, result);
     require(loss_of(result, wanted, none) < before, "a step against the gradient of the input lowers the loss");
 }

@@ -11,7 +11,8 @@ namespace training {
 /// What is added to embeddings for their position: sines and cosines of wavelengths from 2 pi to 10000 * 2 pi.
 inline matrix positional_encoding(Index positions, Index features) {
     return matrix::NullaryExpr(positions, features, [&](Index at, Index c) {
-        double const angle = static_cast<double>(at) / std::pow(1e4, static_cast<double>(c / 2 * 2) / features);
+        double const angle =
+            static_cast<double>(at) / std::pow(1e4, static_cast<double>(c / 2 * 2) / static_cast<double>(features));
         return static_cast<float>(c % 2 == 0 ? std::sin(angle) : std::cos(angle));
     });
 }

@@ -13,7 +13,7 @@ namespace {
 
 /// The same network, data and loop for every alignment.
 template <class Alignment>
-learning_curve train(session& run, Alignment alignment, std::string const& name, int steps) {
+learning_curve train(session& run, Alignment alignment, std::string const& name, int steps, double wanted) {
     dice random(run.seed());
     encoder_decoder network(random, alignment);
     adam optimizer(network);
@@ -25,12 +25,13 @@ learning_curve train(session& run, Alignment alignment, std::string const& name,
         optimizer.step(scheduled_rate(3e-3f, step, 50, steps));
     }
     //! [loop]
-    string_batch const unseen(random, 500, strings::held_out);
+    string_batch const unseen(random, run.is_short() ? 50 : 500, strings::held_out);
     double const exact = exact_share(network, unseen);
-    std::printf("%s: %s %% of 500 held-out strings are exact\n", name.c_str(), number(100 * exact, 1).c_str());
+    std::printf("%s: %s %% of %d held-out strings are exact\n", name.c_str(), number(100 * exact, 1).c_str(),
+                unseen.sequences);
     if (run.is_short())
         run.expect(curve.losses.back() < curve.losses.front() / 1.3, "the loss falls by a factor of 1.3, " + name);
-    else run.expect(exact > 0.99, "more than 99 % are exact, " + name);
+    else run.expect(exact > wanted, "more than " + number(100 * wanted, 0) + " % are exact, " + name);
     draw_alignment(run, name,
                    "Each letter that is written (rows) looks at the source (columns): last block, mean of four heads",
                    unseen, network.alignment(unseen));
@@ -45,10 +46,10 @@ int main(int count, char** arguments) {
     std::printf("a Transformer reverses and sorts strings: %d steps with each alignment, seed %u\n", steps, run.seed());
     std::vector<learning_curve> curves;
     //! [words]
-    curves.push_back(train(run, fovea::softmax, "softmax", steps));
-    curves.push_back(train(run, fovea::sparsemax, "sparsemax", steps));
-    curves.push_back(train(run, fovea::entmax15, "entmax15", steps));
-    curves.push_back(train(run, straight_through, "hard", steps));
+    curves.push_back(train(run, fovea::softmax, "softmax", steps, 0.99));
+    curves.push_back(train(run, fovea::sparsemax, "sparsemax", steps, 0.99));
+    curves.push_back(train(run, fovea::entmax15, "entmax15", steps, 0.99));
+    curves.push_back(train(run, straight_through, "hard", steps, 0.95));
     //! [words]
     save_curves(run.picture("transformer_loss"), "A Transformer reverses and sorts strings",
                 "Cross entropy of the next symbol, with four ways to make weights of scores", curves);
