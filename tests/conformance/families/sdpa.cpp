@@ -7,8 +7,8 @@
 #include "load.hpp"
 #include "runner.hpp"
 
-#include <fovea/driver/dense/softmax_gradient.hpp>
 #include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
 
 #include <cmath>
 #include <string>
@@ -56,18 +56,10 @@ void with_specification(test_case const& subject, Use const& use) {
 template <class Engine, class T>
 void compare_gradients(test_case const& subject, checks& all, auto const& attention, fovea::tensor<T, 4> const& query,
                        fovea::tensor<T, 4> const& key, fovea::tensor<T, 4> const& value) {
-    using namespace fovea::driver;
     auto const d_result = load<T, 4>(subject["d_out"]);
     fovea::tensor<T, 4> d_query(query.extents), d_key(key.extents), d_value(value.extents);
-    fovea::workspace scratch;
-    scratch.prepare(1);
-    fovea::plan::lowered_score const spec{fovea::plan::lower_for<false>(attention.score.expression()),
-                                          attention.mask.predicate()};
-    run_softmax_gradient<T, fovea::arch::best>(
-        fovea::serial, scratch, spec,
-        score_operands<T, fovea::view<T const, 4>>{query.view(), fovea::view<T const, 4>(key)},
-        gradient_operands<T, fovea::view<T const, 4>>{fovea::view<T const, 4>(value), d_result.view(), d_query.view(),
-                                                      d_key.view(), d_value.view()});
+    fovea::gradient(attention, query, key, value, d_result, fovea::grad(query, d_query), fovea::grad(key, d_key),
+                    fovea::grad(value, d_value));
     all.compare(Engine::name, Engine::computes, "d_q", d_query);
     all.compare(Engine::name, Engine::computes, "d_k", d_key);
     all.compare(Engine::name, Engine::computes, "d_v", d_value);
