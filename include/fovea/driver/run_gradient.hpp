@@ -6,6 +6,7 @@
 #include <fovea/driver/dense/softmax_gradient.hpp>
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
+#include <fovea/driver/graph/run_listed_gradient.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/gradient.hpp>
 #include <fovea/spec/exact_integers.hpp>
@@ -81,6 +82,9 @@ void run_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
             return sums.write();
         }
     }
+    if constexpr (has_listed_gradient<A>())
+        if (!bound.d_result.empty() && run_listed_gradient<T, Arch>(runner_of(executor), scratch, a, bound, asked...))
+            return;
     reference::compute_gradient<double>(a, bound, asked...);
 }
 

@@ -10,30 +10,42 @@
 
 namespace fovea::FOVEA_SET {
 
-/// True where an expression depends on numbers that a gradient can be of: features, what stands for the score, the
-/// weight or the result, and tables of reals. Integers and conditions are steps.
-template <class E>
-inline constexpr bool has_gradient = std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || std::is_same_v<E, score_t>
-                                  || std::is_same_v<E, weight_t> || std::is_same_v<E, out_t>;
-template <class T, int Rank>
-inline constexpr bool has_gradient<parameter<T, Rank>> = !std::is_integral_v<T>;
-template <class T, int Rank, class... Indices>
-inline constexpr bool has_gradient<node<at_operation, parameter<T, Rank>, Indices...>> = !std::is_integral_v<T>;
-template <class Operation, class... Children>
-inline constexpr bool has_gradient<node<Operation, Children...>> =
+/// Everything that a gradient can be of: features, what stands for the score, the weight or the result, and tables of
+/// reals. Leaves that take less say so as `leaf_kinds`: nothing is computed for the others.
+struct every_leaf {
+    template <class E>
+    static constexpr bool takes = std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || std::is_same_v<E, score_t>
+                               || std::is_same_v<E, weight_t> || std::is_same_v<E, out_t> || is_parameter<E>;
+};
+
+/// True where an expression depends on numbers that the leaves take. Integers and conditions are steps.
+template <class E, class Leaves>
+inline constexpr bool reaches = Leaves::template takes<E>;
+template <class T, int Rank, class Leaves>
+inline constexpr bool reaches<parameter<T, Rank>, Leaves> =
+    !std::is_integral_v<T> && Leaves::template takes<parameter<T, Rank>>;
+template <class T, int Rank, class... Indices, class Leaves>
+inline constexpr bool reaches<node<at_operation, parameter<T, Rank>, Indices...>, Leaves> =
+    reaches<parameter<T, Rank>, Leaves>;
+template <class Operation, class... Children, class Leaves>
+inline constexpr bool reaches<node<Operation, Children...>, Leaves> =
     !is_whole_number<node<Operation, Children...>> && !is_condition<node<Operation, Children...>>
-    && (has_gradient<Children> || ...);
+    && (reaches<Children, Leaves> || ...);
+
+/// True where an expression depends on numbers that a gradient can be of.
+template <class E>
+inline constexpr bool has_gradient = reaches<E, every_leaf>;
 
 namespace derivatives {
 
-/// The derivative of a node by its child `Number`, where its other children stay, as an expression.
+/// The derivative of a node by its child `Number`, where its other children stay: zero, one, or an expression.
 template <std::size_t Number, class E>
 constexpr auto by_child(E const& e) {
     using operation = typename E::operation;
     return with_children(e, [&](auto const&... a) {
         if constexpr (is_rule<decltype(of_derivatives<operation>)>) {
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return written(of_derivatives<operation>(a..., std::conditional_t < I == Number, one, zero > {}...));
+                return of_derivatives<operation>(a..., std::conditional_t < I == Number, one, zero > {}...);
             }(std::make_index_sequence<sizeof...(a)>());
         } else if constexpr (is_rule<decltype(by_operand<operation>)>) {
             return by_operand<operation>(e, a...);
@@ -45,6 +57,23 @@ constexpr auto by_child(E const& e) {
     });
 }
 
+/// An amount times a derivative; 0 stays 0, whatever it is multiplied by.
+template <class Amount, class Derivative>
+FOVEA_INLINE constexpr Amount passed_on(Amount const& amount, Derivative const& derivative) {
+    if constexpr (std::is_arithmetic_v<Amount>) return amount * static_cast<Amount>(derivative);
+    else return select(amount == Amount(0), Amount(0), amount * Amount(derivative));
+}
+
+template <class Leaves>
+struct kinds_of {
+    using type = every_leaf;
+};
+template <class Leaves>
+    requires requires { typename Leaves::leaf_kinds; }
+struct kinds_of<Leaves> {
+    using type = typename Leaves::leaf_kinds;
+};
+
 }  // namespace derivatives
 
 /// backpropagate: hands `amount` times the derivative of an expression to each of its leaves, where `at` gives its
@@ -55,28 +84,35 @@ constexpr auto by_child(E const& e) {
 ///     leaves.sum(at, amount, body, over)           goes on with the body at each feature of the sum
 ///
 /// A leaf that is read twice gets two amounts. Where the amount is 0 nothing is handed on, so that a branch that was
-/// not taken, or a pair without influence, adds nothing, whatever its derivative is.
-template <class E, class Environment, class Real, class Leaves>
-void backpropagate(E const& e, Environment const& at, Real amount, Leaves const& leaves) {
-    if constexpr (has_gradient<E>) {
-        if (amount == 0) return;
+/// not taken, or a pair without influence, adds nothing, whatever its derivative is. Amounts are numbers, or vectors of
+/// them, of which a lane that is 0 stays 0.
+template <class E, class Environment, class Amount, class Leaves>
+FOVEA_INLINE void backpropagate(E const& e, Environment const& at, Amount const& amount, Leaves const& leaves) {
+    using kinds = typename derivatives::kinds_of<Leaves>::type;
+    if constexpr (reaches<E, kinds>) {
+        if constexpr (std::is_arithmetic_v<Amount>)
+            if (amount == 0) return;
         if constexpr (is_parameter<E>) {
             leaves.table(at, amount, e.table);
         } else if constexpr (is_node_of<at_operation, E>) {
-            with_children(e, [&](auto const& table, auto const&... indices) {
-                leaves.table(at, amount, table.table, evaluate(indices, at)...);
-            });
+            with_children(e, [&](auto const& table, auto const&... indices)
+                                 FOVEA_LAMBDA { leaves.table(at, amount, table.table, evaluate(indices, at)...); });
         } else if constexpr (!is_node<E>) {
             leaves.name(at, amount, e);
         } else if constexpr (is_node_of<operations::sum, E>) {
             leaves.sum(at, amount, get<0>(e), features_of_sum(e));
         } else {
-            [&]<std::size_t... I>(std::index_sequence<I...>) {
-                [[maybe_unused]] auto const to = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+            [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
+                [[maybe_unused]] auto const to = [&]<std::size_t N>(
+                                                     std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
                     auto const& child = get<N>(e);
-                    if constexpr (has_gradient<std::remove_cvref_t<decltype(child)>>)
-                        backpropagate(child, at, amount * static_cast<Real>(evaluate(derivatives::by_child<N>(e), at)),
-                                      leaves);
+                    if constexpr (reaches<std::remove_cvref_t<decltype(child)>, kinds>) {
+                        auto const derivative = derivatives::by_child<N>(e);
+                        using known = std::remove_const_t<decltype(derivative)>;
+                        if constexpr (std::is_same_v<known, derivatives::one>) backpropagate(child, at, amount, leaves);
+                        else if constexpr (!derivatives::is_zero<known>)
+                            backpropagate(child, at, derivatives::passed_on(amount, evaluate(derivative, at)), leaves);
+                    }
                 };
                 (to(std::integral_constant<std::size_t, I>()), ...);
             }(std::make_index_sequence<E::arity>());
