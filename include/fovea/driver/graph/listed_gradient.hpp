@@ -29,10 +29,16 @@ class listed_gradient {
     using vector = kernel::pack<T, Arch>;
     using groups = kernel::lane_groups_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
-    static constexpr index_t facts = places::rows + 3;  // of a row: its terms, m, 1 / l, D
+    static constexpr index_t facts = places::rows + 3;                  // of a row: its terms, m, 1 / l, D
+    static constexpr index_t cached_bytes = 1 << 22, long_rows = 2048;  // as in the traversal
+    static constexpr index_t ahead = 24;  // edges between prefetching the rows of a pair and using them
 
 public:
-    listed_gradient(Spec const& spec, Operands const& x, graph_view graph) : spec_(spec), x_(x), graph_(graph) {}
+    listed_gradient(Spec const& spec, Operands const& x, graph_view graph) : spec_(spec), x_(x), graph_(graph) {
+        index_t const bytes =
+            record() * index_t{sizeof(T)} + position_bytes(x.value) + (places::planes > 0 ? position_bytes(x.key) : 0);
+        prefetches_ = bytes < long_rows && x.keys() * bytes > cached_bytes;
+    }
 
     /// `shares` of the positions; share s adds to the tables `tables(s)`.
     template <class Executor, class TablesOf>
@@ -84,7 +90,6 @@ private:
         T* sums;       // (terms of one side, period)
         T* facts;      // (m, 1 / l, D; period)
         index_t* edges;
-        T** to;  // (heads) the rows that gradients are added to
 
         room(listed_gradient const& of, arena& memory, index_t longest)
             : pairs(round_up(of.layout_.lanes.pairs(longest), width) + width),
@@ -96,7 +101,6 @@ private:
             sums = memory.template take<T>((places::rows + places::keys + 1) * period);
             facts = memory.template take<T>(3 * period);
             edges = memory.template take<index_t>(longest);
-            to = memory.template take<T*>(of.layout_.lanes.heads);
             std::fill_n(weights, pairs, T{0});
             std::fill_n(gradients, pairs, T{0});
             std::fill_n(parts, places::all * pairs, T{0});
@@ -121,7 +125,7 @@ private:
     void query(Pairs& pairs, room const& here, index_t b, index_t q, T const* terms, T const* keys, T* record) const {
         auto const& lanes = layout_.lanes;
         auto const listed = graph_.of(q);
-        set_rows(here, x_.d_query, b, q, 1, true);
+        auto const to = targets(x_.d_query, b, q, key_head_of(1), true);
         index_t const n = std::ssize(listed), first_edge = graph_.offsets[static_cast<std::size_t>(q)];
         if (n == 0) return;
         if constexpr (Call::numbers_edges)
@@ -129,11 +133,17 @@ private:
         pairs.begin(q, listed, here.edges);
         for (index_t t = 0; t < places::rows; ++t) {
             T const* const from = terms + t * row_stride() + lanes.pairs(q);
-            std::copy_n(from, lanes.padded_heads, record + t * lanes.padded_heads);
             repeat(from, here.terms + t * here.period, here.period);
+            copy_heads(here.terms + t * here.period, record + t * lanes.padded_heads);
         }
         vector parts[places::all + 1];
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
+            for_edges_ahead(pair, n, first_edge, [&](index_t e) FOVEA_LAMBDA {
+                index_t const key = graph_.keys[static_cast<std::size_t>(e)];
+                for (index_t t = 0; t < places::keys; ++t)
+                    __builtin_prefetch(keys + t * key_stride() + lanes.pairs(key));
+                pairs.prefetch(key);
+            });
             pairs.compare(parts, pair);
             take_rows(parts, here, pair);
             for (index_t t = 0; t < places::keys; ++t) {
@@ -146,8 +156,7 @@ private:
         }
         differentiate_softmax(here, n);
         for (index_t i = 0; i < 3; ++i)
-            std::copy_n(here.facts + i * here.period, lanes.padded_heads,
-                        record + (places::rows + i) * lanes.padded_heads);
+            copy_heads(here.facts + i * here.period, record + (places::rows + i) * lanes.padded_heads);
         std::fill_n(here.sums, places::rows * here.period, T{0});
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
             for (index_t i = 0; i < places::all; ++i) parts[i] = vector::load(here.parts + i * here.pairs + pair);
@@ -157,10 +166,10 @@ private:
             for (index_t i = 0; i < places::planes; ++i) amounts[i].store(here.parts + i * here.pairs + pair);
             add_up(here, amounts + places::planes, places::rows, pair);
         }
-        pairs.add_planes(here.parts, here.pairs, here.to);
+        pairs.add_planes(here.parts, here.pairs, to);
         if constexpr (places::rows > 0) {
             join_lanes(here, places::rows);
-            pairs.add_terms(here.sums, here.to);
+            pairs.add_terms(here.sums, to);
         }
     }
 
@@ -170,12 +179,12 @@ private:
              T const* records) const {
         auto const& lanes = layout_.lanes;
         auto const listed = list.of(k);
-        index_t const n = std::ssize(listed), group = x_.group();
+        index_t const n = std::ssize(listed);
         bool const keys_begin = x_.d_key.data != x_.d_query.data,
                    values_begin = x_.d_value.data != x_.d_query.data && x_.d_value.data != x_.d_key.data;
         if (n == 0) {
-            set_rows(here, x_.d_key, b, k, group, keys_begin);
-            set_rows(here, x_.d_value, b, k, group, values_begin);
+            targets(x_.d_key, b, k, key_head_, keys_begin);
+            targets(x_.d_value, b, k, key_head_, values_begin);
             return;
         }
         pairs.begin(k, listed, list.numbers + (Call::numbers_edges ? list.offsets[k] : 0));
@@ -184,6 +193,13 @@ private:
         std::fill_n(here.sums, places::keys * here.period, T{0});
         index_t const of_row = record() / lanes.padded_heads;
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
+            for_edges_ahead(pair, n, list.offsets[k], [&](index_t e) FOVEA_LAMBDA {
+                index_t const query = list.queries[e];
+                T const* const row = records + query * record();
+                for (index_t c = 0; c < record(); c += kernel::cache_line / index_t{sizeof(T)})
+                    __builtin_prefetch(row + c);
+                pairs.prefetch(query);
+            });
             vector parts[places::all + 1], amounts[places::all + 1], row[facts];
             pairs.compare(parts, pair);
             for (index_t t = 0; t < facts; ++t)
@@ -203,14 +219,13 @@ private:
             for (index_t i = 0; i < places::planes; ++i) amounts[i].store(here.parts + i * here.pairs + pair);
             add_up(here, amounts + places::planes + places::rows, places::keys, pair);
         }
-        set_rows(here, x_.d_key, b, k, group, keys_begin);
-        pairs.add_planes(here.parts, here.pairs, here.to);
+        auto const to = targets(x_.d_key, b, k, key_head_, keys_begin);
+        pairs.add_planes(here.parts, here.pairs, to);
         if constexpr (places::keys > 0) {
             join_lanes(here, places::keys);
-            pairs.add_terms(here.sums, here.to);
+            pairs.add_terms(here.sums, to);
         }
-        set_rows(here, x_.d_value, b, k, group, values_begin);
-        pairs.add_values(here.weights, here.to);
+        pairs.add_values(here.weights, targets(x_.d_value, b, k, key_head_, values_begin));
     }
 
     /// Scores become weights, gradients of weights become those of scores; the facts of the rows are left. A pair of
@@ -254,6 +269,14 @@ private:
         return all;
     }
 
+    /// Calls f(edge) for the edges whose memory is prefetched beside a vector of pairs.
+    template <class F>
+    FOVEA_INLINE void for_edges_ahead(index_t pair, index_t n, index_t first_edge, F const& f) const {
+        auto const& lanes = layout_.lanes;
+        if (!prefetches_ || lanes.head(pair) != 0) return;
+        index_t const from = first_edge + ahead, last = std::min(lanes.key(pair + width - 1) + 1, n);
+        for (index_t e = from + lanes.key(pair), end = std::min(from + last, graph_.edges()); e < end; ++e) f(e);
+    }
     FOVEA_INLINE void take_rows(vector* parts, room const& here, index_t pair) const {
         for (index_t t = 0; t < places::rows; ++t)
             parts[places::planes + t] = vector::load(here.terms + t * here.period + (pair & (here.period - 1)));
@@ -271,6 +294,11 @@ private:
     FOVEA_INLINE void repeat(T const* from, T* to, index_t period) const {
         for (index_t l = 0; l < period; l += width)
             groups::repeated(from + l, layout_.lanes.padded_heads).store(to + l);
+    }
+    /// A number of each head, without the lanes that repeat them.
+    FOVEA_INLINE void copy_heads(T const* from, T* to) const {
+        for (index_t l = 0; l < layout_.lanes.padded_heads; l += width)
+            kernel::store_as<T, Arch>(vector::load(from + l), to + l, layout_.lanes.padded_heads - l);
     }
     FOVEA_INLINE void add_up(room const& here, vector const* amounts, index_t terms, index_t pair) const {
         for (index_t t = 0; t < terms; ++t) {
@@ -290,18 +318,22 @@ private:
     }
 
     /// The rows of one position, for each head of the queries, which are set to zero where they are touched first.
-    void set_rows(room const& here, view<T, 4> const& rows, index_t b, index_t position, index_t group,
-                  bool begin) const {
-        for (index_t h = 0; h < layout_.lanes.heads; ++h) {
-            here.to[h] = rows.data == nullptr ? nullptr : rows.place(b, h / group, position, index_t{0});
-            if (begin && here.to[h] != nullptr && h % group == 0) std::fill_n(here.to[h], rows.extent(3), T{0});
-        }
+    FOVEA_INLINE row_targets<T> targets(view<T, 4> const& rows, index_t b, index_t position, key_head_of head_of,
+                                        bool begin) const {
+        if (rows.data == nullptr) return {nullptr, 0, head_of};
+        T* const first = rows.place(b, index_t{0}, position, index_t{0});
+        index_t const features = rows.extent(3), joined = rows.stride(1) == features ? rows.extent(1) : 1;
+        for (index_t h = 0; begin && h < rows.extent(1); h += joined)
+            std::fill_n(first + h * rows.stride(1), joined * features, T{0});
+        return {first, rows.stride(1), head_of};
     }
 
     Spec const& spec_;
     Operands const& x_;
     graph_view graph_;
     listed_layout<Call> layout_{spec_, x_};
+    key_head_of key_head_{x_.group()};
+    bool prefetches_;  // rows are short, and too many for the caches
 };
 
 }  // namespace fovea::FOVEA_SET::driver
