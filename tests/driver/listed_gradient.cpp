@@ -142,3 +142,67 @@ TEST_CASE("gradients of sums for each edge are those of the definition", "[drive
     };
     for (auto const& n : some_sizes()) check(float{}, n), check(double{}, n);
 }
+
+TEST_CASE("gradients over listed keys have the same bits in any number of threads", "[driver]") {
+    testing::dice dice(63);
+    sizes const n{2, 4, 4, 300, 280, 8, 8};
+    auto const weights = table_of<float, 2>(dice, {n.heads, n.features});
+    auto const edges = random_graph(dice, n.queries, n.keys, 2000);
+    auto const a = gatv2_score(weights) | neighbors(edges) | softmax | weighted_sum;
+    problem<float> of(dice, n);
+    auto const bits = [&](int workers) {
+        tensor<float, 2> d_weights(weights.extents);
+        gradient(threads(workers), a, of.query, of.key, of.value, of.d_result, grad(of.query, of.d_query),
+                 grad(of.key, of.d_key), grad(of.value, of.d_value), grad(weights, d_weights));
+        return std::make_tuple(of.d_query.elements, of.d_key.elements, of.d_value.elements, d_weights.elements);
+    };
+    auto const one = bits(1);
+    CHECK(bits(2) == one);
+    CHECK(bits(5) == one);
+}
+
+TEST_CASE("keys that no list names reach no gradient, and a query without keys has none", "[driver]") {
+    testing::dice dice(64);
+    sizes const n{1, 2, 2, 12, 16, 8, 8};
+    auto const weights = table_of<float, 2>(dice, {n.heads, n.features});
+    auto const edges = random_graph(dice, n.queries, n.keys, 40);  // not the last query, nor the last keys
+    problem<float> of(dice, n);
+    float const nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+    for (index_t h = 0; h < n.heads; ++h)
+        for (index_t c = 0; c < n.features; ++c) {
+            of.key(0, h, n.keys - 1, c) = nan;
+            of.value(0, h, n.keys - 1, c) = infinity;
+            of.query(0, h, n.queries - 1, c) = nan;
+            of.d_result(0, h, n.queries - 1, c) = infinity;
+        }
+    auto const check = [&](auto const& a) {
+        CHECK(of.worst(a, weights) < tolerance<float>);
+        for (index_t h = 0; h < n.heads; ++h)
+            for (index_t c = 0; c < n.features; ++c) {
+                CHECK(of.d_query(0, h, n.queries - 1, c) == 0);
+                CHECK(of.d_key(0, h, n.keys - 1, c) == 0);
+                CHECK(of.d_value(0, h, n.keys - 1, c) == 0);
+            }
+    };
+    check(gatv2_score(weights) | neighbors(edges) | softmax | weighted_sum);
+    check(gat_score(weights, weights) | neighbors(edges) | softmax | weighted_sum);
+}
+
+TEST_CASE("gradients of edge features are those of the definition", "[driver]") {
+    testing::dice dice(65);
+    for (index_t const features : {3, 8, 17}) {
+        sizes const n{1, 2, 2, 20, 17, features, 5};
+        auto const edges = random_graph(dice, n.queries, n.keys, 90);
+        auto const vectors = table_of<double, 2>(dice, {edges.view().edges(), features});
+        auto const numbers = table_of<double, 1>(dice, {edges.view().edges()});
+        problem<double> of(dice, n);
+        CAPTURE(features);
+        CHECK(of.worst(
+                  compare(sum(q * (k + param(vectors)[edge])) * rsqrt(dim)) | neighbors(edges) | softmax | weighted_sum,
+                  vectors)
+              < tolerance<double>);
+        CHECK(of.worst(scaled_dot | rescore(score + param(numbers)[edge]) | neighbors(edges) | softmax | weighted_sum,
+                       numbers)
+              < tolerance<double>);
+    }
+}
