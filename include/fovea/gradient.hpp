@@ -17,8 +17,8 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
         [&](auto const& bound, auto const&... asked) {
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
             if constexpr (driver::has_gradient_pass<T, A>())
-                driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
-            else reference::compute_gradient<double>(a, bound, asked...);
+                if (driver::run_gradient<Arch>(executor, scratch, a, bound, asked...)) return;
+            reference::compute_gradient<double>(a, bound, asked...);
         },
         a, std::forward<Arguments>(arguments)...);
 }

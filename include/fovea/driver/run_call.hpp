@@ -12,6 +12,7 @@
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/listed_loop.hpp>
+#include <fovea/driver/in_memory.hpp>
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/driver/project.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
@@ -27,20 +28,6 @@ constexpr bool finishes_in_place() {
         return works_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().second)>>
             && finishes_in_place<std::remove_cvref_t<decltype(std::declval<Aggregate>().first)>>();
     else return true;
-}
-
-/// Rows in memory: what is loaded is loaded at once.
-template <class T, class Rows>
-auto in_memory(Rows const& rows, workspace& scratch) {
-    if constexpr (loaded_rows<Rows>) {
-        extents_t<4> const& n = rows.extents;
-        auto const all = fresh_rows<T>(scratch, n);
-        for (index_t b = 0; b < n[0]; ++b)
-            for (index_t h = 0; h < n[1]; ++h) rows.load(row_range{b, h, 0, n[2]}, all.place(b, h, 0, 0), n[3]);
-        return view<T const, 4>(all);
-    } else {
-        return rows;
-    }
 }
 
 /// A dense call by its plan: of the traversals that its types take, the one that the plan names.

@@ -5,21 +5,22 @@
 #include <fovea/driver/dense/softmax_gradient.hpp>
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
+#include <fovea/driver/graph/run_listed_gradient.hpp>
 #include <fovea/spec/check_gradient.hpp>
 #include <fovea/spec/exact_integers.hpp>
 #include <fovea/spec/named_sums.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// True where a gradient is computed in passes: of dense keys whose weights an exponential and the sums of its row give
-/// again, whatever the score.
+/// True where a gradient is computed in passes, whatever the score: of weights that an exponential and the sums of
+/// their row give again.
 template <class T, class A>
 constexpr bool has_gradient_pass() {
     using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
     using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
     constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>
                         && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
-    return plain && plan::is_dense<A> && carries_max_and_sum<normalizer, T> && linear_aggregator<aggregate>;
+    return plain && !is_recurrent<A> && carries_max_and_sum<normalizer, T> && linear_aggregator<aggregate>;
 }
 
 /// The tables that a score reads, as grad(...) names them.
@@ -102,17 +103,23 @@ void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
     sums.add_lasting_rows(call.value, d_value.data);
 }
 
-/// run_gradient: a call of gradient that has passes, on a given architecture, executor and workspace.
+/// run_gradient: a call of gradient that has passes, on a given architecture, executor and workspace; false where it is
+/// one of a few over listed keys that have none after all, and nothing has been written.
 template <class Arch, class Executor, class A, class Bound, class... Asked>
-void run_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Asked const&... asked) {
+bool run_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Asked const&... asked) {
     using T = typename Bound::call_type::number;
     decltype(auto) runner = runner_of(executor);
-    workspace::call const alone(scratch);
-    scratch.prepare(runner.workers());
-    named_sums<T, Asked...> sums(asked...);
-    fovea::detail::find_arrays(a, bound.call, sums);
-    if (!bound.d_result.empty()) run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
-    sums.write();
+    if constexpr (plan::lists_keys<A>) {
+        return !bound.d_result.empty() && run_listed_gradient<T, Arch>(runner, scratch, a, bound, asked...);
+    } else {
+        workspace::call const alone(scratch);
+        scratch.prepare(runner.workers());
+        named_sums<T, Asked...> sums(asked...);
+        fovea::detail::find_arrays(a, bound.call, sums);
+        if (!bound.d_result.empty()) run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
+        sums.write();
+        return true;
+    }
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -26,11 +26,57 @@ bool names(Asked const& asked, view<T const, Rank> const& array) {
     else return fovea::detail::same_elements(as_heads(asked.of), array);
 }
 
+namespace detail {
+template <std::size_t Rank, class F, class... Index>
+void for_each_index(std::array<index_t, Rank> const& extents, F const& f, Index... index) {
+    if constexpr (sizeof...(Index) == Rank) f(index...);
+    else
+        for (index_t i = 0; i < extents[sizeof...(Index)]; ++i) for_each_index(extents, f, index..., i);
+}
+}  // namespace detail
+
+/// Rounds numbers, which stand in the order of their indices, to the elements of a target.
+template <class Real, class T, int Rank>
+void write_rounded(Real const* from, view<T, Rank> const& target) {
+    detail::for_each_index(target.extents, [&](auto... index) { target(index...) = rounded_to<T>(*from++); });
+}
+
+/// named_arrays: which of the arrays whose gradients are asked for a call reads.
+template <class... Asked>
+class named_arrays {
+public:
+    explicit named_arrays(Asked const&... asked) : asked_(asked...) {}
+
+    /// Says that the call has the gradient of an array.
+    template <bool AsRows = false, class T, int Rank>
+    void found(view<T const, Rank> const& array) {
+        std::size_t n = 0;
+        std::apply([&](auto const&... each) { ((is_read_[n] = is_read_[n] || names<AsRows>(each, array), ++n), ...); },
+                   asked_);
+    }
+    /// Errors: shape_error for an array that no one has found.
+    void require_found() const {
+        std::size_t n = 0;
+        auto const check = [&](auto const& asked) {
+            if (!is_read_[n++])
+                throw shape_error(
+                    "grad names an array ", asked.of.extents,
+                    " of which the call has no gradient: it reads none with the same elements, extents and "
+                    "strides as an operand, a matrix, a bias or a table of reals");
+        };
+        std::apply([&](auto const&... each) { (check(each), ...); }, asked_);
+    }
+
+private:
+    std::tuple<Asked...> asked_;
+    std::array<bool, sizeof...(Asked)> is_read_{};
+};
+
 /// named_sums: the sums of the gradients that are asked for.
 template <class Real, class... Asked>
-class named_sums {
+class named_sums : public named_arrays<Asked...> {
 public:
-    explicit named_sums(Asked const&... asked) : all_{sum<Asked>{asked}...} {}
+    explicit named_sums(Asked const&... asked) : named_arrays<Asked...>(asked...), all_{sum<Asked>{asked}...} {}
 
     /// Adds to the gradient of an element of an array, wherever it is asked for.
     template <class T, int Rank>
@@ -62,32 +108,17 @@ public:
     template <class Rows>
     void add_lasting_rows(Rows const&, Real const*) {}
 
-    /// Says that the call has the gradient of an array.
-    template <bool AsRows = false, class T, int Rank>
-    void found(view<T const, Rank> const& array) {
-        for_each_named<AsRows>(array, [](auto& each) { each.is_read = true; });
-    }
-    /// Errors: shape_error for an array that no one has found.
-    void require_found() const {
-        for_each([](auto const& each) {
-            if (!each.is_read)
-                throw shape_error(
-                    "grad names an array ", each.asked.of.extents,
-                    " of which the call has no gradient: it reads none with the same elements, extents and "
-                    "strides as an operand, a matrix, a bias or a table of reals");
-        });
-    }
     /// Rounds the sums to what was asked for.
     void write() const {
-        for_each([](auto const& each) {
-            auto const& target = each.asked.target;
-            using element = std::remove_pointer_t<decltype(target.data)>;
+        auto const write_one = [](auto const& each) {
+            using element = std::remove_pointer_t<decltype(each.asked.target.data)>;
             index_t i = 0;
-            for_each_index(target.extents, [&](auto... index) {
-                target(index...) = rounded_to<element>(each.at(i));
+            detail::for_each_index(each.asked.target.extents, [&](auto... index) {
+                each.asked.target(index...) = rounded_to<element>(each.at(i));
                 ++i;
             });
-        });
+        };
+        std::apply([&](auto const&... each) { (write_one(each), ...); }, all_);
     }
 
 private:
@@ -97,7 +128,6 @@ private:
         tensor<Real, Named::rank> sums{{}};  // of what does not last; empty where there is nothing
         std::array<Real const*, 3> rows{};   // of what does
         std::size_t row_count = 0;
-        bool is_read = false;
 
         tensor<Real, Named::rank>& total() {
             if (sums.extents != asked.of.extents) sums = tensor<Real, Named::rank>(asked.of.extents);
@@ -111,10 +141,6 @@ private:
     };
     std::tuple<sum<Asked>...> all_;
 
-    template <class F>
-    void for_each(F const& f) const {
-        std::apply([&](auto const&... each) { (f(each), ...); }, all_);
-    }
     template <bool AsRows, class T, int Rank, class F>
     void for_each_named(view<T const, Rank> const& array, F const& f) {
         [[maybe_unused]] auto const compare = [&](auto& each) {
@@ -122,12 +148,6 @@ private:
                 if (names<AsRows>(each.asked, array)) f(each);
         };
         std::apply([&](auto&... each) { (compare(each), ...); }, all_);
-    }
-    template <std::size_t Rank, class F, class... Index>
-    static void for_each_index(std::array<index_t, Rank> const& extents, F const& f, Index... index) {
-        if constexpr (sizeof...(Index) == Rank) f(index...);
-        else
-            for (index_t i = 0; i < extents[sizeof...(Index)]; ++i) for_each_index(extents, f, index..., i);
     }
 };
 

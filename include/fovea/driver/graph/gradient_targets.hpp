@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where gradients are summed: rows in their targets, or in scratch memory; tables in shares, which are joined in order.
+#pragma once
+
+#include <fovea/driver/arena.hpp>
+#include <fovea/driver/workspace.hpp>
+#include <fovea/spec/named_sums.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// True where grad(...) of a type can name the table of a parameter.
+template <class Asked, class E>
+inline constexpr bool may_be_of = false;
+template <class Asked, class Element, int Rank>
+inline constexpr bool may_be_of<Asked, parameter<Element, Rank>> = fovea::may_name<false, Asked, Element, Rank>;
+
+/// The sums of tables that one share of the positions adds to.
+template <class T, class... Asked>
+struct share_of_tables {
+    std::tuple<Asked...> const* asked;
+    std::array<T*, sizeof...(Asked)> at;
+
+    template <class E>
+    static constexpr bool takes = (may_be_of<Asked, E> || ...);
+
+    /// Those of a table; nothing where its gradient is not asked for.
+    template <class Element, int Rank>
+    FOVEA_INLINE view<T, Rank> sums(view<Element const, Rank> const& table) const {
+        view<T, Rank> found{};
+        [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
+            auto const look = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
+                if (found.data == nullptr && at[N] != nullptr && fovea::names(std::get<N>(*asked), table))
+                    found = view<T, Rank>(at[N], table.extents);
+            };
+            (look(std::integral_constant<std::size_t, I>()), ...);
+        }(std::index_sequence_for<Asked...>());
+        return found;
+    }
+};
+
+/// Where a call of gradient sums what it is asked for.
+template <class T, class... Asked>
+class gradient_targets {
+    static constexpr std::size_t count = sizeof...(Asked);
+    static constexpr index_t shares_of_tables = 16;
+
+public:
+    using share_type = share_of_tables<T, Asked...>;
+
+    gradient_targets(workspace& scratch, Asked const&... asked) : scratch_(scratch), asked_(asked...) {}
+
+    /// The gradients of an operand: its target where that has elements of the arithmetic next to each other, otherwise
+    /// scratch memory, position by position. Without memory where it is not asked for.
+    template <class Element>
+    view<T, 4> rows(view<Element const, 4> const& of) {
+        view<T, 4> found{};
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (found.data != nullptr || !fovea::names<true>(asked, of)) return;
+            if (rows_[n].data == nullptr) rows_[n] = begin_rows(asked);
+            found = rows_[n];
+            is_row_[n] = true;
+        });
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (rows_[n].data == nullptr && fovea::names<true>(asked, of)) rows_[n] = found, is_row_[n] = true;
+        });
+        return found;
+    }
+    template <class Rows>
+    view<T, 4> rows(Rows const&) {
+        return {};
+    }
+
+    /// After all rows: memory for the tables. apart(asked): no two shares reach one of its elements.
+    template <class Apart>
+    void begin_tables(Apart const& apart) {
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (is_row_[n]) return;
+            copies_[n] = apart(asked) ? 1 : shares_of_tables;
+            index_t const numbers = copies_[n] * asked.of.size();
+            tables_[n] = scratch_.shared().template take<T>(numbers);
+            std::fill_n(tables_[n], numbers, T{0});
+        });
+    }
+    index_t shares(index_t positions) const {
+        bool const shared = std::any_of(copies_.begin(), copies_.end(), [](index_t n) { return n > 1; });
+        return shared ? shares_of_tables : std::max<index_t>(ceil_div(positions, 1024), 1);
+    }
+    share_type of_share(index_t share) const {
+        share_type all{&asked_, tables_};
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (copies_[n] > 1) all.at[n] += share * asked.of.size();
+        });
+        return all;
+    }
+
+    /// Joins the shares, and writes what has not been summed in its target.
+    void write() const {
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            index_t const size = asked.of.size();
+            if (is_row_[n]) write_rows(rows_[n], asked.target);
+            else if (tables_[n] != nullptr) {
+                for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
+                write_rounded(tables_[n], asked.target);
+            }
+        });
+    }
+
+private:
+    template <class Element, int Rank>
+    static void write_rows(view<T, 4> const& from, view<Element, Rank> const& target) {
+        if constexpr (Rank >= 2 && Rank <= 4) {
+            auto const to = as_heads(target);
+            if (static_cast<void const*>(to.data) == from.data) return;
+            for (index_t b = 0; b < to.extent(0); ++b)
+                for (index_t i = 0; i < to.extent(2); ++i)
+                    for (index_t h = 0; h < to.extent(1); ++h)
+                        for (index_t c = 0; c < to.extent(3); ++c)
+                            to(b, h, i, c) = rounded_to<Element>(from(b, h, i, c));
+        }
+    }
+    template <class Each>
+    view<T, 4> begin_rows(Each const& asked) const {
+        if constexpr (Each::rank < 2 || Each::rank > 4) return {};
+        else return rows_for(asked);
+    }
+    template <class Each>
+    view<T, 4> rows_for(Each const& asked) const {
+        auto const to = as_heads(asked.target);
+        if constexpr (std::is_same_v<std::remove_pointer_t<decltype(to.data)>, T>)
+            if (to.stride(3) == 1 || to.extent(3) <= 1) return to;
+        index_t const row = to.extent(1) * to.extent(3);
+        return {scratch_.shared().template take<T>(to.size()), to.extents, {to.extent(2) * row, to.extent(3), row, 1}};
+    }
+    template <class F>
+    void for_each_asked(F const& f) const {
+        std::size_t n = 0;
+        std::apply([&](auto const&... each) { (f(each, n++), ...); }, asked_);
+    }
+
+    workspace& scratch_;
+    std::tuple<Asked...> asked_;
+    std::array<view<T, 4>, count> rows_{};
+    std::array<bool, count> is_row_{};
+    std::array<T*, count> tables_{};
+    std::array<index_t, count> copies_{};
+};
+
+}  // namespace fovea::FOVEA_SET::driver

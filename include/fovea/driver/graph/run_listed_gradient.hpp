@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A call of gradient whose mask lists keys: whether the passes over them take it, and their run.
+#pragma once
+
+#include <fovea/driver/empty_tables.hpp>
+#include <fovea/driver/executor.hpp>
+#include <fovea/driver/graph/gradient_targets.hpp>
+#include <fovea/driver/graph/listed_gradient.hpp>
+#include <fovea/driver/in_memory.hpp>
+#include <fovea/spec/check_gradient.hpp>
+#include <fovea/spec/exact_integers.hpp>
+
+#include <limits>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// True where no two edges have the same number.
+inline bool numbers_differ(graph_view const& graph, arena& memory) {
+    if (graph.numbers.empty()) return true;
+    auto* const seen = memory.take<bool>(graph.edges());
+    std::fill_n(seen, graph.edges(), false);
+    for (auto const n : graph.numbers)
+        if (std::exchange(seen[n], true)) return false;
+    return true;
+}
+
+/// True where every place of an expression that reads a table has an index that no two queries share.
+template <class E, class Named>
+bool differs_by_query(E const& e, bool numbers_differ, Named const& named) {
+    if constexpr (is_parameter<E>) {
+        return !named(e.table);
+    } else if constexpr (is_node_of<at_operation, E>) {
+        return with_children(e, [&](auto const& table, auto const&... indices) {
+            bool const by_query = (std::is_same_v<std::remove_cvref_t<decltype(indices)>, q_idx_t> || ...);
+            bool const by_edge = (std::is_same_v<std::remove_cvref_t<decltype(indices)>, edge_t> || ...);
+            return by_query || (by_edge && numbers_differ) || !named(table.table);
+        });
+    } else if constexpr (is_node<E>) {
+        return with_children(
+            e, [&](auto const&... children) { return (differs_by_query(children, numbers_differ, named) && ...); });
+    } else {
+        return true;
+    }
+}
+
+/// run_listed_gradient: the gradients of a call with listed keys; false where it is not for these passes: an array is
+/// both an operand and a table, or integers need more bits than a lane has.
+template <class T, class Arch, class Executor, class A, class Bound, class... Asked>
+bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                         Asked const&... asked) {
+    auto const& call = bound.call;
+    auto const& q = call.query;
+    auto const graph = a.mask.neighbor_list();
+    named_arrays<Asked...> named(asked...);
+    fovea::detail::find_arrays(a, call, named);
+    bool takes = q.extent(2) <= std::numeric_limits<std::int32_t>::max();
+    auto const names_rows = [&](auto const& each, auto const& rows) {
+        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) return fovea::names<true>(each, rows);
+        else return false;
+    };
+    fovea::detail::for_each_array_with_gradient(a, [&](auto const& table) {
+        auto const look = [&](auto const& each) {
+            if (fovea::names(each, table)
+                && (names_rows(each, q) || names_rows(each, call.key) || names_rows(each, call.value)))
+                takes = false;
+        };
+        (look(asked), ...);
+    });
+    if constexpr (sizeof(T) == 4) takes = takes && !needs_exact_integers<T>(a, call.shapes);
+    if (!takes) return false;
+
+    workspace::call const alone(scratch);
+    scratch.prepare(executor.workers());
+    auto const& key = in_memory<T>(call.key, scratch);
+    auto const& value = in_memory<T>(call.value, scratch);
+    zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
+    auto const spec =
+        plan::lower_listed_gradient(a, [&](auto const& expression) { return with_elements(expression, zeros); });
+    using query_element = std::remove_const_t<std::remove_pointer_t<decltype(q.data)>>;
+    using d_element = std::remove_const_t<std::remove_pointer_t<decltype(bound.d_result.data)>>;
+    using operands = listed_gradient_operands<T, query_element, std::remove_cvref_t<decltype(key)>,
+                                              std::remove_cvref_t<decltype(value)>, d_element>;
+    gradient_targets<T, Asked...> targets(scratch, asked...);
+    auto const d_query = targets.rows(q), d_key = targets.rows(call.key), d_value = targets.rows(call.value);
+    operands const x{q, key, value, bound.d_result, d_query, d_key, d_value};
+    bool const edges_differ = numbers_differ(graph, scratch.shared());
+    targets.begin_tables([&](auto const& each) {
+        auto const named_table = [&](auto const& table) { return fovea::names(each, table); };
+        bool apart = differs_by_query(spec.score.pointwise, edges_differ, named_table);
+        auto const of_terms = [&](auto const& t) {
+            apart = apart && differs_by_query(t.expression, edges_differ, named_table);
+        };
+        plan::for_each_part(spec.score.parts.products, [&](auto const& p) {
+            apart = apart && differs_by_query(p.of_query, edges_differ, named_table)
+                 && differs_by_query(p.of_key, edges_differ, named_table);
+        });
+        plan::for_each_part(spec.score.parts.pairs, [&](auto const& p) {
+            apart = apart && differs_by_query(p.body, edges_differ, named_table);
+        });
+        plan::for_each_part(spec.score.parts.rows, of_terms);
+        plan::for_each_part(spec.score.parts.keys, of_terms);
+        return apart;
+    });
+    using lowered = std::remove_const_t<decltype(spec)>;
+    using of = listed_gradient_call<T, Arch, lowered, operands, typename gradient_targets<T, Asked...>::share_type>;
+    listed_gradient<of>(spec, x, graph)
+        .run(executor, scratch, targets.shares(std::max(x.queries(), x.keys())),
+             [&](index_t share) { return targets.of_share(share); });
+    targets.write();
+    return true;
+}
+
+}  // namespace fovea::FOVEA_SET::driver
