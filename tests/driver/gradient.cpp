@@ -122,3 +122,30 @@ TEST_CASE("saved rows of a call without softmax are not complete, and those of o
                       "the saved rows are those of a result (1, 1, 5, 4), this call has (1, 1, 6, 4)");
     CHECK(d_other(0, 0) == 3.f);
 }
+
+TEST_CASE("a step of gradient descent lowers the loss", "[driver]") {
+    testing::dice dice(3);
+    auto const x = testing::random_tensor<float>(dice, extents_t<2>{6, 4}),
+               wanted = testing::random_tensor<float>(dice, extents_t<2>{6, 4});
+    tensor<float, 1> slope({1}, 0.5f), d_slope({1});
+    tensor<float, 2> result({6, 4}), d_result({6, 4});
+    auto const spec = scaled_dot | rescore(score - param(slope)[0] * abs(q_idx - kv_idx)) | softmax | weighted_sum;
+    saved_rows<float> state;
+    auto const loss = [&] {
+        float sum = 0;
+        attend(spec, x, result, save(state));
+        for (std::size_t i = 0; i < result.elements.size(); ++i) {
+            d_result.elements[i] = result.elements[i] - wanted.elements[i];
+            sum += d_result.elements[i] * d_result.elements[i] / 2;
+        }
+        return sum;
+    };
+    float const before = loss();
+    //! [example]
+    attend(spec, x, result, save(state));                      // and a loss, with its gradient d_result
+    gradient(spec, x, d_result, state, grad(slope, d_slope));  // by the slope of the distance
+    slope(0) -= 0.1f * d_slope(0);                             // a step of gradient descent
+    //! [example]
+    CHECK(d_slope(0) != 0);
+    CHECK(loss() < before);
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradients of a case, in passes where there are some for the call and as the definition computes them elsewhere: in
-// the engine of doubles; sdpa.cpp has them in that of floats too.
+// The gradients of a case, in passes where there are some for the call and as the definition computes them elsewhere:
+// in the engine of doubles; sdpa.cpp has them in that of floats too.
 #pragma once
 
 #include "engines.hpp"
