@@ -147,7 +147,8 @@ TEST_CASE("terms of a row and of a key have gradients, and so has what a product
 
 TEST_CASE("gradients of scores are as exact as the type of a call", "[driver]") {
     at_sizes<double>([](auto const& of, testing::dice& dice, sizes const& n, double tolerance) {
-        auto const caps = table(of, dice, n.heads), shared = table(of, dice, n.queries, n.keys);
+        auto const caps = table(of, dice, n.heads);
+        auto const shared = table(of, dice, n.queries, n.keys);
         CHECK(worst(scaled_dot | softcap(param(caps)[head]) | rescore(score * param(shared)(q_idx, kv_idx)) | causal
                         | softmax | weighted_sum,
                     of, caps, shared)

@@ -95,25 +95,31 @@ void show_weights(Outputs const& outputs, kernel::row_facts const& at, Row const
         if constexpr (takes_weights<std::remove_cvref_t<decltype(output)>>) output.weights(place_of(at), row);
     });
 }
+template <class Normalizer, class State>
+concept gives_log_sum = requires(Normalizer const& n, State const& carried) { n.log_sum(carried); };
+template <class Normalizer, class State>
+concept gives_max_and_sum = requires(Normalizer const& n, State const& carried) { n.max_and_sum(carried); };
+
 /// True where what a normalizer carries gives the weights of its row again.
 template <class Normalizer, class T>
 inline constexpr bool carries_max_and_sum = false;
 template <class Normalizer, class T>
-    requires requires(typename Normalizer::template state<T> const& s) { Normalizer::max_and_sum(s); }
-inline constexpr bool carries_max_and_sum<Normalizer, T> = true;
+    requires requires { typename Normalizer::template state<T>; }
+inline constexpr bool carries_max_and_sum<Normalizer, T> =
+    gives_max_and_sum<Normalizer, typename Normalizer::template state<T>>;
 
 /// What a normalizer has carried for a row, to outputs that take it.
 template <class Outputs, class Normalizer, class State, class T>
 void show_state(Outputs const& outputs, kernel::row_facts const& at, Normalizer const& normalizer, State const& carried,
                 T log_sum) {
     for_each_output(outputs, [&](auto const& output) {
-        using bound = std::remove_cvref_t<decltype(output)>;
-        if constexpr (takes_log_sum<bound>) output.log_sum(place_of(at), log_sum);
-        if constexpr (takes_row_state<bound> && requires { normalizer.max_and_sum(carried); }) {
-            auto const [max, sum] = normalizer.max_and_sum(carried);
-            output.row_state(place_of(at), max, sum);
-        }
+        if constexpr (takes_log_sum<std::remove_cvref_t<decltype(output)>>) output.log_sum(place_of(at), log_sum);
     });
+    if constexpr (gives_max_and_sum<Normalizer, State>)
+        for_each_output(outputs, [&, of_row = normalizer.max_and_sum(carried)](auto const& output) {
+            if constexpr (takes_row_state<std::remove_cvref_t<decltype(output)>>)
+                output.row_state(place_of(at), of_row.first, of_row.second);
+        });
 }
 /// The same of a vector of rows from `first` up to `last`.
 template <class T, class Arch, class Outputs, class Normalizer, class State, class Facts>
@@ -123,18 +129,21 @@ void show_states(Outputs const& outputs, Normalizer const& normalizer, State con
     auto const for_each = [&](auto const& f) {
         for (index_t r = first; r < last; ++r) f(place_of(facts_of(r)), static_cast<std::size_t>(r - first));
     };
-    for_each_output(outputs, [&](auto const& output) {
-        using bound = std::remove_cvref_t<decltype(output)>;
-        if constexpr (takes_log_sum<bound> && requires { normalizer.log_sum(carried); }) {
-            auto const logs = lanes::to_array(normalizer.log_sum(carried));
-            for_each([&](row_place const& at, std::size_t i) { output.log_sum(at, logs[i]); });
-        }
-        if constexpr (takes_row_state<bound> && requires { normalizer.max_and_sum(carried); }) {
-            auto const [most, all] = normalizer.max_and_sum(carried);
-            auto const max = lanes::to_array(most), sum = lanes::to_array(all);
-            for_each([&](row_place const& at, std::size_t i) { output.row_state(at, max[i], sum[i]); });
-        }
-    });
+    if constexpr (gives_log_sum<Normalizer, State>)
+        for_each_output(outputs, [&](auto const& output) {
+            if constexpr (takes_log_sum<std::remove_cvref_t<decltype(output)>>) {
+                auto const logs = lanes::to_array(normalizer.log_sum(carried));
+                for_each([&](row_place const& at, std::size_t i) { output.log_sum(at, logs[i]); });
+            }
+        });
+    if constexpr (gives_max_and_sum<Normalizer, State>)
+        for_each_output(outputs, [&](auto const& output) {
+            if constexpr (takes_row_state<std::remove_cvref_t<decltype(output)>>) {
+                auto const of_rows = normalizer.max_and_sum(carried);
+                auto const max = lanes::to_array(of_rows.first), sum = lanes::to_array(of_rows.second);
+                for_each([&](row_place const& at, std::size_t i) { output.row_state(at, max[i], sum[i]); });
+            }
+        });
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -78,16 +78,15 @@ public:
     /// B of some keys: (keys, width).
     template <class Product>
     static void map_keys(context_type const& context, keys_type const& keys, Product const& p, T* to) {
-        auto const [first, count] = context.span_of(p);
+        auto const span = context.span_of(p);
         auto const facts = context.facts(keys.heads(), 0);
         std::fill_n(to, context.keys * width(context), T{0});
-        for_runs(context.operands.key, keys.rows(0, context.keys), keys.loaded(),
-                 [&, first = first, count = count](auto const& run, index_t from) {
-                     for (index_t r = 0; r < run.count; ++r)
-                         kernel::scatter_features<T, Arch>(p.of_key, names_of_index{facts, from + r},
-                                                           run.first + r * run.stride + first, count, T{1},
-                                                           to + (from + r) * width(context), 1);
-                 });
+        for_runs(context.operands.key, keys.rows(0, context.keys), keys.loaded(), [&](auto const& run, index_t from) {
+            for (index_t r = 0; r < run.count; ++r)
+                kernel::scatter_features<T, Arch>(p.of_key, names_of_index{facts, from + r},
+                                                  run.first + r * run.stride + span.first, span.count, T{1},
+                                                  to + (from + r) * width(context), 1);
+        });
     }
 
     /// ds becomes the gradients of parts: of the first one in place, of the others in the planes of `scores`. `kept` is
@@ -144,20 +143,21 @@ public:
         index_t n = products;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
             auto const part = of_part(scores, ds, n++);
-            auto const [first, count] = context.span_of(pair);
+            auto const span = context.span_of(pair);
             if constexpr (reached<decltype(pair.body)>)
                 for_runs(context.operands.key, keys.rows(part.first, part.count), keys.loaded(),
-                         [&, first = first, count = count](auto const& run, index_t from) {
+                         [&](auto const& run, index_t from) {
                              for (index_t k = 0; k < run.count; ++k)
                                  for (index_t r = 0; r < rows.count; ++r) {
                                      T const amount = part.scores[r * part.stride + from + k];
                                      if (amount == T{0}) continue;
                                      auto const& facts = rows.facts[static_cast<std::size_t>(r)];
                                      index_t const key = part.first + from + k;
-                                     leaves const to{of_rows + r * width(context) + first, of_key(key) + first, tables};
+                                     leaves const to{of_rows + r * width(context) + span.first,
+                                                     of_key(key) + span.first, tables};
                                      to.backpropagate_features(pair.body, names_of_index{facts, key},
-                                                               query_of(context, facts) + first,
-                                                               run.first + k * run.stride + first, count,
+                                                               query_of(context, facts) + span.first,
+                                                               run.first + k * run.stride + span.first, span.count,
                                                                kernel::one_amount<T, Arch>{amount});
                                  }
                          });

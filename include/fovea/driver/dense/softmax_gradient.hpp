@@ -210,33 +210,32 @@ private:
     template <class Product>
     void add_to_queries(call_type const& call, head_blocks& from, [[maybe_unused]] index_t block,
                         score_block<shape> const& ds, Product const& p, index_t n) {
-        auto const [first, count] = call.span_of(p);
+        auto const span = call.span_of(p);
         if constexpr (shape::queries_in_lanes) {
-            if (!from.finite(block)) return add_finite_to_queries(from, ds, {first, count});
+            if (!from.finite(block)) return add_finite_to_queries(from, ds, span);
             index_t const width = tile_.rows().width;
-            score::for_pieces(
-                ds, [&, first = first, count = count](score_block<shape> const& part, vector_run const& vectors) {
-                    index_t const lane = vectors.first * shape::lanes;
-                    for (index_t k = 0; k < part.count;) {
-                        auto const run = from.keys(part.first + k, part.count - k);
-                        products<T, Arch>::accumulate_query_lanes(
-                            {run.first + first, {}, run.stride},
-                            {vectors.last - vectors.first, count, run.count, part.scores + k * width + lane,
-                             d_queries_ + lane, width, ones_, nullptr},
-                            from.next.queue());
-                        k += run.count;
-                    }
-                });
+            score::for_pieces(ds, [&](score_block<shape> const& part, vector_run const& vectors) {
+                index_t const lane = vectors.first * shape::lanes;
+                for (index_t k = 0; k < part.count;) {
+                    auto const run = from.keys(part.first + k, part.count - k);
+                    products<T, Arch>::accumulate_query_lanes(
+                        {run.first + span.first, {}, run.stride},
+                        {vectors.last - vectors.first, span.count, run.count, part.scores + k * width + lane,
+                         d_queries_ + lane, width, ones_, nullptr},
+                        from.next.queue());
+                    k += run.count;
+                }
+            });
         } else {
-            auto const add = [&, first = first, count = count](auto const& keys, index_t offset, index_t number) {
+            auto const add = [&](auto const& keys, index_t offset, index_t number) {
                 for (index_t r = 0; r < tile_.rows().count; ++r)
                     kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds.scores + r * ds.stride + offset,
-                                                        number, keys, d_queries(n) + r * width_, count);
+                                                        number, keys, d_queries(n) + r * width_, span.count);
             };
             if constexpr (score::template has_plain_key<Product>)
                 for_runs(call.operands.key, from.keys.rows(ds.first, ds.count), from.keys.loaded(),
-                         [&, first = first](auto const& run, index_t offset) {
-                             add(kernel::even_rows{run.first + first, run.stride}, offset, run.count);
+                         [&](auto const& run, index_t offset) {
+                             add(kernel::even_rows{run.first + span.first, run.stride}, offset, run.count);
                          });
             else add(kernel::even_rows<T>{from.mapped_key(n, ds.first), width_}, 0, ds.count);
         }
