@@ -34,7 +34,7 @@ double difference(tensor<T, 4> const& found, tensor<double, 4> const& expected) 
 
 template <class T, class Stored = T, class A>
 double worst(A const& a, sizes const& n) {
-    testing::dice dice(n.queries * 1000 + n.keys);
+    testing::dice dice(static_cast<unsigned>(n.queries * 1000 + n.keys));
     auto const random = [&](index_t heads, index_t positions, index_t features) {
         tensor<Stored, 4> x({n.batch, heads, positions, features});
         for (auto& e : x.elements) e = Stored(static_cast<float>(dice.between(-100, 100)) / 50);

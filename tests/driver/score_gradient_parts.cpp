@@ -76,7 +76,7 @@ void at_sizes(F const& check) {
     for (auto const& n :
          {sizes{1, 2, 2, 1, 9}, sizes{2, 4, 2, 7, 33}, sizes{2, 2, 1, 17, 40}, sizes{1, 4, 2, 49, 130}}) {
         CAPTURE(n.batch, n.heads, n.queries, n.keys);
-        testing::dice dice(n.queries * 1000 + n.keys);
+        testing::dice dice(static_cast<unsigned>(n.queries * 1000 + n.keys));
         check(operands<T>(dice, n), dice, n, sizeof(T) == 4 ? 3e-5 : 1e-12);
     }
 }
