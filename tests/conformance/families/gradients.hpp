@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradients of a case, in passes where there are some for the call and as the definition computes them elsewhere:
-// in the engine of doubles; sdpa.cpp has them in that of floats too.
+// The gradients of a case, as the definition computes them: in the engine of doubles, since they need no other. The
+// passes are held against the definition in tests/driver/; sdpa.cpp compares them with the cases as well.
 #pragma once
 
 #include "engines.hpp"
 #include "outcome.hpp"
 
-#include <fovea/gradient.hpp>
+#include <fovea/reference/gradient.hpp>
 
 #include <string>
 #include <tuple>
@@ -39,7 +39,7 @@ void with_gradients(auto const& attention, auto const& query, auto const& key, a
         std::tuple gradients(like(arrays)...);
         std::apply(
             [&](auto&... d) {
-                fovea::gradient(attention, query, key, value, d_result, fovea::grad(arrays, d)...);
+                fovea::reference::gradient(attention, query, key, value, d_result, fovea::grad(arrays, d)...);
                 use(d...);
             },
             gradients);
