@@ -36,9 +36,7 @@ void add_train_row(std::string const& family, Spec const& spec, shape const& s, 
                             fovea::grad(o.query, d.d_query), fovea::grad(o.key, d.d_key),
                             fovea::grad(o.value, d.d_value));
         };
-        measure<computed<T>>(
-            state, done, step,
-            versus{"over_forward", attend_call(o, other_scratch, spec, s.threads)});
+        measure<computed<T>>(state, done, step, versus{"over_forward", attend_call(o, other_scratch, spec, s.threads)});
     });
 }
 
