@@ -35,10 +35,11 @@ void for_each_index(std::array<index_t, Rank> const& extents, F const& f, Index.
 }
 }  // namespace detail
 
-/// Rounds numbers, which stand in the order of their indices, to the elements of a target.
-template <class Real, class T, int Rank>
-void write_rounded(Real const* from, view<T, Rank> const& target) {
-    detail::for_each_index(target.extents, [&](auto... index) { target(index...) = rounded_to<T>(*from++); });
+/// Rounds numbers, at(i) in the order of their indices, to the elements of a target.
+template <class At, class T, int Rank>
+void write_rounded(At const& at, view<T, Rank> const& target) {
+    index_t i = 0;
+    detail::for_each_index(target.extents, [&](auto... index) { target(index...) = rounded_to<T>(at(i++)); });
 }
 
 /// named_arrays: which of the arrays whose gradients are asked for a call reads.
@@ -111,12 +112,7 @@ public:
     /// Rounds the sums to what was asked for.
     void write() const {
         auto const write_one = [](auto const& each) {
-            using element = std::remove_pointer_t<decltype(each.asked.target.data)>;
-            index_t i = 0;
-            detail::for_each_index(each.asked.target.extents, [&](auto... index) {
-                each.asked.target(index...) = rounded_to<element>(each.at(i));
-                ++i;
-            });
+            write_rounded([&](index_t i) { return each.at(i); }, each.asked.target);
         };
         std::apply([&](auto const&... each) { (write_one(each), ...); }, all_);
     }

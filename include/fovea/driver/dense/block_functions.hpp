@@ -99,6 +99,11 @@ struct score_block {
         some.visible += at;
         return some;
     }
+    /// The keys of some granules of their block.
+    score_block part_of(granule_run<Shape> const& granules) const {
+        return part(granules.first * Shape::granule - first % Shape::block_keys,
+                    (granules.last - granules.first) * Shape::granule);
+    }
 };
 
 /// What is carried for the rows of a tile from one run of keys to the next.

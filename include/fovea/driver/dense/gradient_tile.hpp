@@ -144,8 +144,7 @@ struct gradient_tile<plan::query_lanes_blocking<T, Arch>> {
     template <class F>
     static void for_lanes(block const& of, F const& f) {
         for (auto const& [vectors, granules] : *of.pieces) {
-            index_t const offset = granules.first * shape::granule - of.first % shape::block_keys;
-            auto const part = of.part(offset, (granules.last - granules.first) * shape::granule);
+            auto const part = of.part_of(granules);
             for (index_t v = vectors.first; v < vectors.last; ++v) f(v * shape::lanes, part);
         }
     }

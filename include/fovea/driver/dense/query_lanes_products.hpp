@@ -79,8 +79,7 @@ void query_lanes_products<T, Arch>::add(attention const& of, rows_type const& ro
         bool const first_of_all = sums.empty && (vectors.last - vectors.first) * shape::lanes == width;
         if (first_of_all) sums.empty = false;
         else clear_if_empty(sums, of.value_features * width);
-        index_t const offset = granules.first * shape::granule - weights.first % shape::block_keys;
-        auto const piece = weights.part(offset, (granules.last - granules.first) * shape::granule);
+        auto const piece = weights.part_of(granules);
         index_t const lane = vectors.first * shape::lanes;
         for (index_t k = 0; k < piece.count;) {
             auto const run = values(piece.first + k, piece.count - k);

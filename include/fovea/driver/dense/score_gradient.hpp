@@ -121,10 +121,7 @@ public:
     /// Calls f(keys, vectors) for the pieces of a tile with queries in lanes, each with the vectors that see it.
     template <class F>
     static void for_pieces(score_block<Shape> const& of, F const& f) {
-        for (auto const& [vectors, granules] : *of.pieces)
-            f(of.part(granules.first * Shape::granule - of.first % Shape::block_keys,
-                      (granules.last - granules.first) * Shape::granule),
-              vectors);
+        for (auto const& [vectors, granules] : *of.pieces) f(of.part_of(granules), vectors);
     }
 
     /// The gradients of one part of the pairs, a plane each.

@@ -105,7 +105,7 @@ public:
             if (is_row_[n]) write_rows(rows_[n], asked.target);
             else if (tables_[n] != nullptr) {
                 for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
-                write_rounded(tables_[n], asked.target);
+                write_rounded([&](index_t i) { return tables_[n][i]; }, asked.target);
             }
         });
     }
