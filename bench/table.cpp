@@ -47,6 +47,7 @@ std::string remarks(benchmark::UserCounters const& counters) {
     add("of_bandwidth", 1, "%.2f of the bandwidth");
     add("terms_per_second", 1e9, "%.1f G terms/s");
     add("edges_per_second", 1e6, "%.1f M edges/s");
+    add("over_forward", 1, "%.2f of forward");
     add("over_plain", 1, "%.2f of plain");
     add("over_hand", 1, "%.2f of by hand");
     add("of_one_thread", 1, "%.2f times one thread");

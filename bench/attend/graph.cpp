@@ -3,8 +3,7 @@
 #include "bench/peer/graph.hpp"
 #include "bench/check.hpp"
 #include "bench/family.hpp"
-#include "bench/yardstick/power_law_graph.hpp"
-#include "bench/yardstick/random.hpp"
+#include "bench/graph_rows.hpp"
 #include "bench/yardstick/unfused.hpp"
 
 #include <fovea/fovea.hpp>
@@ -19,29 +18,11 @@ namespace {
 using bench::shape;
 using fovea::index_t;
 
-constexpr shape sizes{.heads = 8, .length = 169343, .size = 8};
-constexpr std::int32_t edges = 1166243;
-
-fovea::graph const& citations() {
-    static fovea::graph const graph = yardstick::power_law_graph(static_cast<std::int32_t>(sizes.length), edges, 1);
-    return graph;
-}
-
-fovea::tensor<float, 2> score_weights(std::uint64_t seed) {
-    return yardstick::random_tensor<float, 2>({sizes.heads, sizes.size}, seed, 0.3);
-}
-
-/// The heads of a node side by side, as a projection leaves them, and seen as (batch, head, node, feature).
-struct features {
-    shape of;
-    fovea::tensor<float, 2> stored;
-
-    explicit features(std::uint64_t seed, shape const& s = sizes)
-        : of(s), stored(yardstick::random_tensor<float, 2>({s.length, s.heads * s.size}, seed)) {}
-    fovea::view<float, 4> heads() {
-        return {stored.data(), {1, of.heads, of.length, of.size}, {stored.size(), of.size, stored.extent(1), 1}};
-    }
-};
+using bench::citations;
+using bench::score_weights;
+using features = bench::node_features;
+constexpr auto sizes = bench::citation_sizes;
+constexpr auto edges = bench::citation_edges;
 
 /// GAT reads one feature vector per node; its score costs no product over features per edge.
 bench::work const gat_work{.flops = 2.0 * static_cast<double>(sizes.heads * edges * sizes.size), .edges = edges};

@@ -15,11 +15,11 @@ namespace fovea::FOVEA_SET::detail {
 
 /// Whether two views are of the same elements in the same order; the stride of an axis of one element does not matter.
 template <class T, int Rank>
-bool same_elements(view<T, Rank> const& a, view<T, Rank> const& b) {
-    if (a.data != b.data || a.extents != b.extents) return false;
+FOVEA_INLINE bool same_elements(view<T, Rank> const& a, view<T, Rank> const& b) {
+    bool same = a.data == b.data;  // axis by axis, so that no function is called
     for (int axis = 0; axis < Rank; ++axis)
-        if (a.extent(axis) > 1 && a.stride(axis) != b.stride(axis)) return false;
-    return true;
+        same = same && a.extent(axis) == b.extent(axis) && (a.extent(axis) <= 1 || a.stride(axis) == b.stride(axis));
+    return same;
 }
 
 /// What a view touches, whatever the type of its elements; `name` and `owner` begin the sentences about it.
