@@ -99,7 +99,7 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
             _mm512_setr_pd(0x1p+0, 0x1.172b83c7d517bp+0, 0x1.306fe0a31b715p+0, 0x1.4bfdad5362a27p+0,
                            0x1.6a09e667f3bcdp+0, 0x1.8ace5422aa0dbp+0, 0x1.ae89f995ad3adp+0, 0x1.d5818dcfba487p+0);
         auto const magic = _mm512_set1_pd(0x1.8p49);  // a sum with it has eighths in its last bits
-        // With a mask of all lanes: without optimization the unmasked name is a macro whose -1 warns.
+        // With a mask of all lanes: the name without one is a macro where nothing is optimized, and its -1 warns.
         auto const k = _mm512_castpd_si512(
             _mm512_maskz_add_round_pd(__mmask8{0xff}, a.value.data, magic, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC));
         vector const power(_mm512_permutexvar_pd(k, eighth));
