@@ -9,3 +9,5 @@ cmake --build build
 #! [python]
 FOVEA_KERNELS=build/libattention.so python3 call.py
 #! [python]
+./build/gradient
+FOVEA_KERNELS=build/libattention.so python3 gradient.py

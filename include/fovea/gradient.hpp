@@ -18,7 +18,8 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
             if constexpr (driver::has_gradient_pass<T, A>())
                 if (driver::run_gradient<Arch>(executor, scratch, a, bound, asked...)) return;
-            reference::compute_gradient<double>(a, bound, asked...);
+            if constexpr (!driver::has_gradient_pass<T, A>() || plan::lists_keys<A>)
+                reference::compute_gradient<double>(a, bound, asked...);
         },
         a, std::forward<Arguments>(arguments)...);
 }

@@ -9,14 +9,15 @@
 
 from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
 from ._graph import Graph
-from ._info import Argument, Kernel
-from ._library import BoundKernel, Library, attend, kernels, load
+from ._info import Argument, Gradients, Kernel
+from ._library import BoundKernel, Library, attend, gradient, kernels, load
 
 __all__ = [
     "Argument",
     "ArgumentError",
     "BoundKernel",
     "Error",
+    "Gradients",
     "Graph",
     "GraphError",
     "Kernel",
@@ -24,6 +25,7 @@ __all__ = [
     "ShapeError",
     "UnsupportedError",
     "attend",
+    "gradient",
     "kernels",
     "load",
 ]

@@ -6,11 +6,16 @@ from __future__ import annotations
 import ctypes
 import struct
 
-VERSION = 2  # FOVEA_BINDINGS_TYPES
+VERSION = 3  # FOVEA_BINDINGS_TYPES
 
 
 class ArgumentEntry(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p), ("shape", ctypes.c_char_p)]
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("type", ctypes.c_char_p),
+        ("shape", ctypes.c_char_p),
+        ("has_gradient", ctypes.c_int),
+    ]
 
 
 class Call(ctypes.Structure):
@@ -47,11 +52,14 @@ class KernelEntry(ctypes.Structure):
         ("arguments", ctypes.POINTER(ArgumentEntry)),
         ("argument_count", ctypes.c_size_t),
         ("run", Run),
+        ("gradient", Run),
     ]
 
 
-# Query, key, value and result: the address, four extents and four strides, in elements.
+# Query, key, value and result: the address, four extents and four strides, in elements. Of gradients the result's takes
+# its place, and where those of query, key and value go follow.
 operands_format = struct.Struct("P8q" * 4)
+gradient_operands_format = struct.Struct("P8q" * 7)
 
 # One value of the union fovea_value by the kind of its argument.
 value_codes = {"table": "P", "graph": "P", "integer": "q", "derived": "q", "real": "d"}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Kernel:
     formula : what it computes, a line for each part.
     architectures : for each of `types`, whose instructions run on this processor; None where none do.
     arguments : what a call passes; what can be read off an array is left out. Types are those for `types[0]`.
+    gradients : what `fovea.gradient` has gradients of, such as ("query", "key", "value", "slopes"); empty where the
+        kernel is built without.
     """
 
     name: str
@@ -48,8 +51,25 @@ class Kernel:
     formula: str
     architectures: tuple[str | None, ...]
     arguments: tuple[Argument, ...]
+    gradients: tuple[str, ...] = ()
 
     @property
     def is_paged(self) -> bool:
         """Whether keys and values lie in pages: (page, head, slot, feature)."""
         return any(a.name == "page_table" and a.shape == ("batch", "pages") for a in self.arguments)
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """What a call of `fovea.gradient` gives.
+
+    Attributes
+    ----------
+    query, key, value : arrays like those of the call.
+    tables : by the names of arguments, arrays like the tables of the call.
+    """
+
+    query: Any
+    key: Any
+    value: Any
+    tables: dict[str, Any]

@@ -7,6 +7,7 @@ import ctypes
 import operator
 import os
 import re
+import struct
 import threading
 import weakref
 from pathlib import Path
@@ -15,20 +16,11 @@ from typing import Any
 import numpy as np
 
 from . import _abi
-from ._arrays import (
-    Array,
-    can_be_passed,
-    elements_of,
-    extents_of,
-    layout_of,
-    passable,
-    require_distinct_elements,
-    require_dtype,
-    require_rank,
-)
-from ._errors import ArgumentError, Error, ShapeError, UnsupportedError, error_of_status, require_type
-from ._info import Argument, Kernel
-from ._plan import SLOTS, Plan
+from ._arrays import Array, address_of, extents_of, layout_of, require_dtype
+from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
+from ._info import Argument, Gradients, Kernel
+from ._operands import Operands, Result, operand, operand_like
+from ._plan import Plan
 
 
 class Scratch:
@@ -61,6 +53,10 @@ class Compiled:
         self.arguments = [_argument_of(entry.arguments[i]) for i in range(entry.argument_count)]
         self.plan = Plan.of(self.arguments)
         self.run = entry.run
+        self.gradient = entry.gradient if entry.gradient else None
+        self.tables_with_gradient = [
+            a.name for i, a in enumerate(self.arguments) if entry.arguments[i].has_gradient
+        ]
         # Projections and what joins heads make results of shapes that only the kernel knows.
         parts = dict(line.split(None, 1) for line in self.formula.splitlines() if " " in line)
         self.keeps_shape = "result" in parts and "rows" not in parts and " | " not in parts["result"]
@@ -81,6 +77,12 @@ class BoundKernel:
         self, q: Any, k: Any, v: Any, /, out: Any = None, threads: int = 1, dtype: str | None = None, **arguments: Any
     ) -> Any:
         return self._library.attend(q, k, v, self.info.name, out, threads, dtype, **arguments)
+
+    def gradient(
+        self, q: Any, k: Any, v: Any, d_result: Any, /, threads: int = 1, dtype: str | None = None, **arguments: Any
+    ) -> Gradients:
+        """Computes gradients of this kernel; see `fovea.gradient`."""
+        return self._library.gradient(q, k, v, d_result, self.info.name, threads, dtype, **arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self.info.name} for {', '.join(self.info.types)}: {self.info.specification}>"
@@ -131,40 +133,73 @@ class Library:
         **arguments: Any,
     ) -> Any:
         """Computes a kernel of this library; see `fovea.attend`."""
-        require_dtype(dtype)
-        require_type(kernel, str, "kernel", "the name of a kernel")
-        query, type_name = _operand(q, "query", dtype)
-        compiled = self._find(kernel, type_name)
-        plan = compiled.plan
-        least = 4 if plan.is_paged else 2
-        key, value = _operand_like(k, "key", dtype, type_name, least), _operand_like(
-            v, "value", dtype, type_name, least
-        )
-        extents = (extents_of(query), extents_of(key), extents_of(value))
-        plan.require_names(kernel, arguments)
-        values, kept = plan.values(arguments, _known_extents(*extents, plan.is_paged))
-        result = _Result(out, q, query, type_name, dtype, extents[2][3], compiled.keeps_shape)
-        packed = _abi.operands_format.pack(
-            *layout_of(query, extents[0]),
-            *layout_of(key, extents[1]),
-            *layout_of(value, extents[2]),
-            *layout_of(result.written, extents_of(result.written)),
-        )
-        self._run(compiled, threads, packed, values, hint=out is None and not compiled.keeps_shape)
+        compiled, x, values, kept = self._bind(q, k, v, kernel, dtype, arguments)
+        result = Result(out, q, x.arrays[0], x.type_name, dtype, x.extents[2][3], compiled.keeps_shape)
+        packed = _abi.operands_format.pack(*x.layout(), *layout_of(result.written, extents_of(result.written)))
+        hint = ": pass an array of that shape as out" if out is None and not compiled.keeps_shape else ""
+        self._run(compiled.run, threads, packed, values, hint)
         del kept
         return result.finished()
 
-    def _run(self, compiled: Compiled, threads: int, operands: bytes, values: bytes | None, hint: bool) -> None:
+    def gradient(
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        d_result: Any,
+        /,  # kernels may take arguments of these names
+        kernel: str = "causal",
+        threads: int = 1,
+        dtype: str | None = None,
+        **arguments: Any,
+    ) -> Gradients:
+        """Computes gradients of a kernel of this library; see `fovea.gradient`."""
+        compiled, x, values, tables = self._bind(q, k, v, kernel, dtype, arguments)
+        if compiled.gradient is None:
+            having = [name for name, found in self._kernels.items() if found.gradients]
+            raise UnsupportedError(
+                f"{kernel} is built without gradients in {self.path.name}, which has those of "
+                f"{', '.join(having) or 'no kernel'}: name it in GRADIENTS of fovea_add_kernels"
+            )
+        d = operand_like(d_result, "the gradient of the result", dtype, x.type_name, 2)
+        results = [
+            Result(None, given, array, x.type_name, dtype, array.shape[-1], True)
+            for given, array in zip((q, k, v), x.arrays)
+        ]
+        of_tables = {name: np.empty(tables[name].shape, tables[name].dtype) for name in compiled.tables_with_gradient}
+        layouts = [layout_of(a, extents_of(a)) for a in (d, *(result.written for result in results))]
+        packed = _abi.gradient_operands_format.pack(*x.layout(), *(n for layout in layouts for n in layout))
+        targets = [address_of(of_tables[a.name]) if a.name in of_tables else 0 for a in compiled.arguments]
+        if values is not None:
+            values += struct.pack(f"{len(targets)}P", *targets)
+        self._run(compiled.gradient, threads, packed, values)
+        return Gradients(*(result.finished() for result in results), of_tables)
+
+    def _bind(
+        self, q: Any, k: Any, v: Any, kernel: str, dtype: str | None, arguments: dict[str, Any]
+    ) -> tuple[Compiled, Operands, bytes | None, dict[str, Any]]:
+        """What a call reads: operands and values as C takes them, and the arrays of values, which have to live on."""
+        require_dtype(dtype)
+        require_type(kernel, str, "kernel", "the name of a kernel")
+        query, type_name = operand(q, "query", dtype)
+        compiled = self._find(kernel, type_name)
+        plan = compiled.plan
+        least = 4 if plan.is_paged else 2
+        key, value = (operand_like(x, name, dtype, type_name, least) for x, name in ((k, "key"), (v, "value")))
+        operands = Operands((query, key, value), type_name)
+        plan.require_names(kernel, arguments)
+        values, kept = plan.values(arguments, operands.known_extents(plan.is_paged))
+        return compiled, operands, values, kept
+
+    def _run(self, run: Any, threads: int, operands: bytes, values: bytes | None, hint: str = "") -> None:
         scratch = getattr(self._scratch, "value", None)
         if scratch is None:
             scratch = self._scratch.value = Scratch(self)
         scratch.call.threads = _thread_count(threads)
-        status = compiled.run(scratch.call, operands, values)
+        status = run(scratch.call, operands, values)
         if status != 0:
             message = scratch.message
-            if hint and message.startswith("result is"):
-                message += ": pass an array of that shape as out"
-            raise error_of_status(status, message)
+            raise error_of_status(status, message + (hint if message.startswith("result is") else ""))
 
     def _find(self, kernel: str, type_name: str) -> Compiled:
         types = self._compiled.get(kernel)
@@ -203,74 +238,6 @@ class Library:
         return f"<fovea.Library {self.name}: {', '.join(self._kernels)}>"
 
 
-class _Result:
-    """What a call writes into: an array of its own, the given one, or one that is copied there afterwards."""
-
-    def __init__(
-        self, out: Any, q: Any, query: Array, type_name: str, dtype: str | None, features: int, keeps_shape: bool
-    ) -> None:
-        shape = (*query.shape[:-1], features)
-        self._out = out
-        self._target: Array | None = None
-        if out is None:
-            self.written = np.empty(shape, query.dtype)
-            named = type_name == "bf16" and getattr(getattr(q, "dtype", None), "name", "") == "bfloat16"
-            self._view = q.dtype if named else None
-            return
-        array, _ = _element_checked(out, "out", dtype, type_name)
-        if not array.flags.writeable:
-            raise ArgumentError("out is read-only, it must be writable")
-        if array.ndim != query.ndim or (keeps_shape and array.shape != shape):
-            raise ShapeError(f"out is {array.shape}, it must be {shape}")
-        if can_be_passed(array):
-            self.written = array
-        else:
-            require_distinct_elements(array, "out")
-            self._target = array
-            self.written = np.empty(array.shape, array.dtype.newbyteorder("="))
-
-    def finished(self) -> Any:
-        if self._out is None:
-            return self.written if self._view is None else self.written.view(self._view)
-        if self._target is not None:
-            self._target[...] = self.written
-        return self._out
-
-
-def _operand(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
-    array, type_name = elements_of(x, name, dtype)
-    require_rank(array, name)
-    return passable(array), type_name
-
-
-def _element_checked(x: Any, name: str, dtype: str | None, type_name: str) -> tuple[Array, str]:
-    array, found = elements_of(x, name, dtype)
-    if found != type_name:
-        raise ArgumentError(f"{name} has elements of {found}, query has {type_name}")
-    return array, found
-
-
-def _operand_like(x: Any, name: str, dtype: str | None, type_name: str, least_rank: int) -> Array:
-    array, _ = _element_checked(x, name, dtype, type_name)
-    require_rank(array, name, least_rank)
-    return passable(array)
-
-
-def _known_extents(
-    query: tuple[int, ...], key: tuple[int, ...], value: tuple[int, ...], is_paged: bool
-) -> dict[str, int]:
-    known = {
-        "batch": query[0],
-        "heads": query[1],
-        "queries": query[2],
-        "features": query[3],
-        "key_heads": key[1],
-        "value_features": value[3],
-    }
-    known[SLOTS if is_paged else "keys"] = key[2]
-    return known
-
-
 def _thread_count(threads: Any) -> int:
     try:
         count = operator.index(threads)
@@ -296,6 +263,7 @@ def _info_of(compiled: list[Compiled]) -> Kernel:
         first.formula,
         tuple(c.architecture for c in compiled),
         tuple(s.argument for s in first.plan.slots if s.kind != "derived"),
+        ("query", "key", "value", *first.tables_with_gradient) if first.gradient else (),
     )
 
 
@@ -374,3 +342,31 @@ def attend(
     `out`, or an array (batch, heads of q, queries, features of v) with as many axes as q has.
     """
     return _library_or_default(library).attend(q, k, v, kernel, out, threads, dtype, **arguments)
+
+
+def gradient(
+    q: Any,
+    k: Any,
+    v: Any,
+    d_result: Any,
+    /,
+    kernel: str = "causal",
+    threads: int = 1,
+    library: Library | None = None,
+    dtype: str | None = None,
+    **arguments: Any,
+) -> Gradients:
+    """Computes the gradients of what a call of `attend` reads, from the gradient of its result.
+
+    Parameters
+    ----------
+    q, k, v, kernel, threads, library, dtype, arguments : as those of `attend`. `Kernel.gradients` lists what the kernel
+        has gradients of: nothing where GRADIENTS of fovea_add_kernels does not name it.
+    d_result : the gradient of a loss by the result, of its shape and element type.
+
+    Returns
+    -------
+    Arrays with the shapes and types of q, k, v and of each table of reals that the score reads. Where one array is
+    passed for several of them, each has its own.
+    """
+    return _library_or_default(library).gradient(q, k, v, d_result, kernel, threads, dtype, **arguments)

@@ -86,10 +86,10 @@ class Plan:
         takes = ", ".join(str(s.argument) for s in self.slots if s.kind != "derived")
         raise ArgumentError(f"the call of {kernel} {wrong}: it takes {takes or 'q, k and v only'}")
 
-    def values(self, given: Mapping[str, Any], known: Extents) -> tuple[bytes | None, list[Any]]:
-        """The arguments for C, and what has to live until the call has ended. Completes `known`."""
+    def values(self, given: Mapping[str, Any], known: Extents) -> tuple[bytes | None, dict[str, Any]]:
+        """The arguments for C, and by name what has to live until the call has ended. Completes `known`."""
         if not self.slots:
-            return None, []
+            return None, {}
         converted = {
             s.argument.name: _CONVERT[s.kind](given[s.argument.name], s) for s in self.slots if s.kind in _CONVERT
         }
@@ -105,7 +105,7 @@ class Plan:
             known[s.argument.name] if s.kind == "derived" else _PACK[s.kind](converted[s.argument.name])
             for s in self.slots
         ]
-        return self._format.pack(*packed), list(converted.values())
+        return self._format.pack(*packed), converted
 
 
 def _slot_of(argument: Argument, axes: set[str]) -> Slot:

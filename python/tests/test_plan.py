@@ -80,8 +80,9 @@ def test_numbers_are_passed_as_they_are() -> None:
 def test_tables_are_converted_and_kept() -> None:
     plan = Plan.of([Argument("a", "float", ("n",)), Argument("b", "uint8_t", ("n",)), Argument("n", "int64_t")])
     packed, kept = plan.values({"a": [1.5, 2], "b": [255, 0]}, {})
-    assert [x.dtype for x in kept] == [np.float32, np.uint8] and all(x.flags.c_contiguous for x in kept)
-    assert packed == struct.pack("PPq", *map(address_of, kept), 2)
+    assert [x.dtype for x in kept.values()] == [np.float32, np.uint8]
+    assert all(x.flags.c_contiguous for x in kept.values())
+    assert packed == struct.pack("PPq", *map(address_of, kept.values()), 2)
     with pytest.raises(fovea.ArgumentError, match="b has the element 256, which is no uint8"):
         plan.values({"a": [1.5, 2], "b": [256, 0]}, {})
 

@@ -23,32 +23,50 @@ public:
         table_.assign(1 << 12, 0.5f);
     }
 
-    void draw(fovea_kernel const& kernel) {
+    /// A call of a kernel, or of its gradients.
+    void draw(fovea_kernel const& kernel, bool gradients) {
         auto const b = one_of({1, 1, 2, 0}), h = one_of({1, 2, 3, 0}), n = one_of({1, 2, 5, 17, 0}),
                    m = one_of({1, 3, 8, 16, 0}), d = one_of({1, 3, 8, 0}), e = one_of({1, 4, 5, 0});
         operands_ = {array(0, {b, h, n, d}), array(1, {b, h, m, d}), array(2, {b, h, m, e}), array(3, {b, h, n, e})};
-        if (chance(40)) operands_[3].data = operands_[2].data;
+        if (gradients)
+            operands_[4] = array(4, {b, h, n, d}), operands_[5] = array(5, {b, h, m, d}),
+            operands_[6] = array(6, {b, h, m, e});
+        if (chance(40)) operands_[gradients ? 5 : 3].data = operands_[2].data;
+        if (gradients && chance(5)) operands_[1].data = operands_[0].data;
         draw_graph(n, m);
         values_.clear();
         for (std::size_t i = 0; i < kernel.argument_count; ++i) values_.push_back(value(kernel.arguments[i], n));
+        for (std::size_t i = 0; gradients && i < kernel.argument_count; ++i) {
+            values_.push_back({});
+            values_.back().pointer = kernel.arguments[i].has_gradient == 0 || chance(3) ? nullptr
+                                   : chance(20)                                         ? operands_[4].data
+                                                                                        : elements_[7].data();
+        }
         values_.push_back({});  // an array of none has an address
+        run_ = gradients ? kernel.gradient : kernel.run;
     }
 
-    /// Whether the result is as it was, or the call has succeeded.
+    /// Whether everything is as it was, or the call has succeeded.
     bool keeps_promise(fovea_kernel const& kernel, int& succeeded) {
-        auto const before = elements_[3];
+        auto const before = elements_;
         char message[64] = "";
         fovea_call const how{static_cast<int>(one_of({1, 0, -5, 3, 1'000'000})), nullptr, chance(9) ? nullptr : message,
                              chance(9) ? std::size_t{1} : sizeof message};
-        auto const status = kernel.run(chance(15) ? nullptr : &how, operands_.data(), values_.data());
+        auto const status = run_(chance(15) ? nullptr : &how, operands_.data(), values_.data());
         succeeded += status == FOVEA_OK;
         return status == FOVEA_OK
             || ((status == FOVEA_SHAPE_ERROR || status == FOVEA_GRAPH_ERROR
                  || (status == FOVEA_FAILED && has_negative_window(kernel)))
-                && std::memcmp(before.data(), elements_[3].data(), before.size() * sizeof(float)) == 0);
+                && same_bits(before, elements_));
     }
 
 private:
+    using all_elements = std::array<std::vector<float>, 8>;
+    static bool same_bits(all_elements const& a, all_elements const& b) {
+        return std::equal(a.begin(), a.end(), b.begin(), [](auto const& x, auto const& y) {
+            return std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+        });
+    }
     /// A number that a word refuses, after the conversion to the parameter's type; its sentence is no shape's.
     bool has_negative_window(fovea_kernel const& kernel) const {
         return std::string_view(kernel.name) == "window"
@@ -110,13 +128,14 @@ private:
     }
 
     std::mt19937 engine_;
-    std::array<std::vector<float>, 4> elements_;
+    all_elements elements_;
     std::vector<float> table_;
     std::vector<std::int32_t> pages_, listed_;
     std::vector<std::int64_t> numbers_, offsets_;
-    std::array<fovea_array, 4> operands_{};
+    std::array<fovea_array, 7> operands_{};
     std::vector<fovea_value> values_;
     fovea_graph graph_{};
+    decltype(fovea_kernel::run) run_ = nullptr;
 };
 
 }  // namespace
@@ -129,7 +148,7 @@ TEST_CASE("a call that is refused has written nothing", "[bindings]") {
     int broken = 0, succeeded = 0;
     for (int i = 0; i < 8000; ++i) {
         auto const& kernel = kernels[static_cast<std::size_t>(i) % count];
-        call.draw(kernel);
+        call.draw(kernel, false);
         if (!call.keeps_promise(kernel, succeeded)) {
             ++broken;
             UNSCOPED_INFO("call " << i << ", of " << kernel.name);
@@ -137,4 +156,22 @@ TEST_CASE("a call that is refused has written nothing", "[bindings]") {
     }
     CHECK(broken == 0);
     CHECK(succeeded > 500);  // not everything is refused
+}
+
+TEST_CASE("a call of gradients that is refused has written nothing", "[bindings]") {
+    std::size_t count = 0;
+    auto const* const kernels = bound_kernels(&count);
+    random_call call(2027);
+    int broken = 0, succeeded = 0;
+    for (int i = 0; i < 8000; ++i) {
+        auto const& kernel = kernels[static_cast<std::size_t>(i) % count];
+        if (kernel.gradient == nullptr) continue;
+        call.draw(kernel, true);
+        if (!call.keeps_promise(kernel, succeeded)) {
+            ++broken;
+            UNSCOPED_INFO("call " << i << ", of " << kernel.name);
+        }
+    }
+    CHECK(broken == 0);
+    CHECK(succeeded > 500);
 }

@@ -190,6 +190,46 @@ TEST_CASE("the header declares each argument with its shape", "[bindings]") {
     CHECK(holds(header, "int64_t const* arg_query_offsets /* (sequences + 1) */"));
 }
 
+TEST_CASE("a kernel with gradients has those of the tables that its score reads", "[bindings]") {
+    auto const gradients_of = [](auto const& kernel) {
+        std::vector<bool> all;
+        for (auto const& a : describe_kernel<double>("", "", kernel, {}, true).arguments) all.push_back(a.has_gradient);
+        return all;
+    };
+    CHECK(gradients_of(kernels::stepped) == std::vector<bool>{true, false});
+    CHECK(gradients_of(kernels::neighbours) == std::vector<bool>{false, true});
+    auto const two = takes<"limits(queries), bias(keys), ids(keys)">(
+        [](view<float const, 1> limits, view<float const, 1> bias, view<std::int32_t const, 1> ids) {
+            return dot | rescore(score + param(bias)[kv_idx] + param(ids)[kv_idx]) | where(param(limits)[q_idx] < 1)
+                 | softmax | weighted_sum;
+        });
+    CHECK(gradients_of(two) == std::vector<bool>{false, true, false});
+    // Where no numbers suit the function nothing is known of its tables.
+    auto const none =
+        takes<"p, t(keys), ids(keys)">([](float p, view<float const, 1> t, view<std::int32_t const, 1> ids) {
+            if (!(p < 0)) throw std::invalid_argument("no");
+            return dot | rescore(score + param(t)[kv_idx] + param(ids)[kv_idx]) | softmax | weighted_sum;
+        });
+    CHECK(gradients_of(none) == std::vector<bool>{false, true, false});
+}
+
+TEST_CASE("gradients are functions beside those of their kernels", "[bindings]") {
+    auto all = library();
+    CHECK(!holds(text_of([&](std::ostream& to) { write_header(to, all); }), "_gradient("));
+    all.kernels.front() = describe_kernel<float>("stepped", "kernels::stepped", kernels::stepped, {}, true);
+    auto const header = text_of([&](std::ostream& to) { write_header(to, all); });
+    CHECK(holds(header, "fovea_status demo_stepped_f32_gradient(fovea_call const* call, fovea_input_f32 query,"));
+    CHECK(holds(header,
+                "fovea_input_f32 d_result, fovea_output_f32 d_query, fovea_output_f32 d_key, fovea_output_f32 "
+                "d_value, float const* arg_steps /* (heads, distances) */, int64_t arg_distances, float* "
+                "d_steps /* (heads, distances) */);"));
+    CHECK(!holds(header, "demo_stepped_f64_gradient"));
+    auto const dispatcher = text_of([&](std::ostream& to) { write_dispatcher(to, all); });
+    CHECK(holds(dispatcher, "{pointer(arg_steps), integer(arg_distances), pointer(d_steps), pointer(nullptr)}"));
+    CHECK(holds(dispatcher, "demo_stepped_f32_gradient_avx512(fovea_call const*,"));
+    CHECK(holds(text_of([&](std::ostream& to) { write_page(to, all); }), "`demo_stepped_f32_gradient`"));
+}
+
 TEST_CASE("kernels of 16 bits alone have an architecture of their own", "[bindings]") {
     auto const dispatcher = text_of([](std::ostream& to) { write_dispatcher(to, library()); });
     CHECK(holds(dispatcher, "demo_neighbours_bf16_avx512_bf16"));

@@ -7,6 +7,7 @@
 #include <fovea/bindings/takes.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/expr/print.hpp>
+#include <fovea/spec/check_gradient.hpp>
 
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@ namespace fovea::FOVEA_SET::bindings {
 
 struct argument_description {
     std::string name, type, shape;
+    bool has_gradient = false;
     bool is_table() const { return !shape.empty(); }
     bool is_pointer() const { return is_table() || type == "fovea_graph"; }
 };
@@ -26,7 +28,7 @@ struct kernel_description {
     std::string name, type, specification;
     std::vector<std::string> comment, formula;  // lines
     std::vector<argument_description> arguments;
-    bool paged = false, ragged = false;
+    bool paged = false, ragged = false, has_gradients = false;
 };
 
 /// An element or a number as C names it.
@@ -86,16 +88,45 @@ std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I.
     });
 }
 
+/// Says of which tables a kernel has gradients; of all tables of reals where samples are no arguments for its function.
+template <class Kernel, class Parameters, std::size_t... I>
+void find_gradients(Kernel const& kernel, std::vector<argument_description>& arguments, std::index_sequence<I...>) {
+    using text = typename Kernel::arguments;
+    for (int attempt = 0; attempt < 6; ++attempt) {
+        assumed_numbers numbers;
+        for (auto const& each : unknowns_of<text, Parameters>(attempt))
+            numbers.numbers.emplace_back(each.name, each.values[0]);
+        try {
+            std::tuple<sample<std::tuple_element_t<I, Parameters>>...> const samples(
+                sample<std::tuple_element_t<I, Parameters>>(text::arguments[I], numbers)...);
+            fovea::detail::for_each_array_with_gradient(
+                kernel.make(std::get<I>(samples).value...), [&](auto const& array) {
+                    [[maybe_unused]] auto const look = [&](auto const& table, argument_description& argument) {
+                        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(table)>,
+                                                     std::remove_cvref_t<decltype(array)>>)
+                            argument.has_gradient |= fovea::detail::same_elements(table, array);
+                    };
+                    (look(std::get<I>(samples).value, arguments[I]), ...);
+                });
+            return;
+        } catch (std::exception const&) {
+            continue;  // with other numbers
+        }
+    }
+    ((arguments[I].has_gradient = is_table_of_reals<std::tuple_element_t<I, Parameters>>), ...);
+}
+
 /// A kernel for elements of one type; `expression` is what it was written as, with the comment above it.
 template <class Element, class Kernel>
 kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel,
-                                   std::vector<std::string> comment = {}) {
+                                   std::vector<std::string> comment = {}, bool has_gradients = false) {
     using T = compute_type<Element>;
     kernel_description d;
     d.name = std::move(name);
     d.type = type_name<Element>;
     d.specification = std::move(expression);
     d.comment = std::move(comment);
+    d.has_gradients = has_gradients;
     if constexpr (!is_kernel<Kernel, T>()) return d;
     else if constexpr (attention_spec<Kernel>) {
         d.formula = formula_of(kernel);
@@ -108,6 +139,8 @@ kernel_description describe_kernel(std::string name, std::string expression, Ker
             (d.arguments.push_back(description_of<std::tuple_element_t<I, parameters>>(text::arguments[I])), ...);
         }(std::make_index_sequence<text::size>());
         d.formula = formula_of<Kernel, parameters>(kernel, std::make_index_sequence<text::size>());
+        if (has_gradients)
+            find_gradients<Kernel, parameters>(kernel, d.arguments, std::make_index_sequence<text::size>());
         text::for_each_extent([&](std::string_view own) { d.arguments.push_back({std::string(own), "int64_t", ""}); });
     }
     if (d.paged) {

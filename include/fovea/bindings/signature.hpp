@@ -214,4 +214,10 @@ inline constexpr int rank_of = 0;
 template <class Element, int Rank>
 inline constexpr int rank_of<view<Element, Rank>> = Rank;
 
+/// Whether an argument is a table that can have a gradient.
+template <class Parameter>
+inline constexpr bool is_table_of_reals = false;
+template <class Element, int Rank>
+inline constexpr bool is_table_of_reals<view<Element, Rank>> = !std::is_integral_v<Element>;
+
 }  // namespace fovea::FOVEA_SET::bindings

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the functions of compiled kernels take and give, in C11 and C++. Every header of kernels has it inside. */
 #ifndef FOVEA_BINDINGS_TYPES
-#define FOVEA_BINDINGS_TYPES 2
+#define FOVEA_BINDINGS_TYPES 3
 
 #include <stddef.h>
 #include <stdint.h>
@@ -92,6 +92,7 @@ typedef struct fovea_argument {
     char const* name;
     char const* type;  /* "float", "int32_t", ... of a table; "int64_t" or "double" of a number; "fovea_graph" */
     char const* shape; /* "(heads)" of a table; "" of a number or a graph */
+    int has_gradient;  /* 1 for a table of which the kernel has a gradient; 0 otherwise */
 } fovea_argument;
 typedef struct fovea_kernel {
     char const* name;
@@ -103,6 +104,10 @@ typedef struct fovea_kernel {
     fovea_argument const* arguments;
     size_t argument_count;
     fovea_status (*run)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
+    /* Its gradients; null where it has none. Operands are query, key, value, the gradient of the result, and where those
+       of query, key and value go; behind the values stand as many pointers: where the gradient of each argument goes.
+       What is null is not computed. */
+    fovea_status (*gradient)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
 } fovea_kernel;
 
 #ifdef __cplusplus

@@ -97,10 +97,6 @@ public:
         }(std::make_index_sequence<text::size>());
     }
 
-private:
-    /// What follows the arguments and their extents.
-    fovea_value const& added(std::size_t i) const { return values_[text::size + text::extents + i]; }
-
     template <std::size_t I>
     auto argument() const {
         using parameter = std::tuple_element_t<I, parameters>;
@@ -111,6 +107,10 @@ private:
         else if constexpr (std::is_integral_v<parameter>) return number_of<parameter>(value.integer, name);
         else return table<I, parameter>(value.pointer);
     }
+
+private:
+    /// What follows the arguments and their extents.
+    fovea_value const& added(std::size_t i) const { return values_[text::size + text::extents + i]; }
 
     template <std::size_t I, class View>
     View table(void const* pointer) const {
@@ -213,25 +213,30 @@ fovea_status status_of(fovea_call const* call, Work const& work) noexcept {
     }
 }
 
+/// Does something with the threads and the scratch memory of a call, and makes a status of what it throws.
+template <class Work>
+fovea_status run_with(fovea_call const* call, Work const& work) noexcept {
+    return status_of(call, [&] {
+        threads const executor(call == nullptr ? 1 : call->threads);
+        if (call != nullptr && call->workspace != nullptr) {
+            work(executor, *reinterpret_cast<workspace*>(call->workspace));
+        } else {
+            workspace scratch;
+            work(executor, scratch);
+        }
+    });
+}
+
 /// A call of one kernel from C.
 template <class Element, class Kernel>
 fovea_status run_unit(fovea_call const* call, fovea_array const* operands, fovea_value const* values,
                       Kernel const& kernel) noexcept {
     using T = compute_type<Element>;
-    if constexpr (is_kernel<Kernel, T>()) {
-        return status_of(call, [&] {
-            threads const executor(call == nullptr ? 1 : call->threads);
-            if (call != nullptr && call->workspace != nullptr) {
-                auto& scratch = *reinterpret_cast<workspace*>(call->workspace);
-                attend_operands<Element, T>(executor, scratch, operands, values, kernel);
-            } else {
-                workspace scratch;
-                attend_operands<Element, T>(executor, scratch, operands, values, kernel);
-            }
+    if constexpr (is_kernel<Kernel, T>())
+        return run_with(call, [&](threads const& executor, workspace& scratch) {
+            attend_operands<Element, T>(executor, scratch, operands, values, kernel);
         });
-    } else {
-        return FOVEA_FAILED;
-    }
+    else return FOVEA_FAILED;
 }
 
 }  // namespace fovea::FOVEA_SET::bindings

@@ -46,6 +46,9 @@ inline std::string commented(std::string text) {
 /// An argument as the functions of C name it: whatever its name, no word of C or C++, no type and hardly a macro.
 inline std::string parameter_of(argument_description const& a) { return "arg_" + a.name; }
 
+/// Where its gradient goes.
+inline std::string gradient_of(argument_description const& a) { return "d_" + a.name; }
+
 /// The function that makes a fovea_value of it.
 inline std::string value_function_of(argument_description const& a) {
     if (a.is_pointer()) return "pointer";
@@ -57,14 +60,32 @@ inline std::string function_of(library_description const& all, kernel_descriptio
     return all.name + "_" + k.name + "_" + k.type;
 }
 
-inline std::string declaration_of(library_description const& all, kernel_description const& k) {
-    std::string text = "fovea_status " + function_of(all, k) + "(fovea_call const* call, fovea_input_" + k.type
-                     + " query, fovea_input_" + k.type + " key, fovea_input_" + k.type + " value, fovea_output_"
-                     + k.type + " result";
+/// A function of C, which calls a kernel or computes its gradients.
+struct entry_point {
+    std::string name;
+    std::vector<std::string> inputs, outputs;  // arrays
+    bool is_gradient = false;
+};
+
+inline std::vector<entry_point> entry_points_of(library_description const& all, kernel_description const& k) {
+    auto const name = function_of(all, k);
+    std::vector<entry_point> functions{{name, {"query", "key", "value"}, {"result"}}};
+    if (k.has_gradients)
+        functions.push_back(
+            {name + "_gradient", {"query", "key", "value", "d_result"}, {"d_query", "d_key", "d_value"}, true});
+    return functions;
+}
+
+inline std::string declaration_of(kernel_description const& k, entry_point const& f) {
+    std::string text = "fovea_status " + f.name + "(fovea_call const* call";
+    for (auto const& each : f.inputs) text += ", fovea_input_" + k.type + " " + each;
+    for (auto const& each : f.outputs) text += ", fovea_output_" + k.type + " " + each;
     for (auto const& a : k.arguments) {
         text += ", " + a.type + (a.is_pointer() ? " const* " : " ") + parameter_of(a);
         if (a.is_table()) text += " /* " + a.shape + " */";
     }
+    for (auto const& a : k.arguments)
+        if (f.is_gradient && a.has_gradient) text += ", " + a.type + "* " + gradient_of(a) + " /* " + a.shape + " */";
     return text + ")";
 }
 
@@ -78,7 +99,9 @@ inline void write_header(std::ostream& to, library_description const& all) {
        << "_bindings_version(void);\n\n/* All kernels of this library. */\n"
        << "fovea_kernel const* " << all.name
        << "_kernels(size_t* count);\n\n/* Arguments have the names that the kernels give them, behind arg_: no word or "
-          "macro can hide them. */\n";
+          "macro can hide them. */\n\n/* The functions that end in _gradient compute gradients of what a kernel reads, "
+          "from that of its result, d_result:\n   d_query has the extents of query, and so on. What has a null pointer "
+          "is not computed. */\n";
     std::string before;
     for (auto const& k : all.kernels) {
         if (k.name != before) {
@@ -90,7 +113,7 @@ inline void write_header(std::ostream& to, library_description const& all) {
             to << "*/\n";
         }
         before = k.name;
-        to << declaration_of(all, k) << ";\n";
+        for (auto const& f : entry_points_of(all, k)) to << declaration_of(k, f) << ";\n";
     }
     to << "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
@@ -99,54 +122,64 @@ inline bool builds_for(kernel_description const& k, std::string const& architect
     return architecture != "avx512_bf16" || k.type == "bf16" || k.type == "f16";
 }
 
+/// What chooses among the code of one function for several architectures, and runs it.
+inline void write_choice(std::ostream& to, library_description const& all, kernel_description const& k,
+                         entry_point const& f) {
+    std::size_t count = 0;
+    std::string units;
+    for (auto const& a : all.architectures) {
+        if (!builds_for(k, a)) continue;
+        units += (count++ == 0 ? "" : ", ") + std::string("unit{\"") + a + "\", " + f.name + "_" + a + "}";
+    }
+    to << "unit const* best_" << f.name << "() {\n    static constexpr std::array<unit, " << count << "> units{"
+       << units << "};\n    static unit const* const best = best_of(units);\n    return best;\n}\n"
+       << "fovea_status run_" << f.name
+       << "(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {\n    return "
+          "run_best(best_"
+       << f.name << "(), call, operands, values);\n}\n";
+}
+
+/// The function of C: its arguments as the list of kernels takes them.
+inline void write_function(std::ostream& to, kernel_description const& k, entry_point const& f) {
+    std::vector<std::string> operands, values;
+    for (auto const* const names : {&f.inputs, &f.outputs})
+        for (auto const& each : *names) operands.push_back("operand_of(" + each + ")");
+    for (auto const& a : k.arguments) values.push_back(value_function_of(a) + "(" + parameter_of(a) + ")");
+    if (f.is_gradient)
+        for (auto const& a : k.arguments)
+            values.push_back("pointer(" + (a.has_gradient ? gradient_of(a) : "nullptr") + ")");
+    to << declaration_of(k, f) << " {\n    fovea_array const operands[] = {" << joined(operands, ", ") << "};\n";
+    if (!values.empty()) to << "    fovea_value const values[] = {" << joined(values, ", ") << "};\n";
+    to << "    return run_" << f.name << "(call, operands, " << (values.empty() ? "nullptr" : "values") << ");\n}\n";
+}
+
 inline void write_dispatcher(std::ostream& to, library_description const& all) {
     to << "// Chooses the code of an architecture for each call.\n#pragma GCC visibility push(default)\n#include \""
        << all.name
        << ".h\"\n#pragma GCC visibility pop\n\n#include <fovea/bindings/dispatch.hpp>\n\nusing namespace "
           "fovea::bindings;\n\nextern \"C\" {\n";
     for (auto const& k : all.kernels)
-        for (auto const& a : all.architectures)
-            if (builds_for(k, a))
-                to << "fovea_status " << function_of(all, k) << "_" << a
-                   << "(fovea_call const*, fovea_array const*, fovea_value const*);\n";
+        for (auto const& f : entry_points_of(all, k))
+            for (auto const& a : all.architectures)
+                if (builds_for(k, a))
+                    to << "fovea_status " << f.name << "_" << a
+                       << "(fovea_call const*, fovea_array const*, fovea_value const*);\n";
     to << "}\n\nnamespace {\n";
     for (auto const& k : all.kernels) {
-        auto const f = function_of(all, k);
-        std::size_t count = 0;
-        std::string units;
-        for (auto const& a : all.architectures) {
-            if (!builds_for(k, a)) continue;
-            units += (count++ == 0 ? "" : ", ") + std::string("unit{\"") + a + "\", " + f + "_" + a + "}";
-        }
-        to << "unit const* best_" << f << "() {\n    static constexpr std::array<unit, " << count << "> units{" << units
-           << "};\n    static unit const* const best = best_of(units);\n    return best;\n}\n"
-           << "fovea_status run_" << f
-           << "(fovea_call const* call, fovea_array const* operands, fovea_value const* values) {\n    return "
-              "run_best(best_"
-           << f << "(), call, operands, values);\n}\n";
-        if (!k.arguments.empty()) {
-            to << "constexpr fovea_argument arguments_" << f << "[] = {";
-            for (auto const& a : k.arguments)
-                to << "{" << quoted(a.name) << ", " << quoted(a.type) << ", " << quoted(a.shape) << "}, ";
-            to << "};\n";
-        }
+        for (auto const& f : entry_points_of(all, k)) write_choice(to, all, k, f);
+        if (k.arguments.empty()) continue;
+        to << "constexpr fovea_argument arguments_" << function_of(all, k) << "[] = {";
+        for (auto const& a : k.arguments)
+            to << "{" << quoted(a.name) << ", " << quoted(a.type) << ", " << quoted(a.shape) << ", "
+               << (a.has_gradient ? 1 : 0) << "}, ";
+        to << "};\n";
     }
     to << "}  // namespace\n\nextern \"C\" {\n";
     to << "int " << all.name << "_bindings_version(void) { return FOVEA_BINDINGS_TYPES; }\nfovea_workspace* "
        << all.name << "_workspace_create(void) { return create_workspace(); }\nvoid " << all.name
        << "_workspace_destroy(fovea_workspace* scratch) { destroy_workspace(scratch); }\n";
-    for (auto const& k : all.kernels) {
-        auto const f = function_of(all, k);
-        to << declaration_of(all, k) << " {\n    fovea_array const operands[] = {operand_of(query), operand_of(key), "
-           << "operand_of(value), operand_of(result)};\n";
-        if (!k.arguments.empty()) {
-            to << "    fovea_value const values[] = {";
-            for (auto const& a : k.arguments) to << value_function_of(a) << "(" << parameter_of(a) << "), ";
-            to << "};\n";
-        }
-        to << "    return run_" << f << "(call, operands, " << (k.arguments.empty() ? "nullptr" : "values")
-           << ");\n}\n";
-    }
+    for (auto const& k : all.kernels)
+        for (auto const& f : entry_points_of(all, k)) write_function(to, k, f);
     to << "fovea_kernel const* " << all.name
        << "_kernels(size_t* count) {\n    static fovea_kernel const kernels[] = {\n";
     for (auto const& k : all.kernels) {
@@ -154,7 +187,7 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
         to << "        {" << quoted(k.name) << ", " << quoted(k.type) << ", " << quoted(k.specification) << ", "
            << quoted(joined(k.comment, "\n")) << ", " << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f
            << "()), " << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", run_"
-           << f << "},\n";
+           << f << ", " << (k.has_gradients ? "run_" + f + "_gradient" : "nullptr") << "},\n";
     }
     to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
 }
@@ -184,7 +217,7 @@ inline void write_page(std::ostream& to, library_description const& all) {
             to << "\n";
         }
         before = k.name;
-        to << "`" << function_of(all, k) << "`\n";
+        for (auto const& f : entry_points_of(all, k)) to << "`" << f.name << "`\n";
     }
     to << "\n## Statuses\n\n| status | when |\n|---|---|\n| `FOVEA_OK` | the result has been written |\n"
           "| `FOVEA_SHAPE_ERROR` | an array, table or length does not fit |\n"

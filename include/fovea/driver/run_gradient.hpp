@@ -51,8 +51,9 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
                                              [&](auto const& table) { found = found || fovea::names(each, table); });
             any = any || found;
             bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1);
-            return std::make_tuple(asked_table<T, std::remove_const_t<decltype(each.of)>>{
-                each.of, found ? sums.template of_asked<N>() : nullptr, apart || !found});
+            using table_type = std::remove_const_t<decltype(each.of)>;
+            return std::make_tuple(asked_table<T, table_type>{
+                found ? each.of : table_type{}, found ? sums.template of_asked<N>() : nullptr, apart || !found});
         } else {
             return std::tuple<>();
         }

@@ -117,17 +117,19 @@ void for_each_array_with_gradient(A const& a, Found const& found) {
 /// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses.
 template <attention_spec A, class Call, class DResult, asked_gradient... Asked>
 void check_targets(A const& a, Call const& call, DResult const& d_result, Asked const&... asked) {
-    auto const check = [](auto const& each) {
-        if (each.target.extents != each.of.extents)
-            throw shape_error("the target of grad is ", each.target.extents, ", its array is ", each.of.extents);
-        require_sound(region_of(each.target, "the target of grad"));
+    auto const region_of_target = [](auto const& each) {
+        return each.wanted ? region_of(each.target, each.target_name) : memory_region{.name = "", .rank = 1};
+    };
+    auto const check = [&](auto const& each) {
+        if (each.wanted && each.target.extents != each.of.extents)
+            throw shape_error(each.target_name, " is ", each.target.extents, ", its array is ", each.of.extents);
+        require_sound(region_of_target(each));
     };
     (check(asked), ...);
-    check_written(std::array<memory_region, sizeof...(Asked)>{region_of(asked.target, "the target of grad")...},
-                  [&](auto const& visit) {
-                      for_each_array_read(a, call.query, call.key, call.value, visit);
-                      visit(region_of(d_result, "the gradient of the result"));
-                  });
+    check_written(std::array<memory_region, sizeof...(Asked)>{region_of_target(asked)...}, [&](auto const& visit) {
+        for_each_array_read(a, call.query, call.key, call.value, visit);
+        visit(region_of(d_result, "the gradient of the result"));
+    });
 }
 }  // namespace detail
 

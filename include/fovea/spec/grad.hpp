@@ -20,6 +20,8 @@ struct grad_output {
     static constexpr int rank = Rank;
     view<Of const, Rank> of;
     view<T, Rank> target;
+    char const* target_name = "the target of grad";  // in sentences
+    bool wanted = true;  // where a call decides that it is not, nothing is computed for it or written
 
     struct bound {
         view<T, Rank> target;
@@ -56,7 +58,7 @@ constexpr auto grad(Array&& array, Target&& target) {
     constexpr bool writable = !std::is_const_v<written>;
     static_assert(!real || !alike || writable,
                   "fovea: the target of grad is a view of const elements and cannot be written");
-    if constexpr (real && alike && writable) return grad_output<element, written, rank>{of, to};
+    if constexpr (real && alike && writable) return grad_output<element, written, rank>{.of = of, .target = to};
     else return ill_formed{};
 }
 template <class... Others>

@@ -22,8 +22,8 @@ inline constexpr bool may_name = std::is_same_v<typename Asked::element, T>
 template <bool AsRows = false, class Asked, class T, int Rank>
 bool names(Asked const& asked, view<T const, Rank> const& array) {
     if constexpr (!may_name<AsRows, Asked, T, Rank>) return false;
-    else if constexpr (Asked::rank == Rank) return fovea::detail::same_elements(asked.of, array);
-    else return fovea::detail::same_elements(as_heads(asked.of), array);
+    else if constexpr (Asked::rank == Rank) return asked.wanted && fovea::detail::same_elements(asked.of, array);
+    else return asked.wanted && fovea::detail::same_elements(as_heads(asked.of), array);
 }
 
 namespace detail {
@@ -59,7 +59,7 @@ public:
     void require_found() const {
         std::size_t n = 0;
         auto const check = [&](auto const& asked) {
-            if (!is_read_[n++])
+            if (!is_read_[n++] && asked.wanted)
                 throw shape_error(
                     "grad names an array ", asked.of.extents,
                     " of which the call has no gradient: it reads none with the same elements, extents and "
@@ -112,7 +112,7 @@ public:
     /// Rounds the sums to what was asked for.
     void write() const {
         auto const write_one = [](auto const& each) {
-            write_rounded([&](index_t i) { return each.at(i); }, each.asked.target);
+            if (each.asked.wanted) write_rounded([&](index_t i) { return each.at(i); }, each.asked.target);
         };
         std::apply([&](auto const&... each) { (write_one(each), ...); }, all_);
     }

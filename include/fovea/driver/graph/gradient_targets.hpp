@@ -79,7 +79,7 @@ public:
     template <class Apart>
     void begin_tables(Apart const& apart) {
         for_each_asked([&](auto const& asked, std::size_t n) {
-            if (is_row_[n]) return;
+            if (is_row_[n] || !asked.wanted) return;
             copies_[n] = apart(asked) ? 1 : shares_of_tables;
             index_t const numbers = copies_[n] * asked.of.size();
             tables_[n] = scratch_.shared().template take<T>(numbers);
