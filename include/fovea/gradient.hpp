@@ -3,7 +3,7 @@
 // as it is defined.
 #pragma once
 
-#include <fovea/driver/run_gradient.hpp>
+#include <fovea/driver/layer_gradient.hpp>
 #include <fovea/reference/gradient.hpp>
 #include <fovea/result/save.hpp>
 #include <fovea/spec/ragged.hpp>
@@ -16,8 +16,11 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
     detail::with_gradient_call(
         [&](auto const& bound, auto const&... asked) {
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
-            if constexpr (driver::has_gradient_pass<T, A>())
+            if constexpr (driver::has_gradient_pass<T, A>()) {
                 if (driver::run_gradient<Arch>(executor, scratch, a, bound, asked...)) return;
+            } else if constexpr (driver::has_layer_gradient<T, A>()) {
+                return driver::run_layer_gradient<Arch>(executor, scratch, a, bound, asked...);
+            }
             reference::compute_gradient<double>(a, bound, asked...);
         },
         a, std::forward<Arguments>(arguments)...);

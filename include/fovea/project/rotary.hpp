@@ -85,9 +85,15 @@ struct rotary_t {
     void apply(Row const& row, head_place const&, T const* numbers) const {
         auto const turn = [](auto x, auto y, auto cosine, auto sine)
                               FOVEA_LAMBDA { return std::pair(x * cosine - y * sine, y * cosine + x * sine); };
-        index_t const half = size(row.size()) / 2;
-        if (neighbors) row.map_neighbors(half, turn, numbers, numbers + half);
-        else row.map_halves(half, turn, numbers, numbers + half);
+        turn_pairs(row, turn, numbers);
+    }
+
+    /// The same rotation the other way: a sine of the opposite sign.
+    template <class Row, class T>
+    void gradient(Row const&, Row const& d, head_place const&, T const* numbers) const {
+        auto const turn = [](auto x, auto y, auto cosine, auto sine)
+                              FOVEA_LAMBDA { return std::pair(x * cosine + y * sine, y * cosine - x * sine); };
+        turn_pairs(d, turn, numbers);
     }
 
     constexpr void memory(auto const& visit) const {
@@ -109,6 +115,12 @@ struct rotary_t {
     std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }
 
 private:
+    template <class Row, class Turn, class T>
+    FOVEA_INLINE void turn_pairs(Row const& row, Turn const& turn, T const* numbers) const {
+        index_t const half = size(row.size()) / 2;
+        if (neighbors) row.map_neighbors(half, turn, numbers, numbers + half);
+        else row.map_halves(half, turn, numbers, numbers + half);
+    }
     template <class I>
     constexpr rotary_t<Frequency, I> at(row_positions<I> const& p) const {
         return {turned, theta, stretch, ntk, neighbors, given, p};
