@@ -78,9 +78,8 @@ view<T, 4> finish_gradient(Executor const& executor, workspace& scratch, Finish 
             kernel::row_facts const facts{b, h, n, x.extent(2), x.extent(2), features};
             T const* const from = x.place(b, h, n, index_t{0});
             for (index_t c = 0; c < features; c += vector::lanes) {
-                result_environment<T, Arch, base> const here{base{facts, 0},
-                                                             kernel::load_as<T, Arch>(from + c, features - c),
-                                                             h * features + c, features - c};
+                result_environment<T, Arch, base> const here{
+                    base{facts, 0}, kernel::load_as<T, Arch>(from + c, features - c), h * features + c, features - c};
                 vector value(T{0});
                 backpropagate(expression, here, kernel::load_as<T, Arch>(row + c, features - c),
                               result_leaves<T, Arch, Sums>{sums, value});
@@ -110,12 +109,11 @@ view<T, 4> finishes_gradient(Executor const& executor, workspace& scratch, Aggre
         view<T, 4> before = x;
         if constexpr (is_finished<std::remove_cvref_t<decltype(a.first)>>) {
             if constexpr (gradient_reads_result<second>) {
-                before = split_heads(
-                    fresh_rows<T>(scratch, {x.extent(0), 1, x.extent(2), x.extent(1) * x.extent(3)}), x.extent(1), "result");
+                before = split_heads(fresh_rows<T>(scratch, {x.extent(0), 1, x.extent(2), x.extent(1) * x.extent(3)}),
+                                     x.extent(1), "result");
                 copy_rows<T>(executor, x, before);
-                for_each_finish(a.first, [&](auto const& f) {
-                    before = finish<T, Arch>(executor, scratch, f, before, source);
-                });
+                for_each_finish(a.first,
+                                [&](auto const& f) { before = finish<T, Arch>(executor, scratch, f, before, source); });
             } else {
                 for_each_finish(a.first, [&](auto const& f) {
                     before.extents = fovea::detail::finished_extents(f, before.extents, source.extents);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A call of gradient with projections and finishes, made of passes: back through the finishes, the pass of the attention
-// between them on projected operands, and back through the projections.
+// A call of gradient with projections and finishes, made of passes: back through the finishes, the pass of the
+// attention between them on projected operands, and back through the projections.
 #pragma once
 
 #include <fovea/driver/finish_gradient.hpp>
@@ -55,8 +55,8 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
                 using forward = bound_call<query, keys, values, view<T, 4>, save_output<T>>;
                 forward const of_heads{q, k, v, x, {save(own)}, shapes};
                 using on_heads_type = std::remove_const_t<decltype(on_heads)>;
-                attend_heads<T, Arch>(attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads}, q, k,
-                                      v, x);
+                attend_heads<T, Arch>(
+                    attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads}, q, k, v, x);
                 if (own.complete()) saved = &own;
             }
         }

@@ -57,8 +57,8 @@ void head_maps_gradient(Executor const& executor, workspace& scratch, Map const&
                 }
                 using row_type = kernel::feature_row<T, Arch>;
                 fovea::head_maps_gradient(map, row_type{row, features},
-                                          row_type{d.place(batch, h, n, index_t{0}), features},
-                                          head_place{batch, h, n}, static_cast<T const*>(numbers), rows);
+                                          row_type{d.place(batch, h, n, index_t{0}), features}, head_place{batch, h, n},
+                                          static_cast<T const*>(numbers), rows);
             }
         }
     });
@@ -73,11 +73,13 @@ view<T, 4> matrix_gradient(Executor const& executor, workspace& scratch, view<So
     index_t const inputs = x.extent(3), outputs = dy.extent(3), positions = x.extent(2);
     index_t const rows = x.extent(0) * positions, blocks = ceil_div(rows, 64);
     auto const row = [&](index_t r) { return x.place(r / positions, index_t{0}, r % positions, index_t{0}); };
-    auto const turned = fresh_rows<T>(scratch, {1, 1, inputs, rows}), d = fresh_rows<T>(scratch, {1, 1, inputs, outputs});
+    auto const turned = fresh_rows<T>(scratch, {1, 1, inputs, rows}),
+               d = fresh_rows<T>(scratch, {1, 1, inputs, outputs});
     auto* const finite = scratch.shared().template take<bool>(rows);
     executor.run(blocks, [&](index_t block, index_t) {
         index_t const first = block * 64, last = std::min(first + 64, rows);
-        for (index_t r = first; r < last; ++r) finite[r] = kernel::all_finite<T, Arch>([&](index_t) { return row(r); }, 1, inputs);
+        for (index_t r = first; r < last; ++r)
+            finite[r] = kernel::all_finite<T, Arch>([&](index_t) { return row(r); }, 1, inputs);
         for (index_t r = first; r < last; ++r) {
             auto const* const from = row(r);
             T* to = turned.data + r;

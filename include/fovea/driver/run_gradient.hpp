@@ -79,8 +79,8 @@ struct operand_gradients {
 
 /// The gradients of queries, keys, values and tables, in passes; those of tables are added to `sums`.
 template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
-operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums,
-                       Asked const&... asked) {
+operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                                       Sums& sums, Asked const&... asked) {
     auto const& call = bound.call;
     auto const& q = call.query;
     using query = std::remove_cvref_t<decltype(*q.data)>;

@@ -37,8 +37,7 @@ template <class Real, class F>
 void for_each_row_of_heads(array<Real>& rows, F const& f) {
     for (index_t b = 0; b < rows.extent(0); ++b)
         for (index_t h = 0; h < rows.extent(1); ++h)
-            for (index_t n = 0; n < rows.extent(2); ++n)
-                f(row_of(rows, head_place{b, h, n}), head_place{b, h, n});
+            for (index_t n = 0; n < rows.extent(2); ++n) f(row_of(rows, head_place{b, h, n}), head_place{b, h, n});
 }
 
 /// map_heads: the maps of each head on every row, in the order in which they were written.
@@ -49,8 +48,7 @@ void map_heads(M const& map, array<Real>& rows) {
         for_each_row_of_heads(rows, [&](feature_row<Real> const& row, head_place const& at) {
             prepare_head_maps(map, numbers.data(), row.count, at);
             Real const* prepared = numbers.data();
-            for_each_head_map(map,
-                              [&](auto const& each) { prepared = apply_head_map(each, row, at, prepared); });
+            for_each_head_map(map, [&](auto const& each) { prepared = apply_head_map(each, row, at, prepared); });
         });
     }
 }
