@@ -26,10 +26,19 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
         a, std::forward<Arguments>(arguments)...);
 }
 
-/// A ragged batch is not taken.
-template <class Arch, executor Executor, class Index, class... Arguments>
-void gradient_on(Executor const&, workspace&, ragged_t<Index> const&, Arguments&&...) {
-    static_assert(never<Index>, "fovea: gradient takes no ragged(...): call it for each sequence");
+/// The same of a ragged batch: the sums of the gradients of its sequences, which run in order.
+template <class Arch, executor Executor, class Index, attention_spec A, class... Arguments>
+void gradient_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+                 Arguments&&... arguments) {
+    detail::with_gradient_call(
+        [&](auto const& bound, auto const&... asked) {
+            using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
+            using one = decltype(of_sequence(a, all[0]));
+            if constexpr (driver::has_gradient_pass<T, one>() || driver::has_layer_gradient<T, one>())
+                driver::run_ragged_gradient<Arch>(executor, scratch, all, a, bound, asked...);
+            else reference::compute_gradient<double>(all, a, bound, asked...);
+        },
+        detail::ragged_attention<Index, A>{a, all}, std::forward<Arguments>(arguments)...);
 }
 
 /// gradient: the gradients of the arrays that a call of attend reads, from the gradient of its result.

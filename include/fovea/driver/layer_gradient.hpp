@@ -6,6 +6,7 @@
 #include <fovea/driver/finish_gradient.hpp>
 #include <fovea/driver/run_call.hpp>
 #include <fovea/driver/run_gradient.hpp>
+#include <fovea/spec/ragged_gradient.hpp>
 #include <fovea/spec/saved_rows.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -78,6 +79,20 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
     });
 }
 
+/// The gradients of a call without projections and finishes, added to `sums`, or those of a layer.
+template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
+void add_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums,
+                  Asked const&... asked) {
+    if constexpr (has_gradient_pass<T, A>()) {
+        auto const d = run_gradient_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
+        sums.add_rows(bound.call.query, d.query.data);
+        sums.add_rows(bound.call.key, d.key.data);
+        sums.add_rows(bound.call.value, d.value.data);
+    } else {
+        add_layer_gradient<T, Arch>(executor, scratch, a, bound, sums, asked...);
+    }
+}
+
 /// run_layer_gradient: a call of gradient that has been bound, on a given architecture, executor and workspace.
 template <class Arch, class Executor, class A, class Bound, class... Asked>
 void run_layer_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
@@ -90,6 +105,22 @@ void run_layer_gradient(Executor const& executor, workspace& scratch, A const& a
     fovea::detail::find_arrays(a, bound.call, sums);
     if (!bound.d_result.empty()) add_layer_gradient<T, Arch>(runner, scratch, a, bound, sums, asked...);
     sums.write();
+}
+
+/// run_ragged_gradient: the same for each sequence of a ragged batch, in order, into the same sums.
+template <class Arch, class Executor, class Index, class A, class Bound, class... Asked>
+void run_ragged_gradient(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+                         Bound const& bound, Asked const&... asked) {
+    using T = typename Bound::call_type::number;
+    decltype(auto) runner = runner_of(executor);
+    workspace::call const alone(scratch);
+    fovea::detail::sum_sequences<T>(
+        all, a, bound,
+        [&](auto const& one, auto const& part, auto& sums) {
+            scratch.prepare(runner.workers());
+            add_gradient<T, Arch>(runner, scratch, one, part, sums, asked...);
+        },
+        asked...);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

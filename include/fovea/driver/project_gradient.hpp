@@ -70,21 +70,23 @@ void head_maps_gradient(Executor const& executor, workspace& scratch, Map const&
 template <class T, class Arch, class Source, class Executor>
 view<T, 4> matrix_gradient(Executor const& executor, workspace& scratch, view<Source, 4> const& x,
                            view<T, 4> const& dy) {
+    constexpr index_t rows_of_block = 64;
     index_t const inputs = x.extent(3), outputs = dy.extent(3), positions = x.extent(2);
-    index_t const rows = x.extent(0) * positions, blocks = ceil_div(rows, 64);
+    index_t const rows = x.extent(0) * positions;
     auto const row = [&](index_t r) { return x.place(r / positions, index_t{0}, r % positions, index_t{0}); };
     auto const turned = fresh_rows<T>(scratch, {1, 1, inputs, rows}),
                d = fresh_rows<T>(scratch, {1, 1, inputs, outputs});
     auto* const finite = scratch.shared().template take<bool>(rows);
-    executor.run(blocks, [&](index_t block, index_t) {
-        index_t const first = block * 64, last = std::min(first + 64, rows);
-        for (index_t r = first; r < last; ++r)
-            finite[r] = kernel::all_finite<T, Arch>([&](index_t) { return row(r); }, 1, inputs);
+    executor.run(ceil_div(rows, rows_of_block), [&](index_t block, index_t) {
+        index_t const first = block * rows_of_block, last = std::min(first + rows_of_block, rows);
+        Source* from[rows_of_block];
         for (index_t r = first; r < last; ++r) {
-            auto const* const from = row(r);
-            T* to = turned.data + r;
-            for (index_t i = 0; i < inputs; ++i, to += rows) *to = finite[r] ? static_cast<T>(from[i]) : T{0};
+            from[r - first] = row(r);
+            finite[r] = kernel::all_finite<T, Arch>([&](index_t) { return from[r - first]; }, 1, inputs);
         }
+        for (index_t i = 0; i < inputs; ++i)
+            for (index_t r = first; r < last; ++r)
+                turned.data[i * rows + r] = finite[r] ? static_cast<T>(from[r - first][i]) : T{0};
     });
     plain_matrix<T> const of_outputs{view<T const, 2>(dy.data, {rows, outputs})};
     matrix_product<T, Arch>(executor, scratch, of_outputs, view<T const, 4>(turned), d);
@@ -104,7 +106,8 @@ void add_linear_gradient(Executor const& executor, workspace& scratch, Map const
     if (has_bias(map) && sums.asks(*map.bias)) {
         T* const total = scratch.shared().template take<T>(outputs);
         std::fill_n(total, outputs, T{0});
-        for (index_t i = 0; i < dy.size(); ++i) total[i % outputs] += dy.data[i];
+        for (index_t i = 0; i < dy.size(); i += outputs)
+            for (index_t c = 0; c < outputs; ++c) total[c] += dy.data[i + c];
         for (index_t c = 0; c < outputs; ++c) sums.add(*map.bias, {c}, total[c]);
     }
     if (!sums.asks(map.matrix)) return;
