@@ -3,7 +3,7 @@
 // as it is defined.
 #pragma once
 
-#include <fovea/driver/run_gradient.hpp>
+#include <fovea/driver/layer_gradient.hpp>
 #include <fovea/reference/gradient.hpp>
 #include <fovea/result/save.hpp>
 #include <fovea/spec/ragged.hpp>
@@ -16,18 +16,29 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
     detail::with_gradient_call(
         [&](auto const& bound, auto const&... asked) {
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
-            if constexpr (driver::has_gradient_pass<T, A>())
-                if (driver::run_gradient<Arch>(executor, scratch, a, bound, asked...)) return;
-            if constexpr (!driver::has_gradient_pass<T, A>() || plan::lists_keys<A>)
-                reference::compute_gradient<double>(a, bound, asked...);
+            constexpr bool passes = driver::has_gradient_pass<T, A>(), layer = driver::has_layer_gradient<T, A>();
+            [[maybe_unused]] bool done = passes || layer;
+            if constexpr (passes) done = driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
+            else if constexpr (layer) driver::run_layer_gradient<Arch>(executor, scratch, a, bound, asked...);
+            if constexpr (plan::lists_keys<A> || !(passes || layer))
+                if (!done) reference::compute_gradient<double>(a, bound, asked...);
         },
         a, std::forward<Arguments>(arguments)...);
 }
 
-/// A ragged batch is not taken.
-template <class Arch, executor Executor, class Index, class... Arguments>
-void gradient_on(Executor const&, workspace&, ragged_t<Index> const&, Arguments&&...) {
-    static_assert(never<Index>, "fovea: gradient takes no ragged(...): call it for each sequence");
+/// The same of a ragged batch: the sums of the gradients of its sequences, which run in order.
+template <class Arch, executor Executor, class Index, attention_spec A, class... Arguments>
+void gradient_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+                 Arguments&&... arguments) {
+    detail::with_gradient_call(
+        [&](auto const& bound, auto const&... asked) {
+            using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
+            using one = decltype(of_sequence(a, all[0]));
+            if constexpr (driver::has_gradient_pass<T, one>() || driver::has_layer_gradient<T, one>())
+                driver::run_ragged_gradient<Arch>(executor, scratch, all, a, bound, asked...);
+            else reference::compute_gradient<double>(all, a, bound, asked...);
+        },
+        detail::ragged_attention<Index, A>{a, all}, std::forward<Arguments>(arguments)...);
 }
 
 /// gradient: the gradients of the arrays that a call of attend reads, from the gradient of its result.
@@ -36,11 +47,11 @@ void gradient_on(Executor const&, workspace&, ragged_t<Index> const&, Arguments&
 ///     gradient(spec, x, d_result, grad(x, d_x))                      self-attention
 ///     gradient(spec, queries(x), memory(m), d_result, grad(m, d_m))  cross attention
 ///
-/// Operands as those of attend, and threads(n) and a workspace before the specification; after the gradient of the
-/// result stands what is asked for, see grad, and the saved_rows of the forward call, if it saved them.
+/// Operands as those of attend, and threads(n), a workspace and ragged(offsets) before the specification; after the
+/// gradient of the result stands what is asked for, see grad, and the saved_rows of the forward call, if it saved them.
 /// Edge cases: a pair that takes no part, and a query that sees no key, give nothing, whatever they hold.
 /// Errors: those of attend and of grad, before anything is written. At compile time, for a normalizer or a map of heads
-/// without a rule, and an aggregator other than weighted_sum.
+/// without a rule, an aggregator other than weighted_sum, and saved rows of a ragged batch.
 template <executor Executor, class... Arguments>
     requires(detail::begins_call<Arguments...>)
 void gradient(Executor const& executor, workspace& scratch, Arguments&&... arguments) {

@@ -117,14 +117,15 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
     gradient(spec, x, d_result, grad(x, d_x));
 }
 
-// case: gradient_of_ragged
-// sentence: fovea: gradient takes no ragged(...): call it for each sequence
+// case: gradient_of_ragged_with_saved_rows
+// sentence: fovea: a ragged call saves no rows: leave saved_rows out of its gradient
 void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 2> d_x) {
+    saved_rows<float> const state;
 #ifdef FOVEA_BROKEN
-    gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, state, grad(x, d_x));
 #else
-    static_cast<void>(offsets);
-    gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    static_cast<void>(state);
+    gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 
@@ -149,13 +150,12 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
     gradient(scaled_dot | softmax | weighted_sum, x, d_result, state, grad(x, d_x));
 }
 
-// case: definition_of_gradient_of_ragged
-// sentence: fovea: this gradient takes no executor, no workspace and no ragged(...): call it for each sequence
+// case: definition_of_gradient_in_threads
+// sentence: fovea: this gradient takes no executor and no workspace
 void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    reference::gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    reference::gradient(threads(2), ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #else
-    static_cast<void>(offsets);
-    reference::gradient(scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+    reference::gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }

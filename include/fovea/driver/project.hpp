@@ -4,6 +4,7 @@
 
 #include <fovea/driver/matrix_product.hpp>
 #include <fovea/kernel/feature_row.hpp>
+#include <fovea/spec/head_map_rows.hpp>
 #include <fovea/spec/shapes.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -19,20 +20,10 @@ void map_heads(Executor const& executor, workspace& scratch, Map const& map, vie
     executor.run(rows.extent(0) * blocks, [&](index_t task, index_t worker) {
         auto& memory = scratch.worker(worker);
         memory.clear();
-        index_t size = 0;
-        for_each_head_map(map, [&](auto const& each) {
-            if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) size += each.prepared(features);
-        });
-        T* const numbers = memory.take<T>(size);
+        T* const numbers = memory.take<T>(prepared_numbers(map, features));
         index_t const batch = task / blocks, begin = task % blocks * positions_at_once;
         for (index_t n = begin; n < std::min(begin + positions_at_once, positions); ++n) {
-            T* free = numbers;
-            for_each_head_map(map, [&](auto const& each) {
-                if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) {
-                    each.prepare(free, features, head_place{batch, 0, n});
-                    free += each.prepared(features);
-                }
-            });
+            prepare_head_maps(map, numbers, features, head_place{batch, 0, n});
             for (index_t h = 0; h < rows.extent(1); ++h) {
                 T* const row = rows.place(batch, h, n, index_t{0});
                 auto const* const from = source.place(batch, h, n, index_t{0});
@@ -41,12 +32,7 @@ void map_heads(Executor const& executor, workspace& scratch, Map const& map, vie
                 T const* prepared = numbers;
                 kernel::feature_row<T, Arch> const all{row, features};
                 for_each_head_map(map, [&](auto const& each) {
-                    if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) {
-                        each.apply(all, head_place{batch, h, n}, prepared);
-                        prepared += each.prepared(features);
-                    } else {
-                        each.apply(all, head_place{batch, h, n});
-                    }
+                    prepared = apply_head_map(each, all, head_place{batch, h, n}, prepared);
                 });
             }
         }
@@ -89,6 +75,31 @@ bool same_projection(MapA const& a, MapB const& b, view<A, 4> const& x, view<B, 
             && (!has_bias(a) || a.bias->data == b.bias->data) && x.data == y.data && x.strides == y.strides
             && x.extents == y.extents;
     else return false;
+}
+
+/// Calls f(queries, keys, values) with the operands of a call after its projection; what two roles share is computed
+/// once.
+template <class T, class Arch, class A, class Call, class Executor, class F>
+void with_projected(Executor const& executor, workspace& scratch, A const& a, Call const& call, F const& f) {
+    auto const& q = call.query;
+    if constexpr (projection<decltype(a.project)>) {
+        using heads = typename std::remove_cvref_t<decltype(a.project)>::heads_type;
+        auto const& p = a.project;
+        auto const x = project<T, Arch>(executor, scratch, p.query, q, heads::query);
+        auto const y = [&] {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.query)>, std::remove_cvref_t<decltype(p.key)>>)
+                if (heads::group == 1 && same_projection(p.query, p.key, q, call.key)) return x;
+            return project<T, Arch>(executor, scratch, p.key, call.key, heads::key_value);
+        }();
+        auto const z = [&] {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.key)>, std::remove_cvref_t<decltype(p.value)>>)
+                if (same_projection(p.key, p.value, call.key, call.value)) return y;
+            return project<T, Arch>(executor, scratch, p.value, call.value, heads::key_value);
+        }();
+        f(x, y, z);
+    } else {
+        f(q, call.key, call.value);
+    }
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -153,25 +153,9 @@ FOVEA_INLINE void run_call(Executor const& executor, workspace& scratch, A const
     workspace::call const alone(scratch);
     scratch.prepare(runner.workers());
     attention_run<std::remove_cvref_t<decltype(runner)>, A, Call> const run{runner, scratch, a, call};
-    auto const& q = call.query;
-    if constexpr (projection<decltype(a.project)>) {
-        using heads = typename std::remove_cvref_t<decltype(a.project)>::heads_type;
-        auto const& p = a.project;
-        auto const x = project<T, Arch>(runner, scratch, p.query, q, heads::query);
-        auto const y = [&] {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.query)>, std::remove_cvref_t<decltype(p.key)>>)
-                if (heads::group == 1 && same_projection(p.query, p.key, q, call.key)) return x;
-            return project<T, Arch>(runner, scratch, p.key, call.key, heads::key_value);
-        }();
-        auto const z = [&] {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.key)>, std::remove_cvref_t<decltype(p.value)>>)
-                if (same_projection(p.key, p.value, call.key, call.value)) return y;
-            return project<T, Arch>(runner, scratch, p.value, call.value, heads::key_value);
-        }();
-        attend_and_finish<T, Arch>(run, x, y, z);
-    } else {
-        attend_and_finish<T, Arch>(run, q, call.key, call.value);
-    }
+    with_projected<T, Arch>(runner, scratch, a, call, [&](auto const& q, auto const& k, auto const& v) {
+        attend_and_finish<T, Arch>(run, q, k, v);
+    });
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -72,10 +72,16 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
     f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
 }
 
-/// The gradients of queries, keys, values and tables, in passes.
+/// The gradients of operands as a score sees them, in scratch memory that the workers share.
+template <class T>
+struct operand_gradients {
+    view<T, 4> query, key, value;
+};
+
+/// The gradients of queries, keys, values and tables, in passes; those of tables are added to `sums`.
 template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
-void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums,
-                       Asked const&... asked) {
+operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                                       Sums& sums, Asked const&... asked) {
     auto const& call = bound.call;
     auto const& q = call.query;
     using query = std::remove_cvref_t<decltype(*q.data)>;
@@ -99,9 +105,7 @@ void run_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
         scratch, a, call, sums,
         [&](auto const& tables) { run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables); },
         asked...);
-    sums.add_lasting_rows(q, d_query.data);
-    sums.add_lasting_rows(call.key, d_key.data);
-    sums.add_lasting_rows(call.value, d_value.data);
+    return {d_query, d_key, d_value};
 }
 
 /// run_gradient: a call of gradient that has passes, on a given architecture, executor and workspace; false where it is
@@ -117,7 +121,12 @@ bool run_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
         scratch.prepare(runner.workers());
         named_sums<T, Asked...> sums(asked...);
         fovea::detail::find_arrays(a, bound.call, sums);
-        if (!bound.d_result.empty()) run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
+        if (!bound.d_result.empty()) {
+            auto const d = run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
+            sums.add_lasting_rows(bound.call.query, d.query.data);
+            sums.add_lasting_rows(bound.call.key, d.key.data);
+            sums.add_lasting_rows(bound.call.value, d.value.data);
+        }
         sums.write();
         return true;
     }

@@ -63,7 +63,6 @@ struct rotary_t {
 
     constexpr index_t size(index_t of_head) const { return turned == 0 ? of_head : turned; }
     constexpr index_t prepared(index_t of_head) const { return size(of_head); }  // cosines, then sines
-
     template <class T>
     FOVEA_INLINE void prepare(T* numbers, index_t of_head, head_place const& row) const {
         using exact = std::conditional_t<(sizeof(T) > sizeof(double)), T, double>;
@@ -81,14 +80,8 @@ struct rotary_t {
         }
     }
 
-    template <class Row, class T>
-    void apply(Row const& row, head_place const&, T const* numbers) const {
-        auto const turn = [](auto x, auto y, auto cosine, auto sine)
-                              FOVEA_LAMBDA { return std::pair(x * cosine - y * sine, y * cosine + x * sine); };
-        index_t const half = size(row.size()) / 2;
-        if (neighbors) row.map_neighbors(half, turn, numbers, numbers + half);
-        else row.map_halves(half, turn, numbers, numbers + half);
-    }
+    void apply(auto const& row, head_place const&, auto const* numbers) const { turn(row, numbers, 1); }
+    void gradient(auto const&, auto const& d, head_place const&, auto const* numbers) const { turn(d, numbers, -1); }
 
     constexpr void memory(auto const& visit) const {
         if (given) visit(*given, "the frequencies of rotary on ");
@@ -109,6 +102,14 @@ struct rotary_t {
     std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }
 
 private:
+    FOVEA_INLINE void turn(auto const& row, auto const* numbers, int sign) const {
+        auto const way = static_cast<std::remove_cvref_t<decltype(*numbers)>>(sign);
+        auto const f = [way](auto x, auto y, auto cosine, auto sine)
+                           FOVEA_LAMBDA { return std::pair(x * cosine - y * sine * way, y * cosine + x * sine * way); };
+        index_t const half = size(row.size()) / 2;
+        if (neighbors) row.map_neighbors(half, f, numbers, numbers + half);
+        else row.map_halves(half, f, numbers, numbers + half);
+    }
     template <class I>
     constexpr rotary_t<Frequency, I> at(row_positions<I> const& p) const {
         return {turned, theta, stretch, ntk, neighbors, given, p};

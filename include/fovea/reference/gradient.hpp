@@ -5,6 +5,7 @@
 #include <fovea/reference/differentiate.hpp>
 #include <fovea/spec/check_gradient.hpp>
 #include <fovea/spec/named_sums.hpp>
+#include <fovea/spec/ragged_gradient.hpp>
 
 namespace fovea::FOVEA_SET::reference {
 
@@ -34,6 +35,23 @@ void gradient(A const& a, Arguments&&... arguments) {
         [&](auto const& bound, auto const&... asked) { compute_gradient<double>(a, bound, asked...); }, a,
         std::forward<Arguments>(arguments)...);
 }
+/// The same of a ragged batch: the sums of the gradients of its sequences.
+template <class Real, class Index, attention_spec A, class Bound, class... Asked>
+void compute_gradient(ragged_t<Index> const& all, A const& a, Bound const& bound, Asked const&... asked) {
+    fovea::detail::sum_sequences<Real>(
+        all, a, bound,
+        [](auto const& one, auto const& part, auto& sums) {
+            differentiate<Real>(one, part.call, copy<Real>(part.d_result), sums);
+        },
+        asked...);
+}
+template <class Index, attention_spec A, class... Arguments>
+void gradient(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
+    fovea::detail::with_gradient_call(
+        [&](auto const& bound, auto const&... asked) { compute_gradient<double>(all, a, bound, asked...); },
+        fovea::detail::ragged_attention<Index, A>{a, all}, std::forward<Arguments>(arguments)...);
+}
+
 template <class... Arguments>
     requires fovea::detail::misordered_call<Arguments...>
 void gradient(Arguments&&...) {
@@ -41,10 +59,10 @@ void gradient(Arguments&&...) {
 }
 
 template <class First, class... Rest>
-    requires(fovea::detail::turn_of<std::remove_cvref_t<First>> >= 0 && fovea::detail::begins_well<First, Rest...>())
+    requires(fovea::detail::place_of<std::remove_cvref_t<First>> == fovea::detail::place_in_call::before
+             && !fovea::detail::is_ragged<std::remove_cvref_t<First>> && fovea::detail::begins_well<First, Rest...>())
 void gradient(First&&, Rest&&...) {
-    static_assert(never<First>,
-                  "fovea: this gradient takes no executor, no workspace and no ragged(...): call it for each sequence");
+    static_assert(never<First>, "fovea: this gradient takes no executor and no workspace");
 }
 
 /// What has been reported once is not reported again.

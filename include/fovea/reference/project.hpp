@@ -3,6 +3,7 @@
 
 #include <fovea/core/tensor.hpp>
 #include <fovea/reference/feature_row.hpp>
+#include <fovea/spec/head_map_rows.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 
 #include <vector>
@@ -26,24 +27,30 @@ Real mapped(M const& map, index_t inputs, index_t feature, auto const& x) {
     }
 }
 
+/// The features of one head at one position.
+template <class Real>
+feature_row<Real> row_of(array<Real>& rows, head_place const& at) {
+    return {rows.data() + rows.view().offset(at.batch, at.head, at.position, 0), rows.extent(3)};
+}
+/// Calls f(row, place) for those of all heads and positions.
+template <class Real, class F>
+void for_each_row_of_heads(array<Real>& rows, F const& f) {
+    for (index_t b = 0; b < rows.extent(0); ++b)
+        for (index_t h = 0; h < rows.extent(1); ++h)
+            for (index_t n = 0; n < rows.extent(2); ++n) f(row_of(rows, head_place{b, h, n}), head_place{b, h, n});
+}
+
 /// map_heads: the maps of each head on every row, in the order in which they were written.
 template <class Real, row_map M>
 void map_heads(M const& map, array<Real>& rows) {
-    for_each_head_map(map, [&](auto const& each) {
-        for (index_t b = 0; b < rows.extent(0); ++b)
-            for (index_t h = 0; h < rows.extent(1); ++h)
-                for (index_t n = 0; n < rows.extent(2); ++n) {
-                    head_place const at{b, h, n};
-                    feature_row<Real> const row{rows.data() + rows.view().offset(b, h, n, 0), rows.extent(3)};
-                    if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) {
-                        std::vector<Real> numbers(static_cast<std::size_t>(each.prepared(row.count)));
-                        each.prepare(numbers.data(), row.count, at);
-                        each.apply(row, at, numbers.data());
-                    } else {
-                        each.apply(row, at);
-                    }
-                }
-    });
+    if constexpr (headwise_map<M>) {
+        std::vector<Real> numbers(static_cast<std::size_t>(prepared_numbers(map, rows.extent(3))));
+        for_each_row_of_heads(rows, [&](feature_row<Real> const& row, head_place const& at) {
+            prepare_head_maps(map, numbers.data(), row.count, at);
+            Real const* prepared = numbers.data();
+            for_each_head_map(map, [&](auto const& each) { prepared = apply_head_map(each, row, at, prepared); });
+        });
+    }
 }
 
 /// project: the rows of a source through a row map, cut into the heads of `extents` unless the source has heads.

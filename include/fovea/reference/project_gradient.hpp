@@ -5,59 +5,24 @@
 #include <fovea/reference/finish.hpp>
 #include <fovea/reference/project.hpp>
 
-#include <numeric>
 #include <utility>
 #include <vector>
 
 namespace fovea::FOVEA_SET::reference {
 
-/// The gradient of one row before a map of heads, from that after it: by its rule, or by what a linear map makes of
-/// each unit vector. `numbers` are those that it has prepared, if any.
-template <class Real, head_map M, class... Numbers>
-void head_map_gradient(M const& map, feature_row<Real> const& before, feature_row<Real> const& d, head_place const& at,
-                       Numbers const*... numbers) {
-    if constexpr (requires { requires M::linear; }) {
-        std::vector<Real> const after(d.features, d.features + d.count);
-        for (index_t i = 0; i < d.count; ++i) {
-            std::vector<Real> column(after.size());
-            column[static_cast<std::size_t>(i)] = 1;
-            map.apply(feature_row<Real>{column.data(), d.count}, at, numbers...);
-            d[i] = std::inner_product(column.begin(), column.end(), after.begin(), Real(0));
-        }
-    } else {
-        map.gradient(before, d, at, numbers...);
-    }
-}
-template <class Real, head_map M>
-void head_map_gradient(M const& map, array<Real>& before, array<Real>& d) {
-    for (index_t b = 0; b < d.extent(0); ++b)
-        for (index_t h = 0; h < d.extent(1); ++h)
-            for (index_t n = 0; n < d.extent(2); ++n) {
-                head_place const at{b, h, n};
-                auto const row = [&](array<Real>& rows) {
-                    return feature_row<Real>{rows.data() + rows.view().offset(b, h, n, 0), rows.extent(3)};
-                };
-                if constexpr (prepared_head_map<M>) {
-                    std::vector<Real> numbers(static_cast<std::size_t>(map.prepared(d.extent(3))));
-                    map.prepare(numbers.data(), d.extent(3), at);
-                    head_map_gradient(map, row(before), row(d), at, std::as_const(numbers).data());
-                } else {
-                    head_map_gradient(map, row(before), row(d), at);
-                }
-            }
-}
-
-/// The same of all maps of heads; `below` are the rows before the first.
+/// The gradients of rows before all maps of heads, from those after them.
 template <class Real, row_map M>
-array<Real> head_maps_gradient(M const& map, array<Real> const& below, array<Real> d) {
+array<Real> head_maps_gradient(M const& map, array<Real> below, array<Real> d) {
     if constexpr (headwise_map<M>) {
-        auto before = below;
-        map_heads(map.first, before);
-        head_map_gradient(map.second, before, d);
-        return head_maps_gradient(map.first, below, std::move(d));
-    } else {
-        return d;
+        index_t const features = d.extent(3);
+        std::vector<Real> numbers(static_cast<std::size_t>(prepared_numbers(map, features))),
+            memory(static_cast<std::size_t>(rows_of_head_maps_gradient(map) * features));
+        for_each_row_of_heads(d, [&](feature_row<Real> const& d_row, head_place const& at) {
+            prepare_head_maps(map, numbers.data(), features, at);
+            fovea::head_maps_gradient(map, row_of(below, at), d_row, at, std::as_const(numbers).data(), memory.data());
+        });
     }
+    return d;
 }
 
 /// project_gradient: the gradient of a source, from that of the rows that `project` makes of it.

@@ -5,33 +5,6 @@
 
 namespace fovea::FOVEA_SET {
 
-template <class T>
-struct bound_save {
-    view<T, 3> target, sums;
-    saved_rows<T>* state;
-
-    void row_state(row_place const& at, auto max, auto sum) const {
-        target(at.batch, at.head, at.query) = static_cast<T>(max);
-        sums(at.batch, at.head, at.query) = static_cast<T>(sum);
-    }
-    template <class Out>
-    void finish(view<Out, 4> const& result) const {
-        state->finish(result);
-    }
-};
-
-template <class T>
-struct save_output {
-    using output_tag = void;
-    static constexpr std::string_view name = "save";
-    saved_rows<T>* state;
-
-    bound_save<T> bind(operand_shapes const& shapes) const {
-        state->begin(shapes);
-        return {state->maxima(), state->sums(), state};
-    }
-};
-
 /// save: asks a call to leave in `state` what its gradient needs, so that it does not compute that again.
 ///
 ///     attend(spec, q, k, v, out, save(state))   gradient(spec, q, k, v, d_out, state, grad(q, d_q))

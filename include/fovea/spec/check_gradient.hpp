@@ -114,6 +114,19 @@ void for_each_array_with_gradient(A const& a, Found const& found) {
     });
 }
 
+inline constexpr char const* gradient_of_result = "the gradient of the result";
+
+/// Errors: shape_error where it has other extents than the result.
+inline void require_gradient_of_result(extents_t<4> const& given, extents_t<4> const& expected) {
+    if (given != expected)
+        throw shape_error(gradient_of_result, " is ", given, " and must be ", expected,
+                          ", (batch, head, position, feature)");
+}
+
+/// A specification that runs in each sequence of a ragged batch.
+template <class Of>
+concept packs_sequences = requires(Of const& of) { of.sequences; };
+
 /// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses.
 template <attention_spec A, class Call, class DResult, asked_gradient... Asked>
 void check_targets(A const& a, Call const& call, DResult const& d_result, Asked const&... asked) {
@@ -128,7 +141,8 @@ void check_targets(A const& a, Call const& call, DResult const& d_result, Asked 
     (check(asked), ...);
     check_written(std::array<memory_region, sizeof...(Asked)>{region_of_target(asked)...}, [&](auto const& visit) {
         for_each_array_read(a, call.query, call.key, call.value, visit);
-        visit(region_of(d_result, "the gradient of the result"));
+        visit(region_of(d_result, gradient_of_result));
+        if constexpr (packs_sequences<A>) a.sequences.memory(visit);
     });
 }
 }  // namespace detail
@@ -155,25 +169,31 @@ struct bound_gradient {
     }
 };
 
+/// Everything that can be wrong with what a call of gradient reads.
+template <attention_spec A, class Call, class D>
+void check_gradient_call(A const& a, Call& call, view<D, 4> const& d_result) {
+    detail::check_memory_read(a, call);
+    call.shapes = check_operands_of<typename Call::number>(a, call.query, call.key, call.value);
+    detail::require_sound(detail::region_of(d_result, detail::gradient_of_result));
+    detail::require_gradient_of_result(d_result.extents, result_shape(a, call.shapes, call.query.extents));
+}
+
 /// bind_gradient: the call that the arguments after a specification make, checked; ill_formed where the compiler can
-/// tell that it is wrong.
+/// tell that it is wrong. `A` is the specification, or one that runs in each sequence of a ragged batch.
 template <attention_spec A, viewable Query, row_source Key, row_source Value, viewable DResult, extra_output... Asked>
 auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& value, DResult const& d_result,
                    Asked const&... asked) {
-    using call_type = decltype(bind_call(a, query, key, value));
+    using specification = attention_within<A>;
+    using call_type = decltype(bind_call(std::declval<specification const&>(), query, key, value));
     if constexpr (is_ill_formed<call_type>) {
         return ill_formed{};
-    } else if constexpr (!detail::has_gradients<A, Asked...>()) {
+    } else if constexpr (!detail::has_gradients<specification, Asked...>()) {
         return ill_formed{};
     } else {
         auto const given = as_rows(d_result);
         using element = std::remove_pointer_t<decltype(given.data)>;
-        auto const call = bind_call(a, query, key, value);
-        detail::require_sound(detail::region_of(given, "the gradient of the result"));
-        auto const expected = result_shape(a, call.shapes, call.query.extents);
-        if (given.extents != expected)
-            throw shape_error("the gradient of the result is ", given.extents, " and must be ", expected,
-                              ", (batch, head, position, feature)");
+        call_type call{as_rows(query), as_rows(key), as_rows(value), {}, {}, {}};
+        check_gradient_call(a, call, given);
         bound_gradient<call_type, element> bound{call, given};
         using saved_type = typename decltype(bound)::saved_type;
         auto const named = [&](auto const& argument) {
@@ -182,6 +202,8 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
                 return std::tuple(argument);
             } else {
                 constexpr bool fits = std::is_same_v<type, saved_type>;
+                static_assert(!detail::packs_sequences<A>,
+                              "fovea: a ragged call saves no rows: leave saved_rows out of its gradient");
                 static_assert(fits, "fovea: these saved_rows have numbers of another type than this call computes in");
                 if constexpr (fits) bound.take(argument);
                 return std::tuple();

@@ -85,13 +85,36 @@ public:
         for_each_named<false>(
             array, [&](auto& each) { std::apply([&](auto... index) { each.total()(index...) += amount; }, at); });
     }
-    /// Adds to that of an operand as a whole: (batch, head, position, feature).
-    template <class T>
-    void add_rows(view<T const, 4> const& rows, Real const* amounts) {
-        for_each_named<true>(rows, [&](auto& each) {
+    /// Adds to that of an array as a whole, in the order of its indices; as rows to that of an operand: (batch, head,
+    /// position, feature).
+    template <bool AsRows = false, class T, int Rank>
+    void add_all(view<T const, Rank> const& array, Real const* amounts) {
+        for_each_named<AsRows>(array, [&](auto& each) {
             auto from = amounts;
             for (auto& element : each.total().elements) element += *from++;
         });
+    }
+    template <class T>
+    void add_rows(view<T const, 4> const& rows, Real const* amounts) {
+        add_all<true>(rows, amounts);
+    }
+    /// The same of some positions of it, where it has one batch element.
+    template <class T>
+    void add_rows(view<T const, 4> const& rows, index_t first, index_t count, Real const* amounts) {
+        for_each_named<true>(rows, [&](auto& each) {
+            index_t const features = rows.extent(3);
+            Real* const to = each.total().data();
+            for (index_t h = 0; h < rows.extent(1); ++h)
+                for (index_t i = 0; i < count * features; ++i)
+                    to[(h * rows.extent(2) + first) * features + i] += amounts[h * count * features + i];
+        });
+    }
+    /// Whether the gradient of an array is asked for.
+    template <bool AsRows = false, class T, int Rank>
+    bool asks(view<T const, Rank> const& array) {
+        bool any = false;
+        for_each_named<AsRows>(array, [&](auto&) { any = true; });
+        return any;
     }
     /// The sums of what was asked for in place n, dense, for whoever adds to them.
     template <std::size_t N>

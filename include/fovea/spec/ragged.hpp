@@ -121,6 +121,11 @@ auto output_of_sequence(Asked const& asked, sequence_place const& at) {
     if constexpr (can) return asked.of_sequence(at);
     else return asked;
 }
+template <class T>
+inline constexpr bool is_ragged = false;
+template <class Index>
+inline constexpr bool is_ragged<ragged_t<Index>> = true;
+
 /// ragged_attention: an attention within each sequence of a ragged batch, for bind_call.
 template <class Index, attention_spec A>
 struct ragged_attention : A {
@@ -145,25 +150,35 @@ FOVEA_INLINE auto call_of_sequence(A const& a, auto const& all, std::tuple<Asked
     return call;
 }
 
-/// Everything that can be wrong with a ragged call, before anything is written.
-template <class Index, attention_spec A, class Call>
-FOVEA_INLINE void check_call(ragged_attention<Index, A> const& of, Call& call) {
+/// Everything that can be wrong with the offsets of a ragged call, and with arrays that are packed otherwise; `out` has
+/// a row for each query.
+template <class Index, attention_spec A, class Call, class Out>
+void check_packed(ragged_attention<Index, A> const& of, Call const& call, Out const& out, char const* name_of_out) {
     static_assert(!enumerating_mask<decltype(of.mask)>,
                   "fovea: a mask that lists keys cannot be used in a ragged call");
     A const& a = of;
     auto const& all = of.sequences;
-    auto const& [q, k, v, out, asked, shapes] = call;
+    auto const &q = call.query, &k = call.key, &v = call.value;
     check_memory_read(a, call);
     all.memory([](memory_region const& region) { require_sound(region); });
-    require_sound(region_of(out, "result"));
+    require_sound(region_of(out, name_of_out));
     all.check(q.extent(2), k.extent(2));
     for (auto const& [extent, name] : {std::pair(q.extent(0), "query"), std::pair(k.extent(0), "key"),
-                                       std::pair(v.extent(0), "value"), std::pair(out.extent(0), "result")})
+                                       std::pair(v.extent(0), "value"), std::pair(out.extent(0), name_of_out)})
         if (extent != 1)
             throw shape_error(name, " has ", counted(extent, "batch element"),
                               "; a ragged call takes one, with its sequences packed one after another");
     if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "position", "key");
-    if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), "result", "position", "query");
+    if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), name_of_out, "position", "query");
+}
+
+/// Everything that can be wrong with a ragged call, before anything is written.
+template <class Index, attention_spec A, class Call>
+FOVEA_INLINE void check_call(ragged_attention<Index, A> const& of, Call& call) {
+    A const& a = of;
+    auto const& all = of.sequences;
+    auto const& [q, k, v, out, asked, shapes] = call;
+    check_packed(of, call, out, "result");
     if (all.sequences() == 0) return;
     for (index_t i = 0; i < all.sequences(); ++i)
         call.shapes = call_of_sequence(of_sequence(a, all[i]), call, asked, all[i]).shapes;

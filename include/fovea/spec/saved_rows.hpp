@@ -67,4 +67,32 @@ private:
     bool complete_ = false;
 };
 
+/// What a call is asked for that writes them.
+template <class T>
+struct bound_save {
+    view<T, 3> target, sums;
+    saved_rows<T>* state;
+
+    void row_state(row_place const& at, auto max, auto sum) const {
+        target(at.batch, at.head, at.query) = static_cast<T>(max);
+        sums(at.batch, at.head, at.query) = static_cast<T>(sum);
+    }
+    template <class Out>
+    void finish(view<Out, 4> const& result) const {
+        state->finish(result);
+    }
+};
+
+template <class T>
+struct save_output {
+    using output_tag = void;
+    static constexpr std::string_view name = "save";
+    saved_rows<T>* state;
+
+    bound_save<T> bind(operand_shapes const& shapes) const {
+        state->begin(shapes);
+        return {state->maxima(), state->sums(), state};
+    }
+};
+
 }  // namespace fovea::FOVEA_SET

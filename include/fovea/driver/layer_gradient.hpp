@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A call of gradient with projections and finishes, made of passes: back through the finishes, the pass of the
+// attention between them on projected operands, and back through the projections.
+#pragma once
+
+#include <fovea/driver/finish_gradient.hpp>
+#include <fovea/driver/run_call.hpp>
+#include <fovea/driver/run_gradient.hpp>
+#include <fovea/spec/ragged_gradient.hpp>
+#include <fovea/spec/saved_rows.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The attention of a specification on heads, without projections and finishes.
+template <class A>
+constexpr auto attention_on_heads(A const& a) {
+    auto const aggregate = core_of(a.aggregate);
+    return attention<unprojected_t, std::remove_cvref_t<decltype(a.score)>, std::remove_cvref_t<decltype(a.mask)>,
+                     std::remove_cvref_t<decltype(a.normalize)>, std::remove_const_t<decltype(aggregate)>>{
+        {}, a.score, a.mask, a.normalize, aggregate};
+}
+
+/// True where a gradient is made of passes: there is one for the attention on heads, and its keys are not listed.
+template <class T, class A>
+constexpr bool has_layer_gradient() {
+    using on_heads = decltype(attention_on_heads(std::declval<A const&>()));
+    return !plan::lists_keys<on_heads> && has_gradient_pass<T, on_heads>();
+}
+
+/// The gradients of everything that a call reads, added to `sums`.
+template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
+void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums,
+                        Asked const&... asked) {
+    auto const& call = bound.call;
+    auto const& shapes = call.shapes;
+    auto const on_heads = attention_on_heads(a);
+    auto const by_position = [&](index_t heads, index_t features) {
+        auto const rows = fresh_rows<T>(scratch, {shapes.batches(), 1, shapes.queries(), heads * features});
+        return heads == 1 ? rows : split_heads(rows, heads, "result");
+    };
+    auto const& d_result = bound.d_result;
+    auto const d_out = by_position(d_result.extent(1), d_result.extent(3));
+    copy_rows<T>(executor, d_result, d_out);
+    with_projected<T, Arch>(executor, scratch, a, call, [&](auto const& q, auto const& k, auto const& v) {
+        using query = std::remove_cvref_t<decltype(q)>;
+        using keys = std::remove_cvref_t<decltype(k)>;
+        using values = std::remove_cvref_t<decltype(v)>;
+        view<T, 4> x{nullptr, {shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()}};
+        saved_rows<T> own;
+        auto const* saved = bound.saved;
+        if constexpr (gradients_read_result<std::remove_cvref_t<decltype(a.aggregate)>>()) {
+            x = by_position(shapes.heads(), shapes.features());
+            if (saved != nullptr) {
+                copy_rows<T>(executor, saved->result(), x);
+            } else {
+                using forward = bound_call<query, keys, values, view<T, 4>, save_output<T>>;
+                forward const of_heads{q, k, v, x, {save(own)}, shapes};
+                using on_heads_type = std::remove_const_t<decltype(on_heads)>;
+                attend_heads<T, Arch>(
+                    attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads}, q, k, v, x);
+                if (own.complete()) saved = &own;
+            }
+        }
+        auto d = finishes_gradient<T, Arch>(executor, scratch, a.aggregate, x, d_out, call.query, sums);
+        if (d.extent(1) != shapes.heads()) d = split_heads(d, shapes.heads(), "result");
+        using on_rows = bound_call<query, keys, values, view<T, 4>>;
+        bound_gradient<on_rows, T> const of_heads{on_rows{q, k, v, d, {}, shapes}, d, saved};
+        auto const of = run_gradient_pass<T, Arch>(executor, scratch, on_heads, of_heads, sums, asked...);
+        if constexpr (projection<decltype(a.project)>) {
+            auto const& p = a.project;
+            add_project_gradient<T, Arch>(executor, scratch, p.query, call.query, of.query, sums);
+            add_project_gradient<T, Arch>(executor, scratch, p.key, call.key, of.key, sums);
+            add_project_gradient<T, Arch>(executor, scratch, p.value, call.value, of.value, sums);
+        } else {
+            sums.add_rows(call.query, of.query.data);
+            sums.add_rows(call.key, of.key.data);
+            sums.add_rows(call.value, of.value.data);
+        }
+    });
+}
+
+/// The gradients of a call without projections and finishes, added to `sums`, or those of a layer.
+template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
+void add_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound, Sums& sums,
+                  Asked const&... asked) {
+    if constexpr (has_gradient_pass<T, A>()) {
+        auto const d = run_gradient_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
+        sums.add_rows(bound.call.query, d.query.data);
+        sums.add_rows(bound.call.key, d.key.data);
+        sums.add_rows(bound.call.value, d.value.data);
+    } else {
+        add_layer_gradient<T, Arch>(executor, scratch, a, bound, sums, asked...);
+    }
+}
+
+/// run_layer_gradient: a call of gradient that has been bound, on a given architecture, executor and workspace.
+template <class Arch, class Executor, class A, class Bound, class... Asked>
+void run_layer_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                        Asked const&... asked) {
+    using T = typename Bound::call_type::number;
+    decltype(auto) runner = runner_of(executor);
+    workspace::call const alone(scratch);
+    scratch.prepare(runner.workers());
+    named_sums<T, Asked...> sums(asked...);
+    fovea::detail::find_arrays(a, bound.call, sums);
+    if (!bound.d_result.empty()) add_layer_gradient<T, Arch>(runner, scratch, a, bound, sums, asked...);
+    sums.write();
+}
+
+/// run_ragged_gradient: the same for each sequence of a ragged batch, in order, into the same sums.
+template <class Arch, class Executor, class Index, class A, class Bound, class... Asked>
+void run_ragged_gradient(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+                         Bound const& bound, Asked const&... asked) {
+    using T = typename Bound::call_type::number;
+    decltype(auto) runner = runner_of(executor);
+    workspace::call const alone(scratch);
+    fovea::detail::sum_sequences<T>(
+        all, a, bound,
+        [&](auto const& one, auto const& part, auto& sums) {
+            scratch.prepare(runner.workers());
+            add_gradient<T, Arch>(runner, scratch, one, part, sums, asked...);
+        },
+        asked...);
+}
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradients of projections: of their sources, matrices and biases, by matrix products.
+#pragma once
+
+#include <fovea/driver/project.hpp>
+
+#include <optional>
+#include <string>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// A matrix that rows are multiplied by, which belongs to no projection.
+template <class T, bool Transposed = false>
+struct plain_matrix {
+    using row_map_tag = void;
+    static constexpr bool is_transposed = Transposed;
+    view<T const, 2> matrix;
+    std::optional<view<T const, 1>> bias{};
+    constexpr index_t features(index_t) const { return matrix.extent(Transposed ? 0 : 1); }
+    static std::string text() { return "matrix"; }
+};
+
+/// Copies of rows of features as numbers of the arithmetic.
+template <class T, class From, class Executor>
+void copy_rows(Executor const& executor, view<From, 4> const& from, view<T, 4> const& to) {
+    executor.run(from.extent(0) * from.extent(1), [&](index_t task, index_t) {
+        index_t const b = task / from.extent(1), h = task % from.extent(1);
+        for (index_t n = 0; n < from.extent(2); ++n) {
+            auto const* const row = from.place(b, h, n, index_t{0});
+            std::transform(row, row + from.extent(3), to.place(b, h, n, index_t{0}),
+                           [](auto x) { return static_cast<T>(x); });
+        }
+    });
+}
+
+/// The gradients of rows before the maps of heads, in place, from those after them. `below` are the rows before them,
+/// which are only read where a map is not linear.
+template <class T, class Arch, class Map, class Below, class Executor>
+void head_maps_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Below, 4> const& below,
+                        view<T, 4> const& d) {
+    constexpr index_t positions_at_once = 64;
+    constexpr bool reads_rows = gradient_reads_rows<Map>();
+    index_t const features = d.extent(3), positions = d.extent(2), blocks = ceil_div(positions, positions_at_once);
+    executor.run(d.extent(0) * blocks, [&](index_t task, index_t worker) {
+        auto& memory = scratch.worker(worker);
+        memory.clear();
+        T *const numbers = memory.take<T>(prepared_numbers(map, features)), *const row = memory.take<T>(features),
+                 *const rows = memory.take<T>(features * rows_of_head_maps_gradient(map));
+        std::fill_n(row, features, T{0});
+        index_t const batch = task / blocks, begin = task % blocks * positions_at_once;
+        for (index_t n = begin; n < std::min(begin + positions_at_once, positions); ++n) {
+            prepare_head_maps(map, numbers, features, head_place{batch, 0, n});
+            for (index_t h = 0; h < d.extent(1); ++h) {
+                if constexpr (reads_rows) {
+                    auto const* const from = below.place(batch, h, n, index_t{0});
+                    std::transform(from, from + features, row, [](auto x) { return static_cast<T>(x); });
+                }
+                using row_type = kernel::feature_row<T, Arch>;
+                fovea::head_maps_gradient(map, row_type{row, features},
+                                          row_type{d.place(batch, h, n, index_t{0}), features}, head_place{batch, h, n},
+                                          static_cast<T const*>(numbers), rows);
+            }
+        }
+    });
+}
+
+/// The gradient of a matrix, x^T dy, as it is multiplied: (in, out). Both are (batch, 1, position, feature), dy dense.
+///
+/// A row of x that is not finite is added element by element, where its dy is not 0.
+template <class T, class Arch, class Source, class Executor>
+view<T, 4> matrix_gradient(Executor const& executor, workspace& scratch, view<Source, 4> const& x,
+                           view<T, 4> const& dy) {
+    constexpr index_t rows_of_block = 64;
+    index_t const inputs = x.extent(3), outputs = dy.extent(3), positions = x.extent(2);
+    index_t const rows = x.extent(0) * positions;
+    auto const row = [&](index_t r) { return x.place(r / positions, index_t{0}, r % positions, index_t{0}); };
+    auto const turned = fresh_rows<T>(scratch, {1, 1, inputs, rows}),
+               d = fresh_rows<T>(scratch, {1, 1, inputs, outputs});
+    auto* const finite = scratch.shared().template take<bool>(rows);
+    executor.run(ceil_div(rows, rows_of_block), [&](index_t block, index_t) {
+        index_t const first = block * rows_of_block, last = std::min(first + rows_of_block, rows);
+        Source* from[rows_of_block];
+        for (index_t r = first; r < last; ++r) {
+            from[r - first] = row(r);
+            finite[r] = kernel::all_finite<T, Arch>([&](index_t) { return from[r - first]; }, 1, inputs);
+        }
+        for (index_t i = 0; i < inputs; ++i)
+            for (index_t r = first; r < last; ++r)
+                turned.data[i * rows + r] = finite[r] ? static_cast<T>(from[r - first][i]) : T{0};
+    });
+    plain_matrix<T> const of_outputs{view<T const, 2>(dy.data, {rows, outputs})};
+    matrix_product<T, Arch>(executor, scratch, of_outputs, view<T const, 4>(turned), d);
+    for (index_t r = 0; r < rows; ++r)
+        for (index_t i = 0; i < inputs && !finite[r]; ++i)
+            for (index_t c = 0; c < outputs; ++c)
+                if (T const amount = dy.data[r * outputs + c]; amount != 0)
+                    d.data[i * outputs + c] += amount * static_cast<T>(row(r)[i]);
+    return d;
+}
+
+/// Adds the gradients of the matrix and the bias of a linear map, from those of the rows that it makes of `x`.
+template <class T, class Arch, class Map, class Source, class Executor, class Sums>
+void add_linear_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& x,
+                         view<T, 4> const& dy, Sums& sums) {
+    index_t const inputs = inputs_of(map), outputs = outputs_of(map);
+    if (has_bias(map) && sums.asks(*map.bias)) {
+        T* const total = scratch.shared().template take<T>(outputs);
+        std::fill_n(total, outputs, T{0});
+        for (index_t i = 0; i < dy.size(); i += outputs)
+            for (index_t c = 0; c < outputs; ++c) total[c] += dy.data[i + c];
+        for (index_t c = 0; c < outputs; ++c) sums.add(*map.bias, {c}, total[c]);
+    }
+    if (!sums.asks(map.matrix)) return;
+    auto const d = matrix_gradient<T, Arch>(executor, scratch, x, dy);
+    if constexpr (Map::is_transposed) {
+        T* const stored = scratch.shared().template take<T>(d.size());
+        for (index_t c = 0; c < outputs; ++c)
+            for (index_t i = 0; i < inputs; ++i) stored[c * inputs + i] = d.data[i * outputs + c];
+        sums.add_all(map.matrix, stored);
+    } else {
+        sums.add_all(map.matrix, d.data);
+    }
+}
+
+/// The gradient of what a linear map is applied to, dy W^T: dense, (batch, 1, position, feature).
+template <class T, class Arch, class Map, class Executor>
+view<T, 4> linear_source_gradient(Executor const& executor, workspace& scratch, Map const& map, view<T, 4> const& dy) {
+    using element = std::remove_const_t<std::remove_pointer_t<decltype(map.matrix.data)>>;
+    auto const dx = fresh_rows<T>(scratch, {dy.extent(0), 1, dy.extent(2), inputs_of(map)});
+    plain_matrix<element, !Map::is_transposed> const back{map.matrix};
+    matrix_product<T, Arch>(executor, scratch, back, view<T const, 4>(dy), dx);
+    return dx;
+}
+
+/// project_gradient: adds the gradients of a source and of the matrix and the bias of its projection, from those of the
+/// rows that `project` makes of it.
+template <class T, class Arch, class Map, class Source, class Executor, class Sums>
+void add_project_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Source const, 4> const& x,
+                          view<T, 4> const& d, Sums& sums) {
+    auto const& below = row_map_below(map);
+    constexpr bool linear = linear_map<map_below<Map>>;
+    bool const makes_heads = x.extent(1) == 1;
+    index_t const heads = d.extent(1), features = d.extent(3);
+    view<T, 4> dy = d;  // dense, as the source is
+    view<T, 4> as_heads = d;
+    if (makes_heads && heads > 1) {
+        dy = fresh_rows<T>(scratch, {d.extent(0), 1, d.extent(2), heads * features});
+        as_heads = split_heads(dy, heads, "projection");
+        copy_rows<T>(executor, d, as_heads);
+    }
+    if constexpr (headwise_map<Map>) {
+        if constexpr (gradient_reads_rows<Map>()) {
+            auto const rows = project<T, Arch>(executor, scratch, below, x, makes_heads ? heads : 1);
+            head_maps_gradient<T, Arch>(executor, scratch, map, rows, as_heads);
+        } else {
+            head_maps_gradient<T, Arch>(executor, scratch, map, view<T const, 4>(as_heads), as_heads);
+        }
+    }
+    if constexpr (linear) {
+        add_linear_gradient<T, Arch>(executor, scratch, below, x, dy, sums);
+        if (sums.template asks<true>(x))
+            sums.add_rows(x, linear_source_gradient<T, Arch>(executor, scratch, below, dy).data);
+    } else {
+        sums.add_rows(x, dy.data);
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gradients of a ragged batch: the call of each sequence, and sums that all sequences add to.
+#pragma once
+
+#include <fovea/spec/check_gradient.hpp>
+#include <fovea/spec/named_sums.hpp>
+#include <fovea/spec/ragged.hpp>
+
+namespace fovea::FOVEA_SET {
+
+/// sequence_sums: what one sequence adds to the sums of the gradients of all: its rows to their places among those of
+/// `all`, the rest as it is.
+template <class Sums, class Call>
+class sequence_sums {
+public:
+    sequence_sums(Sums& sums, Call const& all, sequence_place const& at) : sums_(sums), all_(all), at_(at) {}
+
+    template <class T, int Rank, class Real>
+    void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
+        sums_.add(array, at, amount);
+    }
+    template <bool AsRows = false, class T, int Rank, class Real>
+    void add_all(view<T const, Rank> const& array, Real const* amounts) {
+        sums_.template add_all<AsRows>(array, amounts);
+    }
+    template <class Rows, class Real>
+    void add_rows(Rows const& rows, Real const* amounts) {
+        for_origin(rows, [&](auto const& all, index_t first) { sums_.add_rows(all, first, rows.extent(2), amounts); });
+    }
+    template <bool AsRows = false, class T, int Rank>
+    bool asks(view<T const, Rank> const& array) {
+        bool any = false;
+        if constexpr (!AsRows) any = sums_.asks(array);
+        else for_origin(array, [&](auto const& all, index_t) { any = sums_.template asks<true>(all); });
+        return any;
+    }
+    template <std::size_t N>
+    auto* of_asked() {
+        return sums_.template of_asked<N>();
+    }
+
+private:
+    /// Calls f with the rows of all sequences that these are among, and the place of the first.
+    template <class Rows, class F>
+    void for_origin(Rows const& rows, F const& f) const {
+        bool found = false;
+        auto const look = [&](auto const& all, index_t first, index_t count) {
+            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(all)>, Rows>)
+                if (!found && count > 0 && detail::same_elements(detail::rows_of_sequence(all, first, count), rows)) {
+                    found = true;
+                    f(all, first);
+                }
+        };
+        look(all_.query, at_.first_query, at_.queries);
+        look(all_.key, at_.first_key, at_.keys);
+        look(all_.value, at_.first_key, at_.keys);
+    }
+    Sums& sums_;
+    Call const& all_;
+    sequence_place at_;
+};
+
+namespace detail {
+/// The operands of one sequence of a call of gradient, with every check of their extents.
+template <attention_spec A, class Call>
+Call operands_of_sequence(A const& a, Call const& all, sequence_place const& at) {
+    Call call = all;
+    call.query = rows_of_sequence(all.query, at.first_query, at.queries);
+    call.key = rows_of_sequence(all.key, at.first_key, at.keys);
+    call.value = rows_of_sequence(all.value, at.first_key, at.keys);
+    call.shapes = check_operands_of<typename Call::number>(a, call.query, call.key, call.value);
+    return call;
+}
+
+/// Everything that can be wrong with what the gradient of a ragged batch reads.
+template <class Index, attention_spec A, class Call, class D>
+void check_gradient_call(ragged_attention<Index, A> const& of, Call& call, view<D, 4> const& d_result) {
+    auto const& all = of.sequences;
+    check_packed(of, call, d_result, gradient_of_result);
+    operand_shapes shapes = call.shapes;
+    for (index_t i = 0; i < all.sequences(); ++i) {
+        auto const one = of_sequence(static_cast<A const&>(of), all[i]);
+        auto const part = operands_of_sequence(one, call, all[i]);
+        require_gradient_of_result(rows_of_sequence(d_result, all[i].first_query, all[i].queries).extents,
+                                   result_shape(one, part.shapes, part.query.extents));
+        shapes = part.shapes;
+    }
+    call.shapes = shapes;
+}
+
+/// Sums the gradients of all sequences in their order: add(specification, bound call, sums) adds those of one.
+template <class Real, class Index, attention_spec A, class Bound, class Add, class... Asked>
+void sum_sequences(ragged_t<Index> const& all, A const& a, Bound const& bound, Add const& add, Asked const&... asked) {
+    named_sums<Real, Asked...> sums(asked...);
+    find_arrays(a, bound.call, sums);
+    for (index_t i = 0; i < all.sequences(); ++i) {
+        auto const one = of_sequence(a, all[i]);
+        Bound part = bound;
+        part.call = operands_of_sequence(one, bound.call, all[i]);
+        part.d_result = rows_of_sequence(bound.d_result, all[i].first_query, all[i].queries);
+        sequence_sums into(sums, bound.call, all[i]);
+        if (!part.d_result.empty()) add(one, part, into);
+    }
+    sums.write();
+}
+}  // namespace detail
+
+}  // namespace fovea::FOVEA_SET

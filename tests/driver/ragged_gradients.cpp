@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradient of a ragged batch is the sum of the gradients of its sequences.
+#include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
+
+#include "catch.hpp"
+
+#include <fovea/testing/random.hpp>
+
+#include <vector>
+
+using namespace fovea;
+using Catch::Matchers::ContainsSubstring;
+using namespace fovea::placeholders;
+
+namespace {
+
+/// Five sequences, one without queries and one without keys.
+struct packed {
+    std::vector<index_t> q_offsets{0, 7, 7, 25, 26, 30}, k_offsets{0, 7, 19, 50, 50, 61};
+    testing::dice random{43};
+    tensor<float, 2> x = testing::random_tensor<float>(random, extents_t<2>{30, 8}),
+                     context = testing::random_tensor<float>(random, extents_t<2>{61, 8}),
+                     w = testing::random_tensor<float>(random, extents_t<2>{8, 8}),
+                     d = testing::random_tensor<float>(random, extents_t<2>{30, 8});
+    tensor<float, 1> slope = testing::random_tensor<float>(random, extents_t<1>{5});
+
+    /// The gradients of x, context, w and slope.
+    template <class T>
+    struct gradients {
+        tensor<T, 2> x, context, w;
+        tensor<T, 1> slope;
+        explicit gradients(packed const& p)
+            : x(p.x.extents), context(p.context.extents), w(p.w.extents), slope(p.slope.extents) {}
+    };
+
+    template <class T>
+    static view<T, 2> rows(view<T, 2> const& all, std::vector<index_t> const& offsets, std::size_t i) {
+        return {all.place(offsets[i], index_t{0}), {offsets[i + 1] - offsets[i], all.extent(1)}, all.strides};
+    }
+    /// The sums of the gradients of each sequence alone, by the definition of `spec(number)`.
+    template <class Spec>
+    gradients<double> alone(Spec const& spec) const {
+        gradients<double> all(*this);
+        for (std::size_t i = 0; i < 5; ++i) {
+            auto const x_i = rows(x.view(), q_offsets, i), context_i = rows(context.view(), k_offsets, i);
+            gradients<double> one(*this);
+            reference::gradient(spec(static_cast<index_t>(i)), queries(x_i), memory(context_i),
+                                rows(d.view(), q_offsets, i), grad(x_i, rows(all.x.view(), q_offsets, i)),
+                                grad(context_i, rows(all.context.view(), k_offsets, i)), grad(w, one.w),
+                                grad(slope, one.slope));
+            for (std::size_t n = 0; n < w.elements.size(); ++n) all.w.elements[n] += one.w.elements[n];
+            for (std::size_t n = 0; n < 5; ++n) all.slope.elements[n] += one.slope.elements[n];
+        }
+        return all;
+    }
+    template <class T, class Spec>
+    gradients<T> together(auto const& call, Spec const& spec) const {
+        gradients<T> all(*this);
+        call(ragged(q_offsets, k_offsets), spec, queries(x), memory(context), d, grad(x, all.x),
+             grad(context, all.context), grad(w, all.w), grad(slope, all.slope));
+        return all;
+    }
+};
+
+void check_alike(auto const& found, auto const& expected, double most) {
+    auto const check = [&](auto const& a, auto const& b) {
+        for (std::size_t i = 0; i < a.elements.size(); ++i) CHECK(a.elements[i] == Approx(b.elements[i]).margin(most));
+    };
+    check(found.x, expected.x);
+    check(found.context, expected.context);
+    check(found.w, expected.w);
+    check(found.slope, expected.slope);
+}
+
+}  // namespace
+
+TEST_CASE("gradients of a ragged batch are sums of those of its sequences, with the same bits in any number of threads",
+          "[driver]") {
+    packed const p;
+    auto const spec = [&](auto number) {
+        return project(p.w, p.w, p.w, heads<2>) | scaled_dot
+             | rescore(score - param(p.slope)[number] * abs(q_idx - kv_idx)) | causal_at_end | softmax | weighted_sum
+             | output(p.w) | residual;
+    };
+    auto const expected = p.alone(spec);
+    auto const in_threads = [&](int count) {
+        workspace scratch;
+        return p.together<float>([&](auto const&... of) { gradient(threads(count), scratch, of...); }, spec(batch));
+    };
+    auto const once = in_threads(1);
+    check_alike(once, expected, 2e-5);
+    check_alike(p.together<double>([](auto const&... of) { reference::gradient(of...); }, spec(batch)), expected,
+                1e-12);
+    for (int const count : {2, 5}) {
+        auto const again = in_threads(count);
+        CHECK(again.x.elements == once.x.elements);
+        CHECK(again.context.elements == once.context.elements);
+        CHECK(again.w.elements == once.w.elements);
+        CHECK(again.slope.elements == once.slope.elements);
+    }
+}
+
+TEST_CASE("one packed array that is queries, keys and values has the sum of the gradients of its sequences",
+          "[driver]") {
+    packed const p;
+    auto const a = scaled_dot | causal | softmax | weighted_sum;
+    tensor<float, 2> found(p.x.extents);
+    tensor<double, 2> expected(p.x.extents);
+    gradient(ragged(p.q_offsets), a, p.x, p.d, grad(p.x, found));
+    for (std::size_t i = 0; i < 5; ++i) {
+        auto const x = packed::rows(p.x.view(), p.q_offsets, i);
+        reference::gradient(a, x, packed::rows(p.d.view(), p.q_offsets, i),
+                            grad(x, packed::rows(expected.view(), p.q_offsets, i)));
+    }
+    for (std::size_t i = 0; i < found.elements.size(); ++i)
+        CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-5));
+}
+
+TEST_CASE("the gradient of a ragged batch refuses what does not fit, before anything is written", "[driver]") {
+    packed p;
+    auto const a = scaled_dot | softmax | weighted_sum;
+    tensor<float, 2> d_x(p.x.extents, 3.f), short_rows({29, 8});
+    CHECK_THROWS_WITH(gradient(ragged(p.q_offsets), a, p.x, short_rows, grad(p.x, d_x)),
+                      ContainsSubstring("the gradient of the result has 29 positions, query has 30"));
+    CHECK_THROWS_WITH(gradient(ragged(p.k_offsets), a, p.x, p.d, grad(p.x, d_x)), ContainsSubstring("end at 61"));
+    CHECK_THROWS_WITH(gradient(ragged(p.q_offsets), a, p.x, p.d, grad(p.w, d_x)), ContainsSubstring("target of grad"));
+    CHECK(d_x(0, 0) == 3.f);
+}
