@@ -206,3 +206,20 @@ TEST_CASE("gradients of edge features are those of the definition", "[driver]") 
               < tolerance<double>);
     }
 }
+
+TEST_CASE("an array over listed keys that is asked for more than once has its gradient in every target", "[driver]") {
+    testing::dice dice(66);
+    sizes const n{2, 2, 2, 20, 17, 8, 5};
+    auto const edges = random_graph(dice, n.queries, n.keys, 90);
+    auto const factors = table_of<float, 1>(dice, {n.heads});              // summed in shares
+    auto const of_query = table_of<float, 2>(dice, {n.queries, n.heads});  // summed in place
+    auto const a = scaled_dot | rescore(score * param(factors)[head] + param(of_query)(q_idx, head)) | neighbors(edges)
+                 | softmax | weighted_sum;
+    problem<float> of(dice, n);
+    CHECK(of.worst(a, factors, of_query, factors, of_query) < tolerance<float>);
+    tensor<double, 4> again(of.query.extents), right(of.query.extents);
+    gradient(a, of.query, of.key, of.value, of.d_result, grad(of.query, of.d_query), grad(of.query, again));
+    reference::gradient(a, of.query, of.key, of.value, of.d_result, grad(of.query, right));
+    CHECK(difference(of.d_query, right) < tolerance<float>);
+    CHECK(difference(again, right) < tolerance<float>);
+}

@@ -132,6 +132,28 @@ TEST_CASE("gradients respect masks, whatever the masked keys hold", "[reference]
     check_gradients(dot | key_lengths(lengths) | sparsemax | weighted_sum);
 }
 
+TEST_CASE("gradients respect masks of grids, of tables and combined ones", "[reference]") {
+    testing::call_sizes const usual{2, 2, 1, 4, 5, 4, 2}, grid{1, 1, 1, 8, 8, 2, 2};
+    auto const under = [](auto const& mask, testing::call_sizes const& n) {
+        check_gradients(scaled_dot | mask | softmax | weighted_sum, n);
+    };
+    under(everything, usual);
+    under(causal || kv_idx < 1, usual);
+    under(!causal, usual);  // the last query sees the last key alone
+    tensor<std::uint8_t, 2> blocks({2, 3}, 1);
+    blocks(0, 1) = blocks(1, 0) = 0;
+    under(block_list(blocks, 2, 2), usual);
+    tensor<std::uint8_t, 4> visible({2, 1, 4, 5}, 1);
+    for (index_t j = 0; j < 5; ++j) visible(0, 0, 2, j) = visible(1, 0, j % 4, j) = 0;
+    under(mask_tensor(visible), usual);
+    std::vector<int> const ids{0, 0, 1, 1}, parents{-1, 0, 0, 1};
+    under(shared_prefix(1, ids), usual);
+    auto const ancestors = tree_ancestors(parents);
+    under(tree(1, ancestors), usual);
+    under(neighborhood({1, 3}, {2, 4}), grid);
+    under(sliding_tiles({1, 2}, {1, 1}, {2, 4}), grid);
+}
+
 TEST_CASE("gradients go along the edges of a graph, to tables over them", "[reference]") {
     std::vector<graph::edge> const edges{{0, 1}, {0, 2}, {2, 0}, {2, 2}, {2, 2}, {3, 1}, {3, 4}};
     graph const g(5, edges);

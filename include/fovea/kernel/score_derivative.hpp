@@ -76,7 +76,7 @@ FOVEA_INLINE void backpropagate_vectors(Pointwise const pointwise, row_facts con
         using names_type = std::remove_const_t<decltype(names)>;
         auto amount = vector::load(to.scores + place);
         if constexpr (InLanes) amount = select(vector::iota() < vector(to.rows), amount, vector(T{0}));
-        vector amounts[parts + 1];
+        vector amounts[std::size_t{parts + 1}];
         for (auto& each : amounts) each = vector(T{0});
         part_leaves<Score, vector, Tables> const leaves{amounts, tables};
         if constexpr (Exact) backpropagate(pointwise, exact_environment<T, Arch, names_type>{names}, amount, leaves);

@@ -8,9 +8,11 @@
 
 #include <fovea/reference/gradient.hpp>
 
+#include <map>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 namespace conformance {
 
@@ -46,21 +48,51 @@ void with_gradients(auto const& attention, auto const& query, auto const& key, a
     }
 }
 
+/// Gradients by their names in the case; what is added more than once has the sum.
+class named_gradients {
+public:
+    void add(std::string const& name, std::vector<double> const& amounts);
+    /// What has been added so far is no gradient of the case, but needed for one.
+    std::vector<double> take(std::string const& name);
+    /// Of a matrix whose first columns, and whose others, are gradients of the case.
+    void take_columns(std::string const& name, fovea::index_t width, fovea::index_t first, std::string const& of_first,
+                      std::string const& of_others);
+    /// Two matrices of as many rows as one: each row of the left one, and then that of the right one.
+    void add_beside(std::string const& name, std::vector<double> const& left, std::vector<double> const& right,
+                    fovea::index_t row_count);
+    /// Compares those that the case has.
+    void compare(test_case const& subject, checks& all) const;
+
+private:
+    std::map<std::string, std::vector<double>> sums_;
+};
+
+/// Rows x W^T + b, and their gradients from those of the result: of an attention in which each position sees itself.
+struct linear_rows {
+    fovea::view<double const, 2> rows, matrix;
+    std::vector<double> const& bias;  // may be empty
+
+    fovea::tensor<double, 2> result() const;
+    void add_gradients(named_gradients& sums, std::vector<double> const& d_result, std::string const& of_rows,
+                       std::string const& of_matrix, std::string const& of_bias = "none") const;
+};
+
+/// Adds the gradients of these arrays.
+template <class Engine, class... Arrays>
+void add_gradients(named_gradients& sums, auto const& attention, auto const& query, auto const& key, auto const& value,
+                   auto const& d_result, of_case<Arrays> const&... named) {
+    with_gradients<Engine>(
+        attention, query, key, value, d_result,
+        [&](auto const&... gradients) { (sums.add(named.gradient, gradients.elements), ...); }, named.array...);
+}
+
 /// Compares the gradients of these arrays where the case has them.
 template <class Engine, class... Arrays>
 void compare_gradients(test_case const& subject, checks& all, auto const& attention, auto const& query, auto const& key,
                        auto const& value, auto const& d_result, of_case<Arrays> const&... named) {
-    with_gradients<Engine>(
-        attention, query, key, value, d_result,
-        [&](auto const&... d) {
-            auto const compare = [&](auto const& each, auto const& gradient) {
-                if (subject.has(each.gradient))
-                    all.compare(Engine::name, Engine::computes, each.gradient, gradient.elements,
-                                subject[each.gradient].shape);
-            };
-            (compare(named, d), ...);
-        },
-        named.array...);
+    named_gradients sums;
+    add_gradients<Engine>(sums, attention, query, key, value, d_result, named...);
+    sums.compare(subject, all);
 }
 
 }  // namespace conformance

@@ -54,11 +54,17 @@ struct normalizer_call {
         with_normalizer<T>(subject, scored, [&](auto const& weighed) {
             auto const attention = weighed | fovea::weighted_sum;
             Engine::attend(attention, query, key, value, result.view(), fovea::weights(weights.view()));
-            if constexpr (!fovea::has_row_gradient<decltype(normalizer_of(attention.normalize))>)
-                all.leave_gradients("hardmax is a step, and has no gradient");
-            else if (!d_result.elements.empty())
+            if (d_result.elements.empty()) return;
+            if constexpr (fovea::has_row_gradient<decltype(normalizer_of(attention.normalize))>)
                 compare_gradients<Engine>(subject, all, attention, query, key, value, d_result, named...);
+            else attend_to_chosen(d_result, named...);
         });
+    }
+    /// hardmax chooses by steps: its gradients are those of values over the keys that it has chosen.
+    void attend_to_chosen(auto const& d_result, auto const&... named) {
+        auto const chosen = fovea::where(fovea::param(weights)(batch, head, q_idx, kv_idx) != 0);
+        compare_gradients<Engine>(subject, all, fovea::dot | chosen | fovea::uniform | fovea::weighted_sum, query, key,
+                                  value, d_result, named...);
     }
 };
 

@@ -81,7 +81,6 @@ void run_graphormer(test_case const& subject, std::string const& name, flex_call
 /// Further features that query and key are compared by, beside those of q and k.
 template <class Engine>
 void run_mla_rope(test_case const& subject, flex_call<Engine>& call, checks& all) {
-    all.leave_gradients("two arrays of features are put side by side");
     using T = typename Engine::value;
     auto const query = load<T, 4>(subject["query_rope"]), key = load<T, 4>(subject["key_rope"]);
     index_t const kept = call.query.extent(3), added = query.extent(3);
@@ -101,7 +100,17 @@ void run_mla_rope(test_case const& subject, flex_call<Engine>& call, checks& all
     call.key = side_by_side(call.key, key);
     std::vector<T> scales(static_cast<std::size_t>(kept), call.scale);
     scales.resize(static_cast<std::size_t>(kept + added), static_cast<T>(score_parameter(subject, "scale")));
-    attend_with_mask<composed::causal>(subject, call, fovea::compare(sum(fovea::param(scales) * q * k)));
+    auto const scored = fovea::compare(sum(fovea::param(scales) * q * k));
+    attend_with_mask<composed::causal>(subject, call, scored);
+    with_composed_mask<composed::none>(subject, call.pairs, [&](auto const& mask) {
+        named_gradients sums;
+        add_gradients<Engine>(sums, masked(scored, mask) | fovea::softmax | fovea::weighted_sum, call.query, call.key,
+                              call.values, load<T, 4>(subject["d_out"]), of_case{"query", call.query},
+                              of_case{"key", call.key}, of_case{"d_v", call.values});
+        sums.take_columns("query", kept + added, kept, "d_q", "d_query_rope");
+        sums.take_columns("key", kept + added, kept, "d_k", "d_key_rope");
+        if constexpr (has_gradients<Engine>) sums.compare(subject, all);
+    });
 }
 
 /// A bias that depends on the head and the clamped distance.

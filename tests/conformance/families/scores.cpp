@@ -33,9 +33,8 @@ auto matrix(fovea::tensor<T, 2> const& stored, std::vector<T> const& bias) {
 }
 /// The columns first ... first + count of a matrix stored as (out, in).
 template <class T>
-auto columns(fovea::tensor<T, 2> const& stored, index_t first, index_t count) {
-    return fovea::linear(fovea::transposed(
-        fovea::view<T const, 2>(stored.data() + first, {stored.extent(0), count}, {stored.extent(1), 1})));
+fovea::view<T const, 2> columns(fovea::tensor<T, 2> const& stored, index_t first, index_t count) {
+    return {stored.data() + first, {stored.extent(0), count}, {stored.extent(1), 1}};
 }
 
 /// Operands of a case as (batch, position, feature), and what comes out.
@@ -46,6 +45,7 @@ struct score_call {
     checks& all;
     fovea::tensor<T, 3> query, key, value, result;
     fovea::tensor<T, 4> probabilities;
+    named_gradients sums{};
 
     score_call(test_case const& c, checks& to)
         : subject(c),
@@ -61,26 +61,30 @@ struct score_call {
     std::vector<T> numbers(std::string const& name) const { return subject[name].template as<T>(); }
     fovea::tensor<T, 2> weights_of(std::string const& name) const { return load<T, 2>(subject[name]); }
 
-    /// The attention as it is, over `keys`; `named` is what the case has gradients of.
-    void attend_over(auto const& attention, auto const& keys, auto const&... named) {
+    /// The attention as it is, over `keys`.
+    void attend_over(auto const& attention, auto const& keys) {
         Engine::attend(attention, query, keys, value, result.view(), fovea::weights(probabilities.view()));
-        if constexpr (sizeof...(named) > 0)
-            compare_gradients<Engine>(subject, all, attention, query, keys, value, load<T, 3>(subject["d_out"]),
-                                      named...);
         all.compare(Engine::name, Engine::computes, "out", result);
         all.compare(Engine::name, Engine::computes, "weights", probabilities.elements,
                     {query.extent(0), query.extent(1), key.extent(1)});
+    }
+    /// Adds the gradients of what is named.
+    void differentiate(auto const& attention, auto const& keys, auto const&... named) {
+        if constexpr (sizeof...(named) > 0)
+            add_gradients<Engine>(sums, attention, query, keys, value, load<T, 3>(subject["d_out"]), named...);
     }
 
     /// A score with those of `keys` that the case lets a query see; `finish` pipes what stands behind.
     void attend_by(auto const& finish, auto const& scored, auto const& keys, auto const&... named) {
         auto const lengths = subject.has("key_len") ? "key_len" : "src_len";
+        std::vector<std::int64_t> counts(static_cast<std::size_t>(query.extent(0)), key.extent(1));
         if (subject.has(lengths)) {
-            auto const counts = subject[lengths].template as<std::int64_t>();
-            attend_over(finish(scored | fovea::key_lengths(counts)), keys, named...);
+            counts = subject[lengths].template as<std::int64_t>();
+            attend_over(finish(scored | fovea::key_lengths(counts)), keys);
         } else {
-            attend_over(finish(scored), keys, named...);
+            attend_over(finish(scored), keys);
         }
+        differentiate(finish(scored | fovea::key_lengths(counts)), keys, named...);
     }
     /// The same with softmax; the case has the gradients of queries, keys, values and `named`.
     void attend(auto const& scored, auto const&... named) {
@@ -98,15 +102,18 @@ void run_additive(score_call<Engine>& call) {
                 of_case{"d_w_q", of_query}, of_case{"d_w_k", of_key}, of_case{"d_v", v}, of_case{"d_b", bias});
 }
 
+/// One matrix is read as two halves of its columns.
 template <class Engine>
 void run_concat(score_call<Engine>& call) {
-    call.all.leave_gradients("one matrix is read as two halves of its columns");
     auto const v = call.numbers("v");
     auto const both = call.weights_of("w");
     auto const first = call.query.extent(2);
-    call.attend(fovea::project(columns(both, 0, first), columns(both, first, call.key.extent(2)), fovea::as_is)
+    auto const of_query = columns(both, 0, first), of_key = columns(both, first, call.key.extent(2));
+    call.attend(fovea::project(fovea::linear(fovea::transposed(of_query)), fovea::linear(fovea::transposed(of_key)),
+                               fovea::as_is)
                     | fovea::concat(v),
-                of_case{"d_v", v});
+                of_case{"d_v", v}, of_case{"left", of_query}, of_case{"right", of_key});
+    call.sums.add_beside("d_w", call.sums.take("left"), call.sums.take("right"), both.extent(0));
 }
 
 template <class Engine>
@@ -151,7 +158,6 @@ void run_location(score_call<Engine>& call) {
 /// The place that a query looks at, then a Gaussian around it over the weights.
 template <class Engine>
 void run_local(score_call<Engine>& call) {
-    call.all.leave_gradients("the place that a query looks at is the result of another call");
     using T = typename Engine::value;
     auto const w = call.weights_of("w_p");
     auto const v = call.numbers("v_p");
@@ -160,15 +166,21 @@ void run_local(score_call<Engine>& call) {
     fovea::tensor<T, 3> places({batches, queries, 1});
     auto const where_to_look =
         fovea::compare(static_cast<T>(call.key.extent(1)) * sigmoid(sum(fovea::param(v) * tanh(q))));
-    Engine::attend(fovea::project(matrix(w), fovea::as_is, fovea::as_is) | where_to_look | fovea::unnormalized
-                       | fovea::weighted_sum,
-                   call.query, one, one, places.view());
+    auto const looking = fovea::project(matrix(w), fovea::as_is, fovea::as_is) | where_to_look | fovea::unnormalized
+                       | fovea::weighted_sum;
+    Engine::attend(looking, call.query, one, one, places.view());
 
     auto const sigma = static_cast<T>(call.subject.template attribute<double>("window_sigma"));
     auto const distance = kv_idx - fovea::param(places)(batch, q_idx, 0);
     auto const window = fovea::reweight(weight * exp(-square(distance) / (2 * sigma * sigma)));
     call.attend_by([&](auto const& masked) { return masked | fovea::softmax | window | fovea::weighted_sum; },
-                   fovea::dot, call.key);
+                   fovea::dot, call.key, of_case{"d_query", call.query}, of_case{"d_key", call.key},
+                   of_case{"d_value", call.value}, of_case{"places", places});
+    auto d_places = places;
+    auto const of_places = call.sums.take("places");
+    d_places.elements.assign(of_places.begin(), of_places.end());
+    add_gradients<Engine>(call.sums, looking, call.query, one, one, d_places, of_case{"d_query", call.query},
+                          of_case{"d_w_p", w}, of_case{"d_v_p", v});
 }
 
 template <class Engine>
@@ -188,10 +200,11 @@ void run_keras(score_call<Engine>& call) {
     auto const reach = subject.template attribute<std::string>("causal") == "top_left" ? 0 : call.key.extent(1);
     auto const visible = fovea::where(kv_idx <= q_idx + reach && fovea::param(seen)(batch, kv_idx) != 0);
     auto const attend = [&](auto const& scored, auto const&... named) {
-        call.attend_over(scored | visible | fovea::softmax | fovea::weighted_sum
-                             | fovea::map(out * fovea::param(kept)(batch, q_idx)),
-                         call.key, of_case{"d_query", call.query}, of_case{"d_key", call.key},
-                         of_case{"d_value", call.value}, named...);
+        auto const attention = scored | visible | fovea::softmax | fovea::weighted_sum
+                             | fovea::map(out * fovea::param(kept)(batch, q_idx));
+        call.attend_over(attention, call.key);
+        call.differentiate(attention, call.key, of_case{"d_query", call.query}, of_case{"d_key", call.key},
+                           of_case{"d_value", call.value}, named...);
     };
     auto const number = [&](std::string const& name) {
         return subject.has(name) ? call.numbers(name) : std::vector<T>{1};
@@ -216,43 +229,55 @@ void run_keras(score_call<Engine>& call) {
 /// The context beside the query through one matrix: out = linear_out([context, q]), as the sum of two products.
 template <class Engine>
 void run_onmt(score_call<Engine>& call) {
-    call.all.leave_gradients("the query is projected beside the attention by another call");
     using T = typename Engine::value;
     auto const& subject = call.subject;
     auto const type = subject.template attribute<std::string>("attn_type");
     auto const joint = call.weights_of("linear_out_weight");
     auto const context = call.value.extent(2), features = call.query.extent(2);
-    auto beside = projected<Engine>(columns(joint, context, features), call.query);
+    auto const left = columns(joint, 0, context), right = columns(joint, context, features);
+    auto beside = projected<Engine>(fovea::linear(fovea::transposed(right)), call.query);
     if (subject.has("linear_out_bias")) {
         auto const bias = call.numbers("linear_out_bias");
         for (index_t i = 0; i < beside.size(); ++i)
             beside.elements[static_cast<std::size_t>(i)] += bias[static_cast<std::size_t>(i % joint.extent(0))];
     }
-    auto const of_context = columns(joint, 0, context);
+    auto const of_context = fovea::linear(fovea::transposed(left));
     auto const whole = out + fovea::param(beside)(batch, q_idx);
     call.result = fovea::tensor<T, 3>({call.query.extent(0), call.query.extent(1), joint.extent(0)});
 
-    auto const attend = [&](auto const& scored, auto const& last) {
-        auto const function = subject.template attribute<std::string>("attn_func");
-        auto const behind = [&](auto const& normalizer) {
-            return [&](auto const& masked) {
-                return masked | normalizer | fovea::weighted_sum | fovea::output(of_context) | last;
-            };
-        };
-        if (function == "softmax") call.attend_by(behind(fovea::softmax), scored, call.key);
-        else if (function == "sparsemax") call.attend_by(behind(fovea::sparsemax), scored, call.key);
-        else throw malformed(subject.name() + ": there is no attn_func " + function);
+    auto const function = subject.template attribute<std::string>("attn_func");
+    auto const attend = [&](auto const& scored, auto const& normalizer, auto const& last, auto const&... named) {
+        call.attend_by(
+            [&](auto const& masked) {
+                return masked | normalizer | fovea::weighted_sum | fovea::output(of_context) | fovea::map(last);
+            },
+            scored, call.key, of_case{"d_query", call.query}, of_case{"d_memory", call.key},
+            of_case{"d_memory", call.value}, of_case{"left", left}, of_case{"beside", beside}, named...);
     };
-    if (type == "mlp") {
+    if (type == "dot" && function == "sparsemax") {
+        attend(fovea::dot, fovea::sparsemax, tanh(whole));
+    } else if (function != "softmax") {
+        throw malformed(subject.name() + ": no attn_func " + function + " is compiled for attn_type " + type);
+    } else if (type == "mlp") {
         auto const of_query = call.weights_of("linear_query_weight"), of_key = call.weights_of("linear_context_weight");
         auto const bias = call.numbers("linear_query_bias"), v = call.numbers("v_weight");
         attend(fovea::project(matrix(of_query, bias), matrix(of_key), fovea::as_is) | fovea::additive(v),
-               fovea::map(whole));
+               fovea::softmax, whole, of_case{"d_linear_query_weight", of_query},
+               of_case{"d_linear_context_weight", of_key}, of_case{"d_linear_query_bias", bias},
+               of_case{"d_v_weight", v});
     } else if (type == "general") {
         auto const of_query = call.weights_of("linear_in_weight");
-        attend(fovea::project(matrix(of_query), fovea::as_is, fovea::as_is) | fovea::dot, fovea::map(tanh(whole)));
+        attend(fovea::project(matrix(of_query), fovea::as_is, fovea::as_is) | fovea::dot, fovea::softmax, tanh(whole),
+               of_case{"d_linear_in_weight", of_query});
     } else {
-        attend(fovea::dot, fovea::map(tanh(whole)));
+        attend(fovea::dot, fovea::softmax, tanh(whole));
+    }
+    if constexpr (has_gradients<Engine>) {
+        fovea::view<double const, 2> const rows(call.query.data(), {call.query.size() / features, features});
+        std::vector<double> const no_bias;
+        linear_rows{rows, right, no_bias}.add_gradients(call.sums, call.sums.take("beside"), "d_query", "right",
+                                                        "d_linear_out_bias");
+        call.sums.add_beside("d_linear_out_weight", call.sums.take("left"), call.sums.take("right"), joint.extent(0));
     }
 }
 
@@ -270,6 +295,7 @@ void run_with(test_case const& subject, checks& all) {
     else if (name == "keras_Attention" || name == "keras_AdditiveAttention") run_keras(call);
     else if (name.starts_with("global_attention_")) run_onmt(call);
     else throw malformed("there is no score function named " + name);
+    if constexpr (has_gradients<Engine>) call.sums.compare(subject, all);
 }
 
 outcome run(test_case const& subject) {

@@ -79,7 +79,8 @@ public:
     template <class Apart>
     void begin_tables(Apart const& apart) {
         for_each_asked([&](auto const& asked, std::size_t n) {
-            if (is_row_[n] || !asked.wanted) return;
+            first_[n] = first_place(asked, n);
+            if (is_row_[n] || first_[n] < n || !asked.wanted) return;
             copies_[n] = apart(asked) ? 1 : shares_of_tables;
             index_t const numbers = copies_[n] * asked.of.size();
             tables_[n] = scratch_.shared().template take<T>(numbers);
@@ -102,11 +103,10 @@ public:
     void write() const {
         for_each_asked([&](auto const& asked, std::size_t n) {
             index_t const size = asked.of.size();
-            if (is_row_[n]) write_rows(rows_[n], asked.target);
-            else if (tables_[n] != nullptr) {
-                for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
-                write_rounded([&](index_t i) { return tables_[n][i]; }, asked.target);
-            }
+            if (!asked.wanted) return;
+            if (is_row_[n]) return write_rows(rows_[n], asked.target);
+            for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
+            write_rounded([&](index_t i) { return tables_[first_[n]][i]; }, asked.target);
         });
     }
 
@@ -136,6 +136,15 @@ private:
         index_t const row = to.extent(1) * to.extent(3);
         return {scratch_.shared().template take<T>(to.size()), to.extents, {to.extent(2) * row, to.extent(3), row, 1}};
     }
+    /// Where the array that is asked for in place n is asked for first: sums of tables are kept once.
+    template <class Each>
+    std::size_t first_place(Each const& of, std::size_t n) const {
+        std::size_t first = n;
+        for_each_asked([&](auto const& asked, std::size_t m) {
+            if (m < first && fovea::names(asked, of.of)) first = m;
+        });
+        return first;
+    }
     template <class F>
     void for_each_asked(F const& f) const {
         std::size_t n = 0;
@@ -148,6 +157,7 @@ private:
     std::array<bool, count> is_row_{};
     std::array<T*, count> tables_{};
     std::array<index_t, count> copies_{};
+    std::array<std::size_t, count> first_{};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

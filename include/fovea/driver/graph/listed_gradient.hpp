@@ -200,7 +200,7 @@ private:
                     __builtin_prefetch(row + c);
                 pairs.prefetch(query);
             });
-            vector parts[places::all + 1], amounts[places::all + 1], row[facts];
+            vector parts[places::all + 1], amounts[places::all + 1], row[std::size_t{facts}];
             pairs.compare(parts, pair);
             for (index_t t = 0; t < facts; ++t)
                 row[t] = gathered(records + t * lanes.padded_heads + lanes.head(pair), of_row, listed, pair);
