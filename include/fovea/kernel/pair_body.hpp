@@ -28,7 +28,7 @@ template <class Element, int Rank, class... Index>
 FOVEA_INLINE Element const* row_at(view<Element const, Rank> const& table, Index const&... index) {
     index_t start = 0;
     int axis = 0;
-    auto const add = [&](index_t at) FOVEA_LAMBDA {
+    [[maybe_unused]] auto const add = [&](index_t at) FOVEA_LAMBDA {
         index_t const extent = table.extent(axis);
         if (static_cast<std::size_t>(at) >= static_cast<std::size_t>(extent)) [[unlikely]]
             at = clamped_index(at, extent);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a program with strict warnings instantiates of the library: every traversal, storage and kind of table.
 #include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
 
 #include <vector>
 
@@ -49,4 +50,15 @@ void others(view<float, 3> a, view<float, 2> b, view<float, 3> result) {
     constexpr auto spec = dot | hardmax | weighted_sum;
     static_cast<void>(explain(spec, a));
     reference::attend(spec | concat_heads | map(elu(out)), a, result);
+}
+
+void gradients(view<float const, 4> x, view<float const, 3> rows, view<float const, 2> w, view<float const, 1> slopes,
+               graph const& edges, view<float, 4> d_x, view<float, 3> d_rows, view<float, 2> d_w,
+               view<float, 1> d_slopes) {
+    gradient(threads(2), scaled_dot | alibi(slopes) | causal | softmax | weighted_sum, x, x, x, x, grad(x, d_x),
+             grad(slopes, d_slopes));
+    gradient(dot | softcap(30) | sparsemax | weighted_sum, x, x, x, x, grad(x, d_x));
+    gradient(additive(slopes) | neighbors(edges) | softmax | weighted_sum, x, x, x, x, grad(slopes, d_slopes));
+    gradient(project(w, w, w, heads<4>) | scaled_dot | softmax | weighted_sum | output(w) | residual, rows, rows,
+             grad(rows, d_rows), grad(w, d_w));
 }
