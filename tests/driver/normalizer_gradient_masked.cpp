@@ -71,16 +71,25 @@ TEST_CASE("gradients of normalizers have the same bits in any number of threads"
     for (int n : {2, 5}) CHECK(run(threads(n)) == once);
 }
 
-TEST_CASE("gradients of normalizers sum numbers of the arithmetic, whatever is stored", "[driver]") {
+namespace {
+
+/// The worst difference from the definition, with features that fill a vector and some more, where most ds are not 0.
+template <class Stored>
+double worst_of_stored() {
     testing::dice dice(67);
-    score_gradient_case::operands<bfloat16> const of(dice, {1, 4, 2, 19, 45});
+    score_gradient_case::operands<Stored> const of(dice, {1, 4, 2, 19, 45, 20, 5});
     tensor<float, 4> d_q(of.query.extents), d_k(of.key.extents), d_v(of.value.extents);
     tensor<double, 4> e_q(of.query.extents), e_k(of.key.extents), e_v(of.value.extents);
-    auto const a = scaled_dot | causal | sparsemax | weighted_sum;
+    auto const a = scaled_dot | causal | softmax_plus_one | weighted_sum;
     gradient(a, of.query, of.key, of.value, of.d_result, grad(of.query, d_q), grad(of.key, d_k), grad(of.value, d_v));
     reference::gradient(a, of.query, of.key, of.value, of.d_result, grad(of.query, e_q), grad(of.key, e_k),
                         grad(of.value, e_v));
-    CHECK(difference(d_q, e_q) < 3e-5);
-    CHECK(difference(d_k, e_k) < 3e-5);
-    CHECK(difference(d_v, e_v) < 3e-5);
+    return std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+}
+
+}  // namespace
+
+TEST_CASE("gradients of normalizers sum numbers of the arithmetic, whatever is stored", "[driver]") {
+    CHECK(worst_of_stored<float>() < 3e-5);
+    CHECK(worst_of_stored<bfloat16>() < 3e-5);
 }

@@ -35,12 +35,12 @@ struct number_leaves {
     }
 };
 
-/// One score of a row, and the indices of the row.
-template <class T, class Arch>
+/// A score of a row, or a vector of them, and the indices of the row.
+template <class T, class Arch, class Number>
 struct score_of_row : index_environment<T, Arch, index_t> {
-    T score;
+    Number score;
     using index_environment<T, Arch, index_t>::operator();
-    FOVEA_INLINE T operator()(score_t) const { return score; }
+    FOVEA_INLINE Number operator()(score_t) const { return score; }
 };
 
 namespace detail {

@@ -44,6 +44,38 @@ struct row_gradient {
         return fovea::detail::slope_of_weight(n, score);
     }
 
+    /// The same row for what computes with vectors of it.
+    struct in_vectors {
+        using value_type = T;
+        row_gradient const& row;
+
+        index_t size() const { return row.count; }
+        template <class F>
+        FOVEA_INLINE T sum(F const& f) const {
+            return lanes_of<T, Arch>::sum(sum_of_packs<packs_in_sequence, vector>(
+                ceil_div(row.count, width), [&](index_t first, index_t n) FOVEA_LAMBDA {
+                    vector total(T{0});
+                    for (index_t i = first * width; i < std::min((first + n) * width, row.count); i += width)
+                        total = total + select(vector::iota() < vector(row.count - i), value(f, i), vector(T{0}));
+                    return total;
+                }));
+        }
+        template <class F>
+        FOVEA_INLINE void map(F const& f) const {
+            for (index_t i = 0; i < row.count; i += width)
+                store_as<T, Arch>(value(f, i), row.gradients + i, row.count - i);
+        }
+
+    private:
+        template <class F>
+        FOVEA_INLINE vector value(F const& f, index_t i) const {
+            index_t const left = row.count - i;
+            return vector(f(load_as<T, Arch>(row.scores + i, left), load_as<T, Arch>(row.weights + i, left),
+                            load_as<T, Arch>(row.gradients + i, left)));
+        }
+    };
+    in_vectors vectors() const { return {*this}; }
+
 private:
     template <class F>
     FOVEA_INLINE T at(F const& f, index_t i) const {

@@ -141,10 +141,28 @@ private:
                 }
             });
         } else {
+            bool const dense = !kernel::mostly_zero<T, Arch>(ds.scores, ds.stride, rows().count, ds.count) && [&] {
+                if constexpr (score::template has_plain_key<Product>) return from.finite(block);
+                else
+                    return kernel::all_finite<T, Arch>([&](index_t k) { return from.mapped_key(n, ds.first + k); },
+                                                       ds.count, width_);
+            }();
+            index_t const whole = dense ? span.count - span.count % vector::lanes : 0;
             auto const add = [&](auto const& keys, index_t offset, index_t number) {
-                for (index_t r = 0; r < rows().count; ++r)
+                using product = kernel::number_product<T, Arch>;
+                using keys_type = std::remove_cvref_t<decltype(keys)>;
+                if (whole > 0)
+                    accumulate_few<product>(
+                        typename product::step{},
+                        weighted_rows<T, keys_type>{
+                            {{ds.scores + offset, ds.stride, {}}, number, keys, d_queries(n), width_, ones_},
+                            whole,
+                            rows().count,
+                            Shape::rows});
+                for (index_t r = 0; r < rows().count && whole < span.count; ++r)
                     kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds.scores + r * ds.stride + offset,
-                                                        number, keys, d_queries(n) + r * width_, span.count);
+                                                        number, keys.from(0, whole), d_queries(n) + r * width_ + whole,
+                                                        span.count - whole);
             };
             if constexpr (score::template has_plain_key<Product>)
                 for_runs(call.operands.key, from.keys.rows(ds.first, ds.count), from.keys.loaded(),

@@ -22,17 +22,19 @@ namespace fovea::FOVEA_SET::driver {
 template <class T, class Arch, class Tables>
 struct gradient_facts : facts_of_row<T, Arch> {
     typename Tables::share_type const& sums;
-    using leaves = kernel::number_leaves<T, kernel::number_kinds<Tables>, typename Tables::share_type>;
+    template <class Number>
+    using leaves = kernel::number_leaves<Number, kernel::number_kinds<Tables>, typename Tables::share_type>;
 
     template <class E>
     void add(E const& e, T amount) const {
-        backpropagate(e, kernel::index_environment<T, Arch, index_t>{this->row, 0}, amount, leaves{sums});
+        backpropagate(e, kernel::index_environment<T, Arch, index_t>{this->row, 0}, amount, leaves<T>{sums});
     }
-    /// The same for an expression of a score, whose gradient is returned.
-    template <class E>
-    T add(E const& e, T score, T amount) const {
-        T of_score{0};
-        backpropagate(e, kernel::score_of_row<T, Arch>{{this->row, 0}, score}, amount, leaves{sums, &of_score});
+    /// The same for an expression of a score, whose gradient is returned; of a vector of them too.
+    template <class E, class Number>
+    FOVEA_INLINE Number add(E const& e, Number const& score, Number const& amount) const {
+        Number of_score(T{0});
+        backpropagate(e, kernel::score_of_row<T, Arch, Number>{{this->row, 0}, score}, amount,
+                      leaves<Number>{sums, &of_score});
         return of_score;
     }
 };
