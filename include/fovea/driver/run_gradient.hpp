@@ -2,6 +2,7 @@
 // A call of gradient that has been checked: by passes over tiles, or, where there is no pass for it, by the definition.
 #pragma once
 
+#include <fovea/driver/dense/normalizer_gradient.hpp>
 #include <fovea/driver/dense/softmax_gradient.hpp>
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
@@ -12,22 +13,33 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// True where a gradient is computed in passes, whatever the score: of weights that an exponential and the sums of
-/// their row give again.
+/// True where weights are exponentials that the sums of their row give again, so that no row is kept.
 template <class T, class A>
-constexpr bool has_gradient_pass() {
+constexpr bool recomputes_weights() {
     using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
-    using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
-    constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>
-                        && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
-    return plain && !is_recurrent<A> && carries_max_and_sum<normalizer, T> && linear_aggregator<aggregate>;
+    return carries_max_and_sum<normalizer, T>
+        && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
 }
 
-/// The tables that a score reads, as grad(...) names them.
-template <class A, class Asked>
+/// True where a gradient is computed in passes, whatever the score is.
+template <class T, class A>
+constexpr bool has_gradient_pass() {
+    using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
+    constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>;
+    return plain
+        && !is_recurrent<A> && linear_aggregator<aggregate> && (recomputes_weights<T, A>() || !plan::lists_keys<A>);
+}
+
+/// The tables that an expression reads, as grad(...) names them.
+template <class E, class Asked>
 inline constexpr plan::table_reads asked_reads =
-    plan::reads_of<std::remove_cvref_t<decltype(std::declval<A const&>().score.expression())>,
-                   parameter<typename Asked::element, Asked::rank>>;
+    plan::reads_of<std::remove_cvref_t<E>, parameter<typename Asked::element, Asked::rank>>;
+/// Whether the weights of an attention may read such a table.
+template <class A, class Asked>
+inline constexpr bool may_read =
+    asked_reads<decltype(std::declval<A const&>().score.expression()), Asked>.any
+    || asked_reads<decltype(reweighting_of(std::declval<A const&>().normalize)), Asked>.any
+    || row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>>;
 
 /// A table that is asked for, its sums, and whether no two key heads reach one element of it.
 template <class T, class Table>
@@ -37,18 +49,23 @@ struct asked_table {
     bool apart;
 };
 
-/// Calls f with the sums of the tables of the score that are asked for: none are computed where none is.
+/// Calls f with the sums of the tables of the weights that are asked for: none are computed where none is.
 template <class T, class A, class Call, class Sums, class F, class... Asked>
 void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sums, F const& f, Asked const&... asked) {
     index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), tasks = batches * key_heads;
     bool any = false;
     auto const may_be_read = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& each) {
         using type = std::remove_cvref_t<decltype(each)>;
-        constexpr auto reads = asked_reads<A, type>;
-        if constexpr (reads.any) {
+        if constexpr (may_read<A, type>) {
             bool found = false;
-            fovea::detail::for_each_table_of(a.score.expression(),
-                                             [&](auto const& table) { found = found || fovea::names(each, table); });
+            plan::table_reads reads;
+            fovea::detail::for_each_expression_of_weights(a, [&](auto const& e) {
+                bool here = false;
+                fovea::detail::for_each_table_of(e,
+                                                 [&](auto const& table) { here = here || fovea::names(each, table); });
+                if (here) reads = plan::both(reads, asked_reads<decltype(e), type>);
+                found = found || here;
+            });
             any = any || found;
             bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1);
             using table_type = std::remove_const_t<decltype(each.of)>;
@@ -103,7 +120,11 @@ operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scra
                                                          d_key,      d_value,        bound.saved};
     with_table_sums<T>(
         scratch, a, call, sums,
-        [&](auto const& tables) { run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables); },
+        [&](auto const& tables) {
+            if constexpr (recomputes_weights<T, A>())
+                run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables);
+            else run_normalizer_gradient<T, Arch>(executor, scratch, lowered, operands, further, tables);
+        },
         asked...);
     return {d_query, d_key, d_value};
 }

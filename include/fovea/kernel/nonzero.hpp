@@ -23,6 +23,14 @@ FOVEA_INLINE index_t nonzero_packs(T const* weights, index_t keys) {
     return packs;
 }
 
+/// True where most packs of some rows of weights are zeros, as sparse normalizers leave them.
+template <class T, class Arch>
+bool mostly_zero(T const* weights, index_t stride, index_t rows, index_t keys) {
+    index_t packs = 0;
+    for (index_t r = 0; r < rows; ++r) packs += nonzero_packs<T, Arch>(weights + r * stride, keys);
+    return 2 * packs * pack<T, Arch>::lanes <= rows * keys;
+}
+
 /// accumulate_nonzero: adds values with a sparse row of weights; values of weight 0 are not read.
 ///
 ///     sums[c] = sums[c] + sum_k weights[k] * values[k][c],   k with weights[k] != 0

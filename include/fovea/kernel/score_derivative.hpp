@@ -22,6 +22,16 @@ struct part_sums {
     index_t key_stride;
 };
 
+/// From the amount of an expression in lanes back to its leaves, integers narrow or exact, as evaluate_in_lanes has
+/// them.
+template <class T, class Arch, bool Exact, class E, class Names, class Leaves>
+FOVEA_INLINE void backpropagate_in_lanes(E const& e, Names const& names, pack<T, Arch> const& amount,
+                                         Leaves const& leaves) {
+    if constexpr (Exact) backpropagate(e, exact_environment<T, Arch, Names>{names}, amount, leaves);
+    else if constexpr (chooses_integer<E>) backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, leaves);
+    else backpropagate(e, names, amount, leaves);
+}
+
 namespace detail {
 /// Takes amounts of the parts of a pair, as many as there are lanes.
 template <class Score, class Vector, class Tables>
@@ -73,16 +83,12 @@ FOVEA_INLINE void backpropagate_vectors(Pointwise const pointwise, row_facts con
                 return names_with_first<base_type, T, Arch, typename Score::first_part>{base, to.kept + place};
             else return base;
         }();
-        using names_type = std::remove_const_t<decltype(names)>;
         auto amount = vector::load(to.scores + place);
         if constexpr (InLanes) amount = select(vector::iota() < vector(to.rows), amount, vector(T{0}));
         vector amounts[std::size_t{parts + 1}];
         for (auto& each : amounts) each = vector(T{0});
         part_leaves<Score, vector, Tables> const leaves{amounts, tables};
-        if constexpr (Exact) backpropagate(pointwise, exact_environment<T, Arch, names_type>{names}, amount, leaves);
-        else if constexpr (chooses_integer<Pointwise>)
-            backpropagate(pointwise, narrow_environment<T, Arch, names_type>{names}, amount, leaves);
-        else backpropagate(pointwise, names, amount, leaves);
+        backpropagate_in_lanes<T, Arch, Exact>(pointwise, names, amount, leaves);
         if constexpr (planes > 0) amounts[0].store(to.scores + place);
         for (index_t plane = 1; plane < planes; ++plane)
             amounts[plane].store(at.scores + place + plane * at.plane_stride);

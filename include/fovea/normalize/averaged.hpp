@@ -54,7 +54,7 @@ struct averaged_t : stage<role::normalizer> {
     void gradient_by(Row&& row, Back const& back) const {
         using T = typename std::remove_cvref_t<Row>::value_type;
         T const keys = row.sum([](auto const&, auto const&, auto const&) { return T(1); });
-        row.map([&](auto const& s, auto const&, auto const& g) { return back(s, g / keys); });
+        row.map([&]<class V>(V const& s, V const&, V const& g) { return back(s, g / V(keys)); });
     }
     std::string text() const { return "averaged(" + print(body) + ")"; }
 };

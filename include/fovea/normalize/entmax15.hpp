@@ -3,6 +3,7 @@
 
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/row_gradient.hpp>
 
 #include <array>
 #include <cmath>
@@ -71,12 +72,16 @@ struct entmax15_t : stage<role::normalizer> {
     template <class Row>
     static void gradient(Row&& row) {
         using T = typename std::remove_cvref_t<Row>::value_type;
-        auto const slopes = row.sum([](auto const&, auto const& w, auto const&) { return std::sqrt(w); });
-        auto const sum =
-            row.sum([](auto const&, auto const& w, auto const& g) { return w > 0 ? std::sqrt(w) * g : T(0); });
-        row.map([&](auto const&, auto const& w, auto const& g) {
-            return w > 0 ? std::sqrt(w) * (g - sum / slopes) : T(0);
-        });
+        auto&& all = in_vectors(row);
+        auto const slope = [](auto const& w) FOVEA_LAMBDA { return operations::sqrt::apply(w); };
+        auto const where_above = []<class V>(V const& w, V const& x) FOVEA_LAMBDA {
+            return V(operations::select::apply(operations::greater::apply(w, V(T(0))), x, V(T(0))));
+        };
+        T const slopes = all.sum([&](auto const&, auto const& w, auto const&) FOVEA_LAMBDA { return slope(w); });
+        T const sum = all.sum([&](auto const&, auto const& w, auto const& g)
+                                  FOVEA_LAMBDA { return where_above(w, slope(w) * g); });
+        all.map([&]<class V>(V const&, V const& w, V const& g)
+                    FOVEA_LAMBDA { return where_above(w, slope(w) * (g - V(sum / slopes))); });
     }
 };
 inline constexpr entmax15_t entmax15{};

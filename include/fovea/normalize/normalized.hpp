@@ -56,9 +56,8 @@ struct normalized_t : stage<role::normalizer> {
         T const divisor =
             row.sum([&](auto const& s, auto const&, auto const&) { return f.weight(s); }) + static_cast<T>(eps);
         T const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
-        row.map([&](auto const& s, auto const&, auto const& g) {
-            return divisor == 0 ? T(0) : back(s, (g - mean) / divisor);
-        });
+        T const share = divisor == 0 ? T(0) : T(1) / divisor;
+        row.map([&]<class V>(V const& s, V const&, V const& g) { return back(s, (g - V(mean)) * V(share)); });
     }
     std::string text() const {
         auto const number = eps == 0 ? std::string() : ", " + print(literal<double>{eps});

@@ -74,17 +74,8 @@ void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t
         normalize_gradient(n.second, few, keys_left, facts);
         all.map([](auto, auto, auto) { return Real(0); });
         for (std::size_t i = 0; i < places.size(); ++i) all.gradients[places[i]] = few.gradients[i];
-    } else if constexpr (requires { n.gradient(all, facts); }) {
-        if (!keys.empty()) n.gradient(all, facts);
-    } else if constexpr (requires { n.gradient(all); }) {
-        if (!keys.empty()) n.gradient(all);
-    } else if constexpr (fovea::detail::differentiated_by_function<N>) {
-        n.gradient_by(all, [&](Real score, Real amount) { return facts.add(n.body, score, amount); });
-    } else if constexpr (row_dependent_normalizer<N>) {
-        normalize_gradient(n.for_row(facts), all, keys, facts);
     } else {
-        static_assert(elementwise_normalizer<N>);  // asked before
-        all.map([&](Real score, Real, Real gradient) { return gradient * all.slope(n, score); });
+        differentiate_row(n, all, facts);
     }
 }
 

@@ -77,15 +77,26 @@ void for_each_table_of(E const& e, Found const& found) {
         with_children(e, [&](auto const&... children) { (for_each_table_of(children, found), ...); });
 }
 
-/// What stands for a row of which a normalizer asks facts, to find the tables that it reads.
-template <class Found>
-struct tables_of_row {
-    Found const& found;
+/// What stands for a row of which a normalizer asks facts, to see the expressions that it reads.
+template <class See>
+struct expressions_of_row {
+    See const& see;
     double operator()(auto const& e) const {
-        for_each_table_of(e, found);
+        see(e);
         return 1;
     }
 };
+
+/// Calls see(expression) for all that weights are computed of: the score, numbers of the normalizer's rows, and the
+/// reweighting.
+template <attention_spec A, class See>
+void for_each_expression_of_weights(A const& a, See const& see) {
+    see(a.score.expression());
+    auto const normalizer = normalizer_of(a.normalize);
+    if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>)
+        static_cast<void>(normalizer.for_row(expressions_of_row<See>{see}));
+    see(reweighting_of(a.normalize));
+}
 
 /// Calls found(array) for each array that a specification reads and of which it has a gradient.
 template <attention_spec A, class Found>
@@ -102,11 +113,7 @@ void for_each_array_with_gradient(A const& a, Found const& found) {
         of_map(a.project.key);
         of_map(a.project.value);
     }
-    for_each_table_of(a.score.expression(), found);
-    auto const normalizer = normalizer_of(a.normalize);
-    if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>)
-        static_cast<void>(normalizer.for_row(tables_of_row<Found>{found}));
-    for_each_table_of(reweighting_of(a.normalize), found);
+    for_each_expression_of_weights(a, [&](auto const& e) { for_each_table_of(e, found); });
     for_each_finish(a.aggregate, [&](auto const& finish) {
         using finish_type = std::remove_cvref_t<decltype(finish)>;
         if constexpr (linear_finish<finish_type>) of_map(finish.linear());

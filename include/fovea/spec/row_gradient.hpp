@@ -7,6 +7,8 @@
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/selection.hpp>
 
+#include <utility>
+
 namespace fovea::FOVEA_SET {
 
 /// What the rule of a normalizer is given, gradient(row): for each score s that takes part its weight w, and the
@@ -72,5 +74,34 @@ template <class N>
 inline constexpr bool has_row_gradient<N> = has_row_gradient<row_normalizer<N>>;
 template <class Selection, class Normalize>
 inline constexpr bool has_row_gradient<kept<Selection, Normalize>> = has_row_gradient<Normalize>;
+
+/// in_vectors: a row whose functions are given vectors of scores, weights and gradients, where there are some: f takes
+/// numbers and vectors alike.
+template <class Row>
+decltype(auto) in_vectors(Row&& row) {
+    if constexpr (requires { row.vectors(); }) return row.vectors();
+    else return std::forward<Row>(row);
+}
+
+/// differentiate_row: the gradients of the weights of a row become those of its scores, by the rule of its normalizer,
+/// one that keeps all keys. `at` has the value of an expression of the row, and takes its gradient.
+template <normalizer N, class Row, class Facts>
+void differentiate_row(N const& n, Row&& row, Facts const& at) {
+    using number = typename std::remove_cvref_t<Row>::value_type;
+    if (row.size() == 0) return;
+    if constexpr (requires { n.gradient(row, at); }) {
+        n.gradient(row, at);
+    } else if constexpr (requires { n.gradient(row); }) {
+        n.gradient(row);
+    } else if constexpr (detail::differentiated_by_function<N>) {
+        n.gradient_by(in_vectors(row),
+                      [&](auto const& score, auto const& amount) { return at.add(n.body, score, amount); });
+    } else if constexpr (row_dependent_normalizer<N>) {
+        differentiate_row(n.for_row(at), row, at);
+    } else {
+        static_assert(elementwise_normalizer<N>);  // asked before
+        row.map([&](number score, number, number gradient) { return gradient * row.slope(n, score); });
+    }
+}
 
 }  // namespace fovea::FOVEA_SET

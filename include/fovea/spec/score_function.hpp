@@ -6,6 +6,7 @@
 #include <fovea/expr/features.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/row_gradient.hpp>
 
 #include <limits>
 #include <string>
@@ -82,7 +83,8 @@ struct normalizer_by_row : stage<role::normalizer> {
     /// The gradients of a row, and those of the tables that the function reads.
     template <class Row, class Facts>
     void gradient(Row&& row, Facts const& at) const {
-        for_row(at).gradient_by(row, [&](auto s, auto amount) { return at.add(word.body, s, amount); });
+        for_row(at).gradient_by(in_vectors(row),
+                                [&](auto const& s, auto const& amount) { return at.add(word.body, s, amount); });
     }
     std::string text() const { return describe(word); }
 };

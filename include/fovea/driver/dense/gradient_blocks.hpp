@@ -4,7 +4,6 @@
 
 #include <fovea/driver/all_finite.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
-#include <fovea/driver/dense/dense_loop.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/score_gradient.hpp>
 #include <fovea/plan/lower.hpp>
@@ -142,17 +141,15 @@ private:
     answer* finite_;       // (blocks)
 };
 
-/// Runs a pass whose blocks sum over all rows that share keys: each key head is one task, and so are several that share
-/// sums of tables.
-template <class Pass, class Executor>
-void run_key_heads(typename Pass::call_type const& call, Executor const& executor, workspace& scratch) {
-    dense_loop<Pass> const loop(call);
+/// Calls run_heads(memory, head_groups) for rows that share keys, whose gradients are summed over all of them: each key
+/// head is one task, and so are several that share sums of tables.
+template <class Call, class Executor, class F>
+void for_key_heads(Call const& call, Executor const& executor, workspace& scratch, F const& run_heads) {
     executor.run(call.tables.shares(), [&](index_t share, index_t worker) {
         auto& memory = scratch.worker(worker);
         memory.clear();
         index_range const key_heads{call.tables.first_task(share), call.tables.first_task(share + 1)};
-        loop.run_heads(memory, {key_heads.first * call.per_key_head, key_heads.last * call.per_key_head},
-                       {0, ceil_div(call.rows, Pass::shape::block_rows)}, {0, loop.key_blocks()}, {});
+        run_heads(memory, index_range{key_heads.first * call.per_key_head, key_heads.last * call.per_key_head});
     });
     call.tables.join();
 }

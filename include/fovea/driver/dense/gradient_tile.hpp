@@ -53,7 +53,6 @@ struct softmax_derivative {
 ///
 ///     add_exponentials(s, dot, rows, of)    m, l and l D, by a run of keys
 ///     differentiate(p, ds, rows, of)        scores become P, the products dO V^T become dS
-///     element(r, k, stride)                 where the pair of row r and key k of a run lies
 template <class Shape>
 struct gradient_tile;
 
@@ -62,8 +61,6 @@ struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
     using shape = plan::key_lanes_blocking<T, Arch>;
     using vector = kernel::pack<T, Arch>;
     using block = score_block<shape>;
-
-    static constexpr index_t element(index_t r, index_t k, index_t stride) { return r * stride + k; }
 
     static void add_exponentials(block const& s, block const& dot, tile_rows<shape> const& rows,
                                  row_statistics<shape>& of) {
@@ -104,8 +101,6 @@ struct gradient_tile<plan::query_lanes_blocking<T, Arch>> {
     using shape = plan::query_lanes_blocking<T, Arch>;
     using vector = kernel::pack<T, Arch>;
     using block = score_block<shape>;
-
-    static constexpr index_t element(index_t r, index_t k, index_t stride) { return k * stride + r; }
 
     static void add_exponentials(block const& s, block const& dot, tile_rows<shape> const&, row_statistics<shape>& of) {
         for_lanes(s, [&](index_t lane, block const& part) {

@@ -67,10 +67,7 @@ public:
     bool add_nonzero(scores const& weights) const {
         if constexpr (stored::keys_per_row > 1) return false;
         else {
-            index_t packs = 0;
-            for (index_t r = 0; r < rows_; ++r)
-                packs += kernel::nonzero_packs<T, Arch>(weights.scores + r * weights.stride, weights.count);
-            if (2 * packs * tile::lanes > rows_ * weights.count) return false;
+            if (!kernel::mostly_zero<T, Arch>(weights.scores, weights.stride, rows_, weights.count)) return false;
             values_.with_values(weights.first, weights.count, [&](auto const& values, index_t offset, index_t count) {
                 for (index_t r = 0; r < rows_; ++r)
                     kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.scores + r * weights.stride + offset, count,

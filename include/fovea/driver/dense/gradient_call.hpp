@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A call of a gradient pass over tiles: its scores, the products dO V^T, and where gradients go.
+#pragma once
+
+#include <fovea/driver/dense/gradient_blocks.hpp>
+#include <fovea/driver/dense/key_lanes_scores.hpp>
+#include <fovea/driver/dense/query_lanes_scores.hpp>
+#include <fovea/plan/gradient_plan.hpp>
+#include <fovea/spec/saved_rows.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// What the gradient of an attention is computed of, beside its queries and keys, and where it goes: all
+/// (batch, head, position, feature).
+template <class T, class ValueRows, class D = T>
+struct gradient_operands {
+    ValueRows value;
+    view<D const, 4> d_result;
+    view<T, 4> d_query, d_key, d_value;
+    saved_rows<T> const* saved = nullptr;  // of a complete forward call
+};
+
+/// A call of a gradient pass: a call of scores beside which that of dO V^T stands.
+template <class Call, class ValueRows, class D, class Shape, class Tables>
+struct gradient_call : context_of<Call, Shape> {
+    using of_values = values_of_gradient<Call, ValueRows, D>;
+    using value_call = typename of_values::call;
+    using score_type = score_gradient<Call, Shape, Tables>;
+    using further_operands = gradient_operands<typename Call::number, ValueRows, D>;
+    using tables_type = Tables;
+
+    further_operands const& further;
+    Tables const& tables;
+    typename of_values::product product{};
+    typename of_values::operands value_operands;
+    plan::call_plan plan_of_values;
+    context_of<value_call, Shape> values;  // dO V^T
+
+    gradient_call(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
+                  further_operands const& others, Tables const& sums)
+        : context_of<Call, Shape>(plan, of, on, functions_of<Call>()),
+          further(others),
+          tables(sums),
+          value_operands{others.d_result, others.value},
+          plan_of_values(plan::make_value_plan<value_call, Shape>(plan, value_operands.sizes())),
+          values(plan_of_values, product, value_operands, functions_of<value_call>()) {}
+
+private:
+    template <class Of>
+    static constexpr score_functions<Shape> const& functions_of() {
+        if constexpr (Shape::queries_in_lanes) return query_lanes_scores<Of>::functions;
+        else return key_lanes_scores<Of>::functions;
+    }
+};
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradient pass of any normalizer: of whole rows, by the rule that it has.
+#pragma once
+
+#include <fovea/driver/dense/gradient_call.hpp>
+#include <fovea/driver/dense/gradient_rows.hpp>
+#include <fovea/driver/dense/row_columns.hpp>
+#include <fovea/driver/dense/row_rule.hpp>
+#include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/product_scopes.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The gradient pass of N(S) V, of a normalizer N and a reweighting after it: the scores of a tile of rows are kept,
+/// from the first key that any of them sees to the last, and dO V^T beside them. Row by row they become P and dS, and
+/// these go back block by block.
+///
+/// Memory: for a worker, these rows of a tile, and what gradient_blocks has.
+template <class Call, class ValueRows, class D, class Normalize, class Reweight, class Tables>
+class normalizer_gradient {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using shape = key_lanes_of<Call>;
+    using tile_type = score_tile<shape>;
+    using score = score_gradient<Call, shape, Tables>;
+    using rule_type = row_rule<T, Arch, Normalize, Reweight, Tables>;
+
+public:
+    using call_type = gradient_call<Call, ValueRows, D, shape, Tables>;
+
+    normalizer_gradient(call_type const& call, Normalize const& normalize, Reweight const& reweight)
+        : call_(call), mask_(call), normalize_(normalize), reweight_(reweight) {}
+
+    template <class Executor>
+    void run(Executor const& executor, workspace& scratch) const {
+        for_key_heads(call_, executor, scratch,
+                      [&](arena& memory, index_range head_groups) { run_heads(memory, head_groups); });
+    }
+
+private:
+    using head_blocks = gradient_blocks<call_type, shape>;
+    using scratch_type = typename tile_type::scratch;
+
+    /// The tile at hand.
+    struct tile {
+        scratch_type scores, products;  // S, which becomes P, and dO V^T, which becomes dS
+        tile_type of_scores, of_products;
+        gradient_rows<call_type, shape> rows;
+        rule_type rule;
+
+        tile(arena& memory, call_type const& call, index_t blocks, Normalize const& normalize, Reweight const& reweight)
+            : scores(memory, call, blocks),
+              products(memory, call.values, blocks),
+              of_scores(memory, call),
+              of_products(memory, call.values),
+              rows(memory, call),
+              rule(memory, normalize, reweight, scores.stride) {
+            if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
+        }
+        void begin(call_type const& call, head_group heads, index_t first, index_t count) {
+            of_scores.begin(call, heads, first, count);
+            of_products.begin(call.values, heads, first, count);
+            rows.begin(call, of_scores.rows());
+        }
+    };
+
+    void run_heads(arena& memory, index_range head_groups) const {
+        index_range const row_blocks{0, ceil_div(call_.rows, shape::block_rows)};
+        index_t const at_once = mask_.blocks_at_once(head_groups, row_blocks);
+        head_blocks from(call_, memory, at_once);
+        tile one(memory, call_, at_once, normalize_, reweight_);
+        row_columns<shape> columns(memory, mask_);
+        for (index_t g = head_groups.first; g < head_groups.last; ++g) {
+            auto const heads = call_.head_group_at(g);
+            from.begin(heads);
+            for (index_t b = row_blocks.first; b < row_blocks.last; ++b) {
+                index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
+                columns.begin(call_.span(heads, first, last), from);
+                search_pace pace(2);
+                for (index_t r = first; r < last; r += shape::rows) {
+                    one.begin(call_, heads, r, std::min<index_t>(shape::rows, last - r));
+                    run_tile(memory.panels, one, from, columns, pace);
+                }
+            }
+            from.finish();
+        }
+    }
+
+    void run_tile(panel_count& counts, tile& one, head_blocks& from, row_columns<shape>& columns,
+                  search_pace& pace) const {
+        columns.for_runs(one.of_scores, from, one.scores, pace, [&](key_run<shape> const& run, index_t column) {
+            count_panels(counts, run);
+            one.of_products.score(call_.values, mask_, from.values, run, one.products, false, from.next, column);
+            return one.of_scores.score(call_, mask_, from.keys, run, one.scores, false, from.next, column);
+        });
+        auto const p = columns.part(one.scores, columns.from, columns.to),
+                   ds = columns.part(one.products, columns.from, columns.to);
+        for (index_t r = 0; r < one.of_scores.rows().count && p.count > 0; ++r)
+            one.rule.apply(one.of_scores.rows().facts_of(call_, r), {p.scores + r * p.stride, p.packs(), {p.first}},
+                           ds.scores + r * ds.stride, one.rows.tables());
+        columns.for_blocks(from, [&](index_t k, index_t first, index_t last) {
+            one.rows.add(call_, from, k, columns.part(one.scores, first, last), columns.part(one.products, first, last),
+                         score::keeps_first ? one.scores.kept + first : nullptr);
+        });
+        one.rows.finish(call_);
+    }
+
+    call_type const& call_;
+    block_mask<shape> mask_;
+    Normalize const& normalize_;
+    Reweight const& reweight_;
+};
+
+/// The gradients of queries, keys and values of normalize(score) V, and of tables.
+template <class T, class Arch, class Spec, class Q, class K, class V, class D, class Executor, class Tables>
+void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec const& spec,
+                             score_operands<Q, K> const& operands, gradient_operands<T, V, D> const& further,
+                             Tables const& tables) {
+    plan::lowered_score const of_scores{spec.score, spec.predicate};
+    using scores = plan::score_call<T, Arch, std::remove_const_t<decltype(of_scores)>, score_operands<Q, K>>;
+    using normalize = std::remove_cvref_t<decltype(spec.normalize)>;
+    using reweight = std::remove_cvref_t<decltype(spec.reweight)>;
+    using pass = normalizer_gradient<scores, V, D, normalize, reweight, Tables>;
+    auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
+    typename pass::call_type const call(plan, of_scores, operands, further, tables);
+    pass(call, spec.normalize, spec.reweight).run(in_scopes_of<scores>(executor), scratch);
+}
+
+}  // namespace fovea::FOVEA_SET::driver
