@@ -104,9 +104,9 @@ typedef struct fovea_kernel {
     fovea_argument const* arguments;
     size_t argument_count;
     fovea_status (*run)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
-    /* Its gradients; null where it has none. Operands are query, key, value, the gradient of the result, and where those
-       of query, key and value go; behind the values stand as many pointers: where the gradient of each argument goes.
-       What is null is not computed. */
+    /* Its gradients; null where it has none. Operands are query, key, value, the gradient of the result, and where
+       those of query, key and value go; behind the values stand as many pointers: where the gradient of each argument
+       goes. What is null is not computed. */
     fovea_status (*gradient)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
 } fovea_kernel;
 
