@@ -5,15 +5,15 @@
 #       SPECS header.hpp...               what the expressions use; a comment above what one names is its description
 #       KERNELS name=expression...        a specification, or takes<"names">(function that returns one)
 #       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
-#       [GRADIENTS name...]               those of the kernels that also have gradients: softmax | weighted_sum
+#       [GRADIENTS name...]               those of the kernels that also have gradients: weighted_sum on heads
 #       TYPES f32 f64 bf16 f16            of queries, keys, values and result
 #       ARCHS sse2 avx2 avx512 avx512_bf16 neon    those of other processors than the target are left out
 #       [ASSEMBLY])                       also name_assembly: the inner loops of each kernel as text
 #
 # Makes the library `name`, with name.h, and a page name.md beside it in the build folder. One unit is compiled for each
 # kernel, type and architecture, and another one for its gradients; each call runs the best architecture of the
-# processor. Of avx512_bf16 only kernels for 16 bits are built: others gain nothing. Everything but the functions of C is local to its architecture: none runs code
-# that was compiled for another.
+# processor. Of avx512_bf16 only kernels for 16 bits are built: others gain nothing. Everything but the functions of C
+# is local to its architecture: none runs code that was compiled for another.
 include_guard(GLOBAL)
 set(fovea_bindings_dir ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
 

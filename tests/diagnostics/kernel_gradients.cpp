@@ -17,11 +17,11 @@ fovea_status call(fovea_call const* how, fovea_array const* operands, fovea_valu
 }
 
 // case: gradients_without_passes
-// sentence: fovea: a kernel has gradients where it is softmax | weighted_sum, without projection, reweighting or
-// finish: take it out of GRADIENTS
+// sentence: fovea: a kernel has gradients where it is weighted_sum without projection or finish, over listed keys of
+// softmax: take it out of GRADIENTS
 fovea_status call(fovea_call const* how, fovea_array const* operands, fovea_value const* values) {
 #ifdef FOVEA_BROKEN
-    auto const kernel = scaled_dot | sparsemax | weighted_sum;
+    auto const kernel = scaled_dot | softmax | max_pool;
 #else
     auto const kernel = scaled_dot | softmax | weighted_sum;
 #endif

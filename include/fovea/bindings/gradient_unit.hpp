@@ -21,9 +21,10 @@ constexpr bool has_gradients() {
         return false;
     } else if constexpr (attention_spec<Kernel>) {
         constexpr bool passes = driver::has_gradient_pass<T, Kernel>();
-        static_assert(passes,
-                      "fovea: a kernel has gradients where it is softmax | weighted_sum, without projection, "
-                      "reweighting or finish: take it out of GRADIENTS");
+        static_assert(
+            passes,
+            "fovea: a kernel has gradients where it is weighted_sum without projection or finish, over listed "
+            "keys of softmax: take it out of GRADIENTS");
         return passes;
     } else {
         constexpr bool plain = !Kernel::paged && !Kernel::ragged;
