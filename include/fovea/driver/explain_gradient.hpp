@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The call explain_gradient(): the derivatives of a specification, and what computes a gradient of it, as text.
+#pragma once
+
+#include <fovea/driver/layer_gradient.hpp>
+#include <fovea/expr/each_derivative.hpp>
+#include <fovea/expr/print.hpp>
+
+#include <string>
+
+namespace fovea::FOVEA_SET {
+
+namespace driver {
+/// "by q        k * rsqrt(dim)": a line for each place where an expression reads a number that has a gradient.
+template <class E>
+std::string explain_derivatives(E const& e) {
+    std::string text;
+    for_each_derivative(e, [&](auto const& leaf, auto const& derivative) {
+        std::string name = "by " + print(leaf);
+        name.resize(std::max<std::size_t>(name.size() + 1, 12), ' ');
+        text += name + print(derivative) + "\n";
+    });
+    return text;
+}
+
+/// What computes the gradient of an attention on heads.
+template <class T, class A>
+std::string explain_gradient_pass() {
+    if constexpr (!has_gradient_pass<T, A>()) return "as it is defined, pair by pair in double: reference/gradient.hpp";
+    else if constexpr (plan::lists_keys<A>)
+        return "a pass over the queries and one over the keys of the list: driver/graph/listed_gradient.hpp";
+    else if constexpr (recomputes_weights<T, A>())
+        return "tiles, five products with saved rows and seven without: driver/dense/softmax_gradient.hpp";
+    else return "tiles of whole rows, five products: driver/dense/normalizer_gradient.hpp";
+}
+
+template <class T, class A>
+std::string explain_what_runs() {
+    if constexpr (!has_gradient_pass<T, A>() && has_layer_gradient<T, A>())
+        return "driver/layer_gradient.hpp, around "
+             + explain_gradient_pass<T, decltype(attention_on_heads(std::declval<A const&>()))>();
+    else return explain_gradient_pass<T, A>();
+}
+}  // namespace driver
+
+/// explain_gradient: the derivatives of a specification, and what computes a gradient of it.
+///
+///     explain_gradient(spec)      explain_gradient<double>(spec)
+///
+/// A line for the score, one for each place where it reads a number that has a gradient, with the derivative by it, the
+/// same for a reweighting, then the normalizer and what runs for numbers of type T. Tables are printed as `param`. The
+/// wording may change between versions.
+template <class T = float, attention_spec A>
+std::string explain_gradient(A const& a) {
+    auto const score = a.score.expression();
+    std::string text = "score       " + print(score) + "\n" + driver::explain_derivatives(score);
+    auto const reweight = reweighting_of(a.normalize);
+    if constexpr (!std::is_same_v<std::remove_const_t<decltype(reweight)>, weight_t>)
+        text += "reweight    " + print(reweight) + "\n" + driver::explain_derivatives(reweight);
+    return text + "normalize   " + describe(normalizer_of(a.normalize)) + "\nruns        "
+         + driver::explain_what_runs<T, A>() + "\n";
+}
+
+}  // namespace fovea::FOVEA_SET

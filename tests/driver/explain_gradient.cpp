@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "catch.hpp"
+
+#include <fovea/driver/explain_gradient.hpp>
+#include <fovea/fovea.hpp>
+
+#include <array>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+bool says(std::string const& text, std::string const& line) { return text.find(line + "\n") != std::string::npos; }
+}  // namespace
+
+TEST_CASE("derivatives of a score are printed for everything that it reads", "[driver]") {
+    std::array<float, 4> const slopes{};
+    //! [example]
+    std::string const text = explain_gradient(scaled_dot | alibi(slopes) | causal | softmax | weighted_sum);
+    //! [example]
+    INFO(text);
+    CHECK(says(text, "by q        rsqrt(dim) * k"));
+    CHECK(says(text, "by k        rsqrt(dim) * q"));
+    CHECK(text.find("by param[head] ") != std::string::npos);
+    CHECK(says(text, "normalize   softmax"));
+    CHECK(text.find("runs        tiles, five products") != std::string::npos);
+    CHECK(text.find("driver/dense/softmax_gradient.hpp") != std::string::npos);
+}
+
+TEST_CASE("derivatives are the expressions that derivative gives", "[driver]") {
+    auto const body = tanh(q * 2 + k);
+    int found = 0;
+    for_each_derivative(body, [&](auto const& leaf, auto const& by) {
+        ++found;
+        struct {
+            double operator()(q_t) const { return 0.25; }
+            double operator()(k_t) const { return -0.75; }
+        } const at;
+        CHECK(evaluate(by, at) == evaluate(derivative(body, leaf), at));
+    });
+    CHECK(found == 2);
+    CHECK(print(derivative(body, k)) == "1 - square(tanh(q * 2 + k))");
+}
+
+TEST_CASE("what computes a gradient is named", "[driver]") {
+    auto const runs = [](auto const& spec) {
+        auto const text = explain_gradient(spec);
+        return text.substr(text.find("runs "));
+    };
+    graph const none(0, {});
+    std::array<float, 4> const w{};
+    view<float const, 2> const matrix(w.data(), {2, 2});
+    CHECK(runs(scaled_dot | sparsemax | weighted_sum).find("normalizer_gradient.hpp") != std::string::npos);
+    CHECK(runs(dot | neighbors(none) | softmax | weighted_sum).find("listed_gradient.hpp") != std::string::npos);
+    CHECK(runs(dot | neighbors(none) | sparsemax | weighted_sum).find("as it is defined") != std::string::npos);
+    CHECK(runs(project(matrix, matrix, matrix, heads<2>) | dot | softmax | weighted_sum).find("layer_gradient.hpp")
+          != std::string::npos);
+    CHECK(explain_gradient(dot | softmax | reweight(weight * 2) | weighted_sum).find("reweight    ")
+          != std::string::npos);
+}
