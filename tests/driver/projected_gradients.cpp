@@ -132,9 +132,9 @@ TEST_CASE("no gradient comes from rows of a source that the mask excludes, whate
     auto const w = random(m, m);
     auto context = random(index_t{2}, keys, m);
     std::vector<int> const lengths{40, 23};
-    for (index_t k = 23; k < keys; ++k)
+    for (index_t j = 23; j < keys; ++j)
         for (index_t c = 0; c < m; ++c)
-            context(1, k, c) = c % 2 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
+            context(1, j, c) = c % 2 ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity();
     auto const layer = project(w, linear(w) | l2_normalized, w, heads<2>) | scaled_dot | key_lengths(lengths) | softmax
                      | weighted_sum | output(w) | residual;
     CHECK(worst<float>(threads(2), layer, std::tuple(queries(x), memory(context), d.view()), x, context, w) < 1e-5);
@@ -151,16 +151,17 @@ TEST_CASE("gradients of a layer in bfloat16 are sums in float", "[driver]") {
 
 TEST_CASE("heads that came with the operands keep their places through finishes", "[driver]") {
     arrays<double> random;
-    auto const q = random(index_t{2}, index_t{4}, index_t{11}, index_t{6}),
-               k = random(index_t{2}, index_t{2}, index_t{17}, index_t{6}),
-               v = random(index_t{2}, index_t{2}, index_t{17}, index_t{6});
+    auto const query = random(index_t{2}, index_t{4}, index_t{11}, index_t{6}),
+               key = random(index_t{2}, index_t{2}, index_t{17}, index_t{6}),
+               value = random(index_t{2}, index_t{2}, index_t{17}, index_t{6});
     auto const d = random(index_t{2}, index_t{4}, index_t{11}, index_t{6});
     auto const side_by_side = random(index_t{2}, index_t{11}, index_t{24});
     auto const before = scaled_dot | softmax | weighted_sum | map(sigmoid(out) * out);
-    CHECK(worst<double>(serial, before | residual, std::tuple(q.view(), k.view(), v.view(), d.view()), q, k, v)
+    CHECK(worst<double>(serial, before | residual, std::tuple(query.view(), key.view(), value.view(), d.view()), query,
+                        key, value)
           < 1e-13);
-    CHECK(worst<double>(serial, before | concat_heads, std::tuple(q.view(), k.view(), v.view(), side_by_side.view()), q,
-                        k, v)
+    CHECK(worst<double>(serial, before | concat_heads,
+                        std::tuple(query.view(), key.view(), value.view(), side_by_side.view()), query, key, value)
           < 1e-13);
 }
 
