@@ -26,7 +26,7 @@ struct row_gradient {
     T sum(F const& f) const {
         index_t const packs = count / width;
         T all = lanes_of<T, Arch>::sum(sum_of_packs<packs_in_sequence, vector>(packs, [&](index_t first, index_t n) {
-            alignas(64) T total[width] = {};
+            alignas(64) T total[std::size_t{width}] = {};
             for (index_t i = first * width; i < (first + n) * width; i += width)
                 for (index_t lane = 0; lane < width; ++lane) total[lane] += at(f, i + lane);
             return vector::load(total);
