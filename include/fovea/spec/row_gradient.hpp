@@ -5,9 +5,8 @@
 #include <fovea/expr/differentiate.hpp>
 #include <fovea/expr/dual.hpp>
 #include <fovea/spec/concepts.hpp>
+#include <fovea/spec/in_vectors.hpp>
 #include <fovea/spec/selection.hpp>
-
-#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -74,14 +73,6 @@ template <class N>
 inline constexpr bool has_row_gradient<N> = has_row_gradient<row_normalizer<N>>;
 template <class Selection, class Normalize>
 inline constexpr bool has_row_gradient<kept<Selection, Normalize>> = has_row_gradient<Normalize>;
-
-/// in_vectors: a row whose functions are given vectors of scores, weights and gradients, where there are some: f takes
-/// numbers and vectors alike.
-template <class Row>
-decltype(auto) in_vectors(Row&& row) {
-    if constexpr (requires { row.vectors(); }) return row.vectors();
-    else return std::forward<Row>(row);
-}
 
 /// differentiate_row: the gradients of the weights of a row become those of its scores, by the rule of its normalizer,
 /// one that keeps all keys. `at` has the value of an expression of the row, and takes its gradient.
