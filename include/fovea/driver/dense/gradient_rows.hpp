@@ -29,6 +29,8 @@ class gradient_rows {
     using score = typename Call::score_type;
     using blocks = gradient_blocks<Call, Shape>;
     using rows_type = tile_rows<Shape>;
+    // Of a tile, or of a register tile of keys, which may have more where vectors are short.
+    static constexpr index_t most_rows = std::max<index_t>(Shape::rows, plan::key_lanes_blocking<T, Arch>::rows);
 
 public:
     gradient_rows(arena& memory, Call const& call)
@@ -39,7 +41,7 @@ public:
           d_pairs_(memory.template take<T>((score::pairs > 0 ? Shape::rows : 0) * width_)),
           d_terms_(memory.template take<T>(score::row_terms * Shape::rows)),
           row_(memory.template take<T>((2 + score::products) * width_)),
-          ones_(memory.template take<T>(Shape::rows)) {}
+          ones_(memory.template take<T>(most_rows)) {}
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
@@ -49,7 +51,7 @@ public:
         std::fill_n(d_queries_, score::products * Shape::rows * width_, T{0});
         std::fill_n(d_pairs_, (score::pairs > 0 ? Shape::rows : 0) * width_, T{0});
         std::fill_n(d_terms_, score::row_terms * Shape::rows, T{0});
-        std::fill_n(ones_, Shape::rows, T{1});
+        std::fill_n(ones_, most_rows, T{1});
         for (index_t r = 0; r < of.count; ++r) {
             auto const& facts = rows().facts_of(call, r);
             auto const [batch, head, query] = place_of(facts);
@@ -237,7 +239,7 @@ private:
     T* d_pairs_;               // (rows, width), what sums of pairs give queries
     T* d_terms_;               // (row terms, rows)
     T* row_;                   // of one row: (2 + products, width)
-    T* ones_;                  // (rows)
+    T* ones_;                  // (most_rows)
     typename Call::tables_type::share_type tables_;
     bool finite_ = true;
 };
