@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Kernels as a program in C11 calls them: right results, and a sentence for every mistake with nothing written. */
 #include "bound.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int checks, failures;
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        ++checks;                                                                \
-        if (!(condition)) {                                                      \
-            ++failures;                                                          \
-            printf("%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-        }                                                                        \
-    } while (0)
 
 enum { batch = 2, heads = 3, queries = 7, keys = 13, features = 5, values = 6 };
 enum { q_size = batch * heads * queries * features, k_size = batch * heads * keys * features };

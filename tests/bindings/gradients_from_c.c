@@ -2,21 +2,11 @@
 /* Gradients of kernels as a program in C11 calls them, against differences of the definition in double; what is not
    asked for, and mistakes, with nothing written. */
 #include "bound.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static int checks, failures;
-
-#define CHECK(condition)                                                         \
-    do {                                                                         \
-        ++checks;                                                                \
-        if (!(condition)) {                                                      \
-            ++failures;                                                          \
-            printf("%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-        }                                                                        \
-    } while (0)
 
 enum { batch = 2, heads = 2, queries = 5, keys = 6, features = 4, values = 3, most_edges = queries * keys };
 enum { q_size = batch * heads * queries * features, k_size = batch * heads * keys * features };
