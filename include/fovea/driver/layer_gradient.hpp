@@ -99,12 +99,9 @@ void run_layer_gradient(Executor const& executor, workspace& scratch, A const& a
                         Asked const&... asked) {
     using T = typename Bound::call_type::number;
     decltype(auto) runner = runner_of(executor);
-    workspace::call const alone(scratch);
-    scratch.prepare(runner.workers());
-    named_sums<T, Asked...> sums(asked...);
-    fovea::detail::find_arrays(a, bound.call, sums);
-    if (!bound.d_result.empty()) add_layer_gradient<T, Arch>(runner, scratch, a, bound, sums, asked...);
-    sums.write();
+    with_gradient_sums<T>(
+        runner, scratch, a, bound,
+        [&](auto& sums) { add_layer_gradient<T, Arch>(runner, scratch, a, bound, sums, asked...); }, asked...);
 }
 
 /// run_ragged_gradient: the same for each sequence of a ragged batch, in order, into the same sums.

@@ -129,6 +129,18 @@ operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scra
     return {d_query, d_key, d_value};
 }
 
+/// Calls add(sums) with the sums of what is asked for, if the result has elements, and writes them.
+template <class T, class Runner, class A, class Bound, class Add, class... Asked>
+void with_gradient_sums(Runner const& runner, workspace& scratch, A const& a, Bound const& bound, Add const& add,
+                        Asked const&... asked) {
+    workspace::call const alone(scratch);
+    scratch.prepare(runner.workers());
+    named_sums<T, Asked...> sums(asked...);
+    fovea::detail::find_arrays(a, bound.call, sums);
+    if (!bound.d_result.empty()) add(sums);
+    sums.write();
+}
+
 /// run_gradient: a call of gradient that has passes, on a given architecture, executor and workspace; false where it is
 /// one of a few over listed keys that have none after all, and nothing has been written.
 template <class Arch, class Executor, class A, class Bound, class... Asked>
@@ -138,17 +150,15 @@ bool run_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
     if constexpr (plan::lists_keys<A>) {
         return !bound.d_result.empty() && run_listed_gradient<T, Arch>(runner, scratch, a, bound, asked...);
     } else {
-        workspace::call const alone(scratch);
-        scratch.prepare(runner.workers());
-        named_sums<T, Asked...> sums(asked...);
-        fovea::detail::find_arrays(a, bound.call, sums);
-        if (!bound.d_result.empty()) {
-            auto const d = run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
-            sums.add_lasting_rows(bound.call.query, d.query.data);
-            sums.add_lasting_rows(bound.call.key, d.key.data);
-            sums.add_lasting_rows(bound.call.value, d.value.data);
-        }
-        sums.write();
+        with_gradient_sums<T>(
+            runner, scratch, a, bound,
+            [&](auto& sums) {
+                auto const d = run_gradient_pass<T, Arch>(runner, scratch, a, bound, sums, asked...);
+                sums.add_lasting_rows(bound.call.query, d.query.data);
+                sums.add_lasting_rows(bound.call.key, d.key.data);
+                sums.add_lasting_rows(bound.call.value, d.value.data);
+            },
+            asked...);
         return true;
     }
 }
