@@ -132,8 +132,8 @@ view<T, 4> linear_source_gradient(Executor const& executor, workspace& scratch, 
     return dx;
 }
 
-/// add_project_gradient: adds the gradients of a source and of the matrix and the bias of its projection, from those of the
-/// rows that `project` makes of it.
+/// add_project_gradient: adds the gradients of a source and of the matrix and the bias of its projection, from those of
+/// the rows that `project` makes of it.
 template <class T, class Arch, class Map, class Source, class Executor, class Sums>
 void add_project_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Source const, 4> const& x,
                           view<T, 4> const& d, Sums& sums) {
