@@ -13,11 +13,10 @@
 using namespace fovea;
 
 namespace {
-/// The steps after which nothing is left.
-index_t steps_until_empty(kernel::prefetch_queue queue) {
-    index_t steps = 0;
-    for (; !queue.empty(); ++steps) queue.prefetch_at<arch::best>(steps);
-    return steps;
+index_t count_lines(kernel::prefetch_queue queue) {
+    index_t lines = 0;
+    for (; !queue.empty(); ++lines) queue.prefetch_line<arch::best>();
+    return lines;
 }
 }  // namespace
 
@@ -29,13 +28,8 @@ TEST_CASE("a queue has one line for so many steps of a microkernel", "[driver]")
                 index_t const lines = rows * ((bytes + 63) / 64);
                 driver::stored_rows const stored{memory.data(), 0, 0, 256, bytes};
                 auto const queue = driver::row_lines(stored, {0, 0, 2, 2 + rows}, steps).queue();
-                index_t power = 1;
-                while (2 * power <= steps) power *= 2;
-                CHECK(steps_until_empty(queue) == (lines - 1) * power + 1);
-                auto beside = queue;
-                index_t calls = 0;
-                for (; !beside.empty(); ++calls) beside.prefetch_beside<arch::best>(4 * power);
-                CHECK(calls == (lines + 4) / 5);  // a line for each of its steps, and the one that begins
+                CHECK(count_lines(queue) == lines);
+                CHECK(queue.steps_per_line() == steps);
             }
 }
 
@@ -67,7 +61,7 @@ TEST_CASE("rows in pages are read, and prefetched, a page at a time", "[driver]"
         CHECK(runs >= (slots > 1 ? 2 : 1));
         driver::row_lines lines(stored, {0, 0, 0, positions}, 1);
         index_t steps = 0;
-        for (; !lines.queue().empty(); ++steps) lines.queue().prefetch_at<arch::best>(0);
+        for (; !lines.queue().empty(); ++steps) lines.queue().prefetch_line<arch::best>();
         CHECK(steps == positions * 2);  // of 128 bytes, two lines
     }
 }

@@ -31,7 +31,7 @@ template <class T>
 constexpr double allowed = std::is_same_v<T, float> ? 1e-5 : 1e-13;
 
 /// Four lines to prefetch at the steps of a microkernel, which leaves its sums as they are: two for each of two rows,
-/// one at every other step.
+/// one at every other step. After the last there is nothing.
 kernel::prefetch_queue four_lines(void const* first) {
     return kernel::prefetch_queue({.first = first, .rows = 2, .row_bytes = 100, .stride_bytes = 128}, 2);
 }
@@ -44,8 +44,9 @@ void check_contract(index_t features) {
     guarded<T> queries(features * Rows), keys(features * width), scores(Rows * width, T{99});
     fill(random, queries);
     fill(random, keys);
+    kernel::prefetch_queue none;
     kernel::contract<Rows, Vectors, T, Arch>(queries.data(), keys.data(), width, features, scores.data(), width,
-                                             nullptr);
+                                             nullptr, none);
     double worst = 0;
     for (index_t r = 0; r < Rows; ++r)
         for (index_t c = 0; c < width; ++c) {
@@ -58,8 +59,8 @@ void check_contract(index_t features) {
 
     auto lines = four_lines(keys.data());
     guarded<T> again(Rows * width, T{99});
-    kernel::contract<Rows, Vectors, T, Arch, kernel::number_products, kernel::prefetch_queue&>(
-        queries.data(), keys.data(), width, features, again.data(), width, nullptr, lines);
+    kernel::contract<Rows, Vectors, T, Arch, kernel::number_products>(queries.data(), keys.data(), width, features,
+                                                                      again.data(), width, nullptr, lines);
     CHECK(std::equal(again.begin(), again.end(), scores.begin()));
     CHECK(lines.empty() == (features >= steps_of_four_lines));
 }
@@ -139,19 +140,20 @@ void check_accumulate(index_t keys) {
         for (index_t k = 0; k < keys; ++k) transposed[k * (Rows + 1) + r] = weights[r * (keys + 1) + k];
     kernel::weighted_values<T, kernel::even_rows<T>> all{
         {weights.data(), keys + 1, {}}, keys, {values.data(), width}, sums.data(), width, rescale.data()};
-    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all);
+    kernel::prefetch_queue none;
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all, none);
     all.sums = again.data();
     auto lines = four_lines(values.data());
-    kernel::accumulate<Rows, Vectors, T, Arch, kernel::prefetch_queue&>(weighted_sum, all, lines);
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all, lines);
     CHECK(std::equal(again.begin(), again.end(), sums.begin()));
     auto const at = addresses(all.values, keys, 3);
     kernel::weighted_values<T, kernel::listed_rows<T>> const by_address{
         {weights.data(), keys + 1, {}}, keys, {at.data(), 0, 3}, listed.data(), width, rescale.data()};
-    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_address);
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_address, none);
     CHECK(std::equal(listed.begin(), listed.end(), sums.begin()));
     kernel::weighted_values<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const by_column{
         {transposed.data(), {}, Rows + 1}, keys, all.values, of_transposed.data(), width, rescale.data()};
-    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_column);
+    kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_column, none);
     CHECK(std::equal(of_transposed.begin(), of_transposed.end(), sums.begin()));
     if (Rows > Vectors) CHECK(lines.empty() == (keys >= steps_of_four_lines));  // fewer prefetch the values that follow
     double worst = 0;
@@ -192,12 +194,13 @@ void check_multiply_lanes(index_t steps, bool with_lanes) {
     std::copy(sums.begin(), sums.end(), again.begin());
     std::copy(greatest.begin(), greatest.end(), again_greatest.begin());
     T* const of_lanes = by_row ? greatest.data() : rescale.data();
+    kernel::prefetch_queue none;
     kernel::multiply_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), sums.data(), width,
-                                                   with_lanes ? of_lanes : nullptr);
+                                                   with_lanes ? of_lanes : nullptr, none);
     auto lines = four_lines(numbers.data());
     T* const again_of_lanes = by_row ? again_greatest.data() : rescale.data();
-    kernel::multiply_lanes<Rows, Vectors, T, Arch, kernel::prefetch_queue&>(
-        from, steps, queries.data(), again.data(), width, with_lanes ? again_of_lanes : nullptr, lines);
+    kernel::multiply_lanes<Rows, Vectors, T, Arch>(from, steps, queries.data(), again.data(), width,
+                                                   with_lanes ? again_of_lanes : nullptr, lines);
     CHECK(std::equal(again.begin(), again.end(), sums.begin()));
     CHECK(std::equal(again_greatest.begin(), again_greatest.end(), greatest.begin()));
     CHECK(lines.empty() == (steps >= steps_of_four_lines));
@@ -277,14 +280,14 @@ TEMPLATE_LIST_TEST_CASE("multiply_lanes adds products with a query in each lane"
         }
 }
 
-TEST_CASE("lines are prefetched a few at a time, and no more than there are", "[kernel]") {
+TEST_CASE("lines are prefetched one at a time, and no more than there are", "[kernel]") {
     guarded<char> memory(2 * 256);
     kernel::prefetch_queue next(
         {.first = memory.data(), .rows = 2, .row_bytes = 192, .stride_bytes = 256});  // two rows of three lines
-    int calls = 0;
-    for (; !next.empty() && calls < 100; ++calls) next.prefetch_beside<arch::best>(16);
-    CHECK(calls == 3);
-    next.prefetch_beside<arch::best>(1000);
+    int lines = 0;
+    for (; !next.empty() && lines < 100; ++lines) next.prefetch_line<arch::best>();
+    CHECK(lines == 6);
+    for (int after = 0; after < 1000; ++after) next.prefetch_line<arch::best>();
     CHECK(next.empty());
 }
 

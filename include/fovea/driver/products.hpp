@@ -44,11 +44,8 @@ void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
             T* const to = p.scores + pack * tile::lanes;
             int const vectors = offset == 0 && p.last - pack >= tile::nv ? tile::nv : 1;
             auto const multiply = [&](auto count) {
-                constexpr bool at_steps = rows() == tile::rows && count() == tile::nv;
-                kernel::multiply_and_prefetch<at_steps, Arch>(next, p.features, [&]<class Lines>(Lines&& lines) {
-                    kernel::contract<rows(), count(), T, Arch, Products, Lines>(
-                        p.queries, from, tile::panel, p.features, to, p.stride, p.scales, lines);
-                });
+                kernel::contract<rows(), count(), T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
+                                                                     p.stride, p.scales, next);
             };
             if (vectors == tile::nv) multiply(std::integral_constant<int, tile::nv>{});
             else multiply(std::integral_constant<int, 1>{});
@@ -75,10 +72,7 @@ void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w, kern
         for_columns<tile::value_vectors(rows()), tile::nv, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
             piece.values = w.all.values.from(0, c);
             piece.sums = w.all.sums + c;
-            constexpr bool at_steps = rows() == tile::rows && vectors() == tile::nv;
-            kernel::multiply_and_prefetch<at_steps, Arch>(next, piece.keys, [&]<class Lines>(Lines&& lines) {
-                kernel::accumulate<rows(), vectors(), T, Arch, Lines>(aggregate, piece, lines);
-            });
+            kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, piece, next);
         });
     });
 }
@@ -97,6 +91,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
     T ones[tile::rows];
     std::fill_n(ones, tile::rows, T{1});
     T const* rescale = all.rescale;
+    kernel::prefetch_queue none;
     for (index_t k = 0; k < all.keys; k += block, rescale = ones) {
         index_t const count = std::min(block, all.keys - k), weight = k / per_step;
         auto piece = all;
@@ -109,7 +104,7 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
                 piece.sums = all.sums + r * all.sum_stride + c;
                 piece.rescale = rescale + r;
                 if constexpr (as_stored) Product::template accumulate_as_stored<rows, vectors()>(piece);
-                else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, piece);
+                else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, piece, none);
             }
         };
         if constexpr (as_stored) for_columns<8, 4, 2>(w.width, tile::lanes, add);
@@ -125,6 +120,7 @@ void accumulate_transposed(weighted_rows<T, kernel::even_rows<T>, kernel::transp
     auto piece = w.all;
     T ones[tile::rows];
     piece.rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;
+    kernel::prefetch_queue none;
     for_columns<8, 4, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
         piece.values = w.all.values.from(0, c);
         index_t key = 0;
@@ -132,7 +128,7 @@ void accumulate_transposed(weighted_rows<T, kernel::even_rows<T>, kernel::transp
             for (; key + keys() <= w.rows; key += keys()) {
                 piece.weights = w.all.weights.from_row(key);
                 piece.sums = w.all.sums + key * w.all.sum_stride + c;
-                kernel::accumulate<keys(), vectors(), T, Arch>(typename Product::step{}, piece);
+                kernel::accumulate<keys(), vectors(), T, Arch>(typename Product::step{}, piece, none);
             }
         };
         add(std::integral_constant<int, tile::rows_with(vectors())>{});

@@ -43,12 +43,11 @@ struct weighted_values {
 ///
 ///     sums[r][c] = sums[r][c] * rescale[r] + sum_k weights[r][k] * values[k][c]
 ///
-/// Values may be of another type than T. Lines are prefetched as contract does; with few rows, where the speed is that
-/// of reading values from memory, the values that follow.
-template <int Rows, int Vectors, class T, class Arch, class Lines = no_prefetch, class Aggregate, class Values,
-          class Weights>
+/// Values may be of another type than T. Lines of `next` are prefetched meanwhile; with few rows, where the speed is
+/// that of reading values from memory, the values that follow.
+template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Values, class Weights>
 [[gnu::noinline]] void accumulate(Aggregate const& aggregate, weighted_values<T, Values, Weights> const& w,
-                                  [[maybe_unused]] Lines lines = {}) {
+                                  [[maybe_unused]] prefetch_queue& next) {
     register_tile<Rows, Vectors, T, Arch> tile;
     if constexpr (!is_sum<Aggregate>) tile.load_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     auto const add = [&](auto const& sum, auto const& weight, auto const& value)
@@ -58,7 +57,7 @@ template <int Rows, int Vectors, class T, class Arch, class Lines = no_prefetch,
         tile.add_products(add, w.weights, w.values, w.keys,
                           [](Values const& left) FOVEA_LAMBDA { prefetch_to_l2<width>(left.after(0)); });
     } else {
-        tile.add_products_and_prefetch(add, w.weights, w.values, w.keys, lines);
+        tile.add_products_and_prefetch(add, w.weights, w.values, w.keys, next);
     }
     if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     tile.store(w.sums, w.sum_stride);

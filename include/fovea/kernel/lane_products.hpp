@@ -26,21 +26,21 @@ struct lane_sums {
     T* row_max;        // (vector_count * lanes), of keys; or null
 };
 
-/// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers. Lines are prefetched at
-/// its steps: a prefetch_queue&, or no_prefetch.
+/// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers. Lines of `next` are
+/// prefetched meanwhile.
 ///
 ///     sums[k][q] = sum_f keys[k][f] * queries[f][q]                                row_max[q] = max(row_max[q], ...)
 ///     sums[c][q] = sums[c][q] * rescale[q] + sum_k values[k][c] * weights[k][q]
-template <int Elements, int Vectors, class T, class Arch, class Lines = no_prefetch, class Operand>
+template <int Elements, int Vectors, class T, class Arch, class Operand>
 [[gnu::noinline]] void multiply_lanes(Operand const elements, index_t steps,
                                       T const* FOVEA_RESTRICT vectors,  // (steps, Vectors * lanes)
                                       T* FOVEA_RESTRICT sums,           // (Elements, Vectors * lanes)
                                       index_t width,                    // from step to step, and from sum to sum
                                       std::conditional_t<std::is_same_v<Operand, key_operand<T>>, T, T const>*
                                           FOVEA_RESTRICT row_max_or_rescale,  // (Vectors * lanes)
-                                      Lines lines = {}) {
+                                      prefetch_queue& next) {
     register_tile<Elements, Vectors, T, Arch> tile;
-    tile.add_products_and_prefetch(number_products{}, elements, vector_operand<T>{vectors, width}, steps, lines);
+    tile.add_products_and_prefetch(number_products{}, elements, vector_operand<T>{vectors, width}, steps, next);
     if constexpr (std::is_same_v<Operand, key_operand<T>>) {
         tile.store(sums, width);
         if (row_max_or_rescale != nullptr) tile.store_max(row_max_or_rescale);
@@ -71,11 +71,9 @@ void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetc
         index_t first = 0;
         auto const multiply = [&](auto at_once, index_t last) {
             for (; first + at_once() <= last; first += at_once())
-                multiply_and_prefetch<at_once() == most, Arch>(next, all.steps, [&]<class Lines>(Lines&& lines) {
-                    multiply_lanes<at_once(), vectors(), T, Arch, Lines>(elements.from_row(first), all.steps,
-                                                                         all.vectors, all.sums + first * all.width,
-                                                                         all.width, row_max_or_rescale, lines);
-                });
+                multiply_lanes<at_once(), vectors(), T, Arch>(elements.from_row(first), all.steps, all.vectors,
+                                                              all.sums + first * all.width, all.width,
+                                                              row_max_or_rescale, next);
         };
         index_t const left = all.element_count % most;
         bool const divides_better = (left + most) % fewer < left % fewer;  // 8 = 4 + 4, not 6 + 1 + 1

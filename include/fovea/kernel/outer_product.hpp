@@ -5,9 +5,11 @@
 // across lanes, and those of bfloat16 values as stored (kernel/accumulate.hpp).
 #pragma once
 
+#include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/simd/storage.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -40,7 +42,7 @@ struct vector_operand {
     index_t step_stride;
 
     FOVEA_INLINE Element const* row(index_t i) const { return first + i * step_stride; }
-    FOVEA_INLINE void advance() { first += step_stride; }
+    FOVEA_INLINE void advance(index_t steps = 1) { first += steps * step_stride; }
 };
 
 /// Sums: MR rows of NV vectors, all in registers.
@@ -72,14 +74,19 @@ public:
                 FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});
         }
     }
-    /// The same, with a line of `next` at each step where one is due: a prefetch_queue&, or no_prefetch.
-    template <class Add, class Broadcast, class Vectors, class Lines>
-    FOVEA_INLINE void add_products_and_prefetch(Add const& add, Broadcast const& a, Vectors const& b, index_t steps,
-                                                Lines& next) {
-        auto lines = next;  // in registers
-        index_t step = 0;
-        add_products(add, a, b, steps, [&](Vectors const&) FOVEA_LAMBDA { lines.template prefetch_at<Arch>(step++); });
-        next = lines;
+    /// The same, with a line of `next`, if any is left, before every few steps.
+    template <class Add, class Broadcast, class Vectors>
+    FOVEA_INLINE void add_products_and_prefetch(Add const& add, Broadcast a, Vectors b, index_t steps,
+                                                prefetch_queue& next) {
+        for (;;) {
+            next.prefetch_line<Arch>();
+            index_t const count = std::min(steps, next.steps_per_line());
+            add_products(add, a, b, count, [](Vectors const&) FOVEA_LAMBDA {});
+            steps -= count;
+            if (steps <= 0) return;
+            a = a.from_step(count);
+            b.advance(count);
+        }
     }
 
     /// sum[r][v] = sum[r][v] * scale[r]

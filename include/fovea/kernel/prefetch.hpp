@@ -7,8 +7,7 @@
 #include <fovea/simd/architecture.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
+#include <limits>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -37,67 +36,59 @@ struct strided_lines {
     index_t rows, row_bytes, stride_bytes;
 };
 
-/// The cache lines of rows that are read some time later, prefetched a few at a time between other work.
+/// The cache lines of rows that are read some time later, prefetched one at a time between other work. After the last
+/// it is prefetched again, which costs less than asking: a microkernel would be compiled twice.
 class prefetch_queue {
 public:
     static constexpr index_t usual_steps_per_line = 16;
 
     prefetch_queue() = default;
-    /// The lines of these rows, one for every `steps_per_line` steps of a microkernel, rounded down to a power of two.
-    explicit prefetch_queue(strided_lines const& all, index_t steps_per_line = usual_steps_per_line)
-        : steps_log2_(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(steps_per_line))) - 1),
-          at_(static_cast<char const*>(all.first)),
-          per_row_(ceil_div(all.row_bytes, cache_line)),
-          in_row_(per_row_),
-          left_(all.rows * per_row_),
-          gap_(all.stride_bytes - per_row_ * cache_line) {}
-
-    /// Prefetches the lines that are due while a microkernel takes `steps` steps.
-    template <class Arch>
-    void prefetch_beside(index_t steps) {
-        for (index_t lines = std::min(left_, (steps >> steps_log2_) + 1); lines > 0; --lines, --left_)
-            prefetch_line<Arch>();
+    /// The lines of these rows, one for every `steps_per_line` steps of a microkernel.
+    explicit prefetch_queue(strided_lines const& all, index_t steps_per_line = usual_steps_per_line) {
+        index_t const per_row = ceil_div(all.row_bytes, cache_line);
+        if (all.rows <= 0 || per_row <= 0) return;
+        *this = {static_cast<char const*>(all.first),
+                 all.rows,
+                 per_row,
+                 per_row,
+                 cache_line,
+                 all.stride_bytes - per_row * cache_line,
+                 std::max<index_t>(steps_per_line, 1)};
     }
-    /// Prefetches one line at this step of a microkernel, if one is due.
-    template <class Arch>
-    FOVEA_INLINE void prefetch_at(index_t step) {
-        if ((step & ((index_t{1} << steps_log2_) - 1)) != 0 || left_ == 0) return;
-        prefetch_line<Arch>();
-        --left_;
-    }
-    bool empty() const { return left_ == 0; }
 
-private:
-    /// Callers count: GCC would decrement left_ and in_row_ as one vector, whose load waits for the stores of both.
+    index_t steps_per_line() const { return steps_per_line_; }
+    bool empty() const { return rows_ == 0; }
+
     template <class Arch>
     FOVEA_INLINE void prefetch_line() {
         __builtin_prefetch(at_, 0, arch::prefetch_locality<Arch>);
-        at_ += cache_line;
-        if (--in_row_ > 0) return;
-        in_row_ = per_row_;
-        at_ += gap_;
+        at_ += step_;
+        if (--in_row_ <= 0) end_row();
     }
 
-    int steps_log2_ = 0;
-    char const* at_ = nullptr;
-    index_t per_row_ = 0, in_row_ = 0, left_ = 0, gap_ = 0;  // lines; bytes
-};
+private:
+    prefetch_queue(char const* at, index_t rows, index_t in_row, index_t per_row, index_t step, index_t gap,
+                   index_t steps_per_line)
+        : at_(at),
+          rows_(rows),
+          in_row_(in_row),
+          per_row_(per_row),
+          step_(step),
+          gap_(gap),
+          steps_per_line_(steps_per_line) {}
 
-/// Nothing to prefetch at the steps of a microkernel.
-struct no_prefetch {
-    template <class Arch>
-    FOVEA_INLINE void prefetch_at(index_t) const {}
-};
+    FOVEA_INLINE void end_row() {
+        in_row_ = per_row_;
+        if (--rows_ > 0) at_ += gap_;
+        else *this = {at_ - step_, 0, endless, endless, 0, 0, steps_per_line_};
+    }
 
-/// Calls multiply(lines), which runs a microkernel of so many steps: with the queue, to prefetch at its steps, or with
-/// no_prefetch where there is nothing to prefetch. Where a smaller register tile is not compiled for that (`AtSteps`),
-/// the lines that are due are prefetched before it.
-template <bool AtSteps, class Arch, class Multiply>
-FOVEA_INLINE void multiply_and_prefetch(prefetch_queue& next, index_t steps, Multiply const& multiply) {
-    if constexpr (AtSteps)
-        if (!next.empty()) return multiply(next);
-    next.prefetch_beside<Arch>(steps);
-    multiply(no_prefetch{});
-}
+    static constexpr index_t endless = std::numeric_limits<index_t>::max();
+    static constexpr char nothing[cache_line] = {};
+
+    char const* at_ = nothing;
+    index_t rows_ = 0, in_row_ = endless, per_row_ = endless, step_ = 0, gap_ = 0;  // lines; bytes
+    index_t steps_per_line_ = usual_steps_per_line;
+};
 
 }  // namespace fovea::FOVEA_SET::kernel

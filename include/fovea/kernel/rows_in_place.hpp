@@ -17,7 +17,7 @@ struct even_rows {
     index_t ahead = 0;  // elements to what is prefetched beside a row; 0: nothing is
 
     FOVEA_INLINE Element const* row(index_t i) const { return first + i * stride; }
-    FOVEA_INLINE void advance() { first += stride; }
+    FOVEA_INLINE void advance(index_t rows = 1) { first += rows * stride; }
     /// The rows from one of them on, each from a feature on.
     even_rows from(index_t i, index_t feature) const { return {row(i) + feature, stride, ahead}; }
 
@@ -36,7 +36,7 @@ struct listed_rows {
     index_t ahead = 0;  // rows to the one that is prefetched beside a row; 0: none is
 
     FOVEA_INLINE Element const* row(index_t i) const { return at[i] + feature; }
-    FOVEA_INLINE void advance() { ++at; }
+    FOVEA_INLINE void advance(index_t rows = 1) { at += rows; }
     listed_rows from(index_t i, index_t further) const { return {at + i, feature + further, ahead}; }
 
     FOVEA_INLINE Element const* after(index_t i) const { return at[i + ahead] + feature; }
