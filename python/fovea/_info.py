@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from ._errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,26 @@ class Gradients:
 
     Attributes
     ----------
-    query, key, value : arrays like those of the call.
-    tables : by the names of arguments, arrays like the tables of the call.
+    query, key, value : arrays like those of the call; None where it is not wanted.
+    tables : by the names of arguments, arrays like the tables of the call; those wanted.
     """
 
     query: Any
     key: Any
     value: Any
     tables: dict[str, Any]
+
+
+def wanted_gradients(wanted: Iterable[str] | None, kernel: str, having: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of the gradients to compute, of those that a kernel has."""
+    if wanted is None:
+        return having
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+        what = "names of gradients, such as ('query', 'key')"
+        raise ArgumentError(f"wanted is of type {type(wanted).__name__}, it must be {what}")
+    names = tuple(wanted)
+    for name in names:
+        if name not in having:
+            *first, last = having
+            raise ArgumentError(f"wanted names {name!r}, {kernel} has gradients of {', '.join(first)} and {last}")
+    return names

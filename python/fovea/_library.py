@@ -10,6 +10,7 @@ import re
 import struct
 import threading
 import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from . import _abi
 from ._arrays import Array, address_of, extents_of, layout_of, require_dtype
 from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
-from ._info import Argument, Gradients, Kernel
+from ._info import Argument, Gradients, Kernel, wanted_gradients
 from ._operands import Operands, Result, operand, operand_like
 from ._plan import Plan
 
@@ -79,10 +80,19 @@ class BoundKernel:
         return self._library.attend(q, k, v, self.info.name, out, threads, dtype, **arguments)
 
     def gradient(
-        self, q: Any, k: Any, v: Any, d_result: Any, /, threads: int = 1, dtype: str | None = None, **arguments: Any
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        d_result: Any,
+        /,
+        threads: int = 1,
+        dtype: str | None = None,
+        wanted: Iterable[str] | None = None,
+        **arguments: Any,
     ) -> Gradients:
         """Computes gradients of this kernel; see `fovea.gradient`."""
-        return self._library.gradient(q, k, v, d_result, self.info.name, threads, dtype, **arguments)
+        return self._library.gradient(q, k, v, d_result, self.info.name, threads, dtype, wanted, **arguments)
 
     def __repr__(self) -> str:
         return f"<kernel {self.info.name} for {', '.join(self.info.types)}: {self.info.specification}>"
@@ -151,6 +161,7 @@ class Library:
         kernel: str = "causal",
         threads: int = 1,
         dtype: str | None = None,
+        wanted: Iterable[str] | None = None,
         **arguments: Any,
     ) -> Gradients:
         """Computes gradients of a kernel of this library; see `fovea.gradient`."""
@@ -162,18 +173,24 @@ class Library:
                 f"{', '.join(having) or 'no kernel'}: name it in GRADIENTS of fovea_add_kernels"
             )
         d = operand_like(d_result, "the gradient of the result", dtype, x.type_name, 2)
+        names = wanted_gradients(wanted, kernel, self._kernels[kernel].gradients)
         results = [
-            Result(None, given, array, x.type_name, dtype, array.shape[-1], True)
-            for given, array in zip((q, k, v), x.arrays)
+            Result(None, given, array, x.type_name, dtype, array.shape[-1], True) if name in names else None
+            for name, given, array in zip(("query", "key", "value"), (q, k, v), x.arrays)
         ]
-        of_tables = {name: np.empty(tables[name].shape, tables[name].dtype) for name in compiled.tables_with_gradient}
-        layouts = [layout_of(a, extents_of(a)) for a in (d, *(result.written for result in results))]
+        of_tables = {
+            name: np.empty(tables[name].shape, tables[name].dtype)
+            for name in compiled.tables_with_gradient
+            if name in names
+        }
+        targets_of_rows = [layout_of(r.written, extents_of(r.written)) if r else _abi.nowhere for r in results]
+        layouts = [layout_of(d, extents_of(d)), *targets_of_rows]
         packed = _abi.gradient_operands_format.pack(*x.layout(), *(n for layout in layouts for n in layout))
         targets = [address_of(of_tables[a.name]) if a.name in of_tables else 0 for a in compiled.arguments]
         if values is not None:
             values += struct.pack(f"{len(targets)}P", *targets)
         self._run(compiled.gradient, threads, packed, values)
-        return Gradients(*(result.finished() for result in results), of_tables)
+        return Gradients(*(result.finished() if result else None for result in results), of_tables)
 
     def _bind(
         self, q: Any, k: Any, v: Any, kernel: str, dtype: str | None, arguments: dict[str, Any]
@@ -354,6 +371,7 @@ def gradient(
     threads: int = 1,
     library: Library | None = None,
     dtype: str | None = None,
+    wanted: Iterable[str] | None = None,
     **arguments: Any,
 ) -> Gradients:
     """Computes the gradients of what a call of `attend` reads, from the gradient of its result.
@@ -363,10 +381,11 @@ def gradient(
     q, k, v, kernel, threads, library, dtype, arguments : as those of `attend`. `Kernel.gradients` lists what the kernel
         has gradients of: nothing where GRADIENTS of fovea_add_kernels does not name it.
     d_result : the gradient of a loss by the result, of its shape and element type.
+    wanted : which of `Kernel.gradients` to compute, such as ("query", "slopes"); None for all of them.
 
     Returns
     -------
     Arrays with the shapes and types of q, k, v and of each table of reals that the score reads. Where one array is
-    passed for several of them, each has its own.
+    passed for several of them, each has its own. Of q, k and v None where it is not wanted; tables has those wanted.
     """
-    return _library_or_default(library).gradient(q, k, v, d_result, kernel, threads, dtype, **arguments)
+    return _library_or_default(library).gradient(q, k, v, d_result, kernel, threads, dtype, wanted, **arguments)

@@ -92,6 +92,24 @@ def test_gradients_have_the_shapes_and_types_of_arrays(kernel: fovea.Kernel) -> 
 
 
 @with_gradients
+def test_wanted_alone_is_computed_and_is_what_it_is_among_all(kernel: fovea.Kernel) -> None:
+    case, d = small_case(kernel)
+    all_of_them = gradient_of(case, d)
+
+    def of(found: fovea.Gradients, name: str) -> Any:
+        return getattr(found, name) if name in ("query", "key", "value") else found.tables.get(name)
+
+    for wanted in kernel.gradients:
+        found = gradient_of(case, d, wanted=[wanted])
+        for name in kernel.gradients:
+            if name == wanted:
+                np.testing.assert_array_equal(of(found, name), of(all_of_them, name))
+            else:
+                assert of(found, name) is None
+    assert gradient_of(case, d, wanted=()) == fovea.Gradients(None, None, None, {})
+
+
+@with_gradients
 def test_one_array_for_all_operands_has_the_gradient_of_each(kernel: fovea.Kernel) -> None:
     case, d = small_case(kernel)
     x = case.q
@@ -128,6 +146,22 @@ def test_gradient_of_another_type_is_refused() -> None:
     case, d = small_case(gradient_kernel())
     with pytest.raises(fovea.ArgumentError, match="^the gradient of the result has elements of f64, query has f32$"):
         fovea.gradient(case.q, case.k, case.v, d.astype(np.float64), case.kernel.name)
+
+
+@pytest.mark.parametrize(
+    "wanted, message",
+    [
+        (["weights"], "wanted names 'weights', causal has gradients of query, key and value"),
+        ("query", "wanted is of type str, it must be names of gradients, such as ('query', 'key')"),
+        (3, "wanted is of type int, it must be names of gradients, such as ('query', 'key')"),
+        ([1], "wanted names 1, causal has gradients of query, key and value"),
+    ],
+)
+def test_wanted_of_what_there_is_none_is_refused(wanted: Any, message: str) -> None:
+    case, d = small_case(gradient_kernel())
+    with pytest.raises(fovea.ArgumentError) as caught:
+        gradient_of(case, d, wanted=wanted)
+    assert str(caught.value) == message
 
 
 def test_wrong_operands_are_refused_as_by_attend() -> None:

@@ -91,9 +91,9 @@ inline constexpr std::array<std::string_view, 7> own_extents{"batch",     "heads
 inline constexpr std::string_view pages_name = "pages", sequences_name = "sequences";
 
 /// The names of what every call takes, or may take, in C or in Python.
-inline constexpr std::array<std::string_view, 15> taken_names{
+inline constexpr std::array<std::string_view, 16> taken_names{
     "call",        "query",        "key",    "value", "result",  "page_table", pages_name, "query_offsets",
-    "key_offsets", sequences_name, "kernel", "out",   "threads", "library",    "dtype"};
+    "key_offsets", sequences_name, "kernel", "out",   "threads", "library",    "dtype",    "wanted"};
 
 /// The arguments written in `Text`, and the extents that they name and a call does not have. An axis may also have the
 /// name of another argument: of a number, which it then has, or of a graph, whose edges it then counts.

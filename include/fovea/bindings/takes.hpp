@@ -84,8 +84,8 @@ constexpr bool has_sound_arguments() {
     constexpr bool free = written && !text::takes_a_name_of_calls();
     static_assert(!written || free,
                   "fovea: takes<...> names an argument or axis as calls name something else: call, query, key, value, "
-                  "result, page_table, pages, query_offsets, key_offsets, sequences, kernel, out, threads, library or "
-                  "dtype");
+                  "result, page_table, pages, query_offsets, key_offsets, sequences, kernel, out, threads, library, "
+                  "dtype or wanted");
     static_assert(!written || counted, "fovea: takes<...> has as many names as its function has arguments");
     static_assert(one_kind, "fovea: a kernel takes paged or ragged operands, not both");
     if constexpr (counted && free && one_kind)
