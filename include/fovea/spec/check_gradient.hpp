@@ -61,8 +61,8 @@ constexpr bool has_gradients() {
     constexpr bool smooth = has_row_gradient<normalize>;
     static_assert(
         !only || !adds || smooth,
-        "fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or entmax15 "
-        "in its place");
+        "fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or, for hardmax, "
+        "straight_through in its place");
     if constexpr (!only || !adds || !smooth) return false;
     else return has_projection_gradient<std::remove_cvref_t<decltype(std::declval<A const&>().project)>>();
 }
