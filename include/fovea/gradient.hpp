@@ -19,7 +19,7 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
             constexpr bool passes = driver::has_gradient_pass<T, A>(), layer = driver::has_layer_gradient<T, A>();
             [[maybe_unused]] bool done = passes || layer;
             if constexpr (passes) done = driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
-            else if constexpr (layer) driver::run_layer_gradient<Arch>(executor, scratch, a, bound, asked...);
+            else if constexpr (layer) done = driver::run_layer_gradient<Arch>(executor, scratch, a, bound, asked...);
             if constexpr (plan::lists_keys<A> || !(passes || layer))
                 if (!done) reference::compute_gradient<double>(a, bound, asked...);
         },

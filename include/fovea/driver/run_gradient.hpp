@@ -26,8 +26,7 @@ template <class T, class A>
 constexpr bool has_gradient_pass() {
     using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
     constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>;
-    return plain
-        && !is_recurrent<A> && linear_aggregator<aggregate> && (recomputes_weights<T, A>() || !plan::lists_keys<A>);
+    return plain && !is_recurrent<A> && linear_aggregator<aggregate>;
 }
 
 /// The tables that an expression reads, as grad(...) names them.
@@ -88,12 +87,6 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
                 tables);
     f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
 }
-
-/// The gradients of operands as a score sees them, in scratch memory that the workers share.
-template <class T>
-struct operand_gradients {
-    view<T, 4> query, key, value;
-};
 
 /// The gradients of queries, keys, values and tables, in passes; those of tables are added to `sums`.
 template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
