@@ -46,7 +46,7 @@ double difference(tensor<T, Rank> const& found, tensor<double, Rank> const& expe
 /// The gradients of arrays in numbers of type T, from `call(array, ...)`.
 template <class T, class Call, class... Of>
 auto gradients_of(Call const& call, Of const&... of) {
-    std::tuple targets{tensor<T, decltype(of.view())::rank>(of.extents)...};
+    std::tuple targets{tensor<T, decltype(as_view(of))::rank>(as_view(of).extents)...};
     std::apply([&](auto&... target) { call(grad(of, target)...); }, targets);
     return targets;
 }

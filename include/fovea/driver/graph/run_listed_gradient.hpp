@@ -4,7 +4,7 @@
 
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
-#include <fovea/driver/graph/gradient_targets.hpp>
+#include <fovea/driver/gradient_targets.hpp>
 #include <fovea/driver/graph/listed_gradient.hpp>
 #include <fovea/driver/in_memory.hpp>
 #include <fovea/spec/check_gradient.hpp>
