@@ -53,6 +53,7 @@ TEST_CASE("what computes a gradient is named", "[driver]") {
     CHECK(runs(scaled_dot | sparsemax | weighted_sum).find("normalizer_gradient.hpp") != std::string::npos);
     CHECK(runs(dot | neighbors(none) | softmax | weighted_sum).find("listed_gradient.hpp") != std::string::npos);
     CHECK(runs(dot | neighbors(none) | sparsemax | weighted_sum).find("listed_gradient.hpp") != std::string::npos);
+    CHECK(runs(dot | causal | unnormalized | running_state).find("recurrent_gradient.hpp") != std::string::npos);
     auto const listed_layer =
         runs(project(matrix, matrix, matrix, heads<2>) | dot | neighbors(none) | softmax | weighted_sum);
     CHECK(listed_layer.find("layer_gradient.hpp, around") != std::string::npos);

@@ -76,6 +76,21 @@ TEST_CASE("gradients of a layer around a running state reach its tables, with th
     CHECK(std::get<3>(one).elements == std::get<3>(five).elements);
 }
 
+TEST_CASE("gradients of running states take bfloat16, and queries that have no key", "[driver]") {
+    arrays<bfloat16> random;
+    index_t const n = 21;
+    auto const x = random(n, index_t{6}), w = random(index_t{6}, index_t{8});
+    auto const d = arrays<float>()(n, index_t{8});
+    auto const scores = project(w, w, w, heads<2>) | feature_map(exp(q)) | causal | proportional | running_state;
+    CHECK(worst<float>(serial, scores | gated(-0.2f), std::tuple(x.view(), d.view()), x, w) < 1e-5);
+
+    auto const query = random(index_t{3}, index_t{4}), none = random(index_t{0}, index_t{4});
+    auto const of_none = arrays<float>()(index_t{3}, index_t{4});
+    auto const all = std::tuple(query.view(), none.view(), none.view(), of_none.view());
+    CHECK(worst<float>(serial, dot | unnormalized | running_state, all, query) == 0);
+    CHECK(worst<float>(serial, positive | proportional | running_state, all, query) == 0);
+}
+
 TEST_CASE("running states of a ragged batch have their gradients in sweeps", "[driver]") {
     arrays<float> random;
     std::vector<int> const offsets{0, 1, 1, 40, 47};

@@ -68,6 +68,7 @@ private:
         T *e, *d_value;          // (columns): e is the gradient of what a query reads
         T *d_features, *d_gate;  // (features)
         T* of_reads;             // (queries, group, 2): 1 over the sum of weights, and the gradient of that sum
+        kernel::sums_of_rows<T, Arch> sums;
 
         room(recurrent_gradient const& of, arena& memory, index_t head)
             : shape{of.x_.key_features(), round_up(of.x_.value_features() + (divides ? 1 : 0), vector::lanes)}, task{} {
@@ -91,7 +92,9 @@ private:
             e = take(columns);
             d_value = take(columns);
             d_features = take(features);
-            d_gate = take(gated ? features : 0);
+            d_gate = take(restores ? features : 0);
+            sums = {take(kernel::sums_of_rows<T, Arch>::numbers(features))};
+            std::fill_n(sums.all, sums.numbers(features), T{0});
             of_reads = take(divides ? 2 * x.queries() * group : 0);
             std::fill_n(state, size, T{0});
             std::fill_n(d_state, size, T{0});
@@ -109,14 +112,16 @@ private:
                 std::copy_n(here.state, here.shape.size(), here.starts + n / run_ * here.shape.size());
             prepare(here, n, steps, Call::causal ? x_.group() : 0);
             for (index_t t = 0; t < steps; ++t) {
-                forward(here, n, t);
-                if constexpr (Call::causal) read(here, n + t, t, tables, false);
+                if constexpr (Call::causal) read<true>(here, n, t, tables);
+                else
+                    kernel::step_forward<T, Arch>(here.shape, here.state, step(here, n, t), nullptr, nullptr,
+                                                  here.sums);
             }
         }
         if constexpr (!Call::causal)
             for (index_t n = 0; n < x_.queries(); ++n) {
                 operands_.prepare_queries(here.task, n, 0);
-                read(here, n, 0, tables, true);
+                read<false>(here, n, 0, tables);
             }
         for (index_t n = (keys - 1) / run_ * run_; n >= 0 && keys > 0; n -= run_) {
             index_t const steps = std::min(run_, keys - n);
@@ -147,9 +152,12 @@ private:
     T* residual(room const& here, index_t t) const {
         return corrected ? here.residuals + t * here.shape.columns : nullptr;
     }
-    void forward(room const& here, index_t begin, index_t t) const {
-        kernel::step_forward<T, Arch>(here.shape, here.state, here.task.keys + t * here.shape.features, gate(here, t),
-                                      here.values + t * here.shape.columns, rate(here, begin + t), residual(here, t));
+    kernel::state_step<T> step(room const& here, index_t begin, index_t t) const {
+        return {here.task.keys + t * here.shape.features, gate(here, t), here.values + t * here.shape.columns,
+                rate(here, begin + t), residual(here, t)};
+    }
+    T const* query(room const& here, index_t t, index_t h) const {
+        return here.task.queries + (t * x_.group() + h) * here.shape.features;
     }
     /// The states before the steps of a run, from that before the first.
     void restore(room const& here, index_t begin, index_t steps) const {
@@ -157,7 +165,7 @@ private:
         std::copy_n(here.starts + begin / run_ * size, size, here.state);
         for (index_t t = 0; t < steps; ++t) {
             std::copy_n(here.state, size, here.states + t * size);
-            forward(here, begin, t);
+            kernel::step_forward<T, Arch>(here.shape, here.state, step(here, begin, t), nullptr, nullptr, here.sums);
         }
     }
 
@@ -171,25 +179,29 @@ private:
     }
     T* of_read(room const& here, index_t n, index_t h) const { return here.of_reads + 2 * (n * x_.group() + h); }
 
-    /// The queries of a position read the state: their gradients, and with `adds` that of the state.
-    template <class Tables>
-    void read(room const& here, index_t n, index_t t, Tables const& tables, bool adds) const {
-        index_t const features = here.shape.features;
+    /// The queries of a position read the state after a step, which is taken here with Steps: their gradients, and
+    /// without it that of the state.
+    template <bool Steps, class Tables>
+    void read(room const& here, index_t begin, index_t t, Tables const& tables) const {
+        index_t const features = here.shape.features, n = begin + t;
         for (index_t h = 0; h < x_.group(); ++h) {
-            T const* const query = here.task.queries + (t * x_.group() + h) * features;
+            kernel::state_read<T> const one{query(here, t, h), here.e};
             T const inverse = divides ? here.task.inverse_sums[t * x_.group() + h] : T{1};
             index_t const head = here.task.head * x_.group() + h;
             begin_read(here, n, head, inverse, T{0});
-            kernel::read_gradient<T, Arch>(here.shape, here.state, here.e, here.d_features);
+            if (Steps && h == 0)
+                kernel::step_forward<T, Arch>(here.shape, here.state, step(here, begin, t), &one, here.d_features,
+                                              here.sums);
+            else kernel::read_gradient<T, Arch>(here.shape, here.state, here.e, here.d_features, here.sums);
             if constexpr (divides) {
-                T const of_sum = -inverse * kernel::dot_product<T, Arch>(query, here.d_features, features);
+                T const of_sum = -inverse * kernel::dot_product<T, Arch>(one.query, here.d_features, features);
                 here.e[x_.value_features()] = of_sum;
                 for (index_t f = 0; f < features; ++f)
                     here.d_features[f] += of_sum * here.state[f * here.shape.columns + x_.value_features()];
                 of_read(here, n, h)[0] = inverse;
                 of_read(here, n, h)[1] = of_sum;
             }
-            if (adds) kernel::add_read<T, Arch>(here.shape, query, here.e, here.d_state);
+            if constexpr (!Steps) kernel::add_read<T, Arch>(here.shape, one, here.d_state);
             maps_.query({here.task.batch, head, n}, here.d_features,
                         rows_.query.place(here.task.batch, head, n, index_t{0}), tables);
         }
@@ -199,21 +211,20 @@ private:
     template <class Tables>
     void back(room const& here, index_t begin, index_t t, Tables const& tables) const {
         auto const& task = here.task;
-        index_t const n = begin + t, features = here.shape.features, columns = here.shape.columns;
-        if constexpr (Call::causal)
-            for (index_t h = 0; h < x_.group(); ++h) {
-                T const* const of = divides ? of_read(here, n, h) : nullptr;
-                begin_read(here, n, task.head * x_.group() + h, divides ? of[0] : T{1}, divides ? of[1] : T{0});
-                kernel::add_read<T, Arch>(here.shape, task.queries + (t * x_.group() + h) * features, here.e,
-                                          here.d_state);
-            }
-        kernel::step_gradients<T> d{here.d_features, here.d_value, here.d_gate, T{0}};
+        index_t const n = begin + t, features = here.shape.features;
+        kernel::state_read<T> one{nullptr, here.e};
+        for (index_t h = Call::causal ? x_.group() - 1 : -1; h >= 0; --h) {
+            T const* const of = divides ? of_read(here, n, h) : nullptr;
+            begin_read(here, n, task.head * x_.group() + h, divides ? of[0] : T{1}, divides ? of[1] : T{0});
+            one.query = query(here, t, h);
+            if (h > 0) kernel::add_read<T, Arch>(here.shape, one, here.d_state);
+        }
+        kernel::step_gradients<T> d{here.d_features, here.d_value, here.d_gate};
         kernel::step_back<T, Arch>(here.shape, here.d_state, restores ? here.states + t * here.shape.size() : nullptr,
-                                   task.keys + t * features, gate(here, t), here.values + t * columns, rate(here, n),
-                                   residual(here, t), d);
+                                   step(here, begin, t), Call::causal ? &one : nullptr, d, here.sums);
         index_t const place = (task.batch * x_.key_heads() + task.head) * x_.keys() + n;
         if (gated && steps_.decay != nullptr) std::copy_n(here.d_gate, features, steps_.decay + place * features);
-        if (corrected && steps_.rate != nullptr) steps_.rate[place] = d.rate;
+        if (corrected && steps_.rate != nullptr) steps_.rate[place] = d.scale;
         std::copy_n(here.d_value, x_.value_features(), rows_.value.place(task.batch, task.head, n, index_t{0}));
         maps_.key({task.batch, task.head, n}, here.d_features, rows_.key.place(task.batch, task.head, n, index_t{0}),
                   tables);
