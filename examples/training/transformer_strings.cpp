@@ -3,7 +3,6 @@
 // entmax15, which give exact zeros, and hard attention, which looks at one symbol.
 #include "alignment_picture.hpp"
 #include "encoder_decoder.hpp"
-#include "hard_attention.hpp"
 #include "optimizer.hpp"
 #include "session.hpp"
 
@@ -49,7 +48,7 @@ int main(int count, char** arguments) {
     curves.push_back(train(run, fovea::softmax, "softmax", steps, 0.99));
     curves.push_back(train(run, fovea::sparsemax, "sparsemax", steps, 0.99));
     curves.push_back(train(run, fovea::entmax15, "entmax15", steps, 0.99));
-    curves.push_back(train(run, straight_through, "hard", steps, 0.95));
+    curves.push_back(train(run, fovea::straight_through, "hard", steps, 0.95));
     //! [words]
     save_curves(run.picture("transformer_loss"), "A Transformer reverses and sorts strings",
                 "Cross entropy of the next symbol, with four ways to make weights of scores", curves);

@@ -62,6 +62,7 @@
 #include <fovea/normalize/softmax_plus_one.hpp>
 #include <fovea/normalize/softmax_with_sink.hpp>
 #include <fovea/normalize/sparsemax.hpp>
+#include <fovea/normalize/straight_through.hpp>
 #include <fovea/normalize/top_k_softmax.hpp>
 #include <fovea/normalize/uniform.hpp>
 #include <fovea/normalize/unnormalized.hpp>

@@ -4,7 +4,7 @@
 using namespace fovea;
 
 namespace {
-constexpr auto kept = dot | causal | unnormalized | running_state;
+constexpr auto linear_state = dot | causal | unnormalized | running_state;
 
 recurrent_sizes const some{2, 4, 2, 9, 9, 5, 3};
 
@@ -21,7 +21,7 @@ TEST_CASE("a rate of 0 leaves the state as it is", "[aggregate]") {
     recurrent_call<double> const c(some, 3);
     testing::dice random(4);
     auto const past = testing::random_tensor<double>(random, extents_t<4>{2, 2, 5, 3});
-    CHECK(state_after(c, kept | delta(0), past).elements == past.elements);
+    CHECK(state_after(c, linear_state | delta(0), past).elements == past.elements);
 }
 
 TEST_CASE("a rate of 1 and keys of length one: the last value is found again by its key", "[aggregate]") {
@@ -34,7 +34,7 @@ TEST_CASE("a rate of 1 and keys of length one: the last value is found again by 
         for (index_t f = 0; f < 5; ++f) square += k(1, 1, n, f) * k(1, 1, n, f);
         for (index_t f = 0; f < 5; ++f) k(1, 1, n, f) /= std::sqrt(square);
     }
-    auto const state = state_after(c, kept | delta(1), past);
+    auto const state = state_after(c, linear_state | delta(1), past);
     for (index_t d = 0; d < 3; ++d) {
         double read = 0;
         for (index_t f = 0; f < 5; ++f) read += k(1, 1, 8, f) * state(1, 1, f, d);
@@ -47,18 +47,18 @@ TEST_CASE("keys at right angles to all before them are added whole", "[aggregate
     for (index_t n = 0; n < 4; ++n)
         for (index_t f = 0; f < 4; ++f) c.k.elements(0, 0, n, f) = n == f ? 0.5 : 0;
     tensor<double, 4> const none({1, 1, 4, 3});
-    CHECK(state_after(c, kept | delta(1), none).elements == state_after(c, kept, none).elements);
+    CHECK(state_after(c, linear_state | delta(1), none).elements == state_after(c, linear_state, none).elements);
 }
 
 TEST_CASE("a gate acts before the correction", "[aggregate]") {
     recurrent_call<double> const c({1, 1, 1, 1, 1, 2, 1}, 7);
     tensor<double, 4> past({1, 1, 2, 1}, 3);
-    auto const state = state_after(c, kept | gated(c.decay) | delta(0.5), past);
+    auto const state = state_after(c, linear_state | gated(c.decay) | delta(0.5), past);
     double const s0 = 3 * std::exp(c.decay(0, 0, 0, 0)), s1 = 3 * std::exp(c.decay(0, 0, 0, 1));
     double const k0 = c.k.elements(0, 0, 0, 0), k1 = c.k.elements(0, 0, 0, 1), v = c.v.elements(0, 0, 0, 0);
     CHECK(state(0, 0, 0, 0) == Approx(s0 + k0 * 0.5 * (v - k0 * s0 - k1 * s1)));
     CHECK(state(0, 0, 1, 0) == Approx(s1 + k1 * 0.5 * (v - k0 * s0 - k1 * s1)));
-    CHECK(state.elements == state_after(c, kept | delta(0.5) | gated(c.decay), past).elements);
+    CHECK(state.elements == state_after(c, linear_state | delta(0.5) | gated(c.decay), past).elements);
 }
 
 TEST_CASE("gated delta rule, chunk after chunk", "[aggregate]") {

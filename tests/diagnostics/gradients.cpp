@@ -90,13 +90,13 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 }
 
 // case: gradient_of_hardmax
-// sentence: fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or entmax15 in
-// its place
+// sentence: fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or, for hardmax,
+// straight_through in its place
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
     gradient(scaled_dot | hardmax | weighted_sum, x, d_result, grad(x, d_x));
 #else
-    gradient(scaled_dot | entmax15 | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(scaled_dot | straight_through | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
 

@@ -52,7 +52,12 @@ TEST_CASE("what computes a gradient is named", "[driver]") {
     view<float const, 2> const matrix(w.data(), {2, 2});
     CHECK(runs(scaled_dot | sparsemax | weighted_sum).find("normalizer_gradient.hpp") != std::string::npos);
     CHECK(runs(dot | neighbors(none) | softmax | weighted_sum).find("listed_gradient.hpp") != std::string::npos);
-    CHECK(runs(dot | neighbors(none) | sparsemax | weighted_sum).find("as it is defined") != std::string::npos);
+    CHECK(runs(dot | neighbors(none) | sparsemax | weighted_sum).find("listed_gradient.hpp") != std::string::npos);
+    CHECK(runs(dot | causal | unnormalized | running_state).find("recurrent_gradient.hpp") != std::string::npos);
+    auto const listed_layer =
+        runs(project(matrix, matrix, matrix, heads<2>) | dot | neighbors(none) | softmax | weighted_sum);
+    CHECK(listed_layer.find("layer_gradient.hpp, around") != std::string::npos);
+    CHECK(listed_layer.find("listed_gradient.hpp") != std::string::npos);
     CHECK(runs(project(matrix, matrix, matrix, heads<2>) | dot | softmax | weighted_sum).find("layer_gradient.hpp")
           != std::string::npos);
     CHECK(explain_gradient(dot | softmax | reweight(weight * 2) | weighted_sum).find("reweight    ")

@@ -30,6 +30,7 @@ TEST_CASE("passes over whole rows take every normalizer with a rule of its own",
         CHECK(through(softmax_plus_one, of) < tolerance);
         CHECK(through(uniform, of) < tolerance);
         CHECK(through(l1_weights, of) < tolerance);
+        CHECK(through(straight_through, of) < tolerance);
         CHECK(worst(compare(8 + sum(q * k)) | gaps | proportional | weighted_sum, of) < tolerance);
         CHECK(through(keep(threshold(-0.5)) | keep(top_k(5)) | sparsemax, of) < tolerance);
     });

@@ -27,6 +27,8 @@ std::string explain_derivatives(E const& e) {
 template <class T, class A>
 std::string explain_gradient_pass() {
     if constexpr (!has_gradient_pass<T, A>()) return "as it is defined, pair by pair in double: reference/gradient.hpp";
+    else if constexpr (is_recurrent<A>)
+        return "a sweep over the keys forward and one back: driver/recurrent/recurrent_gradient.hpp";
     else if constexpr (plan::lists_keys<A>)
         return "a pass over the queries and one over the keys of the list: driver/graph/listed_gradient.hpp";
     else if constexpr (recomputes_weights<T, A>())

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/driver/finish_gradient.hpp>
+#include <fovea/driver/listed_layer_pass.hpp>
 #include <fovea/driver/run_call.hpp>
 #include <fovea/driver/run_gradient.hpp>
 #include <fovea/spec/ragged_gradient.hpp>
@@ -20,11 +21,10 @@ constexpr auto attention_on_heads(A const& a) {
         {}, a.score, a.mask, a.normalize, aggregate};
 }
 
-/// True where a gradient is made of passes: there is one for the attention on heads, and its keys are not listed.
+/// True where a gradient is made of passes: there is one for the attention on heads.
 template <class T, class A>
 constexpr bool has_layer_gradient() {
-    using on_heads = decltype(attention_on_heads(std::declval<A const&>()));
-    return !plan::lists_keys<on_heads> && has_gradient_pass<T, on_heads>();
+    return has_gradient_pass<T, decltype(attention_on_heads(std::declval<A const&>()))>();
 }
 
 /// The gradients of everything that a call reads, added to `sums`.
@@ -65,12 +65,18 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         if (d.extent(1) != shapes.heads()) d = split_heads(d, shapes.heads(), "result");
         using on_rows = bound_call<query, keys, values, view<T, 4>>;
         bound_gradient<on_rows, T> const of_heads{on_rows{q, k, v, d, {}, shapes}, d, saved};
-        auto const of = run_gradient_pass<T, Arch>(executor, scratch, on_heads, of_heads, sums, asked...);
+        auto const of = [&] {
+            if constexpr (plan::lists_keys<A>)
+                return run_listed_layer_pass<T, Arch>(executor, scratch, a, call, on_heads, of_heads, sums, asked...);
+            else return run_gradient_pass<T, Arch>(executor, scratch, on_heads, of_heads, sums, asked...);
+        }();
         if constexpr (projection<decltype(a.project)>) {
             auto const& p = a.project;
             add_project_gradient<T, Arch>(executor, scratch, p.query, call.query, of.query, sums);
-            add_project_gradient<T, Arch>(executor, scratch, p.key, call.key, of.key, sums);
-            add_project_gradient<T, Arch>(executor, scratch, p.value, call.value, of.value, sums);
+            if (of.key.data != of.query.data)  // else their gradients have been added up
+                add_project_gradient<T, Arch>(executor, scratch, p.key, call.key, of.key, sums);
+            if (of.value.data != of.key.data)
+                add_project_gradient<T, Arch>(executor, scratch, p.value, call.value, of.value, sums);
         } else {
             sums.add_rows(call.query, of.query.data);
             sums.add_rows(call.key, of.key.data);
@@ -93,15 +99,19 @@ void add_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
     }
 }
 
-/// run_layer_gradient: a call of gradient that has been bound, on a given architecture, executor and workspace.
+/// run_layer_gradient: a call of gradient that has been bound, on a given architecture, executor and workspace; false
+/// where its keys are listed and the passes over them do not take it.
 template <class Arch, class Executor, class A, class Bound, class... Asked>
-void run_layer_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+bool run_layer_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
                         Asked const&... asked) {
     using T = typename Bound::call_type::number;
+    if constexpr (plan::lists_keys<A>)
+        if (!takes_listed_gradient<T>(attention_on_heads(a), bound.call)) return false;
     decltype(auto) runner = runner_of(executor);
     with_gradient_sums<T>(
         runner, scratch, a, bound,
         [&](auto& sums) { add_layer_gradient<T, Arch>(runner, scratch, a, bound, sums, asked...); }, asked...);
+    return true;
 }
 
 /// run_ragged_gradient: the same for each sequence of a ragged batch, in order, into the same sums.

@@ -2,6 +2,7 @@
 // The gradients of projections: of their sources, matrices and biases, by matrix products.
 #pragma once
 
+#include <fovea/driver/finish.hpp>
 #include <fovea/driver/project.hpp>
 
 #include <optional>
@@ -132,18 +133,31 @@ view<T, 4> linear_source_gradient(Executor const& executor, workspace& scratch, 
     return dx;
 }
 
+/// Whether anything that a projection is made of is asked for: the source, the matrix, the bias.
+template <class Map, class Source, class Sums>
+bool asks_projection(Map const& map, view<Source const, 4> const& x, Sums& sums) {
+    if constexpr (linear_map<map_below<Map>>) {
+        auto const& below = row_map_below(map);
+        if (sums.asks(below.matrix) || (has_bias(below) && sums.asks(*below.bias))) return true;
+    }
+    return sums.template asks<true>(x);
+}
+
 /// add_project_gradient: adds the gradients of a source and of the matrix and the bias of its projection, from those of
-/// the rows that `project` makes of it.
+/// the rows that `project` makes of it. Those of heads may lie side by side, and have no memory where nobody asks.
 template <class T, class Arch, class Map, class Source, class Executor, class Sums>
 void add_project_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Source const, 4> const& x,
                           view<T, 4> const& d, Sums& sums) {
+    if (d.data == nullptr) return;
     auto const& below = row_map_below(map);
     constexpr bool linear = linear_map<map_below<Map>>;
     bool const makes_heads = x.extent(1) == 1;
     index_t const heads = d.extent(1), features = d.extent(3);
     view<T, 4> dy = d;  // dense, as the source is
     view<T, 4> as_heads = d;
-    if (makes_heads && heads > 1) {
+    if (makes_heads && heads > 1 && d.stride(1) == features && d.stride(2) == heads * features) {
+        dy = joined(d);
+    } else if (makes_heads && heads > 1) {
         dy = fresh_rows<T>(scratch, {d.extent(0), 1, d.extent(2), heads * features});
         as_heads = split_heads(dy, heads, "projection");
         copy_rows<T>(executor, d, as_heads);

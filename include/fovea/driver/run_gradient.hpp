@@ -7,6 +7,7 @@
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/graph/run_listed_gradient.hpp>
+#include <fovea/driver/recurrent/run_recurrent_gradient.hpp>
 #include <fovea/spec/check_gradient.hpp>
 #include <fovea/spec/exact_integers.hpp>
 #include <fovea/spec/named_sums.hpp>
@@ -26,8 +27,7 @@ template <class T, class A>
 constexpr bool has_gradient_pass() {
     using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
     constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>;
-    return plain
-        && !is_recurrent<A> && linear_aggregator<aggregate> && (recomputes_weights<T, A>() || !plan::lists_keys<A>);
+    return plain && (is_recurrent<A> || linear_aggregator<aggregate>);
 }
 
 /// The tables that an expression reads, as grad(...) names them.
@@ -89,16 +89,10 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
     f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
 }
 
-/// The gradients of operands as a score sees them, in scratch memory that the workers share.
-template <class T>
-struct operand_gradients {
-    view<T, 4> query, key, value;
-};
-
 /// The gradients of queries, keys, values and tables, in passes; those of tables are added to `sums`.
 template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
-operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
-                                       Sums& sums, Asked const&... asked) {
+operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
+                                             Bound const& bound, Sums& sums, Asked const&... asked) {
     auto const& call = bound.call;
     auto const& q = call.query;
     using query = std::remove_cvref_t<decltype(*q.data)>;
@@ -127,6 +121,14 @@ operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scra
         },
         asked...);
     return {d_query, d_key, d_value};
+}
+
+/// The same of any call whose keys are not listed.
+template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
+operand_gradients<T> run_gradient_pass(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                                       Sums& sums, Asked const&... asked) {
+    if constexpr (is_recurrent<A>) return run_recurrent_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
+    else return run_dense_gradient_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
 }
 
 /// Calls add(sums) with the sums of what is asked for, if the result has elements, and writes them.

@@ -13,7 +13,8 @@ namespace fovea::FOVEA_SET {
 ///
 /// Cost: streaming: the best score and its position are carried; only the values of the winning keys are read.
 /// Edge cases: ties go to the lowest position. A query that sees no key gets zeros. A score that is NaN never wins.
-/// After `gumbel` it draws a key with its `softmax` weight.
+/// After `gumbel` it draws a key with its `softmax` weight. It has no gradient: `straight_through` is hardmax with that
+/// of softmax.
 /// Errors: at compile time, for `lse`.
 /// Source: Xu et al. 2015, section 4.1.
 struct hardmax_t : stage<role::normalizer> {

@@ -61,13 +61,14 @@ constexpr auto with_scales_in_rest(Pointwise const& pointwise, Parts const& all)
     }
 }
 
-/// The score and the mask of a call with listed keys, for its gradient.
+/// The lowered specification of a call with listed keys, for its gradient.
 template <attention_spec A, class Prepare = as_written>
 constexpr auto lower_listed_gradient(A const& a, Prepare const& prepare = {}) {
     auto const score = lower_for<true>(prepare(a.score.expression()));
     auto const predicate = prepare(a.mask.predicate());
     auto const unscaled = with_scales_in_rest(score.pointwise, score.parts);
-    return lowered_score{unscaled, predicate};
+    return lowered_spec{unscaled, predicate, normalizer_of(a.normalize), prepare(reweighting_of(a.normalize)),
+                        core_of(a.aggregate)};
 }
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -6,6 +6,7 @@
 #include <fovea/reference/finish_gradient.hpp>
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/normalize_gradient.hpp>
+#include <fovea/reference/recurrent_gradient.hpp>
 
 #include <span>
 #include <utility>
@@ -96,10 +97,15 @@ void differentiate(A const& a, Call const& call, array<Real> d_result, Sums& sum
     auto const x = project_operands<Real>(a, shapes, call.query, call.key, call.value);
     array<Real> const source = copy<Real>(call.query);
     array<Real> d_source(source.extents);
-    auto const d = finishes_gradient(a.aggregate, aggregate(a, shapes, x), source, std::move(d_result), d_source, sums);
+    auto heads = [&] {
+        if constexpr (is_recurrent<A>) return recur(a, shapes, x);
+        else return aggregate(a, shapes, x);
+    }();
+    auto const d = finishes_gradient(a.aggregate, std::move(heads), source, std::move(d_result), d_source, sums);
 
     operands<Real> result{array<Real>(shapes.query), array<Real>(shapes.key), array<Real>(shapes.value)};
-    for_each_row(shapes, [&](row_place const& at) { row_gradients(a, x, d, at, shapes.group(), result, sums); });
+    if constexpr (is_recurrent<A>) recurrent_gradients(a, shapes, x, d, result, sums);
+    else for_each_row(shapes, [&](row_place const& at) { row_gradients(a, x, d, at, shapes.group(), result, sums); });
 
     sums.add_rows(call.query, d_source.data());
     if constexpr (projection<decltype(a.project)>) {

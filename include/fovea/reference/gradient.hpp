@@ -28,7 +28,7 @@ void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
 /// double; gradients are rounded to the type of their target at the end. A pair that takes no part, and a query that
 /// sees no key, give nothing, whatever they hold.
 /// Errors: those of attend and of grad, before anything is written. At compile time, for a normalizer or a map of heads
-/// without a rule, and an aggregator other than weighted_sum.
+/// without a rule, and an aggregator other than weighted_sum and running_state.
 template <attention_spec A, class... Arguments>
 void gradient(A const& a, Arguments&&... arguments) {
     fovea::detail::with_gradient_call(

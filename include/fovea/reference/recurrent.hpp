@@ -43,17 +43,75 @@ struct running {
     }
 };
 
+/// The features of a row of an operand.
+template <class Real>
+std::span<Real const> features_of(array<Real> const& rows, index_t b, index_t h, index_t n) {
+    return {rows.data() + rows.view().offset(b, h, n, 0), static_cast<std::size_t>(rows.extent(3))};
+}
+
+/// Where a key is mapped that enters a state, and a query that reads it.
+template <class Real>
+pair_environment<Real> key_of_state(operand_shapes const& shapes, operands<Real> const& x, index_t b, index_t hk,
+                                    index_t n) {
+    return {{{}, b, hk * shapes.group(), n, n, shapes.queries(), shapes.keys(), shapes.key[3]},
+            {},
+            features_of(x.key, b, hk, n)};
+}
+template <class Real>
+pair_environment<Real> query_of_state(operand_shapes const& shapes, operands<Real> const& x, index_t b, index_t h,
+                                      index_t n) {
+    return {{{}, b, h, n, n, shapes.queries(), shapes.keys(), shapes.key[3]}, features_of(x.query, b, h, n), {}};
+}
+
+/// One step of a recurrence: the key through its map, how much of each row of the state stays, what is added.
+template <class Real>
+struct state_step {
+    std::vector<Real> key, gate, value;
+    Real rate = 1;
+};
+
+/// The step of one position, before the state is known.
+template <attention_spec A, class Real>
+state_step<Real> step_of(A const& a, operand_shapes const& shapes, operands<Real> const& x, index_t b, index_t hk,
+                         index_t n) {
+    auto const term = fovea::detail::scaled_product(a.score.expression(), unit{});
+    auto const rules = core_of(a.aggregate);
+    auto const at = key_of_state(shapes, x, b, hk, n);
+    auto const value = features_of(x.value, b, hk, n);
+    state_step<Real> step{mapped_features<Real>(term.of_key, unit{}, at), {}, {value.begin(), value.end()}};
+    if (divides_by_sum<A>) step.value.push_back(1);
+    if constexpr (decltype(rules)::gated) {
+        auto const* const decay = rules.gate.decay.row(b, hk, n);
+        bool const by_feature = rules.gate.decay.features() > 1;
+        for (index_t d = 0; d < shapes.key[3]; ++d)
+            step.gate.push_back(std::exp(static_cast<Real>(decay[by_feature ? d : 0])));
+    }
+    if constexpr (decltype(rules)::corrected) step.rate = static_cast<Real>(*rules.correction.rate.row(b, hk, n));
+    return step;
+}
+
+/// The state takes a step; what is added of the value, corrected where a rule says so, is left in it.
+template <bool Corrected, class Real>
+void advance(running<Real>& state, state_step<Real>& step) {
+    for (index_t d = 0; d < std::ssize(step.gate); ++d)
+        for (index_t c = 0; c < state.columns; ++c) state(d, c) *= step.gate[static_cast<std::size_t>(d)];
+    if constexpr (Corrected)
+        for (index_t c = 0; c < state.columns; ++c) {
+            auto& v = step.value[static_cast<std::size_t>(c)];
+            v = step.rate * (v - state.read(step.key, c));
+        }
+    for (index_t d = 0; d < state.rows; ++d)
+        for (index_t c = 0; c < state.columns; ++c)
+            state(d, c) += step.key[static_cast<std::size_t>(d)] * step.value[static_cast<std::size_t>(c)];
+}
+
 /// recur: every row of the result of an attention with a running state.
 template <attention_spec A, class Real, class... Bound>
 array<Real> recur(A const& a, operand_shapes const& shapes, operands<Real> const& x, Bound const&... outputs) {
     auto const term = fovea::detail::scaled_product(a.score.expression(), unit{});
-    auto const rules = core_of(a.aggregate);
+    using rules = decltype(core_of(a.aggregate));
     auto const group = shapes.group(), width = shapes.features();
     array<Real> result({shapes.batches(), shapes.heads(), shapes.queries(), width});
-    auto const span_of = [](array<Real> const& rows, index_t b, index_t h, index_t n) {
-        return std::span<Real const>(rows.data() + rows.view().offset(b, h, n, 0),
-                                     static_cast<std::size_t>(rows.extent(3)));
-    };
     for (index_t b = 0; b < shapes.batches(); ++b)
         for (index_t hk = 0; hk < shapes.key_heads(); ++hk) {
             running<Real> state{shapes.key[3], width + (divides_by_sum<A> ? 1 : 0)};
@@ -72,36 +130,12 @@ array<Real> recur(A const& a, operand_shapes const& shapes, operands<Real> const
                     });
             };
             auto const add_key = [&](index_t n) {
-                pair_environment<Real> const at{
-                    {{}, b, hk * group, n, n, shapes.queries(), shapes.keys(), shapes.key[3]},
-                    {},
-                    span_of(x.key, b, hk, n)};
-                auto const key = mapped_features<Real>(term.of_key, unit{}, at);
-                if constexpr (decltype(rules)::gated) {
-                    auto const* const decay = rules.gate.decay.row(b, hk, n);
-                    bool const by_feature = rules.gate.decay.features() > 1;
-                    for_state([&](index_t d, index_t, Real& s) {
-                        s *= std::exp(static_cast<Real>(decay[by_feature ? d : 0]));
-                    });
-                }
-                std::vector<Real> value(span_of(x.value, b, hk, n).begin(), span_of(x.value, b, hk, n).end());
-                if (divides_by_sum<A>) value.push_back(1);
-                if constexpr (decltype(rules)::corrected) {
-                    auto const rate = static_cast<Real>(*rules.correction.rate.row(b, hk, n));
-                    for (index_t c = 0; c < state.columns; ++c) {
-                        auto& v = value[static_cast<std::size_t>(c)];
-                        v = rate * (v - state.read(key, c));
-                    }
-                }
-                for_state([&](index_t d, index_t c, Real& s) {
-                    s += key[static_cast<std::size_t>(d)] * value[static_cast<std::size_t>(c)];
-                });
+                auto step = step_of(a, shapes, x, b, hk, n);
+                advance<rules::corrected>(state, step);
             };
             auto const read = [&](index_t n) {
                 for (index_t h = hk * group; h < (hk + 1) * group; ++h) {
-                    pair_environment<Real> const at{{{}, b, h, n, n, shapes.queries(), shapes.keys(), shapes.key[3]},
-                                                    span_of(x.query, b, h, n),
-                                                    {}};
+                    auto const at = query_of_state(shapes, x, b, h, n);
                     auto const query = mapped_features<Real>(term.of_query, term.scale, at);
                     Real const weights = divides_by_sum<A> ? state.read(query, width) : Real(1);
                     for (index_t c = 0; c < width; ++c)

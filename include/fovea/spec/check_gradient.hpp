@@ -56,13 +56,13 @@ constexpr bool has_gradients() {
     static_assert(only,
                   "fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no "
                   "other output");
-    constexpr bool adds = linear_aggregator<aggregate>;
+    constexpr bool adds = linear_aggregator<aggregate> || recurrent_aggregator<aggregate>;
     static_assert(!only || adds, "fovea: this aggregator has no gradient: write weighted_sum in its place");
     constexpr bool smooth = has_row_gradient<normalize>;
     static_assert(
         !only || !adds || smooth,
-        "fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or entmax15 "
-        "in its place");
+        "fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or, for hardmax, "
+        "straight_through in its place");
     if constexpr (!only || !adds || !smooth) return false;
     else return has_projection_gradient<std::remove_cvref_t<decltype(std::declval<A const&>().project)>>();
 }
@@ -114,6 +114,11 @@ void for_each_array_with_gradient(A const& a, Found const& found) {
         of_map(a.project.value);
     }
     for_each_expression_of_weights(a, [&](auto const& e) { for_each_table_of(e, found); });
+    if constexpr (is_recurrent<A>) {
+        auto const rules = core_of(a.aggregate);
+        if constexpr (decltype(rules)::gated) found(rules.gate.decay);
+        if constexpr (decltype(rules)::corrected) found(rules.correction.rate);
+    }
     for_each_finish(a.aggregate, [&](auto const& finish) {
         using finish_type = std::remove_cvref_t<decltype(finish)>;
         if constexpr (linear_finish<finish_type>) of_map(finish.linear());

@@ -7,6 +7,7 @@
 #include <fovea/spec/grad.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/shapes.hpp>
+#include <fovea/spec/step_table.hpp>
 
 #include <array>
 #include <tuple>
@@ -24,6 +25,15 @@ bool names(Asked const& asked, view<T const, Rank> const& array) {
     if constexpr (!may_name<AsRows, Asked, T, Rank>) return false;
     else if constexpr (Asked::rank == Rank) return asked.wanted && fovea::detail::same_elements(asked.of, array);
     else return asked.wanted && fovea::detail::same_elements(as_heads(asked.of), array);
+}
+
+/// Whether it names the array of a number for each step.
+template <class Asked, class T>
+bool names(Asked const& asked, step_table<T> const& steps) {
+    if constexpr (!std::is_same_v<typename Asked::element, T> || Asked::rank == 2 || Asked::rank > 4) return false;
+    else
+        return asked.wanted && steps.table
+            && fovea::detail::same_elements(step_table<T>::as_steps(asked.of), *steps.table);
 }
 
 namespace detail {
@@ -55,6 +65,11 @@ public:
         std::apply([&](auto const&... each) { ((is_read_[n] = is_read_[n] || names<AsRows>(each, array), ++n), ...); },
                    asked_);
     }
+    template <class T>
+    void found(step_table<T> const& steps) {
+        std::size_t n = 0;
+        std::apply([&](auto const&... each) { ((is_read_[n] = is_read_[n] || names(each, steps), ++n), ...); }, asked_);
+    }
     /// Errors: shape_error for an array that no one has found.
     void require_found() const {
         std::size_t n = 0;
@@ -84,6 +99,20 @@ public:
     void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
         for_each_named<false>(
             array, [&](auto& each) { std::apply([&](auto... index) { each.total()(index...) += amount; }, at); });
+    }
+    /// The same of the number of a step, (batch, head, position, feature); axes of extent one stand for all.
+    template <class T>
+    void add_step(step_table<T> const& steps, extents_t<4> const& at, Real amount) {
+        auto const add = [&](auto& each) {
+            if (!fovea::names(each.asked, steps)) return;
+            index_t place = 0;
+            for (std::size_t axis = 0; axis < 4; ++axis) {
+                index_t const extent = steps.table->extents[axis];
+                place = place * extent + (extent == 1 ? 0 : at[axis]);
+            }
+            each.total().elements[static_cast<std::size_t>(place)] += amount;
+        };
+        std::apply([&](auto&... each) { (add(each), ...); }, all_);
     }
     /// Adds to that of an array as a whole, in the order of its indices; as rows to that of an operand: (batch, head,
     /// position, feature).

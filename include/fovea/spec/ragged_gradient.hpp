@@ -19,6 +19,15 @@ public:
     void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
         sums_.add(array, at, amount);
     }
+    template <class T, class Real>
+    void add_step(step_table<T> steps, extents_t<4> at, Real amount) {
+        if (steps.table && steps.table->stride(2) != 0) {  // a number for each position of all sequences
+            steps.table->data = steps.table->place(index_t{0}, index_t{0}, -at_.first_key, index_t{0});
+            steps.table->extents[2] = all_.key.extent(2);
+            at[2] += at_.first_key;
+        }
+        sums_.add_step(steps, at, amount);
+    }
     template <bool AsRows = false, class T, int Rank, class Real>
     void add_all(view<T const, Rank> const& array, Real const* amounts) {
         sums_.template add_all<AsRows>(array, amounts);

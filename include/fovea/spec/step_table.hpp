@@ -63,7 +63,7 @@ struct step_table {
         }
     }
 
-private:
+    /// (batch, head, position, feature) of a view that stands for numbers of steps.
     template <class Element, int Rank>
     static constexpr view<T const, 4> as_steps(view<Element, Rank> const& v) {
         static_assert(Rank == 1 || Rank == 3 || Rank == 4,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/driver/dense/key_run.hpp>
+#include <fovea/driver/index_range.hpp>
 #include <fovea/driver/prefetch.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/expr/bound.hpp>
@@ -10,12 +11,6 @@
 #include <fovea/plan/traversal.hpp>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// Indices [first, last): of blocks of rows, of blocks of keys, or of head groups.
-struct index_range {
-    index_t first, last;
-    index_t size() const { return last - first; }
-};
 
 /// One head, or heads that share keys and whose queries are interleaved as rows: `index` counts those of a batch.
 struct head_group {

@@ -41,7 +41,11 @@ struct listed_gradient_call {
     using places = plan::part_places<parts>;
     using pointwise = std::remove_cvref_t<decltype(Spec::score.pointwise)>;
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
+    /// Weights are not exponentials that the sums of their row give again: the rule of the normalizer makes them.
+    static constexpr bool by_rule =
+        Spec::reweights || !carries_max_and_sum<std::remove_const_t<decltype(Spec::normalize)>, T>;
     static constexpr bool numbers_edges = uses<pointwise, edge_t>
+                                       || uses<std::remove_const_t<decltype(Spec::reweight)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Spec::predicate)>, edge_t>
                                        || plan::any_pair_uses<decltype(parts::pairs), edge_t>;
 };

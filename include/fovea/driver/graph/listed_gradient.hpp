@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/driver/graph/gradient_pairs.hpp>
+#include <fovea/driver/graph/listed_rule.hpp>
 #include <fovea/driver/graph/transposed_list.hpp>
 #include <fovea/driver/workspace.hpp>
 
@@ -29,7 +30,8 @@ class listed_gradient {
     using vector = kernel::pack<T, Arch>;
     using groups = kernel::lane_groups_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
-    static constexpr index_t facts = places::rows + 3;                  // of a row: its terms, m, 1 / l, D
+    static constexpr bool by_rule = Call::by_rule;
+    static constexpr index_t facts = places::rows + (by_rule ? 0 : 3);  // of a row: its terms, m, 1 / l, D
     static constexpr index_t cached_bytes = 1 << 22, long_rows = 2048;  // as in the traversal
     static constexpr index_t ahead = 24;  // edges between prefetching the rows of a pair and using them
 
@@ -44,9 +46,14 @@ public:
     template <class Executor, class TablesOf>
     void run(Executor const& executor, workspace& scratch, index_t shares, TablesOf const& tables) const {
         auto& shared = scratch.shared();
-        auto const list = transposed(graph_, x_.keys(), Call::numbers_edges, shared);
+        auto const list = transposed(graph_, x_.keys(), Call::numbers_edges, by_rule, shared);
         T* const rows = shared.template take<T>(x_.batches() * x_.queries() * record() + width);
         T* const keys = shared.template take<T>(x_.batches() * places::keys * key_stride());
+        index_t const of_edges = by_rule ? layout_.lanes.pairs(graph_.edges()) : 0;
+        T* const edges = shared.template take<T>(2 * x_.batches() * of_edges + width);
+        auto const edges_of = [&](index_t b) {
+            return edge_numbers<T, Arch>{edges + 2 * b * of_edges, edges + (2 * b + 1) * of_edges};
+        };
         {
             T* const terms = shared.template take<T>(x_.batches() * places::rows * row_stride());
             compute_side_terms<kernel::side::key, T, Arch>(executor, x_, layout_.lanes, spec_.score.parts.keys, keys);
@@ -57,10 +64,17 @@ public:
                           index_t longest = 1;
                           for (index_t q = first; q < last; ++q) longest = std::max(longest, std::ssize(graph_.of(q)));
                           room const here(*this, memory, longest);
+                          auto const rule = rule_of(memory, longest);
                           for (index_t b = 0; b < x_.batches(); ++b) {
                               gradient_pairs<kernel::side::query, Call> pairs(spec_, x_, layout_, tables(share), b);
+                              auto const differentiate = [&](index_t q) {
+                                  if constexpr (by_rule)
+                                      rule.apply(facts_of(x_, b, 0, q), graph_, here.edges, here.weights,
+                                                 here.gradients, edges_of(b), tables(share));
+                                  else differentiate_softmax(here, std::ssize(graph_.of(q)));
+                              };
                               for (index_t q = first; q < last; ++q)
-                                  query(pairs, here, b, q, terms + b * places::rows * row_stride(),
+                                  query(pairs, here, differentiate, b, q, terms + b * places::rows * row_stride(),
                                         keys + b * places::keys * key_stride(),
                                         rows + (b * x_.queries() + q) * record());
                           }
@@ -73,7 +87,7 @@ public:
             for (index_t b = 0; b < x_.batches(); ++b) {
                 gradient_pairs<kernel::side::key, Call> pairs(spec_, x_, layout_, tables(share), b);
                 for (index_t k = first; k < last; ++k)
-                    key(pairs, here, b, k, list, keys + b * places::keys * key_stride(),
+                    key(pairs, here, b, k, list, edges_of(b), keys + b * places::keys * key_stride(),
                         rows + b * x_.queries() * record());
             }
         });
@@ -100,7 +114,7 @@ private:
             terms = memory.template take<T>((places::rows + 1) * period);
             sums = memory.template take<T>((places::rows + places::keys + 1) * period);
             facts = memory.template take<T>(3 * period);
-            edges = memory.template take<index_t>(longest);
+            edges = memory.template take<index_t>(longest + width);
             std::fill_n(weights, pairs, T{0});
             std::fill_n(gradients, pairs, T{0});
             std::fill_n(parts, places::all * pairs, T{0});
@@ -121,8 +135,9 @@ private:
     }
 
     /// One query: its weights, the facts of its row, and what its pairs give to it.
-    template <class Pairs>
-    void query(Pairs& pairs, room const& here, index_t b, index_t q, T const* terms, T const* keys, T* record) const {
+    template <class Pairs, class Differentiate>
+    void query(Pairs& pairs, room const& here, Differentiate const& differentiate, index_t b, index_t q, T const* terms,
+               T const* keys, T* record) const {
         auto const& lanes = layout_.lanes;
         auto const listed = graph_.of(q);
         auto const to = targets(x_.d_query, b, q, key_head_of(1), true);
@@ -154,8 +169,8 @@ private:
             pairs.weight_gradients(pair).store(here.gradients + pair);
             for (index_t i = 0; i < places::all; ++i) parts[i].store(here.parts + i * here.pairs + pair);
         }
-        differentiate_softmax(here, n);
-        for (index_t i = 0; i < 3; ++i)
+        differentiate(q);
+        for (index_t i = 0; i < facts - places::rows; ++i)
             copy_heads(here.facts + i * here.period, record + (places::rows + i) * lanes.padded_heads);
         std::fill_n(here.sums, places::rows * here.period, T{0});
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
@@ -175,8 +190,8 @@ private:
 
     /// One key: the weights of its pairs again, and what they give to it and to its value.
     template <class Pairs>
-    void key(Pairs& pairs, room const& here, index_t b, index_t k, transposed_list const& list, T const* keys,
-             T const* records) const {
+    void key(Pairs& pairs, room const& here, index_t b, index_t k, transposed_list const& list,
+             edge_numbers<T, Arch> const& edges, T const* keys, T const* records) const {
         auto const& lanes = layout_.lanes;
         auto const listed = list.of(k);
         index_t const n = std::ssize(listed);
@@ -200,7 +215,7 @@ private:
                     __builtin_prefetch(row + c);
                 pairs.prefetch(query);
             });
-            vector parts[places::all + 1], amounts[places::all + 1], row[std::size_t{facts}];
+            vector parts[places::all + 1], amounts[places::all + 1], row[std::size_t{facts + 1}];
             pairs.compare(parts, pair);
             for (index_t t = 0; t < facts; ++t)
                 row[t] = gathered(records + t * lanes.padded_heads + lanes.head(pair), of_row, listed, pair);
@@ -208,14 +223,20 @@ private:
             for (index_t t = 0; t < places::keys; ++t)
                 parts[places::planes + places::rows + t] =
                     vector::load(here.terms + t * here.period + (pair & (here.period - 1)));
-            auto const score = pairs.scores(parts, pair);
-            auto const weight = select(score == vector(excluded<T>), vector(T{0}),
-                                       exp(score - row[places::rows]) * row[places::rows + 1]);
-            auto const gradient = pairs.weight_gradients(pair);
+            vector weight, d_score;
+            if constexpr (by_rule) {
+                std::span const at(list.places + list.offsets[k], listed.size());
+                weight = edges.gathered(edges.weights, at, lanes, pair);
+                d_score = edges.gathered(edges.gradients, at, lanes, pair);
+            } else {
+                auto const score = pairs.scores(parts, pair);
+                weight = select(score == vector(excluded<T>), vector(T{0}),
+                                exp(score - row[places::rows]) * row[places::rows + 1]);
+                d_score = select(weight == vector(T{0}), vector(T{0}),
+                                 weight * (pairs.weight_gradients(pair) - row[places::rows + 2]));
+            }
             weight.store(here.weights + pair);
-            pairs.part_gradients(
-                amounts, parts,
-                select(weight == vector(T{0}), vector(T{0}), weight * (gradient - row[places::rows + 2])), pair);
+            pairs.part_gradients(amounts, parts, d_score, pair);
             for (index_t i = 0; i < places::planes; ++i) amounts[i].store(here.parts + i * here.pairs + pair);
             add_up(here, amounts + places::planes + places::rows, places::keys, pair);
         }
@@ -226,6 +247,11 @@ private:
             pairs.add_terms(here.sums, to);
         }
         pairs.add_values(here.weights, targets(x_.d_value, b, k, key_head_, values_begin));
+    }
+
+    auto rule_of(arena& memory, index_t longest) const {
+        if constexpr (by_rule) return listed_rule<Call>(spec_, layout_.lanes, memory, longest);
+        else return nullptr;
     }
 
     /// Scores become weights, gradients of weights become those of scores; the facts of the rows are left. A pair of

@@ -4,7 +4,7 @@
 
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/executor.hpp>
-#include <fovea/driver/graph/gradient_targets.hpp>
+#include <fovea/driver/gradient_targets.hpp>
 #include <fovea/driver/graph/listed_gradient.hpp>
 #include <fovea/driver/in_memory.hpp>
 #include <fovea/spec/check_gradient.hpp>
@@ -43,34 +43,22 @@ bool differs_by_query(E const& e, bool numbers_differ, Named const& named) {
     }
 }
 
-/// run_listed_gradient: the gradients of a call with listed keys; false where it is not for these passes: an array is
-/// both an operand and a table, or integers need more bits than a lane has.
-template <class T, class Arch, class Executor, class A, class Bound, class... Asked>
-bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
-                         Asked const&... asked) {
+/// Whether the passes over listed keys take a call: not where integers need more bits than a lane has, or where there
+/// is nothing to add up.
+template <class T, class A, class Call>
+bool takes_listed_gradient(A const& a, Call const& call) {
+    if constexpr (sizeof(T) == 4)
+        if (needs_exact_integers<T>(a, call.shapes)) return false;
+    return call.query.extent(2) <= std::numeric_limits<std::int32_t>::max() && call.shapes.features() > 0;
+}
+
+/// The passes over listed keys: what operands get goes to `rows`, tables to `targets`, where they have been begun.
+template <class T, class Arch, class Executor, class A, class Bound, class Targets>
+void run_listed_passes(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                       operand_gradients<T> const& rows, Targets& targets) {
     auto const& call = bound.call;
     auto const& q = call.query;
     auto const graph = a.mask.neighbor_list();
-    named_arrays<Asked...> named(asked...);
-    fovea::detail::find_arrays(a, call, named);
-    bool takes = q.extent(2) <= std::numeric_limits<std::int32_t>::max();
-    auto const names_rows = [&](auto const& each, auto const& rows) {
-        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) return fovea::names<true>(each, rows);
-        else return false;
-    };
-    fovea::detail::for_each_array_with_gradient(a, [&](auto const& table) {
-        auto const look = [&](auto const& each) {
-            if (fovea::names(each, table)
-                && (names_rows(each, q) || names_rows(each, call.key) || names_rows(each, call.value)))
-                takes = false;
-        };
-        (look(asked), ...);
-    });
-    if constexpr (sizeof(T) == 4) takes = takes && !needs_exact_integers<T>(a, call.shapes);
-    if (!takes) return false;
-
-    workspace::call const alone(scratch);
-    scratch.prepare(executor.workers());
     auto const& key = in_memory<T>(call.key, scratch);
     auto const& value = in_memory<T>(call.value, scratch);
     zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
@@ -80,32 +68,59 @@ bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& 
     using d_element = std::remove_const_t<std::remove_pointer_t<decltype(bound.d_result.data)>>;
     using operands = listed_gradient_operands<T, query_element, std::remove_cvref_t<decltype(key)>,
                                               std::remove_cvref_t<decltype(value)>, d_element>;
-    gradient_targets<T, Asked...> targets(scratch, asked...);
-    auto const d_query = targets.rows(q), d_key = targets.rows(call.key), d_value = targets.rows(call.value);
-    operands const x{q, key, value, bound.d_result, d_query, d_key, d_value};
+    operands const x{q, key, value, bound.d_result, rows.query, rows.key, rows.value};
     bool const edges_differ = numbers_differ(graph, scratch.shared());
-    targets.begin_tables([&](auto const& each) {
-        auto const named_table = [&](auto const& table) { return fovea::names(each, table); };
-        bool apart = differs_by_query(spec.score.pointwise, edges_differ, named_table);
-        auto const of_terms = [&](auto const& t) {
-            apart = apart && differs_by_query(t.expression, edges_differ, named_table);
-        };
-        plan::for_each_part(spec.score.parts.products, [&](auto const& p) {
-            apart = apart && differs_by_query(p.of_query, edges_differ, named_table)
-                 && differs_by_query(p.of_key, edges_differ, named_table);
+    targets.begin_tables(
+        [&](auto const& each) {
+            bool is_read = false;
+            fovea::detail::for_each_array_with_gradient(
+                a, [&](auto const& table) { is_read = is_read || fovea::names(each, table); });
+            return is_read;
+        },
+        [&](auto const& each) {
+            bool apart = true;
+            auto const look = [&](auto const& e) {
+                apart = apart
+                     && differs_by_query(e, edges_differ, [&](auto const& table) { return fovea::names(each, table); });
+            };
+            fovea::detail::for_each_expression_of_weights(a, look);
+            return apart;
         });
-        plan::for_each_part(spec.score.parts.pairs, [&](auto const& p) {
-            apart = apart && differs_by_query(p.body, edges_differ, named_table);
-        });
-        plan::for_each_part(spec.score.parts.rows, of_terms);
-        plan::for_each_part(spec.score.parts.keys, of_terms);
-        return apart;
-    });
     using lowered = std::remove_const_t<decltype(spec)>;
-    using of = listed_gradient_call<T, Arch, lowered, operands, typename gradient_targets<T, Asked...>::share_type>;
+    using of = listed_gradient_call<T, Arch, lowered, operands, typename Targets::share_type>;
     listed_gradient<of>(spec, x, graph)
         .run(executor, scratch, targets.shares(std::max(x.queries(), x.keys())),
              [&](index_t share) { return targets.of_share(share); });
+}
+
+/// run_listed_gradient: the gradients of a call with listed keys; false where it is not for these passes, also where an
+/// array is both an operand and a table.
+template <class T, class Arch, class Executor, class A, class Bound, class... Asked>
+bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                         Asked const&... asked) {
+    auto const& call = bound.call;
+    named_arrays<Asked...> named(asked...);
+    fovea::detail::find_arrays(a, call, named);
+    bool takes = takes_listed_gradient<T>(a, call);
+    auto const names_rows = [&](auto const& each, auto const& rows) {
+        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) return fovea::names<true>(each, rows);
+        else return false;
+    };
+    fovea::detail::for_each_array_with_gradient(a, [&](auto const& table) {
+        auto const look = [&](auto const& each) {
+            if (fovea::names(each, table)
+                && (names_rows(each, call.query) || names_rows(each, call.key) || names_rows(each, call.value)))
+                takes = false;
+        };
+        (look(asked), ...);
+    });
+    if (!takes) return false;
+
+    workspace::call const alone(scratch);
+    scratch.prepare(executor.workers());
+    gradient_targets<T, Asked...> targets(scratch, asked...);
+    auto const d_query = targets.rows(call.query), d_key = targets.rows(call.key), d_value = targets.rows(call.value);
+    run_listed_passes<T, Arch>(executor, scratch, a, bound, {d_query, d_key, d_value}, targets);
     targets.write();
     return true;
 }

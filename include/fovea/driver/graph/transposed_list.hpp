@@ -14,6 +14,7 @@ struct transposed_list {
     index_t const* offsets;       // (keys + 1)
     std::int32_t const* queries;  // (edges)
     index_t const* numbers;       // (edges) of the edges, where they are asked for
+    index_t const* places;        // (edges) of the edges in the list that is turned around, where they are asked for
 
     std::span<std::int32_t const> of(index_t key) const {
         return {queries + offsets[key], static_cast<std::size_t>(offsets[key + 1] - offsets[key])};
@@ -21,10 +22,11 @@ struct transposed_list {
 };
 
 /// Sorts edges by their keys, by counting.
-inline transposed_list transposed(graph_view const& graph, index_t keys, bool numbered, arena& memory) {
+inline transposed_list transposed(graph_view const& graph, index_t keys, bool numbered, bool placed, arena& memory) {
     auto* const offsets = memory.take<index_t>(keys + 1);
     auto* const queries = memory.take<std::int32_t>(std::max<index_t>(graph.edges(), 1));
     auto* const numbers = memory.take<index_t>(numbered ? graph.edges() : 0);
+    auto* const places = memory.take<index_t>(placed ? graph.edges() : 0);
     auto* const next = memory.take<std::int32_t>(keys);  // how many of each key, then where the next one goes
     std::fill_n(next, keys, 0);
     for (auto const key : graph.keys) ++next[key];
@@ -39,9 +41,10 @@ inline transposed_list transposed(graph_view const& graph, index_t keys, bool nu
             index_t const place = offsets[key] + next[key]++;
             queries[place] = static_cast<std::int32_t>(q);
             if (numbered) numbers[place] = graph.number(edge);
+            if (placed) places[place] = edge;
             ++edge;
         }
-    return {offsets, queries, numbers};
+    return {offsets, queries, numbers, places};
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/driver/arena.hpp>
+#include <fovea/driver/index_range.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/kernel/reweigh.hpp>
 #include <fovea/kernel/reweigh_gradient.hpp>
@@ -45,10 +46,10 @@ struct gradient_facts : facts_of_row<T, Arch> {
 ///
 /// Pairs that take no part, whose scores are excluded, get 0 for both, whatever their gradients are. Of a row of which
 /// pairs between others take no part, the rule sees a copy without these.
-template <class T, class Arch, class Normalize, class Reweight, class Tables>
+template <class T, class Arch, class Normalize, class Reweight, class Tables, class Keys = kernel::consecutive_keys>
 class row_rule {
     using normalizing = plan::normalizing<Normalize, T>;
-    using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
+    using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row, Keys>;
     using vector = kernel::pack<T, Arch>;
     using share = typename Tables::share_type;
     static constexpr bool reweighs = !std::is_same_v<Reweight, weight_t>;

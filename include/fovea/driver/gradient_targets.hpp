@@ -4,6 +4,7 @@
 
 #include <fovea/driver/arena.hpp>
 #include <fovea/driver/workspace.hpp>
+#include <fovea/kernel/scatter.hpp>
 #include <fovea/spec/named_sums.hpp>
 #include <fovea/spec/shapes.hpp>
 
@@ -12,6 +13,12 @@
 #include <tuple>
 
 namespace fovea::FOVEA_SET::driver {
+
+/// The gradients of operands as a score sees them; of those that nobody asks for there may be no memory.
+template <class T>
+struct operand_gradients {
+    view<T, 4> query, key, value;
+};
 
 /// True where grad(...) of a type can name the table of a parameter.
 template <class Asked, class E>
@@ -25,8 +32,21 @@ struct share_of_tables {
     std::tuple<Asked...> const* asked;
     std::array<T*, sizeof...(Asked)> at;
 
+    using share_type = share_of_tables;
     template <class E>
     static constexpr bool takes = (may_be_of<Asked, E> || ...);
+
+    /// Adds to one element of a table, or to one for each lane.
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE void add(view<Element const, Rank> const& table, T amount, Index const&... index) const {
+        if (auto const to = sums(table); to.data != nullptr)
+            to.data[clamped_offset(to, static_cast<index_t>(index)...)] += amount;
+    }
+    template <class Element, int Rank, class Arch, class... Index>
+    FOVEA_INLINE void add(view<Element const, Rank> const& table, kernel::pack<T, Arch> const& amount,
+                          Index const&... index) const {
+        if (auto const to = sums(table); to.data != nullptr) kernel::add_at<T, Arch>(to, amount, index...);
+    }
 
     /// Those of a table; nothing where its gradient is not asked for.
     template <class Element, int Rank>
@@ -75,12 +95,13 @@ public:
         return {};
     }
 
-    /// After all rows: memory for the tables. apart(asked): no two shares reach one of its elements.
-    template <class Apart>
-    void begin_tables(Apart const& apart) {
+    /// After all rows: memory for the tables. is_read(asked): it is one; apart(asked): no two shares reach one of its
+    /// elements.
+    template <class IsRead, class Apart>
+    void begin_tables(IsRead const& is_read, Apart const& apart) {
         for_each_asked([&](auto const& asked, std::size_t n) {
             first_[n] = first_place(asked, n);
-            if (is_row_[n] || first_[n] < n || !asked.wanted) return;
+            if (is_row_[n] || first_[n] < n || !asked.wanted || !is_read(asked)) return;
             copies_[n] = apart(asked) ? 1 : shares_of_tables;
             index_t const numbers = copies_[n] * asked.of.size();
             tables_[n] = scratch_.shared().template take<T>(numbers);
@@ -102,15 +123,32 @@ public:
     /// Joins the shares, and writes what has not been summed in its target.
     void write() const {
         for_each_asked([&](auto const& asked, std::size_t n) {
-            index_t const size = asked.of.size();
             if (!asked.wanted) return;
             if (is_row_[n]) return write_rows(rows_[n], asked.target);
-            for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
+            join(n, asked.of.size());
             write_rounded([&](index_t i) { return tables_[first_[n]][i]; }, asked.target);
         });
     }
+    /// Adds the tables to sums of everything that is asked for, instead.
+    template <class Sums>
+    void add_tables_to(Sums& sums) const {
+        [&]<std::size_t... N>(std::index_sequence<N...>) {
+            auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+                index_t const size = std::get<I>(asked_).of.size();
+                join(I, size);
+                T const* const from = tables_[first_[I]];
+                if (from == nullptr || !std::get<I>(asked_).wanted) return;
+                T* const to = sums.template of_asked<I>();
+                for (index_t i = 0; i < size; ++i) to[i] += from[i];
+            };
+            (add(std::integral_constant<std::size_t, N>()), ...);
+        }(std::index_sequence_for<Asked...>());
+    }
 
 private:
+    void join(std::size_t n, index_t size) const {
+        for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
+    }
     template <class Element, int Rank>
     static void write_rows(view<T, 4> const& from, view<Element, Rank> const& target) {
         if constexpr (Rank >= 2 && Rank <= 4) {

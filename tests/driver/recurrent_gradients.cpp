@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradients of running states in sweeps are those of the definition, with the same bits in any number of threads.
+#include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
+
+#include "catch.hpp"
+#include "support/layer_gradients.hpp"
+#include "support/recurrent.hpp"
+
+using namespace fovea;
+using namespace fovea::placeholders;
+using namespace layer_gradients;
+
+namespace {
+
+constexpr auto positive = feature_map(elu(q) + 1);
+
+/// The worst difference of all gradients, at sizes around those of vectors, panels and runs of steps.
+template <class T, class Check>
+void at_sizes(Check const& check) {
+    for (auto const& n : odd_recurrent_sizes()) {
+        if (n.queries == 0) continue;
+        CAPTURE(n.heads, n.key_heads, n.queries, n.features, n.value_features);
+        recurrent_call<T> call(n, 7);
+        testing::dice dice(8);
+        tensor<T, 4> const d = testing::random_tensor<T>(dice, call.result());
+        auto const through = [&](auto const& spec, auto const&... tables) {
+            return worst<T>(threads(2), spec, std::tuple(call.q.elements, call.k.elements, call.v.elements, d.view()),
+                            call.q.elements, call.k.elements, call.v.elements, tables...);
+        };
+        check(through, call, sizeof(T) == 4 ? 5e-5 : 1e-12);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("gradients of running states in sweeps are those of the definition", "[driver]") {
+    at_sizes<float>([](auto const& through, auto&, double tolerance) {
+        CHECK(through(scaled_dot | causal | unnormalized | running_state) < tolerance);
+        CHECK(through(positive | causal | proportional | running_state) < tolerance);
+        CHECK(through(positive | proportional | running_state) < tolerance);
+    });
+}
+
+TEST_CASE("gradients of gates and corrections in sweeps are those of the definition", "[driver]") {
+    at_sizes<double>([](auto const& through, auto& call, double tolerance) {
+        auto const state = scaled_dot | causal | unnormalized | running_state;
+        CHECK(through(state | gated(call.decay), call.decay) < tolerance);
+        CHECK(through(state | delta(call.rate), call.rate) < tolerance);
+        CHECK(through(state | gated(call.decay) | delta(call.rate), call.decay, call.rate) < tolerance);
+        CHECK(through(positive | causal | proportional | running_state | gated(-0.1)) < tolerance);
+    });
+}
+
+TEST_CASE("gradients of a layer around a running state reach its tables, with the same bits in any number of threads",
+          "[driver]") {
+    arrays<float> random;
+    index_t const n = 75, m = 10;
+    auto const x = random(index_t{2}, n, m), d = random(index_t{2}, n, m);
+    auto const wq = random(m, index_t{12}), wk = random(m, index_t{6}), wo = random(index_t{12}, m);
+    auto const factors = random(index_t{3});
+    auto decay = random(index_t{2});
+    for (auto& each : decay.elements) each = -std::abs(each);
+    auto const layer = project(wq, wk, wk, heads<4, 2>) | compare(sum(q * tanh(k) * param(factors))) | causal
+                     | unnormalized | running_state | gated(decay) | output(wo) | residual;
+    CHECK(worst<float>(serial, layer, std::tuple(x.view(), d.view()), x, wq, wk, wo) < 2e-5);
+    CHECK(worst<float>(serial, layer, std::tuple(x.view(), d.view()), factors, decay) < 2e-5);
+    auto const bits = [&](int count) {
+        return gradients_of<float>([&](auto... asked) { gradient(threads(count), layer, x, d, asked...); }, x, wk,
+                                   factors, decay);
+    };
+    auto const one = bits(1), five = bits(5);
+    CHECK(std::get<0>(one).elements == std::get<0>(five).elements);
+    CHECK(std::get<1>(one).elements == std::get<1>(five).elements);
+    CHECK(std::get<2>(one).elements == std::get<2>(five).elements);
+    CHECK(std::get<3>(one).elements == std::get<3>(five).elements);
+}
+
+TEST_CASE("gradients of running states take bfloat16, and queries that have no key", "[driver]") {
+    arrays<bfloat16> random;
+    index_t const n = 21;
+    auto const x = random(n, index_t{6}), w = random(index_t{6}, index_t{8});
+    auto const d = arrays<float>()(n, index_t{8});
+    auto const scores = project(w, w, w, heads<2>) | feature_map(exp(q)) | causal | proportional | running_state;
+    CHECK(worst<float>(serial, scores | gated(-0.2f), std::tuple(x.view(), d.view()), x, w) < 1e-5);
+
+    auto const query = random(index_t{3}, index_t{4}), none = random(index_t{0}, index_t{4});
+    auto const of_none = arrays<float>()(index_t{3}, index_t{4});
+    auto const all = std::tuple(query.view(), none.view(), none.view(), of_none.view());
+    CHECK(worst<float>(serial, dot | unnormalized | running_state, all, query) == 0);
+    CHECK(worst<float>(serial, positive | proportional | running_state, all, query) == 0);
+}
+
+TEST_CASE("running states of a ragged batch have their gradients in sweeps", "[driver]") {
+    arrays<float> random;
+    std::vector<int> const offsets{0, 1, 1, 40, 47};
+    auto const x = random(index_t{47}, index_t{5}), d = random(index_t{47}, index_t{5});
+    auto const decay = random(index_t{1}, index_t{1}, index_t{47});
+    auto const spec = scaled_dot | causal | unnormalized | running_state | gated(decay) | delta(0.3f);
+    tensor<float, 2> d_x(x.extents);
+    tensor<float, 3> d_decay(decay.extents);
+    tensor<double, 2> e_x(x.extents);
+    tensor<double, 3> e_decay(decay.extents);
+    gradient(ragged(offsets), spec, x, d, grad(x, d_x), grad(decay, d_decay));
+    reference::gradient(ragged(offsets), spec, x, d, grad(x, e_x), grad(decay, e_decay));
+    CHECK(difference(d_x, e_x) < 2e-5);
+    CHECK(difference(d_decay, e_decay) < 2e-5);
+}
