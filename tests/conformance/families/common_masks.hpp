@@ -82,22 +82,25 @@ struct packed_documents {
     }
 };
 
-/// Masks that are common beside a change of the score: each takes time to compile with it.
-inline bool is_common_mask(std::string_view name) {
-    return name == "causal" || name == "sliding_window" || name == "prefix_lm" || name == "document_causal";
-}
-template <class Use>
-void with_common_mask(std::string_view name, mask_parameters const& parameters, Use const& use) {
-    if (name == "causal") {
-        use(fovea::causal);
-    } else if (name == "sliding_window") {
-        use(fovea::sliding_window(parameters.number("window"), 0));
-    } else if (name == "prefix_lm") {
-        use(fovea::prefix_lm(parameters.number("prefix")));
-    } else {  // document_causal
-        packed_documents const documents(parameters, "lengths");
-        use(fovea::document(documents.number) && fovea::causal);
-    }
+/// Which masks a score is composed with.
+enum class composed { no_mask, causal, sliding_window, prefix_lm, document_causal, table };
+
+/// use(mask) if these, which are common beside a change of the score, have one of this name, and whether they do.
+template <composed... Masks, class Use>
+bool with_common_mask(std::string_view name, [[maybe_unused]] mask_parameters const& parameters, Use const& use) {
+    constexpr auto composes = [](composed mask) { return ((mask == Masks) || ...); };
+    if constexpr (composes(composed::causal))
+        if (name == "causal") return use(fovea::causal), true;
+    if constexpr (composes(composed::sliding_window))
+        if (name == "sliding_window") return use(fovea::sliding_window(parameters.number("window"), 0)), true;
+    if constexpr (composes(composed::prefix_lm))
+        if (name == "prefix_lm") return use(fovea::prefix_lm(parameters.number("prefix"))), true;
+    if constexpr (composes(composed::document_causal))
+        if (name == "document_causal") {
+            packed_documents const documents(parameters, "lengths");
+            return use(fovea::document(documents.number) && fovea::causal), true;
+        }
+    return false;
 }
 
 /// A mask that has been asked for every pair (batch, head, query, key), through the language's own reading.

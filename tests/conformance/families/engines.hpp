@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compare.hpp"
+#include "outcome.hpp"
 
 #include <fovea/fovea.hpp>
 
@@ -28,12 +29,24 @@ struct reference_engine {
     static void attend(auto const&... arguments) { fovea::reference::attend(arguments...); }
 };
 
-/// What the definition computes of a case; left to `./run test exhaustive`, since each word's own test
-/// holds it as well.
-void in_definition([[maybe_unused]] auto const& run) {
-#ifdef FOVEA_TEST_DEFINITION
-    run(reference_engine{});
+/// run(engine, checks) for each engine that this program has and that can compute a case whose numbers are stored as
+/// these: one precision, or all of them and the definition (CMakeLists.txt).
+template <class Run>
+outcome in_each_engine(test_case const& subject, [[maybe_unused]] dtype stored, Run const& run) {
+    checks all(subject);
+#ifdef FOVEA_TEST_FLOAT32
+#ifndef FOVEA_TEST_FLOAT64
+    if (stored == dtype::f64) return skipped{"float64 is not what this program computes in"};
 #endif
+    if (stored != dtype::f64) run(float32_engine{}, all);
+#endif
+#ifdef FOVEA_TEST_FLOAT64
+    run(float64_engine{}, all);
+#endif
+#ifdef FOVEA_TEST_DEFINITION
+    run(reference_engine{}, all);
+#endif
+    return all.finish();
 }
 
 }  // namespace conformance

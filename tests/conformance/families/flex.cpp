@@ -16,19 +16,14 @@ void run_with(test_case const& subject, checks& all) {
     flex_call<Engine> call(subject);
     with_mask(subject, call.pairs, [&](auto const& mask) { call.attend(masked(fovea::scaled_by(call.scale), mask)); });
     call.compare(subject, all);
-    call.differentiate(subject, all, fovea::scaled_by(call.scale), fovea::softmax);
+    call.template differentiate<composed::no_mask, composed::table>(subject, all, fovea::scaled_by(call.scale),
+                                                                    fovea::softmax);
 }
 
 outcome run(test_case const& subject) {
-    checks all(subject);
-    if (subject.contains("/score_mod/name")) {
-        run_rescored(subject, all);
-    } else {
-        if (subject["q"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
-        run_with<float64_engine>(subject, all);
-        in_definition([&](auto engine) { run_with<decltype(engine)>(subject, all); });
-    }
-    return all.finish();
+    if (subject.contains("/score_mod/name")) return run_rescored(subject);
+    return in_each_engine(subject, subject["q"].dtype,
+                          [&]<class Engine>(Engine, checks& all) { run_with<Engine>(subject, all); });
 }
 
 registration const registered{"flex", run};

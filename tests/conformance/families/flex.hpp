@@ -36,8 +36,8 @@ struct flex_call {
     void attend_without_sums(auto const& weighed) {
         Engine::attend(weighed | fovea::weighted_sum, query.view(), key.view(), values.view(), result.view());
     }
-    /// Compares the gradients of queries, keys and values, and of tables. The mask is a table: as a condition it has
-    /// been asked for every pair.
+    /// Compares the gradients of queries, keys and values, and of tables, with one of these masks.
+    template <composed... Masks>
     void differentiate(test_case const& subject, checks& all, auto const& scored, auto const& normalizer,
                        auto const&... tables) const;
 
@@ -47,36 +47,36 @@ struct flex_call {
     }
 };
 
-/// Which masks are composed with a score: each takes time to compile. Any other is asked for every pair first.
-enum class composed { none, causal, common };
-
-/// use(mask) with the mask of a case.
-template <composed Masks = composed::causal, class Use>
+/// use(mask) with the mask of a case: one of these, each of which takes time to compile, so that they are those of the
+/// cases. As a table any mask is asked for every pair first.
+template <composed... Masks, class Use>
 void with_composed_mask(test_case const& subject, fovea::extents_t<4> const& pairs, Use const& use) {
-    if (!subject.contains("/mask_mod/name")) return use(no_mask{});
-    [[maybe_unused]] auto const name = subject.at<std::string>("/mask_mod/name");
-    if constexpr (Masks == composed::causal)
-        if (name == "causal") return use(fovea::causal);
-    if constexpr (Masks == composed::common)
-        if (is_common_mask(name)) return with_common_mask(name, mask_parameters(subject, "/mask_mod", pairs), use);
-    use(verdicts_of_mask(subject, pairs).mask());
+    constexpr auto composes = [](composed mask) { return ((mask == Masks) || ...); };
+    auto const name = subject.contains("/mask_mod/name") ? subject.at<std::string>("/mask_mod/name") : "";
+    if constexpr (composes(composed::no_mask))
+        if (name.empty()) return use(no_mask{});
+    if (with_common_mask<Masks...>(name, mask_parameters(subject, "/mask_mod", pairs), use)) return;
+    if constexpr (composes(composed::table))
+        if (!name.empty()) return use(verdicts_of_mask(subject, pairs).mask());
+    throw malformed(subject.name() + ": its score is composed with no mask named '" + name + "'");
 }
 
 template <class Engine>
+template <composed... Masks>
 void flex_call<Engine>::differentiate(test_case const& subject, checks& all, auto const& scored, auto const& normalizer,
                                       auto const&... tables) const {
     if constexpr (has_gradients<Engine>)
-        with_composed_mask<composed::none>(subject, pairs, [&](auto const& mask) {
+        with_composed_mask<Masks...>(subject, pairs, [&](auto const& mask) {
             compare_gradients<Engine>(subject, all, masked(scored, mask) | normalizer | fovea::weighted_sum, query, key,
                                       values, load<value, 4>(subject["d_out"]), of_case{"d_q", query},
                                       of_case{"d_k", key}, of_case{"d_v", values}, tables...);
         });
 }
 
-/// `scored` with the mask of a case.
-template <composed Masks, class Engine>
+/// `scored` with the mask of a case, which is one of these.
+template <composed... Masks, class Engine>
 void attend_with_mask(test_case const& subject, flex_call<Engine>& call, auto const& scored) {
-    with_composed_mask<Masks>(subject, call.pairs, [&](auto const& mask) { call.attend(masked(scored, mask)); });
+    with_composed_mask<Masks...>(subject, call.pairs, [&](auto const& mask) { call.attend(masked(scored, mask)); });
 }
 
 /// A number that the change of the score has.
@@ -85,7 +85,7 @@ inline double score_parameter(test_case const& subject, std::string const& key) 
 }
 
 /// Runs a case whose score is changed, in every engine; a score that is read from tables of the case.
-void run_rescored(test_case const& subject, checks& all);
-void run_rescored_by_tables(test_case const& subject, std::string const& name, checks& all);
+outcome run_rescored(test_case const& subject);
+outcome run_rescored_by_tables(test_case const& subject, std::string const& name);
 
 }  // namespace conformance

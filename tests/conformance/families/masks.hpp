@@ -170,8 +170,9 @@ inline bool is_one_of(std::string_view name, std::initializer_list<std::string_v
 /// The mask of a name that is not made of two.
 template <class Use>
 void with_named_mask(std::string_view name, mask_parameters const& parameters, Use const& use) {
-    if (is_common_mask(name)) with_common_mask(name, parameters, use);
-    else if (is_one_of(name, {"causal_offset", "window_per_head", "dilated_sliding_window", "global_sliding_window"}))
+    using enum composed;
+    if (with_common_mask<composed::causal, sliding_window, prefix_lm, document_causal>(name, parameters, use)) return;
+    if (is_one_of(name, {"causal_offset", "window_per_head", "dilated_sliding_window", "global_sliding_window"}))
         with_band_mask(name, parameters, use);
     else if (is_one_of(name, {"document_full", "packed_causal_document", "shared_prefix"}))
         with_document_mask(name, parameters, use);

@@ -58,11 +58,8 @@ void run_with(test_case const& subject, checks& all) {
 }
 
 outcome run(test_case const& subject) {
-    checks all(subject);
-    if (subject["Q"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
-    run_with<float64_engine>(subject, all);
-    in_definition([&](auto engine) { run_with<decltype(engine)>(subject, all); });
-    return all.finish();
+    return in_each_engine(subject, subject["Q"].dtype,
+                          [&]<class Engine>(Engine, checks& all) { run_with<Engine>(subject, all); });
 }
 
 registration const registered{"onnx_flex_attention", run};

@@ -49,8 +49,9 @@ void run_graphormer(test_case const& subject, std::string const& name, flex_call
         index_tensor<3> const distances(subject["distances"]);
         auto const distance = fovea::param(distances)(batch, q_idx, kv_idx);
         auto const rescored = scored | fovea::rescore(score + fovea::param(bias)(head, distance));
-        attend_with_mask<composed::none>(subject, call, rescored);
-        call.differentiate(subject, all, rescored, fovea::softmax, of_case{"d_spatial_bias", bias});
+        attend_with_mask<composed::no_mask>(subject, call, rescored);
+        call.template differentiate<composed::no_mask>(subject, all, rescored, fovea::softmax,
+                                                       of_case{"d_spatial_bias", bias});
     } else {
         auto const bias = load<T, 3>(subject["edge_bias"]);
         index_tensor<4> const types(subject["path_edge_types"]);
@@ -61,8 +62,9 @@ void run_graphormer(test_case const& subject, std::string const& name, flex_call
         if (last < longest) {
             auto const edges = edges_of_path<longest>(fovea::param(bias), fovea::param(types), length, last);
             auto const rescored = scored | fovea::rescore(score + edges / fovea::max(length, 1));
-            attend_with_mask<composed::none>(subject, call, rescored);
-            call.differentiate(subject, all, rescored, fovea::softmax, of_case{"d_edge_bias", bias});
+            attend_with_mask<composed::no_mask>(subject, call, rescored);
+            call.template differentiate<composed::no_mask>(subject, all, rescored, fovea::softmax,
+                                                           of_case{"d_edge_bias", bias});
         } else {
             fovea::tensor<T, 4> sums(call.pairs);
             for (index_t b = 0; b < sums.extent(0); ++b)
@@ -72,8 +74,8 @@ void run_graphormer(test_case const& subject, std::string const& name, flex_call
                             for (index_t n = 0; n < lengths.view()(b, i, j); ++n)
                                 sums(b, h, i, j) += bias(h, n, types.view()(b, i, j, n));
             auto const edges = fovea::param(sums)(batch, head, q_idx, kv_idx);
-            attend_with_mask<composed::none>(subject, call,
-                                             scored | fovea::rescore(score + edges / fovea::max(length, 1)));
+            attend_with_mask<composed::no_mask>(subject, call,
+                                                scored | fovea::rescore(score + edges / fovea::max(length, 1)));
         }
     }
 }
@@ -102,7 +104,7 @@ void run_mla_rope(test_case const& subject, flex_call<Engine>& call, checks& all
     scales.resize(static_cast<std::size_t>(kept + added), static_cast<T>(score_parameter(subject, "scale")));
     auto const scored = fovea::compare(sum(fovea::param(scales) * q * k));
     attend_with_mask<composed::causal>(subject, call, scored);
-    with_composed_mask<composed::none>(subject, call.pairs, [&](auto const& mask) {
+    with_composed_mask<composed::table>(subject, call.pairs, [&](auto const& mask) {
         named_gradients sums;
         add_gradients<Engine>(sums, masked(scored, mask) | fovea::softmax | fovea::weighted_sum, call.query, call.key,
                               call.values, load<T, 4>(subject["d_out"]), of_case{"query", call.query},
@@ -118,7 +120,8 @@ template <class Engine>
 void run_relative_table(test_case const& subject, flex_call<Engine>& call, checks& all, auto const& scored) {
     auto const table = load<typename Engine::value, 2>(subject["table"]);
     attend_with_mask<composed::causal>(subject, call, scored | fovea::relative_bias(table));
-    call.differentiate(subject, all, scored | fovea::relative_bias(table), fovea::softmax, of_case{"d_table", table});
+    call.template differentiate<composed::table>(subject, all, scored | fovea::relative_bias(table), fovea::softmax,
+                                                 of_case{"d_table", table});
 }
 
 /// A sum of cosines for each distance, a factor for each head.
@@ -138,7 +141,7 @@ void run_sandwich(test_case const& subject, flex_call<Engine>& call, checks& all
         factors.push_back(static_cast<T>(heads / (8 * static_cast<double>(h + 1))));
     auto const bias = fovea::param(cosines)[q_idx - kv_idx + reach] * fovea::param(factors)[head];
     attend_with_mask<composed::causal>(subject, call, scored | fovea::rescore(score + bias));
-    call.differentiate(subject, all, scored | fovea::rescore(score + bias), fovea::softmax);
+    call.template differentiate<composed::table>(subject, all, scored | fovea::rescore(score + bias), fovea::softmax);
 }
 
 template <class Engine>
@@ -156,10 +159,9 @@ void run_with(test_case const& subject, std::string const& name, checks& all) {
 
 }  // namespace
 
-void run_rescored_by_tables(test_case const& subject, std::string const& name, checks& all) {
-    if (subject["q"].dtype != dtype::f64) run_with<float32_engine>(subject, name, all);
-    run_with<float64_engine>(subject, name, all);
-    in_definition([&](auto engine) { run_with<decltype(engine)>(subject, name, all); });
+outcome run_rescored_by_tables(test_case const& subject, std::string const& name) {
+    return in_each_engine(subject, subject["q"].dtype,
+                          [&]<class Engine>(Engine, checks& all) { run_with<Engine>(subject, name, all); });
 }
 
 }  // namespace conformance

@@ -19,8 +19,9 @@ namespace {
 
 using namespace fovea::placeholders;
 
-template <class T, class Use>
-void with_mask(test_case const& subject, auto const& scored, Use const& use) {
+/// use(scored | ...) for the mask of a case: causality, or a table.
+template <class T>
+void with_mask(test_case const& subject, auto const& scored, auto const& use) {
     auto const& query = subject["q"].shape;
     fovea::extents_t<4> const pairs{query[0], query[1], query[2], subject["k"].shape[2]};
     auto const causal = subject.attribute<std::string>("causal");
@@ -28,28 +29,26 @@ void with_mask(test_case const& subject, auto const& scored, Use const& use) {
         if (causal == "top_left") use(scored | fovea::causal);
         else if (causal == "bottom_right") use(scored | fovea::causal_at_end);
         else use(scored);
-        return;
-    }
-    auto const use_beside = [&](auto const& masked) {
-        auto const offset = causal == "bottom_right" ? pairs[3] - pairs[2] : 0;
-        if (causal == "none") use(masked);
-        else use(masked | fovea::causal_from(offset));
-    };
-    if (subject["mask"].dtype == dtype::boolean) {
+    } else if (causal != "none") {
+        throw malformed(subject.name() + ": no mask is composed with causality here");
+    } else if (subject["mask"].dtype == dtype::boolean) {
         auto const mask = broadcast<bool, 4>(subject["mask"], pairs);
-        use_beside(scored | fovea::where(fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+        use(scored | fovea::where(fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
     } else {
         auto const mask = broadcast<T, 4>(subject["mask"], pairs);
-        use_beside(scored | fovea::rescore(score + fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+        use(scored | fovea::rescore(score + fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
     }
 }
 
-template <class T, class Use>
-void with_specification(test_case const& subject, Use const& use) {
+/// A scale of one's own takes no mask: each of them takes time to compile.
+template <class T>
+void with_specification(test_case const& subject, auto const& use) {
     auto const scale = subject.attribute<double>("scale");
     auto const usual = 1 / std::sqrt(static_cast<double>(subject["q"].shape[3]));
     if (std::abs(scale - usual) < 1e-12) with_mask<T>(subject, fovea::scaled_dot, use);
-    else with_mask<T>(subject, fovea::compare(sum(q * k) * static_cast<T>(scale)), use);
+    else if (subject.has("mask") || subject.attribute<std::string>("causal") != "none")
+        throw malformed(subject.name() + ": no mask is composed with another scale than the usual one here");
+    else use(fovea::compare(sum(q * k) * static_cast<T>(scale)));
 }
 
 /// The gradients of queries, keys and values.
@@ -87,11 +86,8 @@ void run_with(test_case const& subject, checks& all) {
 }
 
 outcome run(test_case const& subject) {
-    checks all(subject);
-    if (subject["q"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
-    run_with<float64_engine>(subject, all);
-    in_definition([&](auto engine) { run_with<decltype(engine)>(subject, all); });
-    return all.finish();
+    return in_each_engine(subject, subject["q"].dtype,
+                          [&]<class Engine>(Engine, checks& all) { run_with<Engine>(subject, all); });
 }
 
 registration const registered{"sdpa", run};

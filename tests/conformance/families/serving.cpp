@@ -231,11 +231,8 @@ void run_with(test_case const& subject, checks& all) {
 }
 
 outcome run(test_case const& subject) {
-    checks all(subject);
-    if (subject[subject.has("q") ? "q" : "out_1"].dtype != dtype::f64) run_with<float32_engine>(subject, all);
-    run_with<float64_engine>(subject, all);
-    in_definition([&](auto engine) { run_with<decltype(engine)>(subject, all); });
-    return all.finish();
+    return in_each_engine(subject, subject[subject.has("q") ? "q" : "out_1"].dtype,
+                          [&]<class Engine>(Engine, checks& all) { run_with<Engine>(subject, all); });
 }
 
 registration const registered{"serving", run};
