@@ -8,7 +8,7 @@ using namespace fovea;
 using namespace fovea::placeholders;
 
 namespace {
-constexpr auto kept = dot | causal | unnormalized | running_state;
+constexpr auto linear_state = dot | causal | unnormalized | running_state;
 
 template <class Spec>
 tensor<double, 4> result_of(recurrent_call<double> const& c, Spec const& spec) {
@@ -27,7 +27,7 @@ recurrent_sizes const some{2, 4, 2, 9, 9, 5, 3};
 
 TEST_CASE("a gate weighs a key by all decays since it was added", "[aggregate]") {
     recurrent_call<double> const c(some, 3);
-    auto const result = result_of(c, kept | gated(c.decay));
+    auto const result = result_of(c, linear_state | gated(c.decay));
     for (index_t h = 0; h < 4; ++h)
         for (index_t i = 0; i < 9; ++i) {
             double sum = 0;
@@ -45,19 +45,19 @@ TEST_CASE("a gate weighs a key by all decays since it was added", "[aggregate]")
 TEST_CASE("a decay is a number, one for each head, one for each step, or one for each step and feature",
           "[aggregate]") {
     recurrent_call<double> c(some, 4);
-    auto const expected = result_of(c, kept | gated(-0.25));
+    auto const expected = result_of(c, linear_state | gated(-0.25));
     tensor<float, 1> const by_head({2}, -0.25f);
     tensor<double, 3> const by_step({2, 2, 9}, -0.25);
     for (auto& x : c.decay) x = -0.25;
-    check_near(result_of(c, kept | gated(by_head)), expected);
-    check_near(result_of(c, kept | gated(by_step)), expected);
-    check_near(result_of(c, kept | gated(c.decay)), expected);
+    check_near(result_of(c, linear_state | gated(by_head)), expected);
+    check_near(result_of(c, linear_state | gated(by_step)), expected);
+    check_near(result_of(c, linear_state | gated(c.decay)), expected);
 }
 
 TEST_CASE("a decay of 0 keeps all, one of -inf the last key alone", "[aggregate]") {
     recurrent_call<double> const c(some, 5);
-    check_near(result_of(c, kept | gated(0)), result_of(c, kept));
-    check_near(result_of(c, kept | gated(-std::numeric_limits<double>::infinity())),
+    check_near(result_of(c, linear_state | gated(0)), result_of(c, linear_state));
+    check_near(result_of(c, linear_state | gated(-std::numeric_limits<double>::infinity())),
                result_of(c, dot | where(q_idx == kv_idx) | unnormalized | weighted_sum));
 }
 
