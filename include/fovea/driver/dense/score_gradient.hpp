@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/factor_gradient.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/score_terms.hpp>
 #include <fovea/driver/dense/table_sums.hpp>
@@ -47,6 +48,7 @@ public:
     static constexpr index_t products = of_score::products, pairs = of_score::pairs, row_terms = of_score::row_terms,
                              key_terms = of_score::key_terms;
     static constexpr bool terms_per_head = score_terms<Call, Shape>::per_head;
+    using factors = factor_gradient<Call, Shape, Tables>;
     template <class Product>
     static constexpr bool has_plain_key = plan::has_plain_key<std::remove_cvref_t<Product>>;
     static constexpr index_t mapped_keys = plan::mapped_keys_of<decltype(parts::products)>;
@@ -131,33 +133,18 @@ public:
         return part;
     }
 
-    /// Sums over features for each pair, back to the features: of_rows is (rows, width), of_key(k) one row. With keys
-    /// in lanes.
-    template <class OfKey>
+    /// Sums over features for each pair, back to the features: of_rows is (rows, width), of_key(k) one row; by their
+    /// factors where by_factors(pair, n, amounts) takes the nth. With keys in lanes.
+    template <class OfKey, class ByFactors>
     static void add_pairs(context_type const& context, rows_type const& rows, keys_type const& keys,
                           score_block<Shape> const& scores, score_block<Shape> const& ds, T* of_rows,
-                          OfKey const& of_key, share const& tables) {
-        index_t n = products;
+                          OfKey const& of_key, share const& tables, ByFactors const& by_factors) {
+        index_t n = 0;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-            auto const part = of_part(scores, ds, n++);
-            auto const span = context.span_of(pair);
+            auto const part = of_part(scores, ds, products + n);
             if constexpr (reached<decltype(pair.body)>)
-                for_runs(context.operands.key, keys.rows(part.first, part.count), keys.loaded(),
-                         [&](auto const& run, index_t from) {
-                             for (index_t k = 0; k < run.count; ++k)
-                                 for (index_t r = 0; r < rows.count; ++r) {
-                                     T const amount = part.scores[r * part.stride + from + k];
-                                     if (amount == T{0}) continue;
-                                     auto const& facts = rows.facts[static_cast<std::size_t>(r)];
-                                     index_t const key = part.first + from + k;
-                                     leaves const to{of_rows + r * width(context) + span.first,
-                                                     of_key(key) + span.first, tables};
-                                     to.backpropagate_features(pair.body, names_of_index{facts, key},
-                                                               query_of(context, facts) + span.first,
-                                                               run.first + k * run.stride + span.first, span.count,
-                                                               kernel::one_amount<T, Arch>{amount});
-                                 }
-                         });
+                if (!by_factors(pair, n, part)) add_pair(context, rows, keys, part, pair, of_rows, of_key, tables);
+            ++n;
         });
     }
 
@@ -221,7 +208,50 @@ public:
         });
     }
 
+    /// What the sums of factors of pairs give the features of a row, or of a key: `to`. `amounts` has room for a row.
+    static void finish_row_factors(context_type const& context, kernel::row_facts const& facts, index_t r,
+                                   T const* d_factors, T* to, T* amounts, share const& tables) {
+        auto const* const query = query_of(context, facts);
+        factors::for_row(context, r, d_factors, amounts, [&](auto const& factor, index_t first, index_t count) {
+            leaves const from{to + first, nullptr, tables};
+            from.backpropagate_features(factor, names_of_index{facts, 0}, query + first, query + first, count,
+                                        kernel::amount_of_each<T, Arch>{amounts});
+        });
+    }
+    template <class Element>
+    static void finish_key_factors(context_type const& context, kernel::row_facts const& facts, index_t key,
+                                   Element const* features, T const* d_factors, T* to, T* amounts,
+                                   share const& tables) {
+        factors::for_key(context, key, d_factors, amounts, [&](auto const& factor, index_t first, index_t count) {
+            leaves const from{nullptr, to + first, tables};
+            from.backpropagate_features(factor, names_of_index{facts, key}, features + first, features + first, count,
+                                        kernel::amount_of_each<T, Arch>{amounts});
+        });
+    }
+
 private:
+    /// One sum, pair by pair, features in lanes.
+    template <class Pair, class OfKey>
+    static void add_pair(context_type const& context, rows_type const& rows, keys_type const& keys,
+                         score_block<Shape> const& part, Pair const& pair, T* of_rows, OfKey const& of_key,
+                         share const& tables) {
+        auto const span = context.span_of(pair);
+        for_runs(
+            context.operands.key, keys.rows(part.first, part.count), keys.loaded(), [&](auto const& run, index_t from) {
+                for (index_t k = 0; k < run.count; ++k)
+                    for (index_t r = 0; r < rows.count; ++r) {
+                        T const amount = part.scores[r * part.stride + from + k];
+                        if (amount == T{0}) continue;
+                        auto const& facts = rows.facts[static_cast<std::size_t>(r)];
+                        index_t const key = part.first + from + k;
+                        leaves const to{of_rows + r * width(context) + span.first, of_key(key) + span.first, tables};
+                        to.backpropagate_features(
+                            pair.body, names_of_index{facts, key}, query_of(context, facts) + span.first,
+                            run.first + k * run.stride + span.first, span.count, kernel::one_amount<T, Arch>{amount});
+                    }
+            });
+    }
+
     static query_element const* query_of(context_type const& context, kernel::row_facts const& facts) {
         return context.operands.query.place(facts.batch, facts.head, facts.q_idx, 0);
     }
