@@ -27,6 +27,7 @@ class factor_gradient {
     using context_type = context_of<Call, Shape>;
     using parts = typename Call::parts;
     using pairs_type = decltype(parts::pairs);
+    using names_of_index = kernel::index_environment<T, Arch, index_t>;
     using sums = kernel::query_factor_sums<T, Arch, Shape::rows>;
     static constexpr T most = sizeof(T) == 4 ? T(1e18) : T(1e150);
     template <class Pair>
@@ -121,29 +122,33 @@ public:
         }
     }
 
-    /// The sums of a row, or of a key, back to features: calls f(factor, first feature, count) for each factor,
-    /// with its sums in `amounts`, which has room for a row.
-    template <class F>
-    static void for_row(context_type const& context, index_t r, T const* d_queries, T* amounts, F const& f) {
+    /// The sums of a row, or of a key, back to features and tables: to(first feature) are leaves from there on.
+    /// `amounts` has room for a row.
+    template <class To>
+    static void finish_row(context_type const& context, kernel::row_facts const& facts, index_t r, T const* d_queries,
+                           T* amounts, To const& to) {
+        auto const* const features = context.operands.query.place(facts.batch, facts.head, facts.q_idx, 0);
         for_each_pair(context, [&](auto const& pair, index_t plane, index_t) {
             auto const [first, count] = context.span_of(pair);
-            plan::for_each_part(pair.factors.queries, [&](auto const& factor) {
-                for (index_t c = 0; c < count; ++c)
-                    amounts[c] = d_queries[plane * of_tile(context) + sums::place(r, c, count)];
-                f(factor, first, count);
+            plan::for_each_part(pair.factors.queries, [&, from = first, n = count](auto const& factor) {
+                for (index_t c = 0; c < n; ++c) amounts[c] = d_queries[plane * of_tile(context) + sums::place(r, c, n)];
+                to(from).backpropagate_features(factor, names_of_index{facts, 0}, features + from, features + from, n,
+                                                kernel::amount_of_each<T, Arch>{amounts});
                 ++plane;
             });
         });
     }
-    template <class F>
-    static void for_key(context_type const& context, index_t key, T const* d_keys, T* amounts, F const& f) {
+    template <class Element, class To>
+    static void finish_key(context_type const& context, kernel::row_facts const& facts, index_t key,
+                           Element const* features, T const* d_keys, T* amounts, To const& to) {
         for_each_pair(context, [&](auto const& pair, index_t, index_t plane) {
             auto const [first, count] = context.span_of(pair);
-            plan::for_each_part(pair.factors.keys, [&](auto const& factor) {
-                for (index_t c = 0; c < count; ++c)
-                    amounts[c] = d_keys[plane * of_head(context) + key / Shape::panel * Shape::panel * count
+            plan::for_each_part(pair.factors.keys, [&, from = first, n = count](auto const& factor) {
+                for (index_t c = 0; c < n; ++c)
+                    amounts[c] = d_keys[plane * of_head(context) + key / Shape::panel * Shape::panel * n
                                         + c * Shape::panel + key % Shape::panel];
-                f(factor, first, count);
+                to(from).backpropagate_features(factor, names_of_index{facts, key}, features + from, features + from, n,
+                                                kernel::amount_of_each<T, Arch>{amounts});
                 ++plane;
             });
         });

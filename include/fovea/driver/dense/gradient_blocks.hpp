@@ -137,7 +137,9 @@ private:
                 score::finish_key_products(
                     call_, facts, key, features, [&](index_t n) { return d_mapped_key(n, key); }, d_key(key), tables);
                 if constexpr (factors::any)
-                    score::finish_key_factors(call_, facts, key, features, d_factors_, d_key(key), amounts_, tables);
+                    factors::finish_key(call_, facts, key, features, d_factors_, amounts_, [&](index_t first) {
+                        return typename score::leaves{nullptr, d_key(key) + first, tables};
+                    });
                 if constexpr (score::key_terms > 0)
                     for (index_t head = last - heads(); head < last; ++head) {
                         facts.head = head;

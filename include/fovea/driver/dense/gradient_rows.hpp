@@ -118,7 +118,9 @@ public:
             });
             score::finish_row(call, facts, rows().scales + r, factors, d_terms_ + r, row, mapped, tables_);
             if constexpr (score::factors::any)
-                score::finish_row_factors(call, facts, r, d_factors_, row, mapped, tables_);
+                score::factors::finish_row(call, facts, r, d_factors_, mapped, [&](index_t first) {
+                    return typename score::leaves{row + first, nullptr, tables_};
+                });
             std::copy_n(row, call.features, call.further.d_query.place(batch, head, query, 0));
         }
     }

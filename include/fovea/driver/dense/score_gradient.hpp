@@ -38,17 +38,17 @@ class score_gradient {
     using of_score = plan::score_gradient<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, parts, Tables>;
     using kinds = typename of_score::leaves;
     using share = typename Tables::share_type;
-    using leaves = kernel::feature_leaves<T, Arch, kinds, share>;
     using names_of_index = kernel::index_environment<T, Arch, index_t>;
     template <class E>
     static constexpr bool reached = reaches<std::remove_cvref_t<E>, kinds>;
 
 public:
+    using leaves = kernel::feature_leaves<T, Arch, kinds, share>;
     static constexpr bool is_product = of_score::is_product, keeps_first = of_score::keeps_first;
     static constexpr index_t products = of_score::products, pairs = of_score::pairs, row_terms = of_score::row_terms,
                              key_terms = of_score::key_terms;
     static constexpr bool terms_per_head = score_terms<Call, Shape>::per_head;
-    using factors = factor_gradient<Call, Shape, Tables>;
+    using factors = factor_gradient<Call, Shape, Tables>;  // of sums of pairs
     template <class Product>
     static constexpr bool has_plain_key = plan::has_plain_key<std::remove_cvref_t<Product>>;
     static constexpr index_t mapped_keys = plan::mapped_keys_of<decltype(parts::products)>;
@@ -205,27 +205,6 @@ public:
         plan::for_each_part(context.spec.score.parts.keys, [&](auto const& term) {
             backpropagate(term.expression, names, *terms, leaves{nullptr, to, tables});
             terms += stride;
-        });
-    }
-
-    /// What the sums of factors of pairs give the features of a row, or of a key: `to`. `amounts` has room for a row.
-    static void finish_row_factors(context_type const& context, kernel::row_facts const& facts, index_t r,
-                                   T const* d_factors, T* to, T* amounts, share const& tables) {
-        auto const* const query = query_of(context, facts);
-        factors::for_row(context, r, d_factors, amounts, [&](auto const& factor, index_t first, index_t count) {
-            leaves const from{to + first, nullptr, tables};
-            from.backpropagate_features(factor, names_of_index{facts, 0}, query + first, query + first, count,
-                                        kernel::amount_of_each<T, Arch>{amounts});
-        });
-    }
-    template <class Element>
-    static void finish_key_factors(context_type const& context, kernel::row_facts const& facts, index_t key,
-                                   Element const* features, T const* d_factors, T* to, T* amounts,
-                                   share const& tables) {
-        factors::for_key(context, key, d_factors, amounts, [&](auto const& factor, index_t first, index_t count) {
-            leaves const from{nullptr, to + first, tables};
-            from.backpropagate_features(factor, names_of_index{facts, key}, features + first, features + first, count,
-                                        kernel::amount_of_each<T, Arch>{amounts});
         });
     }
 
