@@ -49,3 +49,35 @@ TEST_CASE("sums over features for each pair have gradients", "[driver]") {
               < tolerance);
     });
 }
+
+TEST_CASE("sums for each pair have gradients by factors, and pair by pair where these leave their range", "[driver]") {
+    testing::dice dice(71);
+    score_gradient_case::sizes const n{1, 2, 1, 45, 1090, 21, 7};
+    score_gradient_case::operands<float> of(dice, n);
+    auto const v = testing::random_tensor<float>(dice, extents_t<1>{n.features});
+    auto const all = [&] {
+        CHECK(worst(additive(v) | softmax | weighted_sum, of, v) < 1e-4);
+        CHECK(worst(compare(sum(square(tanh(q + k)))) | causal | softmax | weighted_sum, of) < 1e-4);
+        CHECK(worst(compare(sum(param(v) * tanh(k - q))) | sparsemax | weighted_sum, of, v) < 1e-4);
+        CHECK(worst(compare(-sum(abs(q - k))) | softmax | weighted_sum, of) < 1e-4);
+    };
+    all();
+    of.query(0, 1, 30, 3) = 25;  // exp(50) has a reciprocal, whose square is 0 in float
+    of.key(0, 0, 700, 2) = -27;
+    all();
+}
+
+TEST_CASE("gradients of sums for each pair have the same bits in any number of threads", "[driver]") {
+    testing::dice dice(73);
+    score_gradient_case::operands<float> const of(dice, {2, 4, 2, 37, 70, 6, 5});
+    auto const v = testing::random_tensor<float>(dice, extents_t<1>{6});
+    auto const run = [&](auto const& executor) {
+        tensor<float, 1> d_v(v.extents);
+        tensor<float, 4> d_q(of.query.extents), d_k(of.key.extents);
+        gradient(executor, additive(v) | causal | softmax | weighted_sum, of.query, of.key, of.value, of.d_result,
+                 grad(of.query, d_q), grad(of.key, d_k), grad(v, d_v));
+        return std::make_tuple(d_v.elements, d_q.elements, d_k.elements);
+    };
+    auto const once = run(threads(1));
+    for (int n : {2, 5}) CHECK(run(threads(n)) == once);
+}

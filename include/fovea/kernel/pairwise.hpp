@@ -58,8 +58,7 @@ FOVEA_INLINE pack<T, Arch> added(pack<T, Arch> const& sum, Body const& body, Env
 /// True where a factor of the query is far from overflow and underflow: exponentials, so that they and their sums with
 /// those of keys have reciprocals; coefficients of these, so that the products are finite.
 template <class T, class Factor>
-bool stays_in_range(Factor const&, T const* from, index_t n) {
-    constexpr T most = sizeof(T) == 4 ? T(1e30) : T(1e250);
+bool stays_in_range(Factor const&, T const* from, index_t n, T most = sizeof(T) == 4 ? T(1e30) : T(1e250)) {
     bool within = true;
     for (index_t i = 0; i < n; ++i) {
         if constexpr (is_node_of<operations::exp, Factor>) within &= from[i] >= 1 / most && from[i] <= most;

@@ -30,6 +30,7 @@ class gradient_blocks {
     using T = typename Shape::number;
     using Arch = typename Shape::architecture;
     using score = typename Call::score_type;
+    using factors = typename score::factors;
 
 public:
     head_keys<Shape> keys, values;
@@ -45,7 +46,10 @@ public:
           mapped_(memory.template take<T>(score::mapped_keys * call.keys * width_)),
           d_terms_(memory.template take<T>(heads() * score::key_terms * term_stride())),
           d_values_(memory.template take<T>(call.keys * width(call.values.key_features))),
-          finite_(memory.template take<answer>(keys.blocks())) {}
+          finite_(memory.template take<answer>(keys.blocks())),
+          d_factors_(memory.template take<T>(factors::of_keys * factors::of_head(call))),
+          amounts_(memory.template take<T>(factors::any ? width_ : 0)),
+          has_factors_(memory.template take<answer>(factors::any ? keys.blocks() : 0)) {}
 
     void begin(head_group heads_of_tile) {
         keys.begin(heads_of_tile);
@@ -55,6 +59,8 @@ public:
         std::fill_n(d_values_, call_.keys * width(call_.values.key_features), T{0});
         std::fill_n(d_terms_, heads() * score::key_terms * term_stride(), T{0});
         std::fill_n(finite_, keys.blocks(), answer::unknown);
+        std::fill_n(d_factors_, factors::of_keys * factors::of_head(call_), T{0});
+        std::fill_n(has_factors_, factors::any ? keys.blocks() : 0, answer::unknown);
         if constexpr (score::mapped_keys > 0)
             score::for_products(call_, [&](auto const& p, index_t n) {
                 if constexpr (!score::template has_plain_key<decltype(p)>)
@@ -70,7 +76,7 @@ public:
     void finish() const {
         auto const of = keys.heads();
         if ((of.index + 1) % call_.per_key_head != 0) return;
-        if constexpr (score::mapped_keys + score::key_terms > 0) finish_keys();
+        if constexpr (score::mapped_keys + score::key_terms + factors::of_keys > 0) finish_keys();
         for (index_t k = 0; k < call_.keys; ++k) {
             std::copy_n(d_key(k), call_.key_features, call_.further.d_key.place(of.batch, call_.key_head(of), k, 0));
             std::copy_n(d_value(k), call_.values.key_features,
@@ -87,18 +93,25 @@ public:
     T* d_terms(index_t head) const {
         return d_terms_ + (score::terms_per_head ? head % heads() * score::key_terms * term_stride() : 0);
     }
+    T* d_factors() const { return d_factors_; }  // of pairs, as driver/dense/factor_gradient.hpp has them
     index_t term_stride() const { return round_up(call_.keys, Shape::panel); }
 
     /// True where all keys of a block are finite. Found when it is first asked.
     bool finite(index_t block) {
-        auto& known = finite_[block];
-        if (known == answer::unknown)
-            known = all_finite<T, Arch>(call_.operands.key, keys.range(block)) ? answer::yes : answer::no;
-        return known == answer::yes;
+        return known(finite_[block], [&] { return all_finite<T, Arch>(call_.operands.key, keys.range(block)); });
+    }
+    /// True where pairs with the keys of a block, which is prepared, go back by factors.
+    bool has_factors(index_t block) {
+        return known(has_factors_[block], [&] { return factors::takes_keys(call_, keys, block); });
     }
 
 private:
     enum class answer : char { unknown, no, yes };
+    template <class F>
+    static bool known(answer& given, F const& find) {
+        if (given == answer::unknown) given = find() ? answer::yes : answer::no;
+        return given == answer::yes;
+    }
     static index_t width(index_t features) { return round_up(features, kernel::pack<T, Arch>::lanes); }
     /// Heads that have sums of terms of their own.
     index_t heads() const { return score::terms_per_head ? call_.per_key_head * call_.tile_heads : 1; }
@@ -123,6 +136,10 @@ private:
                 auto const* const features = run.first + r * run.stride;
                 score::finish_key_products(
                     call_, facts, key, features, [&](index_t n) { return d_mapped_key(n, key); }, d_key(key), tables);
+                if constexpr (factors::any)
+                    factors::finish_key(call_, facts, key, features, d_factors_, amounts_, [&](index_t first) {
+                        return typename score::leaves{nullptr, d_key(key) + first, tables};
+                    });
                 if constexpr (score::key_terms > 0)
                     for (index_t head = last - heads(); head < last; ++head) {
                         facts.head = head;
@@ -139,6 +156,8 @@ private:
     T* d_terms_;           // (heads, terms, term_stride)
     T* d_values_;          // (keys, width of values)
     answer* finite_;       // (blocks)
+    T *d_factors_, *amounts_;
+    answer* has_factors_;  // (blocks)
 };
 
 /// Calls run_heads(memory, head_groups) for rows that share keys, whose gradients are summed over all of them: each key

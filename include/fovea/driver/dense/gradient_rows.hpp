@@ -41,7 +41,8 @@ public:
           d_pairs_(memory.template take<T>((score::pairs > 0 ? Shape::rows : 0) * width_)),
           d_terms_(memory.template take<T>(score::row_terms * Shape::rows)),
           row_(memory.template take<T>((2 + score::products) * width_)),
-          ones_(memory.template take<T>(most_rows)) {}
+          ones_(memory.template take<T>(most_rows)),
+          d_factors_(memory.template take<T>(score::factors::of_queries * score::factors::of_tile(call))) {}
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
@@ -52,6 +53,8 @@ public:
         std::fill_n(d_pairs_, (score::pairs > 0 ? Shape::rows : 0) * width_, T{0});
         std::fill_n(d_terms_, score::row_terms * Shape::rows, T{0});
         std::fill_n(ones_, most_rows, T{1});
+        std::fill_n(d_factors_, score::factors::of_queries * score::factors::of_tile(call), T{0});
+        if constexpr (score::factors::any) has_factors_ = score::factors::takes_rows(call, of);
         for (index_t r = 0; r < of.count; ++r) {
             auto const& facts = rows().facts_of(call, r);
             auto const [batch, head, query] = place_of(facts);
@@ -87,7 +90,12 @@ public:
                 from.term_stride(), tables_);
         if constexpr (score::pairs > 0)
             score::add_pairs(
-                call, rows(), from.keys, p, ds, d_pairs_, [&](index_t key) { return from.d_key(key); }, tables_);
+                call, rows(), from.keys, p, ds, d_pairs_, [&](index_t key) { return from.d_key(key); }, tables_,
+                [&](auto const& pair, index_t n, score_block<Shape> const& amounts) {
+                    return has_factors_ && from.has_factors(block)
+                        && score::factors::add(call, rows(), from.keys, block, amounts, pair, n, d_factors_,
+                                               from.d_factors());
+                });
         score::for_products(call, [&](auto const& product, index_t n) {
             auto const part = score::of_part(p, ds, n);
             add_to_queries(call, from, block, part, product, n);
@@ -109,6 +117,10 @@ public:
                     factors[n * width_ + c] = d_queries(n)[query_element(r, c)];
             });
             score::finish_row(call, facts, rows().scales + r, factors, d_terms_ + r, row, mapped, tables_);
+            if constexpr (score::factors::any)
+                score::factors::finish_row(call, facts, r, d_factors_, mapped, [&](index_t first) {
+                    return typename score::leaves{row + first, nullptr, tables_};
+                });
             std::copy_n(row, call.features, call.further.d_query.place(batch, head, query, 0));
         }
     }
@@ -240,8 +252,9 @@ private:
     T* d_terms_;               // (row terms, rows)
     T* row_;                   // of one row: (2 + products, width)
     T* ones_;                  // (most_rows)
+    T* d_factors_;             // of pairs, as driver/dense/factor_gradient.hpp has them
     typename Call::tables_type::share_type tables_;
-    bool finite_ = true;
+    bool finite_ = true, has_factors_ = false;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

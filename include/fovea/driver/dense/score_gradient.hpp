@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/factor_gradient.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/score_terms.hpp>
 #include <fovea/driver/dense/table_sums.hpp>
@@ -37,16 +38,17 @@ class score_gradient {
     using of_score = plan::score_gradient<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, parts, Tables>;
     using kinds = typename of_score::leaves;
     using share = typename Tables::share_type;
-    using leaves = kernel::feature_leaves<T, Arch, kinds, share>;
     using names_of_index = kernel::index_environment<T, Arch, index_t>;
     template <class E>
     static constexpr bool reached = reaches<std::remove_cvref_t<E>, kinds>;
 
 public:
+    using leaves = kernel::feature_leaves<T, Arch, kinds, share>;
     static constexpr bool is_product = of_score::is_product, keeps_first = of_score::keeps_first;
     static constexpr index_t products = of_score::products, pairs = of_score::pairs, row_terms = of_score::row_terms,
                              key_terms = of_score::key_terms;
     static constexpr bool terms_per_head = score_terms<Call, Shape>::per_head;
+    using factors = factor_gradient<Call, Shape, Tables>;  // of sums of pairs
     template <class Product>
     static constexpr bool has_plain_key = plan::has_plain_key<std::remove_cvref_t<Product>>;
     static constexpr index_t mapped_keys = plan::mapped_keys_of<decltype(parts::products)>;
@@ -131,33 +133,18 @@ public:
         return part;
     }
 
-    /// Sums over features for each pair, back to the features: of_rows is (rows, width), of_key(k) one row. With keys
-    /// in lanes.
-    template <class OfKey>
+    /// Sums over features for each pair, back to the features: of_rows is (rows, width), of_key(k) one row; by their
+    /// factors where by_factors(pair, n, amounts) takes the nth. With keys in lanes.
+    template <class OfKey, class ByFactors>
     static void add_pairs(context_type const& context, rows_type const& rows, keys_type const& keys,
                           score_block<Shape> const& scores, score_block<Shape> const& ds, T* of_rows,
-                          OfKey const& of_key, share const& tables) {
-        index_t n = products;
+                          OfKey const& of_key, share const& tables, ByFactors const& by_factors) {
+        index_t n = 0;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
-            auto const part = of_part(scores, ds, n++);
-            auto const span = context.span_of(pair);
+            auto const part = of_part(scores, ds, products + n);
             if constexpr (reached<decltype(pair.body)>)
-                for_runs(context.operands.key, keys.rows(part.first, part.count), keys.loaded(),
-                         [&](auto const& run, index_t from) {
-                             for (index_t k = 0; k < run.count; ++k)
-                                 for (index_t r = 0; r < rows.count; ++r) {
-                                     T const amount = part.scores[r * part.stride + from + k];
-                                     if (amount == T{0}) continue;
-                                     auto const& facts = rows.facts[static_cast<std::size_t>(r)];
-                                     index_t const key = part.first + from + k;
-                                     leaves const to{of_rows + r * width(context) + span.first,
-                                                     of_key(key) + span.first, tables};
-                                     to.backpropagate_features(pair.body, names_of_index{facts, key},
-                                                               query_of(context, facts) + span.first,
-                                                               run.first + k * run.stride + span.first, span.count,
-                                                               kernel::one_amount<T, Arch>{amount});
-                                 }
-                         });
+                if (!by_factors(pair, n, part)) add_pair(context, rows, keys, part, pair, of_rows, of_key, tables);
+            ++n;
         });
     }
 
@@ -222,6 +209,28 @@ public:
     }
 
 private:
+    /// One sum, pair by pair, features in lanes.
+    template <class Pair, class OfKey>
+    static void add_pair(context_type const& context, rows_type const& rows, keys_type const& keys,
+                         score_block<Shape> const& part, Pair const& pair, T* of_rows, OfKey const& of_key,
+                         share const& tables) {
+        auto const span = context.span_of(pair);
+        for_runs(
+            context.operands.key, keys.rows(part.first, part.count), keys.loaded(), [&](auto const& run, index_t from) {
+                for (index_t k = 0; k < run.count; ++k)
+                    for (index_t r = 0; r < rows.count; ++r) {
+                        T const amount = part.scores[r * part.stride + from + k];
+                        if (amount == T{0}) continue;
+                        auto const& facts = rows.facts[static_cast<std::size_t>(r)];
+                        index_t const key = part.first + from + k;
+                        leaves const to{of_rows + r * width(context) + span.first, of_key(key) + span.first, tables};
+                        to.backpropagate_features(
+                            pair.body, names_of_index{facts, key}, query_of(context, facts) + span.first,
+                            run.first + k * run.stride + span.first, span.count, kernel::one_amount<T, Arch>{amount});
+                    }
+            });
+    }
+
     static query_element const* query_of(context_type const& context, kernel::row_facts const& facts) {
         return context.operands.query.place(facts.batch, facts.head, facts.q_idx, 0);
     }
