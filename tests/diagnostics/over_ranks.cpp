@@ -36,3 +36,16 @@ void call(view<float, 2> x, view<float, 2> result) {
     attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result);
 #endif
 }
+
+// case: ranks_with_pages
+// sentence: fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by blocks
+// are of all of them
+void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<float, 4> pages,
+          [[maybe_unused]] view<int const, 2> table) {
+#ifdef FOVEA_BROKEN
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, paged(pages, table), paged(pages, table),
+           result);
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, x, x, result);
+#endif
+}

@@ -2,6 +2,7 @@
 // A specification whose indices mean something else: its words with other expressions, its maps with other positions.
 #pragma once
 
+#include <fovea/spec/attention.hpp>
 #include <fovea/spec/finish.hpp>
 #include <fovea/spec/headwise.hpp>
 

@@ -11,7 +11,6 @@
 #include <fovea/driver/product_scopes.hpp>
 
 #include <algorithm>
-#include <memory>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -67,7 +66,8 @@ private:
     carried_tiles<T> at_;
 };
 
-/// The rows of one call whose keys come piece by piece: how they are computed, and what is carried for them.
+/// The rows of one call whose keys come piece by piece: how they are computed, and what is carried for them in memory
+/// that the workers share.
 ///
 /// The plan is that of a call with as many keys as the longest piece has, whatever each of them has.
 template <class T>
@@ -103,8 +103,8 @@ private:
         using pass = carried_online<Shape>;
         index_t const blocks = ceil_div(call.rows, Shape::block_rows), tiles = Shape::block_rows / Shape::rows;
         index_t const tasks = call.batches * call.head_groups * blocks;
-        bool const begins = memory_ == nullptr;
-        if (begins) make_room(tasks * tiles, pass::sums_of_tile(call), pass::state_bytes(call));
+        bool const begins = sums_ == nullptr;
+        if (begins) make_room(scratch.shared(), tasks * tiles, pass::sums_of_tile(call), pass::state_bytes(call));
         dense_loop<pass> const loop(call);
         executor.run(tasks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
@@ -116,15 +116,13 @@ private:
         });
     }
 
-    void make_room(index_t tiles, index_t sums, index_t state_bytes) {
-        memory_ = std::make_unique<arena>();
-        sums_ = memory_->take<T>(tiles * sums);
-        states_ = memory_->take<char>(tiles * state_bytes);
-        empty_ = memory_->take<bool>(tiles);
+    void make_room(arena& memory, index_t tiles, index_t sums, index_t state_bytes) {
+        states_ = memory.template take<char>(tiles * state_bytes);
+        empty_ = memory.template take<bool>(tiles);
+        sums_ = memory.template take<T>(tiles * sums);
     }
 
     plan::call_plan how_{};
-    std::unique_ptr<arena> memory_;
     T* sums_ = nullptr;
     char* states_ = nullptr;
     bool* empty_ = nullptr;

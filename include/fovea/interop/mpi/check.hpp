@@ -46,11 +46,19 @@ constexpr bool goes_over_ranks() {
     constexpr bool outputs = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
         return (takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))> && ...);
     }(std::type_identity<decltype(Call::asked)>{});
+    constexpr bool views = requires(Call const& call) {
+        call.key.data;
+        call.value.data;
+    };
+    static_assert(
+        views,
+        "fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by "
+        "blocks are of all of them");
     static_assert(dense,
                   "fovea: over ranks keys travel piece by piece: a mask that lists keys, or a running state, cannot be "
                   "used");
     static_assert(outputs, "fovea: over ranks there is one additional output, lse");
-    return dense && outputs;
+    return views && dense && outputs;
 }
 template <class Dense>
 constexpr bool goes_piece_by_piece() {

@@ -144,7 +144,7 @@ struct traffic {
 template <class Queries, class Keys>
 struct ranks_t {
     static constexpr int turn_before_specification = 2;  // after an executor and a workspace
-    static constexpr index_t usual_piece = 512;
+    static constexpr index_t usual_piece = 768;          // a multiple of the rows of all tiles
 
     MPI_Comm comm;
     Queries queries;

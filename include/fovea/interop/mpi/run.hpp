@@ -74,13 +74,11 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call)
 }
 
 /// The attention itself, on heads: keys and values travel, and each rank keeps its queries. Collective.
-template <class T, class Arch, class Executor, attention_spec A, class Q, class KeyRows, class ValueRows, class Out,
-          class... Asked>
+template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
-                             view<Q const, 4> const& query, KeyRows const& key, ValueRows const& value,
+                             view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                              view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
-    using rows_type =
-        driver::piecewise_attention<T, Arch, A, Q, element_of_rows<KeyRows>, element_of_rows<ValueRows>, Out, Asked...>;
+    using rows_type = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
     if constexpr (goes_piece_by_piece<typename rows_type::call>()) {
         std::vector<std::uint8_t> needs;
         std::optional<rows_type> attention;
@@ -94,9 +92,10 @@ void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole
         });
         auto const way =
             way_of(whole.pieces, gather_needs(whole.comm, needs), rank_in(whole.comm), size_of(whole.comm));
-        std::optional<travelling_pieces<KeyRows, ValueRows>> travelling;
+        std::optional<travelling_pieces<K, V>> travelling;
         on_all(whole.comm, [&] {
-            travelling.emplace(whole.comm, whole.pieces, way, key, value, std::min(whole.longest, whole.shapes.keys()));
+            travelling.emplace(whole.comm, whole.pieces, way, key, value, std::min(whole.longest, whole.shapes.keys()),
+                               scratch.shared());
         });
         std::exception_ptr thrown;
         auto const unless_thrown = [&](auto const& f) {

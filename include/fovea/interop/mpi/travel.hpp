@@ -3,13 +3,12 @@
 // computed, and each is sent on as soon as it is here.
 #pragma once
 
+#include <fovea/driver/dense/piecewise.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <vector>
 
 namespace fovea::FOVEA_SET::mpi::detail {
@@ -53,20 +52,17 @@ private:
 };
 
 /// The keys and values of the pieces that a rank holds or needs, one piece after the other.
-template <class KeyRows, class ValueRows>
+template <class K, class V>
 class travelling_pieces {
-    using K = element_of_rows<KeyRows>;
-    using V = element_of_rows<ValueRows>;
     static constexpr std::size_t slots = 4;  // pieces that are here or on their way at the same time
 
 public:
     /// Errors: std::bad_alloc. Nothing is sent before begin().
     travelling_pieces(MPI_Comm comm, std::vector<held_piece> const& pieces, std::vector<step> const& way,
-                      KeyRows const& key, ValueRows const& value, index_t longest)
+                      view<K const, 4> const& key, view<V const, 4> const& value, index_t longest, arena& memory)
         : comm_(comm), pieces_(pieces), way_(way), key_(key), value_(value) {
         for (auto& slot : slots_) {
-            slot.bytes.reset(static_cast<std::byte*>(
-                ::operator new(static_cast<std::size_t>(bytes_of(longest)), std::align_val_t{alignment})));
+            slot.bytes = memory.take<std::byte>(bytes_of(longest));
             slot.in.reserve(bytes_of(longest));
             slot.out.reserve(bytes_of(longest));
         }
@@ -104,10 +100,12 @@ public:
     }
 
     view<K const, 4> key(std::size_t i) const {
-        return {reinterpret_cast<K const*>(slots_[i % slots].bytes.get()), extents(key_, i)};
+        if (stays(i)) return driver::rows_at(key_, piece(i));
+        return {reinterpret_cast<K const*>(slots_[i % slots].bytes), extents(key_, i)};
     }
     view<V const, 4> value(std::size_t i) const {
-        auto const* const after_keys = slots_[i % slots].bytes.get() + key_bytes(piece(i).count);
+        if (stays(i)) return driver::rows_at(value_, piece(i));
+        auto const* const after_keys = slots_[i % slots].bytes + key_bytes(piece(i).count);
         return {reinterpret_cast<V const*>(after_keys), extents(value_, i)};
     }
     held_piece const& piece(std::size_t i) const { return pieces_[way_[i].piece]; }
@@ -118,31 +116,27 @@ public:
     }
 
 private:
-    static constexpr std::size_t alignment = 64;
-    struct release {
-        void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{alignment}); }
-    };
+    static constexpr index_t alignment = arena::alignment;
     struct slot_type {
-        std::unique_ptr<std::byte, release> bytes;
+        std::byte* bytes = nullptr;
         message in, out;
         bool forwarded = true;
     };
 
-    template <class Rows>
-    static index_t rows_bytes(Rows const& rows, index_t count) {
-        auto const element = static_cast<index_t>(sizeof(element_of_rows<Rows>));
-        return rows.extent(0) * rows.extent(1) * count * rows.extent(3) * element;
+    template <class T>
+    static index_t rows_bytes(view<T const, 4> const& rows, index_t count) {
+        return rows.extent(0) * rows.extent(1) * count * rows.extent(3) * static_cast<index_t>(sizeof(T));
     }
-    index_t key_bytes(index_t count) const {
-        return round_up(rows_bytes(key_, count), static_cast<index_t>(alignment));
-    }
+    index_t key_bytes(index_t count) const { return round_up(rows_bytes(key_, count), alignment); }
     index_t bytes_of(index_t count) const {
         return std::max<index_t>(key_bytes(count) + rows_bytes(value_, count), alignment);
     }
-    template <class Rows>
-    extents_t<4> extents(Rows const& rows, std::size_t i) const {
+    template <class T>
+    extents_t<4> extents(view<T const, 4> const& rows, std::size_t i) const {
         return {rows.extent(0), rows.extent(1), piece(i).count, rows.extent(3)};
     }
+    /// Whether a piece is held here and sent to nobody: then it is read in place.
+    bool stays(std::size_t i) const { return way_[i].from == MPI_PROC_NULL && way_[i].to == MPI_PROC_NULL; }
     static int tag_of(std::size_t piece) { return static_cast<int>(piece % 32768); }
 
     void start(std::size_t i) {
@@ -150,12 +144,14 @@ private:
         slot.forwarded = false;
         auto const& at = way_[i];
         if (at.from == MPI_PROC_NULL) {
-            pack(key_, key(i), piece(i));
-            pack(value_, value(i), piece(i));
+            if (!stays(i)) {
+                pack(key_, key(i), piece(i));
+                pack(value_, value(i), piece(i));
+            }
             forward(i);
         } else {
             index_t const bytes = bytes_of(piece(i).count);
-            slot.in.receive(slot.bytes.get(), bytes, at.from, tag_of(at.piece), comm_);
+            slot.in.receive(slot.bytes, bytes, at.from, tag_of(at.piece), comm_);
             counts_.bytes_received += bytes;
         }
     }
@@ -166,28 +162,24 @@ private:
         slot.forwarded = true;
         if (way_[i].to == MPI_PROC_NULL) return;
         index_t const bytes = bytes_of(piece(i).count);
-        slot.out.send(slot.bytes.get(), bytes, way_[i].to, tag_of(way_[i].piece), comm_);
+        slot.out.send(slot.bytes, bytes, way_[i].to, tag_of(way_[i].piece), comm_);
         counts_.bytes_sent += bytes;
     }
 
-    template <class Rows, class Element>
-    static void pack(Rows const& rows, view<Element const, 4> const& to, held_piece const& piece) {
-        auto* place = const_cast<Element*>(to.data);
+    template <class T>
+    static void pack(view<T const, 4> const& rows, view<T const, 4> const& to, held_piece const& piece) {
+        auto* place = const_cast<T*>(to.data);
         for (index_t b = 0; b < to.extent(0); ++b)
             for (index_t h = 0; h < to.extent(1); ++h)
-                for (index_t n = 0; n < to.extent(2); ++n, place += to.extent(3)) {
-                    if constexpr (requires { rows.place(b, h, piece.place + n, index_t{0}); })
-                        std::copy_n(rows.place(b, h, piece.place + n, index_t{0}), to.extent(3), place);
-                    else
-                        for (index_t c = 0; c < to.extent(3); ++c) place[c] = rows(b, h, piece.place + n, c);
-                }
+                for (index_t n = 0; n < to.extent(2); ++n, place += to.extent(3))
+                    std::copy_n(rows.place(b, h, piece.place + n, index_t{0}), to.extent(3), place);
     }
 
     MPI_Comm comm_;
     std::vector<held_piece> const& pieces_;
     std::vector<step> const& way_;
-    KeyRows const& key_;
-    ValueRows const& value_;
+    view<K const, 4> key_;
+    view<V const, 4> value_;
     std::array<slot_type, slots> slots_;
     std::size_t current_ = 0, started_ = 0;
     traffic counts_;
