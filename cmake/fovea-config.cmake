@@ -3,6 +3,8 @@
 #   headers     fovea::fovea
 #   compiled    fovea::compiled, with what knows no specification compiled once
 #   kernels     fovea_add_kernels, for shared libraries that C and Python call
+#
+# and, where it is named, mpi: fovea::mpi, for calls over the processes of MPI.
 cmake_policy(VERSION 3.25)
 
 macro(fovea_not_found sentence)
@@ -50,7 +52,13 @@ foreach(component IN LISTS fovea_wanted)
     elseif(component STREQUAL "kernels")
         include("${CMAKE_CURRENT_LIST_DIR}/kernels.cmake")
         set(fovea_kernels_FOUND TRUE)
+    elseif(component STREQUAL "mpi")
+        include("${CMAKE_CURRENT_LIST_DIR}/mpi.cmake")
+        fovea_add_mpi(fovea_mpi_FOUND)
+        if(fovea_FIND_REQUIRED_mpi AND NOT fovea_mpi_FOUND)
+            fovea_not_found("the component mpi needs MPI 3: install Open MPI or MPICH")
+        endif()
     elseif(fovea_FIND_REQUIRED_${component} AND NOT component STREQUAL "headers")
-        fovea_not_found("fovea has no component '${component}': its components are headers, compiled and kernels")
+        fovea_not_found("fovea has no component '${component}': its components are headers, compiled, kernels and mpi")
     endif()
 endforeach()

@@ -52,6 +52,10 @@ configures("find_package(fovea REQUIRED COMPONENTS kernels)${require}
 if(${compiled} OR NOT ${kernels} OR NOT fovea_kernels_FOUND)\nmessage(FATAL_ERROR kernels)\nendif()")
 configures("find_package(fovea REQUIRED COMPONENTS headers OPTIONAL_COMPONENTS hats)${require}
 if(fovea_hats_FOUND)\nmessage(FATAL_ERROR hats)\nendif()")
+# MPI is looked for where it is named, and its absence is no error where it is optional.
+configures("find_package(fovea REQUIRED COMPONENTS headers OPTIONAL_COMPONENTS mpi)${require}
+if(fovea_mpi_FOUND AND NOT TARGET fovea::mpi)\nmessage(FATAL_ERROR mpi)\nendif()")
+configures("find_package(fovea REQUIRED)\nif(TARGET fovea::mpi)\nmessage(FATAL_ERROR more)\nendif()")
 # One component after another, and the library once found and once as a folder.
 configures("find_package(fovea REQUIRED COMPONENTS headers)\nfind_package(fovea REQUIRED COMPONENTS compiled kernels)
 if(NOT ${compiled} OR NOT ${kernels})\nmessage(FATAL_ERROR later)\nendif()")
@@ -69,7 +73,7 @@ endforeach()
 configures("add_subdirectory(one)\nadd_subdirectory(two)")
 
 is_refused("find_package(fovea REQUIRED COMPONENTS headers hats)"
-           "fovea has no component 'hats': its components are headers, compiled and kernels")
+           "fovea has no component 'hats': its components are headers, compiled, kernels and mpi")
 is_refused("find_package(fovea 0.2 REQUIRED)" "compatible with requested version \"0.2\"")
 is_refused("set(FOVEA_HANA_INCLUDE_DIR NOTFOUND)\nset(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH OFF)
 set(CMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH OFF)\nfind_package(fovea REQUIRED)"

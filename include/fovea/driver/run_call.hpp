@@ -116,6 +116,20 @@ void attend_heads(Run const& run, view<Q const, 4> const& q, K const& k, V const
     else attend_rows<T, Arch>(run, q, in_memory<T>(k, run.scratch), in_memory<T>(v, run.scratch), out);
 }
 
+/// The finishes of an attention on the rows of its heads, which lie in the result already where `InPlace`.
+template <bool InPlace, class Arch, class Executor, class A, class T, class Source, class Out>
+void finish_rows(Executor const& executor, workspace& scratch, A const& a, view<T, 4> x, view<Source, 4> const& query,
+                 view<Out, 4> const& out) {
+    for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, query); });
+    if constexpr (!InPlace) {
+        if (x.extents != out.extents) x = joined(x);
+        for_rows(out, [&](Out* to, index_t b, index_t n, index_t h) {
+            T const* const from = x.place(b, h, n, index_t{0});
+            for (index_t c = 0; c < out.extent(3); ++c) to[c] = static_cast<Out>(from[c]);
+        });
+    }
+}
+
 /// Runs the heads into the result and finishes there, or into scratch memory, position by position, where the result
 /// has other elements or a finish makes other rows of them.
 template <class T, class Arch, class Run, class Q, class K, class V>
@@ -133,14 +147,7 @@ void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V 
         if constexpr (in_result) x = out.extent(1) == 1 ? split_heads(out, heads, "result") : out;
         else x = split_heads(fresh_rows<T>(scratch, {out.extent(0), 1, out.extent(2), row}), heads, "result");
         attend_heads<T, Arch>(run, q, k, v, x);
-        for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, call.query); });
-        if constexpr (!in_result) {
-            if (x.extents != out.extents) x = joined(x);
-            for_rows(out, [&](Out* to, index_t b, index_t n, index_t h) {
-                T const* const from = x.place(b, h, n, index_t{0});
-                for (index_t c = 0; c < out.extent(3); ++c) to[c] = static_cast<Out>(from[c]);
-            });
-        }
+        finish_rows<in_result, Arch>(executor, scratch, a, x, call.query, out);
     }
 }
 

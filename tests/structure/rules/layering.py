@@ -5,7 +5,7 @@
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention
   base, the doors of driver/, gradient.hpp -> bindings     driver/ names no element type that is stored, and no pages
-  core -----------------------------------> interop    headers for other libraries, which include theirs
+  base, the doors of driver/ -------------> interop    headers for other libraries, which include theirs
 """
 
 import posixpath
@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "reference": (*BASE, "reference"),
     "testing": (*BASE, "reference", "testing"),
     "bindings": (*BASE, "driver", "bindings"),
-    "interop": ("core",),
+    "interop": (*BASE, "driver", "interop"),
 }
 # Entry points outside of driver/, and who may include them: that of gradients knows the definition too.
 DOORS = {"gradient.hpp": ("bindings",)}

@@ -113,6 +113,7 @@ private:
                    : !is_finite(call, from, at) && tile_.any_excluded(s);
     }
 
+protected:
     tile tile_;
     row_sums<T> sums_;
 };

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A causal call over processes of MPI beside one call of the first process alone: how long both take, how busy each
+// process was, and what was sent.
+#include <fovea/fovea.hpp>
+#include <fovea/interop/mpi.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+using namespace fovea;
+
+namespace {
+
+constexpr index_t features = 64, piece = mpi::ranks_t<mpi::contiguous_t, mpi::contiguous_t>::usual_piece;
+constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+tensor<float, 2> rows(mpi::runs const& held, float seed) {
+    tensor<float, 2> made({mpi::detail::positions_in(held), features});
+    for (auto const& run : held)
+        for (index_t n = 0; n < run.count; ++n)
+            for (index_t c = 0; c < features; ++c)
+                made(run.place + n, c) = std::sin(seed * static_cast<float>((run.first + n) * features + c));
+    return made;
+}
+
+/// Bytes that all ranks send together: piece p is needed by those that hold a query at or after its first key.
+index_t predicted_bytes(index_t positions, int ranks) {
+    index_t bytes = 0;
+    for (index_t first = 0; first < positions; first += piece) {
+        index_t const holder = first / piece % ranks, last_piece = ceil_div(positions, piece) - 1;
+        for (index_t r = 0; r < ranks; ++r) {
+            index_t const last_of_r = last_piece - (last_piece - r + ranks) % ranks;
+            if (r != holder && last_of_r * piece >= first)
+                bytes += 2 * std::min(piece, positions - first) * features * index_t{sizeof(float)};
+        }
+    }
+    return bytes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int const rank = mpi::detail::rank_in(MPI_COMM_WORLD), size = mpi::detail::size_of(MPI_COMM_WORLD);
+    index_t const positions = argc > 1 ? std::atol(argv[1]) : 16384;
+    auto const layout = mpi::striped(piece);
+    auto const held = layout.held(positions, rank, size);
+    auto const q = rows(held, 0.37f), k = rows(held, 0.11f), v = rows(held, 0.7f);
+    tensor<float, 2> out(q.extents);
+    workspace scratch;
+    mpi::traffic traffic;
+    double best = 1e30, busy = 0;
+    for (int repetition = 0; repetition < 5; ++repetition) {
+        mpi::traffic counts;
+        MPI_Barrier(MPI_COMM_WORLD);
+        double const begun = MPI_Wtime(), processor = processor_seconds();
+        attend(scratch, mpi::ranks(MPI_COMM_WORLD, layout).counted_in(counts), spec, q, k, v, out);
+        double const used = processor_seconds() - processor;
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (double const seconds = MPI_Wtime() - begun; seconds < best) {
+            best = seconds;
+            busy = used - counts.seconds_waited;
+            traffic = counts;
+        }
+    }
+    double most_busy = 0, most_waited = 0;
+    index_t sent = 0;
+    MPI_Reduce(&busy, &most_busy, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&traffic.seconds_waited, &most_waited, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&traffic.bytes_sent, &sent, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0) {
+        // The other processes have ended their work, and this one has a processor to itself.
+        mpi::runs const all{{0, positions, 0}};
+        auto const whole_q = rows(all, 0.37f), whole_k = rows(all, 0.11f), whole_v = rows(all, 0.7f);
+        tensor<float, 2> whole(whole_q.extents);
+        double alone = 1e30, alone_busy = 1e30;
+        for (int repetition = 0; repetition < 5; ++repetition) {
+            double const begun = MPI_Wtime(), processor = processor_seconds();
+            attend(scratch, spec, whole_q, whole_k, whole_v, whole);
+            alone = std::min(alone, MPI_Wtime() - begun);
+            alone_busy = std::min(alone_busy, processor_seconds() - processor);
+        }
+        std::printf("%ld positions on %d ranks: %.1f ms, without ranks %.1f ms: %.2f times as fast\n",
+                    static_cast<long>(positions), size, best * 1e3, alone * 1e3, alone / best);
+        std::printf("    busiest rank %.1f ms of its processor, without ranks %.1f: %.2f; longest wait %.2f ms\n",
+                    most_busy * 1e3, alone_busy * 1e3, alone_busy / most_busy, most_waited * 1e3);
+        std::printf("    sent %ld bytes, by the formula %ld\n", static_cast<long>(sent),
+                    static_cast<long>(predicted_bytes(positions, size)));
+    }
+    int const wrong = rank == 0 && sent != predicted_bytes(positions, size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return wrong;
+}

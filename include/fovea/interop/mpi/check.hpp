@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What can be wrong with a call over ranks: what the compiler can tell, and what each rank can tell by itself.
+#pragma once
+
+#include <fovea/driver/dense/piecewise.hpp>
+#include <fovea/interop/mpi/ranks.hpp>
+#include <fovea/spec/check_call.hpp>
+
+#include <stdexcept>
+#include <tuple>
+
+namespace fovea::FOVEA_SET::mpi::detail {
+
+/// An attention over ranks, for bind_call.
+template <attention_spec A>
+struct attention_over : A {};
+
+/// What can be wrong with the arrays of one rank, whatever the others have.
+template <attention_spec A, class Call>
+FOVEA_INLINE void check_call(attention_over<A> const& of, Call& call) {
+    A const& a = of;
+    fovea::detail::check_memory_read(a, call);
+    fovea::detail::require_sound(fovea::detail::region_of(call.result, "result"));
+    if constexpr (!projection<decltype(a.project)>)
+        check_operands<decltype(a.score)>(call.query.extents, call.key.extents, call.value.extents);
+    fovea::detail::require_equal(call.value.extent(2), call.key.extent(2), "value", "position", "key");
+}
+
+/// What can be wrong with the arrays of one rank in a call whose operands have the extents of `whole` together.
+template <attention_spec A, class Call>
+void check_written(A const& a, operand_shapes const& whole, Call& call) {
+    call.shapes = whole;
+    call.shapes.query[2] = call.query.extent(2);
+    call.shapes.key[2] = call.shapes.value[2] = call.key.extent(2);
+    auto const expected = result_shape(a, call.shapes, call.query.extents);
+    if (call.result.extents != expected)
+        throw shape_error("result is ", call.result.extents, " and must be ", expected,
+                          ", (batch, head, position, feature)");
+    fovea::detail::check_memory_written(a, call, call.asked, [](auto const&) {});
+}
+
+/// The sentences for what is not computed over ranks.
+template <class A, class Call>
+constexpr bool goes_over_ranks() {
+    constexpr bool dense = plan::is_dense<A>;
+    constexpr bool outputs = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
+        return (takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))> && ...);
+    }(std::type_identity<decltype(Call::asked)>{});
+    constexpr bool views = requires(Call const& call) {
+        call.key.data;
+        call.value.data;
+    };
+    static_assert(
+        views,
+        "fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by "
+        "blocks are of all of them");
+    static_assert(dense,
+                  "fovea: over ranks keys travel piece by piece: a mask that lists keys, or a running state, cannot be "
+                  "used");
+    static_assert(outputs, "fovea: over ranks there is one additional output, lse");
+    return views && dense && outputs;
+}
+template <class Dense>
+constexpr bool goes_piece_by_piece() {
+    constexpr bool carries = !Dense::whole_rows && !Dense::selects;
+    static_assert(carries,
+                  "fovea: over ranks keys travel piece by piece, and this attention needs whole rows of scores: use a "
+                  "normalizer that takes a row in pieces, such as softmax or unnormalized");
+    return carries;
+}
+
+/// Errors: std::logic_error where MPI cannot be called from here.
+inline void require_mpi(bool several_threads) {
+    int begun = 0, ended = 0, level = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (begun == 0 || ended != 0) throw std::logic_error("ranks: MPI is not initialised, or is finalised");
+    MPI_Query_thread(&level);
+    if (several_threads && level < MPI_THREAD_FUNNELED)
+        throw std::logic_error("ranks: a call with several threads needs MPI_Init_thread with MPI_THREAD_FUNNELED");
+}
+
+}  // namespace fovea::FOVEA_SET::mpi::detail

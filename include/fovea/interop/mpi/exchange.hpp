@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What all ranks know of one another before keys travel: extents, who holds which positions, who needs which piece.
+#pragma once
+
+#include <fovea/interop/mpi/ranks.hpp>
+#include <fovea/spec/projected_shapes.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace fovea::FOVEA_SET::mpi::detail {
+
+inline int size_of(MPI_Comm comm) {
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    return size;
+}
+inline int rank_in(MPI_Comm comm) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+/// What one rank says of its call.
+struct told_call {
+    extents_t<4> query{}, key{}, value{};
+    index_t piece = 0, key_bytes = 0, value_bytes = 0;  // of an element
+};
+
+/// The same of all ranks. Collective.
+inline std::vector<told_call> gather_calls(MPI_Comm comm, told_call const& own) {
+    std::vector<told_call> all(static_cast<std::size_t>(size_of(comm)));
+    MPI_Allgather(&own, static_cast<int>(sizeof own), MPI_BYTE, all.data(), static_cast<int>(sizeof own), MPI_BYTE,
+                  comm);
+    return all;
+}
+
+/// The extents of the call that all ranks make together.
+///
+/// Errors: shape_error where two ranks differ in more than positions.
+inline operand_shapes whole_call(std::vector<told_call> const& all) {
+    auto const& first = all.front();
+    operand_shapes whole{first.query, first.key, first.value};
+    whole.query[2] = whole.key[2] = 0;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        auto const require_same = [&](char const* what, auto const& has, auto const& needs) {
+            if (has != needs) throw shape_error("of rank ", r, " ", what, " is ", has, ", and of rank 0 it is ", needs);
+        };
+        auto const with_positions_of = [](extents_t<4> e, extents_t<4> const& other) {
+            e[2] = other[2];
+            return e;
+        };
+        auto const& told = all[r];
+        require_same("query", told.query, with_positions_of(first.query, told.query));
+        require_same("key", told.key, with_positions_of(first.key, told.key));
+        require_same("value", told.value, with_positions_of(first.value, told.value));
+        require_same("the size of a piece", told.piece, first.piece);
+        require_same("the size of a number of key", told.key_bytes, first.key_bytes);
+        require_same("the size of a number of value", told.value_bytes, first.value_bytes);
+        whole.query[2] += told.query[2];
+        whole.key[2] += told.key[2];
+    }
+    whole.value[2] = whole.key[2];
+    return whole;
+}
+
+/// The runs of all ranks. Collective; the counts of the ranks are known to all.
+inline std::vector<runs> gather_runs(MPI_Comm comm, runs const& own) {
+    auto const size = static_cast<std::size_t>(size_of(comm));
+    auto const numbers = [](std::size_t n) { return static_cast<int>(n * sizeof(position_run)); };
+    int const mine = numbers(own.size());
+    std::vector<int> counts(size), first(size);
+    MPI_Allgather(&mine, 1, MPI_INT, counts.data(), 1, MPI_INT, comm);
+    int all_bytes = 0;
+    for (std::size_t r = 0; r < size; ++r) {
+        first[r] = all_bytes;
+        all_bytes += counts[r];
+    }
+    runs all(static_cast<std::size_t>(all_bytes) / sizeof(position_run));
+    MPI_Allgatherv(own.data(), mine, MPI_BYTE, all.data(), counts.data(), first.data(), MPI_BYTE, comm);
+    std::vector<runs> of_ranks(size);
+    auto next = all.begin();
+    for (std::size_t r = 0; r < size; ++r) {
+        auto const last =
+            next + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(counts[r]) / sizeof(position_run));
+        of_ranks[r].assign(next, last);
+        next = last;
+    }
+    return of_ranks;
+}
+
+/// Which pieces each rank needs: (rank, piece). Collective.
+inline std::vector<std::uint8_t> gather_needs(MPI_Comm comm, std::vector<std::uint8_t> const& own) {
+    std::vector<std::uint8_t> all(own.size() * static_cast<std::size_t>(size_of(comm)));
+    auto const count = static_cast<int>(own.size());
+    MPI_Allgather(own.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, comm);
+    return all;
+}
+
+/// One piece on its way: it comes from a rank, or is held here, and goes on to another, or to none.
+struct step {
+    std::size_t piece;
+    int from, to;  // MPI_PROC_NULL: none
+    bool needed;   // here
+};
+
+/// The way of all pieces that a rank holds or needs, in the order of their positions: from the holder to each rank
+/// that needs the piece, in the order of the ranks behind it, around the ring.
+inline std::vector<step> way_of(std::vector<held_piece> const& pieces, std::vector<std::uint8_t> const& needs, int rank,
+                                int size) {
+    std::vector<step> way;
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+        int const holder = pieces[p].holder;
+        auto const is_on_way = [&](int r) {
+            return r == holder || needs[static_cast<std::size_t>(r) * pieces.size() + p] != 0;
+        };
+        if (!is_on_way(rank)) continue;
+        bool const needed = needs[static_cast<std::size_t>(rank) * pieces.size() + p] != 0;
+        step at{p, MPI_PROC_NULL, MPI_PROC_NULL, needed};
+        int before = rank, after = rank;
+        if (rank != holder) {
+            do before = (before + size - 1) % size;
+            while (!is_on_way(before));
+            at.from = before;
+        }
+        do after = (after + 1) % size;
+        while (!is_on_way(after));
+        if (after != holder) at.to = after;
+        if (needed || at.to != MPI_PROC_NULL) way.push_back(at);
+    }
+    return way;
+}
+
+}  // namespace fovea::FOVEA_SET::mpi::detail

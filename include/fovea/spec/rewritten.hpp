@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A specification whose indices mean something else: its words with other expressions, its maps with other positions.
+#pragma once
+
+#include <fovea/spec/attention.hpp>
+#include <fovea/spec/finish.hpp>
+#include <fovea/spec/headwise.hpp>
+
+#include <string>
+
+namespace fovea::FOVEA_SET {
+
+/// How a specification is rewritten:
+///
+///     how(e)                      what stands for an expression
+///     how.queries(), how.keys()   where rows lie and how many there are: a function of head_place, and of extents
+template <class H>
+concept rewriting = requires(H const& how, head_place at, extents_t<4> rows) {
+    how(always);
+    { how.queries()(at) } -> std::same_as<head_place>;
+    { how.keys()(rows) } -> std::same_as<extents_t<4>>;
+};
+
+namespace detail {
+/// A word whose expression is that of another one, rewritten.
+template <role Role, class Word, class How>
+struct rewritten_word : stage<Role> {
+    Word word;
+    How how;
+
+    constexpr rewritten_word(Word const& w, How const& h) : word(w), how(h) {}
+    constexpr auto expression() const { return how(word.expression()); }
+    std::string text() const { return describe(word); }
+};
+
+template <class Mask, class How>
+struct rewritten_mask : stage<role::mask> {
+    Mask mask;
+    How how;
+
+    constexpr rewritten_mask(Mask const& m, How const& h) : mask(m), how(h) {}
+    constexpr auto predicate() const { return how(mask.predicate()); }
+    std::string text() const { return describe(mask); }
+};
+
+template <class Normalize, class How>
+struct rewritten_normalizer : stage<role::normalizer> {
+    Normalize normalize;
+    How how;
+
+    constexpr rewritten_normalizer(Normalize const& n, How const& h) : normalize(n), how(h) {}
+    template <class Facts>
+    constexpr auto for_row(Facts const& at) const {
+        return normalize.for_row([&](auto const& e) { return at(how(e)); });
+    }
+    std::string text() const { return describe(normalize); }
+};
+
+template <head_map Map, class Rows>
+struct rewritten_head_map {
+    using head_map_tag = void;
+    Map map;
+    Rows rows;
+
+    constexpr index_t prepared(index_t features) const
+        requires prepared_head_map<Map>
+    {
+        return map.prepared(features);
+    }
+    template <class T>
+    void prepare(T* numbers, index_t features, head_place const& at) const
+        requires prepared_head_map<Map>
+    {
+        map.prepare(numbers, features, rows(at));
+    }
+    template <class Row, class... Numbers>
+    void apply(Row const& row, head_place const& at, Numbers const*... numbers) const
+        requires(sizeof...(Numbers) == (prepared_head_map<Map> ? 1 : 0))
+    {
+        map.apply(row, rows(at), numbers...);
+    }
+    template <class Visit>
+    constexpr void memory(Visit const& visit) const {
+        if constexpr (!std::is_empty_v<Map>) map.memory(visit);
+    }
+    FOVEA_INLINE void check(extents_t<4> const& extents, char const* argument) const {
+        if constexpr (requires { map.check(extents, argument); }) map.check(rows(extents), argument);
+    }
+    std::string text() const { return map.text(); }
+};
+
+template <row_map Map, class Rows>
+constexpr auto rewritten_map(Map const& map, Rows const& rows) {
+    if constexpr (headwise_map<Map>) {
+        using second = rewritten_head_map<std::remove_cvref_t<decltype(map.second)>, Rows>;
+        return rewritten_map(map.first, rows) | second{map.second, rows};
+    } else {
+        return map;
+    }
+}
+
+template <row_map Query, row_map Key, row_map Value, class Heads>
+struct rewritten_projection : stage<role::projection> {
+    using heads_type = Heads;
+    Query query;
+    Key key;
+    Value value;
+
+    constexpr rewritten_projection(Query const& q, Key const& k, Value const& v) : query(q), key(k), value(v) {}
+    static constexpr std::string_view name = "project";
+};
+
+template <class Project, rewriting How>
+constexpr auto rewritten_project(Project const& p, How const& how) {
+    if constexpr (projection<Project>) {
+        auto const q = rewritten_map(p.query, how.queries());
+        auto const k = rewritten_map(p.key, how.keys());
+        auto const v = rewritten_map(p.value, how.keys());
+        return rewritten_projection<std::remove_const_t<decltype(q)>, std::remove_const_t<decltype(k)>,
+                                    std::remove_const_t<decltype(v)>, typename Project::heads_type>{q, k, v};
+    } else {
+        return p;
+    }
+}
+
+template <class Score, rewriting How>
+constexpr auto rewritten_score(Score const& s, How const& how) {
+    if constexpr (How::template changes<decltype(s.expression())>)
+        return rewritten_word<role::score, Score, How>{s, how};
+    else return s;
+}
+
+template <class Mask, rewriting How>
+constexpr auto rewritten_predicate(Mask const& m, How const& how) {
+    if constexpr (How::template changes<decltype(m.predicate())>) return rewritten_mask<Mask, How>{m, how};
+    else return m;
+}
+
+template <class Normalize, rewriting How>
+constexpr auto rewritten_normalize(Normalize const& n, How const& how) {
+    if constexpr (is_reweighted<Normalize>) {
+        auto const first = rewritten_normalize(n.first, how);
+        using second = rewritten_word<role::reweighting, std::remove_cvref_t<decltype(n.second)>, How>;
+        return reweighted<std::remove_const_t<decltype(first)>, second>{first, second{n.second, how}};
+    } else if constexpr (row_dependent_normalizer<Normalize>) {
+        return rewritten_normalizer<Normalize, How>{n, how};
+    } else {
+        return n;
+    }
+}
+
+/// The finishes of an aggregate, rewritten; the aggregate itself becomes core(aggregate).
+template <class Aggregate, rewriting How, class Core>
+constexpr auto rewritten_aggregate(Aggregate const& a, How const& how, Core const& core) {
+    if constexpr (is_finished<Aggregate>) {
+        auto const first = rewritten_aggregate(a.first, how, core);
+        auto const second = [&] {
+            if constexpr (pointwise_finish<std::remove_cvref_t<decltype(a.second)>>)
+                return rewritten_word<role::finish, std::remove_cvref_t<decltype(a.second)>, How>{a.second, how};
+            else return a.second;
+        }();
+        return finished<std::remove_const_t<decltype(first)>, std::remove_const_t<decltype(second)>>{first, second};
+    } else {
+        return core(a);
+    }
+}
+}  // namespace detail
+
+/// rewritten: a specification with each of its expressions and the positions of its maps rewritten; its aggregate, a
+/// value for each step among them, becomes core(aggregate).
+template <attention_spec A, rewriting How, class Core>
+constexpr auto rewritten(A const& a, How const& how, Core const& core) {
+    auto const p = detail::rewritten_project(a.project, how);
+    auto const s = detail::rewritten_score(a.score, how);
+    auto const m = detail::rewritten_predicate(a.mask, how);
+    auto const n = detail::rewritten_normalize(a.normalize, how);
+    auto const g = detail::rewritten_aggregate(a.aggregate, how, core);
+    return attention<std::remove_const_t<decltype(p)>, std::remove_const_t<decltype(s)>,
+                     std::remove_const_t<decltype(m)>, std::remove_const_t<decltype(n)>,
+                     std::remove_const_t<decltype(g)>>{p, s, m, n, g};
+}
+
+}  // namespace fovea::FOVEA_SET

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// needs: mpi/mpi.h
+#include <fovea/fovea.hpp>
+#include <fovea/interop/mpi.hpp>
+
+using namespace fovea;
+
+// case: ranks_with_a_list_of_keys
+// sentence: fovea: over ranks keys travel piece by piece: a mask that lists keys, or a running state, cannot be used
+void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] graph_view graph) {
+#ifdef FOVEA_BROKEN
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | neighbors(graph) | softmax | weighted_sum, x, result);
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | causal | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: ranks_with_weights
+// sentence: fovea: over ranks there is one additional output, lse
+void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, [[maybe_unused]] view<float, 2> all) {
+#ifdef FOVEA_BROKEN
+    static_cast<void>(sums);
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result, weights(all));
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result, lse(sums));
+#endif
+}
+
+// case: ranks_with_whole_rows
+// sentence: fovea: over ranks keys travel piece by piece, and this attention needs whole rows of scores: use a
+// normalizer that takes a row in pieces, such as softmax or unnormalized
+void call(view<float, 2> x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | sparsemax | weighted_sum, x, result);
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: ranks_with_pages
+// sentence: fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by blocks
+// are of all of them
+void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<float, 4> pages,
+          [[maybe_unused]] view<int const, 2> table) {
+#ifdef FOVEA_BROKEN
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, paged(pages, table), paged(pages, table),
+           result);
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, x, x, result);
+#endif
+}
