@@ -13,15 +13,15 @@ using namespace fovea;
 using namespace fovea::placeholders;
 
 namespace {
-template <class Score, class Mask>
+template <class Widths = further_widths, class Score, class Mask>
 void check(Score const& score_of, Mask const& condition) {
-    check_fused_at_all_widths<float>(dot | rescore(score_of) | where(condition) | softmax | weighted_sum);
+    check_fused<float, Widths>(dot | rescore(score_of) | where(condition) | softmax | weighted_sum);
 }
 }  // namespace
 
 TEST_CASE("select takes integers whatever its condition differs by", "[driver]") {
     auto const by_head = select(head == 1, kv_idx, 0) - select(head % 2 == 0, q_idx, kv_idx % 5);
-    check(score + by_head * 0.125, select(kv_idx < 3, kv_idx, q_idx) % 3 != 1);
+    check<lane_widths>(score + by_head * 0.125, select(kv_idx < 3, kv_idx, q_idx) % 3 != 1);
     check(select(head % 2 == 1, score, kv_idx) - select(batch == 0, q_idx - kv_idx, 7),
           select(q_idx % 2 == 0, q_idx, kv_idx) >= 2);
 }
@@ -29,11 +29,12 @@ TEST_CASE("select takes integers whatever its condition differs by", "[driver]")
 TEST_CASE("select takes integers of 64 bits whatever its condition differs by", "[driver]") {
     std::vector<std::int64_t> const wide{1, std::int64_t{1} << 40, -3, 5, -(std::int64_t{1} << 41)};
     auto const element = param(wide)[kv_idx % 5];
-    check(score + select(head == 0, element, kv_idx) % 16 * 0.125, select(batch == 0, element, q_idx) % 3 != 0);
+    check<lane_widths>(score + select(head == 0, element, kv_idx) % 16 * 0.125,
+                       select(batch == 0, element, q_idx) % 3 != 0);
 }
 
 TEST_CASE("conditions are compared, and chosen", "[driver]") {
-    check(score, (q_idx % 2 == 0) == (kv_idx % 3 == 0) || kv_idx == 0);
+    check<lane_widths>(score, (q_idx % 2 == 0) == (kv_idx % 3 == 0) || kv_idx == 0);
     check(score, (head == 1) != (kv_idx < 4) || (q_idx < 32) == (kv_idx < 32));
     check(score, select(head == 0, kv_idx <= q_idx, kv_idx % 2 == 0));
 }

@@ -24,6 +24,14 @@ using lane_widths = beside_the_machine<fovea::arch::emulated<16>, fovea::arch::e
 using lane_widths = std::tuple<fovea::arch::best>;
 #endif
 
+/// What differs from width to width no more than what is tested on each: the machine's own does, but for
+/// `./run test exhaustive`.
+#ifdef FOVEA_TEST_EXHAUSTIVE
+using further_widths = lane_widths;
+#else
+using further_widths = std::tuple<fovea::arch::best>;
+#endif
+
 /// f(architecture) for vectors of another width, where these are tested.
 template <class Emulated>
 void on_emulated([[maybe_unused]] auto const& f) {
