@@ -5,9 +5,9 @@
 #include <fovea/driver/dense/gradient_call.hpp>
 #include <fovea/driver/dense/gradient_rows.hpp>
 #include <fovea/driver/dense/row_columns.hpp>
-#include <fovea/driver/row_rule.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/driver/product_scopes.hpp>
+#include <fovea/driver/row_rule.hpp>
 
 #include <algorithm>
 
