@@ -82,8 +82,8 @@ struct packed_documents {
     }
 };
 
-/// Which masks a score is composed with.
-enum class composed { no_mask, causal, sliding_window, prefix_lm, document_causal, table };
+/// What a score is composed with, rather than with a table of all pairs.
+enum class composed { no_mask, causal, sliding_window, prefix_lm, document_causal };
 
 /// use(mask) if these, which are common beside a change of the score, have one of this name, and whether they do.
 template <composed... Masks, class Use>

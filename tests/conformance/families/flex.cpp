@@ -16,8 +16,7 @@ void run_with(test_case const& subject, checks& all) {
     flex_call<Engine> call(subject);
     with_mask(subject, call.pairs, [&](auto const& mask) { call.attend(masked(fovea::scaled_by(call.scale), mask)); });
     call.compare(subject, all);
-    call.template differentiate<composed::no_mask, composed::table>(subject, all, fovea::scaled_by(call.scale),
-                                                                    fovea::softmax);
+    call.template differentiate<composed::no_mask>(subject, all, fovea::scaled_by(call.scale), fovea::softmax);
 }
 
 outcome run(test_case const& subject) {

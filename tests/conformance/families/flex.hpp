@@ -36,7 +36,7 @@ struct flex_call {
     void attend_without_sums(auto const& weighed) {
         Engine::attend(weighed | fovea::weighted_sum, query.view(), key.view(), values.view(), result.view());
     }
-    /// Compares the gradients of queries, keys and values, and of tables, with one of these masks.
+    /// Compares the gradients of queries, keys and values, and of tables.
     template <composed... Masks>
     void differentiate(test_case const& subject, checks& all, auto const& scored, auto const& normalizer,
                        auto const&... tables) const;
@@ -47,8 +47,8 @@ struct flex_call {
     }
 };
 
-/// use(mask) with the mask of a case: one of these, each of which takes time to compile, so that they are those of the
-/// cases. As a table any mask is asked for every pair first.
+/// use(mask) with the mask of a case, as one composes it where it is one of these, each of which takes time to compile.
+/// Any other, and none, is asked for every pair first, and is a table.
 template <composed... Masks, class Use>
 void with_composed_mask(test_case const& subject, fovea::extents_t<4> const& pairs, Use const& use) {
     constexpr auto composes = [](composed mask) { return ((mask == Masks) || ...); };
@@ -56,9 +56,7 @@ void with_composed_mask(test_case const& subject, fovea::extents_t<4> const& pai
     if constexpr (composes(composed::no_mask))
         if (name.empty()) return use(no_mask{});
     if (with_common_mask<Masks...>(name, mask_parameters(subject, "/mask_mod", pairs), use)) return;
-    if constexpr (composes(composed::table))
-        if (!name.empty()) return use(verdicts_of_mask(subject, pairs).mask());
-    throw malformed(subject.name() + ": its score is composed with no mask named '" + name + "'");
+    use(verdicts_of_mask(subject, pairs).mask());
 }
 
 template <class Engine>
@@ -73,7 +71,7 @@ void flex_call<Engine>::differentiate(test_case const& subject, checks& all, aut
         });
 }
 
-/// `scored` with the mask of a case, which is one of these.
+/// `scored` with the mask of a case.
 template <composed... Masks, class Engine>
 void attend_with_mask(test_case const& subject, flex_call<Engine>& call, auto const& scored) {
     with_composed_mask<Masks...>(subject, call.pairs, [&](auto const& mask) { call.attend(masked(scored, mask)); });

@@ -10,25 +10,20 @@ namespace {
 
 using namespace fovea::placeholders;
 
-template <composed...>
-struct masks {};
-
 template <class Engine>
 void run_with(test_case const& subject, checks& all) {
     flex_call<Engine> call(subject);
     auto const name = subject.at<std::string>("/score_mod/name");
-    auto const attend = [&]<composed... Masks>(masks<Masks...>, auto const& normalizer) {
-        with_composed_mask<Masks...>(subject, call.pairs, [&](auto const& mask) {
+    auto const attend = [&](auto const& normalizer) {
+        with_composed_mask<composed::causal>(subject, call.pairs, [&](auto const& mask) {
             call.attend_without_sums(masked(fovea::scaled_by(call.scale), mask) | normalizer);
         });
-        constexpr auto of_gradients = ((Masks == composed::no_mask) || ...) ? composed::no_mask : composed::table;
-        call.template differentiate<of_gradients>(subject, all, fovea::scaled_by(call.scale), normalizer);
+        call.differentiate(subject, all, fovea::scaled_by(call.scale), normalizer);
     };
-    masks<composed::no_mask> const no_mask;
-    if (name == "relu") attend(masks<composed::causal, composed::table>{}, fovea::weigh(relu(score)));
-    else if (name == "squared_relu") attend(masks<composed::table>{}, fovea::weigh(square(relu(score))));
-    else if (name == "sigmoid") attend(no_mask, fovea::weigh(sigmoid(score)));
-    else if (name == "gelu") attend(no_mask, fovea::weigh(gelu(score)));
+    if (name == "relu") attend(fovea::weigh(relu(score)));
+    else if (name == "squared_relu") attend(fovea::weigh(square(relu(score))));
+    else if (name == "sigmoid") attend(fovea::weigh(sigmoid(score)));
+    else if (name == "gelu") attend(fovea::weigh(gelu(score)));
     else throw malformed("there is no function of the score named " + name);
     call.compare(subject, all);
 }

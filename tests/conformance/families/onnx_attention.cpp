@@ -113,9 +113,6 @@ struct band {
     }
 };
 
-/// What a case asks for beside the result: the scores as compared, or in front of softmax, or the weights.
-enum class asked { nothing, compared, scores, weights };
-
 template <class Engine>
 struct onnx_call {
     using T = typename Engine::value;
@@ -142,60 +139,42 @@ struct onnx_call {
         Engine::attend(scored | fovea::softmax | fovea::weighted_sum, std::as_const(query).view(), key.view(),
                        value.view(), result.view(), asked...);
     }
-    /// Within the band, and with what the case asks for: one of these, since each takes time to compile.
-    template <asked... Compiled>
+    /// Only what a case asks for is compiled: with RawScores, the scores of compare.
+    template <bool RawScores>
     void attend_in_band(auto const& scored) {
-        constexpr auto compiles = [](asked each) { return ((each == Compiled) || ...); };
-        auto const wanted = wanted_scores();
-        if constexpr (compiles(asked::nothing))
-            if (wanted == asked::nothing) return keys.everything ? run(scored) : run(scored | keys.mask());
-        if constexpr (compiles(asked::compared))
-            if (wanted == asked::compared)
-                return run(scored | keys.mask(), fovea::scores<fovea::score_stage::raw>(products.view()));
-        if constexpr (compiles(asked::scores))
-            if (wanted == asked::scores) return run(scored | keys.mask(), fovea::scores(products.view()));
-        if constexpr (compiles(asked::weights))
-            if (wanted == asked::weights) return run(scored | keys.mask(), fovea::weights(products.view()));
-        throw malformed(subject.name() + ": what it asks for is not compiled beside its mask and softcap");
+        if constexpr (RawScores) {
+            run(scored | keys.mask(), fovea::scores<fovea::score_stage::raw>(products.view()));
+        } else if (!subject.has("qk_matmul_output")) {
+            if (keys.everything) run(scored);
+            else run(scored | keys.mask());
+        } else {
+            auto const mode = size("qk_matmul_output_mode");
+            if (mode <= 1) attend_in_band<true>(scored);
+            else if (mode == 2) run(scored | keys.mask(), fovea::scores(products.view()));
+            else run(scored | keys.mask(), fovea::weights(products.view()));
+        }
     }
-    asked wanted_scores() const {
-        if (!subject.has("qk_matmul_output")) return asked::nothing;
-        auto const mode = size("qk_matmul_output_mode");
-        return mode <= 1 ? asked::compared : mode == 2 ? asked::scores : asked::weights;
-    }
-    /// use(mask) with the mask of the case, as a table.
-    void with_bool_mask(auto const& use) {
-        auto const mask = load_mask<bool>(subject["attn_mask"], pairs[3], false);
-        use(fovea::mask_tensor(mask.view()));
-    }
-    void with_float_mask(auto const& use) {
-        auto const mask = load_mask<T>(subject["attn_mask"], pairs[3], -std::numeric_limits<T>::infinity());
-        use(fovea::bias(mask.view()));
+    template <bool RawScores>
+    void attend_with_mask(auto const& scored) {
+        if (!subject.has("attn_mask")) {
+            attend_in_band<RawScores>(scored);
+        } else if (subject["attn_mask"].dtype == dtype::boolean) {
+            auto const mask = load_mask<bool>(subject["attn_mask"], pairs[3], false);
+            attend_in_band<RawScores>(scored | fovea::mask_tensor(mask.view()));
+        } else {
+            auto const mask = load_mask<T>(subject["attn_mask"], pairs[3], -std::numeric_limits<T>::infinity());
+            attend_in_band<RawScores>(scored | fovea::bias(mask.view()));
+        }
     }
     /// Scores behind the softcap and before the masks are asked for as those of compare: the softcap stands inside it.
     void attend() {
-        using enum asked;
+        auto const scale = static_cast<T>(subject.at<double>("/resolved/scale"));
         auto const cap = static_cast<T>(subject.at<double>("/resolved/softcap"));
-        auto const scaled = fovea::scaled_by(static_cast<T>(subject.at<double>("/resolved/scale")));
-        auto const inside = [&] { return fovea::compare(cap * tanh(scaled.expression() / cap)); };
-        auto const capped = [&] { return scaled | fovea::softcap(cap); };
-        bool const is_capped = cap > 0, is_inside = is_capped && wanted_scores() == compared;
-        if (!subject.has("attn_mask")) {
-            if (is_inside) attend_in_band<compared>(inside());
-            else if (is_capped) attend_in_band<nothing>(capped());
-            else attend_in_band<nothing, compared>(scaled);
-        } else if (subject["attn_mask"].dtype == dtype::boolean) {
-            with_bool_mask([&](auto const& mask) {
-                if (is_capped) attend_in_band<scores>(capped() | mask);
-                else attend_in_band<nothing, weights>(scaled | mask);
-            });
-        } else {
-            with_float_mask([&](auto const& mask) {
-                if (is_inside) attend_in_band<compared>(inside() | mask);
-                else if (is_capped) attend_in_band<nothing>(capped() | mask);
-                else attend_in_band<nothing, compared, scores, weights>(scaled | mask);
-            });
-        }
+        auto const scaled = fovea::scaled_by(scale);
+        bool const capped_only = size("qk_matmul_output_mode") == 1 && subject.has("qk_matmul_output");
+        if (cap <= 0) attend_with_mask<false>(scaled);
+        else if (capped_only) attend_with_mask<true>(fovea::compare(cap * tanh(scaled.expression() / cap)));
+        else attend_with_mask<false>(scaled | fovea::softcap(cap));
     }
 };
 

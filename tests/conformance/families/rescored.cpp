@@ -24,14 +24,14 @@ void run_with(test_case const& subject, std::string const& name, checks& all) {
     if (name == "softcap") {
         auto const cap = static_cast<T>(score_parameter(subject, "cap"));
         attend_with_mask<no_mask, causal, sliding_window, prefix_lm>(subject, call, scored | fovea::softcap(cap));
-        call.template differentiate<no_mask, table>(subject, all, scored | fovea::softcap(cap), fovea::softmax);
+        call.template differentiate<no_mask>(subject, all, scored | fovea::softcap(cap), fovea::softmax);
     } else if (name == "alibi") {
         auto const heads = score_parameter(subject, "heads");
         std::vector<T> slopes;
         for (index_t h = 0; h < call.pairs[1]; ++h)
             slopes.push_back(static_cast<T>(std::exp2(-8 * static_cast<double>(h + 1) / heads)));
         attend_with_mask<no_mask, causal, document_causal>(subject, call, scored | fovea::alibi(slopes));
-        call.template differentiate<no_mask, table>(subject, all, scored | fovea::alibi(slopes), fovea::softmax);
+        call.template differentiate<no_mask>(subject, all, scored | fovea::alibi(slopes), fovea::softmax);
     } else if (name == "scale_per_head") {
         auto const factors = load<T, 1>(subject["head_scale"]);
         auto const rescored = scored | fovea::rescore(score * fovea::param(factors)[head]);

@@ -104,7 +104,7 @@ void run_mla_rope(test_case const& subject, flex_call<Engine>& call, checks& all
     scales.resize(static_cast<std::size_t>(kept + added), static_cast<T>(score_parameter(subject, "scale")));
     auto const scored = fovea::compare(sum(fovea::param(scales) * q * k));
     attend_with_mask<composed::causal>(subject, call, scored);
-    with_composed_mask<composed::table>(subject, call.pairs, [&](auto const& mask) {
+    with_composed_mask<>(subject, call.pairs, [&](auto const& mask) {
         named_gradients sums;
         add_gradients<Engine>(sums, masked(scored, mask) | fovea::softmax | fovea::weighted_sum, call.query, call.key,
                               call.values, load<T, 4>(subject["d_out"]), of_case{"query", call.query},
@@ -120,8 +120,7 @@ template <class Engine>
 void run_relative_table(test_case const& subject, flex_call<Engine>& call, checks& all, auto const& scored) {
     auto const table = load<typename Engine::value, 2>(subject["table"]);
     attend_with_mask<composed::causal>(subject, call, scored | fovea::relative_bias(table));
-    call.template differentiate<composed::table>(subject, all, scored | fovea::relative_bias(table), fovea::softmax,
-                                                 of_case{"d_table", table});
+    call.differentiate(subject, all, scored | fovea::relative_bias(table), fovea::softmax, of_case{"d_table", table});
 }
 
 /// A sum of cosines for each distance, a factor for each head.
@@ -141,7 +140,7 @@ void run_sandwich(test_case const& subject, flex_call<Engine>& call, checks& all
         factors.push_back(static_cast<T>(heads / (8 * static_cast<double>(h + 1))));
     auto const bias = fovea::param(cosines)[q_idx - kv_idx + reach] * fovea::param(factors)[head];
     attend_with_mask<composed::causal>(subject, call, scored | fovea::rescore(score + bias));
-    call.template differentiate<composed::table>(subject, all, scored | fovea::rescore(score + bias), fovea::softmax);
+    call.differentiate(subject, all, scored | fovea::rescore(score + bias), fovea::softmax);
 }
 
 template <class Engine>

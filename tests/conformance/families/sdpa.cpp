@@ -19,9 +19,8 @@ namespace {
 
 using namespace fovea::placeholders;
 
-/// use(scored | ...) for the mask of a case: causality, or a table.
-template <class T>
-void with_mask(test_case const& subject, auto const& scored, auto const& use) {
+template <class T, class Use>
+void with_mask(test_case const& subject, auto const& scored, Use const& use) {
     auto const& query = subject["q"].shape;
     fovea::extents_t<4> const pairs{query[0], query[1], query[2], subject["k"].shape[2]};
     auto const causal = subject.attribute<std::string>("causal");
@@ -29,26 +28,28 @@ void with_mask(test_case const& subject, auto const& scored, auto const& use) {
         if (causal == "top_left") use(scored | fovea::causal);
         else if (causal == "bottom_right") use(scored | fovea::causal_at_end);
         else use(scored);
-    } else if (causal != "none") {
-        throw malformed(subject.name() + ": no mask is composed with causality here");
-    } else if (subject["mask"].dtype == dtype::boolean) {
+        return;
+    }
+    auto const use_beside = [&](auto const& masked) {
+        auto const offset = causal == "bottom_right" ? pairs[3] - pairs[2] : 0;
+        if (causal == "none") use(masked);
+        else use(masked | fovea::causal_from(offset));
+    };
+    if (subject["mask"].dtype == dtype::boolean) {
         auto const mask = broadcast<bool, 4>(subject["mask"], pairs);
-        use(scored | fovea::where(fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+        use_beside(scored | fovea::where(fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
     } else {
         auto const mask = broadcast<T, 4>(subject["mask"], pairs);
-        use(scored | fovea::rescore(score + fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
+        use_beside(scored | fovea::rescore(score + fovea::param(mask.view())(batch, head, q_idx, kv_idx)));
     }
 }
 
-/// A scale of one's own takes no mask: each of them takes time to compile.
-template <class T>
-void with_specification(test_case const& subject, auto const& use) {
+template <class T, class Use>
+void with_specification(test_case const& subject, Use const& use) {
     auto const scale = subject.attribute<double>("scale");
     auto const usual = 1 / std::sqrt(static_cast<double>(subject["q"].shape[3]));
     if (std::abs(scale - usual) < 1e-12) with_mask<T>(subject, fovea::scaled_dot, use);
-    else if (subject.has("mask") || subject.attribute<std::string>("causal") != "none")
-        throw malformed(subject.name() + ": no mask is composed with another scale than the usual one here");
-    else use(fovea::compare(sum(q * k) * static_cast<T>(scale)));
+    else with_mask<T>(subject, fovea::compare(sum(q * k) * static_cast<T>(scale)), use);
 }
 
 /// The gradients of queries, keys and values.
