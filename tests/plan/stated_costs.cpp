@@ -102,6 +102,7 @@ TEST_CASE("normalizers keep rows where their comments say so", "[plan]") {
     check("softmax_plus_one", softmax_plus_one);
     check("softmax_with_sink", softmax_with_sink(sinks));
     check("sparsemax", sparsemax);
+    check("straight_through", straight_through);
     check("top_k_softmax", top_k_softmax(4));
     check("uniform", uniform);
     check("unnormalized", unnormalized);

@@ -14,7 +14,7 @@ namespace fovea::FOVEA_SET {
 ///     w_j = 1 for the first j with s_j = max_k s_k, else 0
 ///     dL/ds_j = p_j (g_j - sum_k p_k g_k),   p = softmax(s),   g = dL/dw
 ///
-/// Cost: that of `hardmax`. In `gradient` the scores of a few queries over all keys are kept.
+/// Cost: streaming: what `hardmax` has is carried. A gradient has the scores of a few queries over all keys.
 /// Edge cases: those of `hardmax`. The gradient is an estimate, since weights are steps; values have that of `hardmax`.
 /// After `gumbel` a key is drawn, and its gradient is that of the softmax of the same scores.
 /// Errors: at compile time, for `lse`.
