@@ -13,11 +13,12 @@
 namespace bench {
 namespace {
 
-/// "dense/f32/h:8/n:2048/d:64" in its parts.
+/// "dense/f32/h:8/n:2048/d:64", or "train/dense/f32/...", in its parts.
 struct parts {
     std::string family, type, sizes;
 
-    explicit parts(std::string const& name) {
+    explicit parts(std::string name) {
+        if (name.starts_with("train/")) name[5] = ' ';
         auto const first = name.find('/'), second = name.find('/', first + 1);
         family = name.substr(0, first);
         type = name.substr(first + 1, second - first - 1);
@@ -84,7 +85,7 @@ void table::ReportRuns(std::vector<Run> const& runs) {
         auto const slash = name.find('/');
         bool const trains = name.substr(0, slash) == "train";  // fovea again, in families of their own
         std::string const who = trains ? "attend" : name.substr(0, slash),
-                          what = (trains ? "train " : "") + name.substr(slash + 1);
+                          what = trains ? name : name.substr(slash + 1);
         if (!open_ || open_->what != what) {
             Finalize();
             open_ = line{what, {}, {}};

@@ -7,35 +7,55 @@
 
 namespace bench {
 
-/// The gradients of a call, and that of its result.
-template <class T>
-struct gradients {
-    fovea::tensor<T, 4> d_result, d_query, d_key, d_value;
+using peer::gradients;
 
-    explicit gradients(yardstick::operands<T> const& o)
-        : d_result(yardstick::random_tensor<T, 4>(o.result.extents, 11)),
-          d_query(o.query.extents),
-          d_key(o.key.extents),
-          d_value(o.value.extents) {}
-};
+/// A forward call that saves its rows, and its gradient for queries, keys, values and what else is asked for.
+template <class T, class Spec, class... Asked>
+auto training_call(yardstick::operands<T>& o, gradients<T>& d, fovea::workspace& scratch, int threads, Spec const& spec,
+                   Asked const&... asked) {
+    return [&o, &d, &scratch, threads, spec, rows = fovea::saved_rows<computed<T>>{}, asked...]() mutable {
+        auto const workers = fovea::threads(threads);
+        fovea::attend(workers, scratch, spec, o.query, o.key, o.value, o.result, fovea::save(rows));
+        fovea::gradient(workers, scratch, spec, o.query, o.key, o.value, d.d_result, rows,
+                        fovea::grad(o.query, d.d_query), fovea::grad(o.key, d.d_key), fovea::grad(o.value, d.d_value),
+                        asked...);
+    };
+}
 
-/// train/<family>: a forward call that saves its rows and its gradient, for queries, keys, values and what else is
-/// asked for; `over_forward` is the time of both relative to the forward call alone.
+/// train/<family>: such a call; `over_forward` is its time relative to the forward call alone.
 template <class T, class Spec, class... Asked>
 void measure_training(benchmark::State& state, work const& done, shape const& s, Spec const& spec,
                       Asked const&... asked) {
     auto o = operands_of<T>(s);
     gradients<T> d(o);
     fovea::workspace scratch, other_scratch;
-    fovea::saved_rows<computed<T>> rows;
-    auto const step = [&] {
-        auto const workers = fovea::threads(s.threads);
-        fovea::attend(workers, scratch, spec, o.query, o.key, o.value, o.result, fovea::save(rows));
-        fovea::gradient(workers, scratch, spec, o.query, o.key, o.value, d.d_result, rows,
-                        fovea::grad(o.query, d.d_query), fovea::grad(o.key, d.d_key), fovea::grad(o.value, d.d_value),
-                        asked...);
-    };
-    measure<computed<T>>(state, done, step, versus{"over_forward", attend_call(o, other_scratch, spec, s.threads)});
+    auto step = training_call(o, d, scratch, s.threads, spec, asked...);
+    measure<computed<T>>(
+        state, done, [&step] { step(); }, versus{"over_forward", attend_call(o, other_scratch, spec, s.threads)});
+}
+
+/// <peer>/train/<family>: the same gradients by every library that is here and able, held against fovea's.
+template <class T, class Spec>
+void add_training_peers(std::string const& family, Spec const& spec, shape const& s, work const& done,
+                        unfused::steps<computed<T>> const& steps) {
+    if (s.threads > 1) return;
+    for (auto const& library : peer::libraries<T>()) {
+        if (!library.prepare_training) continue;
+        add<T>(library.name + "/train/" + family, s, [=](benchmark::State& state) {
+            auto o = operands_of<T>(s);
+            gradients<T> d(o);
+            fovea::workspace scratch;
+            training_call(o, d, scratch, 1, spec)();
+            auto const expected = d;
+            auto const program = library.prepare_training({o, steps}, d);
+            program.call();
+            program.settle();
+            check(library.name, d.d_query, expected.d_query);
+            check(library.name, d.d_key, expected.d_key);
+            check(library.name, d.d_value, expected.d_value);
+            measure<computed<T>>(state, done, program.call);
+        });
+    }
 }
 
 /// The work of seven products for each visible pair.
@@ -44,9 +64,11 @@ inline work training_work(shape const& s, index_t pairs) {
 }
 
 template <class T, class Spec>
-void add_train_row(std::string const& family, Spec const& spec, shape const& s, index_t pairs) {
-    add<T>("train/" + family, s,
-           [=](benchmark::State& state) { measure_training<T>(state, training_work(s, pairs), s, spec); });
+void add_train_row(std::string const& family, Spec const& spec, shape const& s, index_t pairs,
+                   unfused::steps<computed<T>> const& steps = {}) {
+    work const done = training_work(s, pairs);
+    add<T>("train/" + family, s, [=](benchmark::State& state) { measure_training<T>(state, done, s, spec); });
+    add_training_peers<T>(family, spec, s, done, steps);
 }
 
 }  // namespace bench

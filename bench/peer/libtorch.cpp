@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/version.h>
 #include <cmath>
 #include <limits>
@@ -93,9 +94,45 @@ program prepare(request<T> const& asked) {
             [=] { result.copy_(*computed); }};
 }
 
+#if TORCH_VERSION_MAJOR >= 2
+/// softmax(c tanh(S / c)) V step by step: the function takes no such scores.
+at::Tensor softcapped(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v, double cap) {
+    auto const scores = at::matmul(q, k.transpose(2, 3)) * (1 / std::sqrt(static_cast<double>(q.size(3))) / cap);
+    return at::matmul((scores.tanh() * cap).softmax(3), v);
+}
+
+template <class T>
+program prepare_training(request<T> const& asked, gradients<T>& d) {
+    at::set_num_threads(1);
+    choose_kernel<T>();
+    auto const steps = asked.steps;
+    auto const group = asked.o.query.extent(1) / asked.o.key.extent(1);
+    auto const q = seen(asked.o.query).requires_grad_(), k = seen(asked.o.key).requires_grad_(),
+               v = seen(asked.o.value).requires_grad_(), d_result = seen(d.d_result);
+    auto const mask = steps.alibi_slopes.empty() ? at::Tensor() : mask_of(steps, q.size(2), k.size(2));
+    auto const computed = std::make_shared<torch::autograd::variable_list>();
+    return {[=] {
+                // The fused kernel takes no groups: copies of their keys are faster than what does.
+                auto const keys = group == 1 ? k : k.repeat_interleave(group, 1),
+                           values = group == 1 ? v : v.repeat_interleave(group, 1);
+                auto const result = steps.softcap != 0 ? softcapped(q, keys, values, static_cast<double>(steps.softcap))
+                                                       : attention(q, keys, values, mask, steps.causal);
+                *computed = torch::autograd::grad({result}, {q, k, v}, {d_result});
+            },
+            [=, &d] {
+                fovea::tensor<T, 4>* const to[]{&d.d_query, &d.d_key, &d.d_value};
+                for (std::size_t i = 0; i < 3; ++i) seen(*to[i]).copy_((*computed)[i]);
+            }};
+}
+#endif
+
 template <class T>
 library<T> libtorch() {
+#if TORCH_VERSION_MAJOR >= 2
+    return {"libtorch", TORCH_VERSION, able, prepare<T>, longest, prepare_training<T>};
+#else
     return {"libtorch", TORCH_VERSION, able, prepare<T>, longest};
+#endif
 }
 
 entry<float> const singles(libtorch<float>());

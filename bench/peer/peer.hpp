@@ -3,6 +3,7 @@
 
 #include "bench/shape.hpp"
 #include "bench/yardstick/operands.hpp"
+#include "bench/yardstick/random.hpp"
 #include "bench/yardstick/unfused.hpp"
 
 #include <functional>
@@ -17,6 +18,18 @@ template <class T>
 struct request {
     yardstick::operands<T>& o;
     unfused::steps<computed<T>> steps;
+};
+
+/// The gradients of a call, and that of its result.
+template <class T>
+struct gradients {
+    fovea::tensor<T, 4> d_result, d_query, d_key, d_value;
+
+    explicit gradients(yardstick::operands<T> const& o)
+        : d_result(yardstick::random_tensor<T, 4>(o.result.extents, 11)),
+          d_query(o.query.extents),
+          d_key(o.key.extents),
+          d_value(o.value.extents) {}
 };
 
 /// program: a request made ready. Only `call` is timed; `settle` then brings what it computed to the result of the
@@ -34,6 +47,8 @@ struct library {
     std::function<bool(unfused::steps<computed<T>> const&, shape const&)> able;
     std::function<program(request<T> const&)> prepare;  // what is done once; the program is what is timed
     index_t longest = 2048;                             // every score is stored: beyond this they only wait for memory
+    /// The same forward and backward, with gradients of queries, keys and values; empty where the library has none.
+    std::function<program(request<T> const&, gradients<T>&)> prepare_training{};
 };
 
 /// All libraries that are here, in the order of their names.

@@ -13,7 +13,9 @@ template <class T>
 void dense(shape const& s) {
     bench::add_train_row<T>("dense", bench::plain, s, s.length * s.length);
 }
-void causal(shape const& s) { bench::add_train_row<float>("causal", masked, s, s.length * (s.length + 1) / 2); }
+void causal(shape const& s) {
+    bench::add_train_row<float>("causal", masked, s, s.length * (s.length + 1) / 2, {.causal = true});
+}
 
 bench::family const rows([] {
     for (index_t const size : {64, 128}) {

@@ -9,29 +9,34 @@ using namespace fovea::placeholders;
 
 constexpr bench::shape sizes{.heads = 8, .length = 2048, .size = 64};
 
-/// `rescored(table)` is the expression; the table has its own gradient.
-template <std::size_t Rank, class Rescored>
-void add_with_table(std::string const& family, std::array<fovea::index_t, Rank> const& extents,
-                    Rescored const& rescored) {
-    bench::add<float>("train/" + family, sizes, [=](benchmark::State& state) {
-        auto const table = yardstick::random_tensor<float, Rank>(extents, 7, 0.1);
-        fovea::tensor<float, Rank> d_table(extents);
-        auto const spec = fovea::scaled_dot | fovea::rescore(rescored(table)) | fovea::softmax | fovea::weighted_sum;
-        bench::measure_training<float>(state, bench::training_work(sizes, sizes.length * sizes.length), sizes, spec,
-                                       fovea::grad(table, d_table));
+bench::work const done = bench::training_work(sizes, sizes.length* sizes.length);
+
+template <class Expression>
+auto rescored(Expression const& expression) {
+    return fovea::scaled_dot | fovea::rescore(expression) | fovea::softmax | fovea::weighted_sum;
+}
+
+/// `expression(table)` is the score; the table, which outlives the rows, has its own gradient.
+template <int Rank, class Expression>
+void add_with_table(std::string const& family, fovea::tensor<float, Rank> const& table, Expression const& expression) {
+    bench::add<float>("train/" + family, sizes, [=, &table](benchmark::State& state) {
+        fovea::tensor<float, Rank> d_table(table.extents);
+        bench::measure_training<float>(state, done, sizes, rescored(expression(table)), fovea::grad(table, d_table));
     });
 }
 
 bench::family const rows([] {
     using fovea::param;
-    add_with_table<1>("alibi", {sizes.heads},
-                      [](auto const& slopes) { return score + param(slopes)[head] * (kv_idx - q_idx); });
-    add_with_table<2>("table", {sizes.heads, 2 * sizes.length - 1}, [](auto const& distances) {
-        return score + param(distances)(head, kv_idx - q_idx + sizes.length - 1);
-    });
-    bench::add_train_row<float>(
-        "softcap", fovea::scaled_dot | fovea::rescore(50.f * tanh(score / 50.f)) | fovea::softmax | fovea::weighted_sum,
-        sizes, sizes.length * sizes.length);
+    static auto const slopes = yardstick::random_tensor<float, 1>({sizes.heads}, 7, 0.002);
+    static auto const distances = yardstick::random_tensor<float, 2>({sizes.heads, 2 * sizes.length - 1}, 7, 0.1);
+    auto const alibi = [](auto const& table) { return score + param(table)[head] * (kv_idx - q_idx); };
+    add_with_table("alibi", slopes, alibi);
+    bench::add_training_peers<float>("alibi", rescored(alibi(slopes)), sizes, done,
+                                     {.alibi_slopes = {slopes.data(), static_cast<std::size_t>(sizes.heads)}});
+    add_with_table("table", distances,
+                   [](auto const& table) { return score + param(table)(head, kv_idx - q_idx + sizes.length - 1); });
+    bench::add_train_row<float>("softcap", rescored(50.f * tanh(score / 50.f)), sizes, sizes.length * sizes.length,
+                                {.softcap = 50});
 });
 
 }  // namespace
