@@ -17,7 +17,7 @@ void attend_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Querie
             if constexpr (mpi::detail::goes_over_ranks<A, call_type>()) {
                 decltype(auto) runner = driver::runner_of(executor);
                 mpi::detail::require_mpi(runner.workers() > 1);
-                MPI_Comm const comm = mpi::detail::own_communicator::of(ranks.comm);
+                MPI_Comm comm = mpi::detail::own_communicator::of(ranks.comm);
                 std::optional<call_type> call;
                 std::optional<workspace::call> alone;
                 mpi::detail::on_all(comm, [&] {

@@ -53,12 +53,11 @@ public:
         : base(memory, call, {partial.at.sums, partial.at.states, call.sums.state_bytes}), at_(partial.at) {}
 
     void begin(call_type const& call, head_group heads, index_t first, index_t count) {
-        this->tile_.begin(call, heads, first, count);
-        if (at_.begins) call.sums.begin(call, this->sums_);
-        else this->sums_.empty = *at_.empty;
+        if (at_.begins) base::begin(call, heads, first, count);
+        else base::resume(call, heads, first, count, *at_.empty);
     }
     void finish(call_type const& call) {
-        *at_.empty = this->sums_.empty;
+        *at_.empty = base::empty();
         if (at_.ends) base::finish(call);
     }
 

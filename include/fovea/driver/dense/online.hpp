@@ -96,6 +96,14 @@ public:
 
     void finish(call_type const& call) { call.sums.finish(call, tile_.rows(), sums_); }
 
+protected:
+    /// Begins with rows that lie where they were left.
+    void resume(call_type const& call, head_group heads, index_t first, index_t count, bool empty) {
+        tile_.begin(call, heads, first, count);
+        sums_.empty = empty;
+    }
+    bool empty() const { return sums_.empty; }
+
 private:
     /// Scores of excluded pairs become weights of 0, and 0 times a value is 0, if the value is finite. A pair is
     /// excluded by the mask, by what is computed of its product, or because the product itself is -inf.
@@ -113,7 +121,6 @@ private:
                    : !is_finite(call, from, at) && tile_.any_excluded(s);
     }
 
-protected:
     tile tile_;
     row_sums<T> sums_;
 };

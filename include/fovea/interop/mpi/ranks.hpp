@@ -37,7 +37,7 @@ public:
         auto* const own = new MPI_Comm(MPI_COMM_NULL);
         MPI_Comm_dup(comm, own);
         MPI_Comm_set_errhandler(*own, MPI_ERRORS_ARE_FATAL);
-        MPI_Comm_set_attr(comm, key(), own);
+        MPI_Comm_set_attr(comm, key(), static_cast<void*>(own));
         return *own;
     }
 
