@@ -30,6 +30,10 @@ tensor<float, 4> telling_values() {
     return values;
 }
 
+tensor<float, 4> drawn_rows(testing::dice& random) {
+    return testing::random_tensor<float>(random, extents_t<4>{1, 1, keys, features});
+}
+
 /// Tables of positions whose sums and products round.
 struct tables {
     std::vector<float> x, y;  // for each position
@@ -90,7 +94,7 @@ template <class Condition>
 void check(Condition const& condition) {
     auto random = seeds::dice_for("decoding");
     auto const query = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 2, keys, features});
-    auto const key = testing::random_tensor<float>(random, extents_t<4>{1, 1, keys, features});
+    auto const key = drawn_rows(random);
     auto const value = telling_values();
     auto const seen = [&](auto const& position) {
         return compare(0 * sum(q * k) + 1) | where(condition(position)) | unnormalized | weighted_sum;
@@ -119,7 +123,7 @@ template <class Score>
 void check_scores(Score const& of_position) {
     auto random = seeds::dice_for("decoding scores");
     auto const query = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 2, keys, features});
-    auto const key = testing::random_tensor<float>(random, extents_t<4>{1, 1, keys, features});
+    auto const key = drawn_rows(random);
     auto const value = testing::random_tensor<float>(random, std::array<index_t, 4>{1, 1, keys, 5});
     auto const spec = [&](auto const& position) {
         return scaled_dot | rescore(score + of_position(position)) | where(kv_idx <= position) | softmax | weighted_sum;
@@ -183,8 +187,8 @@ TEST_CASE("what is visible is what the definition in the arithmetic of the call 
     auto random = seeds::dice_for("decoding definition");
     tables const t(random);
     auto const x = param(t.x), y = param(t.y);
-    auto const query = testing::random_tensor<float>(random, extents_t<4>{1, 1, keys, features});
-    auto const key = testing::random_tensor<float>(random, extents_t<4>{1, 1, keys, features});
+    auto const query = drawn_rows(random);
+    auto const key = drawn_rows(random);
     auto const value = telling_values();
     auto const spec = compare(0 * sum(q * k) + 1)
                     | where(square(x[q_idx] - x[kv_idx]) + square(y[q_idx] - y[kv_idx]) <= 2.56f)

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/driver/arena.hpp>
+#include <fovea/driver/dense/table_sums.hpp>
 #include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/scatter.hpp>
 #include <fovea/spec/named_sums.hpp>
 #include <fovea/spec/shapes.hpp>
 
@@ -28,7 +28,7 @@ inline constexpr bool may_be_of<Asked, parameter<Element, Rank>> = fovea::may_na
 
 /// The sums of tables that one share of the positions adds to.
 template <class T, class... Asked>
-struct share_of_tables {
+struct share_of_tables : adds_to_tables<T, share_of_tables<T, Asked...>> {
     std::tuple<Asked...> const* asked;
     std::array<T*, sizeof...(Asked)> at;
 
@@ -36,18 +36,10 @@ struct share_of_tables {
     template <class E>
     static constexpr bool takes = (may_be_of<Asked, E> || ...);
 
-    /// Adds to one element of a table, or to one for each lane.
-    template <class Element, int Rank, class... Index>
-    FOVEA_INLINE void add(view<Element const, Rank> const& table, T amount, Index const&... index) const {
-        if (auto const to = sums(table); to.data != nullptr)
-            to.data[clamped_offset(to, static_cast<index_t>(index)...)] += amount;
+    template <class Element, int Rank, class F>
+    FOVEA_INLINE void for_each_sum(view<Element const, Rank> const& table, F const& f) const {
+        if (auto const to = sums(table); to.data != nullptr) f(to);
     }
-    template <class Element, int Rank, class Arch, class... Index>
-    FOVEA_INLINE void add(view<Element const, Rank> const& table, kernel::pack<T, Arch> const& amount,
-                          Index const&... index) const {
-        if (auto const to = sums(table); to.data != nullptr) kernel::add_at<T, Arch>(to, amount, index...);
-    }
-
     /// Those of a table; nothing where its gradient is not asked for.
     template <class Element, int Rank>
     FOVEA_INLINE view<T, Rank> sums(view<Element const, Rank> const& table) const {
@@ -113,7 +105,7 @@ public:
         return shared ? shares_of_tables : std::max<index_t>(ceil_div(positions, 1024), 1);
     }
     share_type of_share(index_t share) const {
-        share_type all{&asked_, tables_};
+        share_type all{{}, &asked_, tables_};
         for_each_asked([&](auto const& asked, std::size_t n) {
             if (copies_[n] > 1) all.at[n] += share * asked.of.size();
         });

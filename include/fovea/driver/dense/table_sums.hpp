@@ -15,35 +15,42 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The sums of one share of the tasks: those of all tables, each dense.
-template <class T, class... Tables>
-struct table_share {
-    std::tuple<Tables...> const* of;  // the tables as the score reads them
-    std::array<T*, sizeof...(Tables)> sums;
-
+/// How a score adds to the gradients of its tables: Share::for_each_sum(table, f) calls f with the sums of a table, if
+/// there are any.
+template <class T, class Share>
+struct adds_to_tables {
     /// Adds to the element that a table has for these indices: a number, or one for each lane; with one index fewer
     /// than axes to the features from `offset` on, of which `count` are left.
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE void add(view<Element const, Rank> const& table, T amount, Index const&... index) const {
-        for_each_sum(table, [&](view<T, Rank> const& to) FOVEA_LAMBDA {
+        share().for_each_sum(table, [&](view<T, Rank> const& to) FOVEA_LAMBDA {
             to.data[clamped_offset(to, static_cast<index_t>(index)...)] += amount;
         });
     }
     template <class Element, int Rank, class Arch, class... Index>
     FOVEA_INLINE void add(view<Element const, Rank> const& table, kernel::pack<T, Arch> const& amount,
                           Index const&... index) const {
-        for_each_sum(table,
-                     [&](view<T, Rank> const& to) FOVEA_LAMBDA { kernel::add_at<T, Arch>(to, amount, index...); });
+        share().for_each_sum(
+            table, [&](view<T, Rank> const& to) FOVEA_LAMBDA { kernel::add_at<T, Arch>(to, amount, index...); });
     }
     template <class Element, int Rank, class Arch, class... Index>
     FOVEA_INLINE void add_features(view<Element const, Rank> const& table, kernel::pack<T, Arch> const& amount,
                                    index_t offset, index_t count, Index const&... index) const {
-        for_each_sum(table, [&](view<T, Rank> const& to) FOVEA_LAMBDA {
+        share().for_each_sum(table, [&](view<T, Rank> const& to) FOVEA_LAMBDA {
             kernel::add_to<T, Arch>(to.data + clamped_offset(to, index...) + offset, amount, count);
         });
     }
 
 private:
+    FOVEA_INLINE Share const& share() const { return static_cast<Share const&>(*this); }
+};
+
+/// The sums of one share of the tasks: those of all tables, each dense.
+template <class T, class... Tables>
+struct table_share : adds_to_tables<T, table_share<T, Tables...>> {
+    std::tuple<Tables...> const* of;  // the tables as the score reads them
+    std::array<T*, sizeof...(Tables)> sums;
+
     template <class Element, int Rank, class F>
     FOVEA_INLINE void for_each_sum(view<Element const, Rank> const& table, F const& f) const {
         [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
@@ -98,7 +105,7 @@ public:
     index_t first_task(index_t share) const { return share * tasks_ / shares_; }
     share_type of_task(index_t task) const {
         index_t const share = ((task + 1) * shares_ - 1) / tasks_;
-        share_type all{&of_, results_};
+        share_type all{{}, &of_, results_};
         for (std::size_t n = 0; n < sizeof...(Tables); ++n)
             if (!apart_[n] && share > 0) all.sums[n] = copies_[n] + (share - 1) * size(n);
         return all;
