@@ -9,8 +9,6 @@
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/driver/row_rule.hpp>
 
-#include <algorithm>
-
 namespace fovea::FOVEA_SET::driver {
 
 /// The gradient pass of N(S) V, of a normalizer N and a reweighting after it: the scores of a tile of rows are kept,
@@ -75,15 +73,11 @@ private:
         for (index_t g = head_groups.first; g < head_groups.last; ++g) {
             auto const heads = call_.head_group_at(g);
             from.begin(heads);
-            for (index_t b = row_blocks.first; b < row_blocks.last; ++b) {
-                index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-                columns.begin(call_.span(heads, first, last), from);
-                search_pace pace(2);
-                for (index_t r = first; r < last; r += shape::rows) {
-                    one.begin(call_, heads, r, std::min<index_t>(shape::rows, last - r));
+            for (index_t b = row_blocks.first; b < row_blocks.last; ++b)
+                columns.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_pace& pace) {
+                    one.begin(call_, heads, first, count);
                     run_tile(memory.panels, one, from, columns, pace);
-                }
-            }
+                });
             from.finish();
         }
     }

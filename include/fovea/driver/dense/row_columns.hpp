@@ -12,8 +12,9 @@ namespace fovea::FOVEA_SET::driver {
 /// The scores of a tile of rows from the first key that any of them sees to the last, as columns: column c is key
 /// first_key + c.
 ///
-///     begin(where, keys)             a block of rows; `keys` are those of the head, block by block
-///     for_runs(tile, keys, ..., f)   f(run, column) scores what the tile sees, where the first key of its block has
+///     for_tiles(call, ..., keys, f)  f(row, count, pace) for each tile of a block of rows; `keys` are those of the
+///     head for_runs(tile, keys, ..., f)   f(run, column) scores what the tile sees, where the first key of its block
+///     has
 ///                                    that column; columns between runs are excluded
 ///     for_blocks(keys, f)            f(block, from, to) for the columns of each block of which the tile sees something
 template <class Shape>
@@ -29,12 +30,12 @@ public:
     row_columns(arena& memory, block_mask<Shape> const& mask)
         : mask_(mask), seen_(memory.template take<seen_keys>(mask.key_blocks())) {}
 
-    template <class Blocks>
-    void begin(box const& where, Blocks const& keys) {
-        blocks_ = mask_.seen_by(where);
-        for (index_t k = blocks_.first; k < blocks_.last; ++k)
-            seen_[k] = {mask_.coverage(where, keys.first(k), keys.last(k)), false};
-        first_key = keys.first(blocks_.first);
+    template <class Call, class Blocks, class F>
+    void for_tiles(Call const& call, head_group heads, index_t block, Blocks const& keys, F const& f) {
+        index_t const first = block * Shape::block_rows, last = std::min(first + Shape::block_rows, call.rows);
+        begin(call.span(heads, first, last), keys);
+        search_pace pace(2);  // one tile across a boundary of the mask must not lengthen the rows of those after it
+        for (index_t r = first; r < last; r += Shape::rows) f(r, std::min<index_t>(Shape::rows, last - r), pace);
     }
 
     template <class Blocks, class F>
@@ -81,6 +82,14 @@ public:
     }
 
 private:
+    template <class Blocks>
+    void begin(box const& where, Blocks const& keys) {
+        blocks_ = mask_.seen_by(where);
+        for (index_t k = blocks_.first; k < blocks_.last; ++k)
+            seen_[k] = {mask_.coverage(where, keys.first(k), keys.last(k)), false};
+        first_key = keys.first(blocks_.first);
+    }
+
     /// What is seen of a block of keys: by a block of rows, and whether anything by the tile at hand.
     struct seen_keys {
         truth by_rows;

@@ -86,19 +86,14 @@ void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, inde
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         from.begin(heads);
-        for (index_t b = rows.first; b < rows.last; ++b) {
-            index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-            at.begin(call_.span(heads, first, last), from);
-            search_pace pace(2);  // one tile across a boundary of the mask must not lengthen the rows of those after it
-            for (index_t r = first; r < last; r += shape::rows) {
-                index_t const next = std::min(r + shape::rows, last);
-                call_.prefetch_beside(heads, r, next, 0, shape::rows);
-                one.begin(call_, heads, r, next - r);
+        for (index_t b = rows.first; b < rows.last; ++b)
+            at.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_pace& pace) {
+                call_.prefetch_beside(heads, first, first + count, 0, shape::rows);
+                one.begin(call_, heads, first, count);
                 call_.sums.begin(call_, sums);
                 score(memory.panels, one, from, scratch, at, pace);
                 finish(one, sums, from, scratch, at);
-            }
-        }
+            });
     }
 }
 
