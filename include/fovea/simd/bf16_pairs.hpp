@@ -59,9 +59,9 @@ FOVEA_INLINE void round_to_bf16_pairs(float* row, index_t packs) {
 
 /// Products of pairs on arrays, for the emulation of the architecture that has them: like those of a unit that has to
 /// be configured, they are NaN outside one scope of their thread.
-template <>
-struct bf16_pairs<arch::emulated<64, 32>> {
-    using vector = pack<float, arch::emulated<64, 32>>;
+template <bool Matrix_unit>
+struct bf16_pairs<arch::emulated<64, 32, Matrix_unit>> {
+    using vector = pack<float, arch::emulated<64, 32, Matrix_unit>>;
 
     class scope {
     public:

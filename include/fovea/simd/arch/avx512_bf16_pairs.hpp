@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-template <std::same_as<arch::avx512_bf16> Arch>
+template <std::derived_from<arch::avx512_bf16> Arch>
 struct bf16_pairs<Arch> {
     using vector = pack<float, Arch>;
 
