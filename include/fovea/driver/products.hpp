@@ -205,7 +205,12 @@ template <class T, class Arch>
 struct products {
     using query_lanes = plan::query_lanes_blocking<T, Arch>;
 
-    // With a query in each lane.
+    // With a query in each lane, a kernel::lane_product.
+    using number = T;
+    using element = T;
+    using shape = query_lanes;
+    struct scope {};
+    static constexpr bool packs_values = false, scales_queries = true;
     static void contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
                                      kernel::prefetch_queue& next);
     static void accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
@@ -246,5 +251,18 @@ void products<T, Arch>::transpose(transposition<T> const& t) {
     auto const scale = [&](index_t i) FOVEA_LAMBDA { return t.scales[i]; };
     kernel::transpose_features<T, Arch>(q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.destination);
 }
+
+/// The products of an arrangement with a query in each lane.
+template <class Shape>
+struct lane_products_of_shape {
+    using type = kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture>;
+};
+template <class T, class Arch>
+struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
+    using type = products<T, Arch>;
+};
+template <class Shape>
+using lane_products_of = typename lane_products_of_shape<Shape>::type;
+static_assert(kernel::lane_product<products<float, arch::best>>);
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -15,8 +15,8 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// matrix_unit: eight tiles of 16 rows of 64 bytes, of the thread. C += A B adds products of pairs: an element of C is a
-/// float, C[m][n] += A[m][2k] B[k][2n] + A[m][2k+1] B[k][2n+1], with A and B of bfloat16. Strides are in bytes.
+/// matrix_unit: eight tiles of 16 rows of 64 bytes, of the thread. C += A B adds products of pairs: an element of C is
+/// a float, C[m][n] += A[m][2k] B[k][2n] + A[m][2k+1] B[k][2n+1], with A and B of bfloat16. Strides are in bytes.
 ///
 ///     scope                  its configuration, for the time that it stands
 ///     zero<Tile>()           load<Tile>(from, stride)           store<Tile>(to, stride)
@@ -25,13 +25,13 @@ template <class Arch>
 struct matrix_unit;
 
 template <class U>
-concept multiplies_tiles = std::default_initializable<typename U::scope>
-                        && requires(void const* from, void* to, index_t stride) {
-                               U::template zero<0>();
-                               U::template load<4>(from, stride);
-                               U::template store<0>(to, stride);
-                               U::template add_products<0, 4, 6>();
-                           };
+concept multiplies_tiles =
+    std::default_initializable<typename U::scope> && requires(void const* from, void* to, index_t stride) {
+        U::template zero<0>();
+        U::template load<4>(from, stride);
+        U::template store<0>(to, stride);
+        U::template add_products<0, 4, 6>();
+    };
 
 /// The numbers of a tile.
 inline constexpr index_t tile_rows_of_unit = 16, tile_row_bytes = 64, tiles_of_unit = 8;
