@@ -162,26 +162,26 @@ TEST_CASE("the matrix unit reads pages", "[driver]") {
     for (index_t slots : {32, 48, 64, 7}) {
         index_t const pages = 280 / slots;
         sizes const s{70, slots * pages, 64, 40, 2, 1};
-        rows_in_memory const q(random, 2, s.queries, s.features, 0), k(random, 2, s.keys, s.features, 0),
-            v(random, 2, s.keys, s.value_features, 0);
+        rows_in_memory const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
+            value(random, 2, s.keys, s.value_features, 0);
         tensor<bfloat16, 4> key_pages({pages, 2, slots, s.features}), value_pages({pages, 2, slots, s.value_features});
         tensor<std::int32_t, 2> table({1, pages});
         for (index_t p = 0; p < pages; ++p) {
             table(0, p) = static_cast<std::int32_t>(pages - 1 - p);
             for (index_t h = 0; h < 2; ++h)
                 for (index_t n = 0; n < slots; ++n) {
-                    std::copy_n(k.rows.place(0, h, p * slots + n, 0), s.features,
+                    std::copy_n(key.rows.place(0, h, p * slots + n, 0), s.features,
                                 key_pages.view().place(pages - 1 - p, h, n, 0));
-                    std::copy_n(v.rows.place(0, h, p * slots + n, 0), s.value_features,
+                    std::copy_n(value.rows.place(0, h, p * slots + n, 0), s.value_features,
                                 value_pages.view().place(pages - 1 - p, h, n, 0));
                 }
         }
         CAPTURE(slots);
         tensor<bfloat16, 4> got({1, 2, s.queries, s.value_features});
         workspace scratch;
-        attend_on<matrix_arch>(serial, scratch, at_end, q.rows, paged(key_pages, table), paged(value_pages, table),
+        attend_on<matrix_arch>(serial, scratch, at_end, query.rows, paged(key_pages, table), paged(value_pages, table),
                                got);
-        check_result(at_end, q.rows, k.rows, v.rows, got);
+        check_result(at_end, query.rows, key.rows, value.rows, got);
     }
 }
 

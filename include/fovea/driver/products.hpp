@@ -252,17 +252,4 @@ void products<T, Arch>::transpose(transposition<T> const& t) {
     kernel::transpose_features<T, Arch>(q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.destination);
 }
 
-/// The products of an arrangement with a query in each lane.
-template <class Shape>
-struct lane_products_of_shape {
-    using type = kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture>;
-};
-template <class T, class Arch>
-struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
-    using type = products<T, Arch>;
-};
-template <class Shape>
-using lane_products_of = typename lane_products_of_shape<Shape>::type;
-static_assert(kernel::lane_product<products<float, arch::best>>);
-
 }  // namespace fovea::FOVEA_SET::driver

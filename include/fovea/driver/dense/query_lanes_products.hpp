@@ -10,6 +10,19 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// The products of an arrangement with a query in each lane.
+template <class Shape>
+struct lane_products_of_shape {
+    using type = kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture>;
+};
+template <class T, class Arch>
+struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
+    using type = products<T, Arch>;
+};
+template <class Shape>
+using lane_products_of = typename lane_products_of_shape<Shape>::type;
+static_assert(kernel::lane_product<products<float, arch::best>>);
+
 /// Functions for the tables of all specifications. Nothing is summed across lanes, and values are not packed: results
 /// are transposed after the last key.
 template <class Shape>
