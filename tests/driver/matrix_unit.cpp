@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// bfloat16 attention by the products of a matrix unit, in its emulation: every rest of queries, keys and features.
+// bfloat16 attention by the products of a matrix unit, or of its emulation: every rest of queries, keys and features.
 #include "support/plain_inline.hpp"
 
 #include <fovea/core/paged.hpp>
@@ -8,20 +8,20 @@
 
 #include "catch.hpp"
 #include "support/guarded.hpp"
+#include "support/matrix_unit.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <tuple>
 
 using namespace fovea;
 using namespace fovea::placeholders;
 
 namespace {
-
-using matrix_arch = arch::emulated<64, 32, true>;
 
 /// What a call says of itself and of its plan.
 struct sizes {
@@ -59,7 +59,7 @@ tensor<float, 4> widened(view<bfloat16 const, 4> const& x, bool magnitude = fals
 template <class Spec, class K, class V>
 plan::call_plan plan_of(Spec const&, sizes const& s, K const&, V const&, index_t per_run) {
     using bound = driver::operands<bfloat16, K, V, bfloat16, std::tuple<>>;
-    return plan::make_plan<float, matrix_arch, Spec, bound>(
+    return plan::make_plan<float, with_matrix_unit, Spec, bound>(
         {s.queries, s.group, s.keys, s.features, s.value_features, per_run, per_run});
 }
 
@@ -87,11 +87,11 @@ void check(Spec const& spec, sizes const& s, index_t gap = 0) {
         k(random, s.heads, s.keys, s.features, gap), v(random, s.heads, s.keys, s.value_features, gap);
     tensor<bfloat16, 4> got({1, s.heads * s.group, s.queries, s.value_features});
     workspace scratch;
-    attend_on<matrix_arch>(serial, scratch, spec, q.rows, k.rows, v.rows, got);
+    attend_on<with_matrix_unit>(serial, scratch, spec, q.rows, k.rows, v.rows, got);
     check_result(spec, q.rows, k.rows, v.rows, got);
     for (int n : {2, 5}) {
         tensor<bfloat16, 4> threaded(got.extents);
-        attend_on<matrix_arch>(threads(n), scratch, spec, q.rows, k.rows, v.rows, threaded);
+        attend_on<with_matrix_unit>(threads(n), scratch, spec, q.rows, k.rows, v.rows, threaded);
         CHECK(std::equal(got.begin(), got.end(), threaded.begin(),
                          [](bfloat16 a, bfloat16 b) { return a.bits == b.bits; }));
     }
@@ -119,8 +119,16 @@ TEST_CASE("the plan takes the matrix unit for queries in lanes whose operands ar
     using in_float = driver::operands<bfloat16, std::remove_const_t<decltype(rows)>,
                                       std::remove_const_t<decltype(rows)>, float, std::tuple<>>;
     CHECK_FALSE(
-        plan::make_plan<float, matrix_arch, std::remove_const_t<decltype(plain)>, in_float>({100, 1, 200, 64, 40})
+        plan::make_plan<float, with_matrix_unit, std::remove_const_t<decltype(plain)>, in_float>({100, 1, 200, 64, 40})
             .matrix_unit);
+}
+
+TEST_CASE("explain names the matrix unit", "[driver]") {
+    tensor<bfloat16, 4> x({1, 1, 64, 64}), result(x.extents);
+    auto const text = explain<with_matrix_unit>(plain, x, x, x, result);
+    CHECK(text.find("kernel/product/amx_bf16.hpp") != std::string::npos);
+    CHECK(text.find("tiles of 32 queries x 32 keys, a query in each lane, products by the matrix unit")
+          != std::string::npos);
 }
 
 TEST_CASE("the matrix unit computes attention with any number of queries, keys and features", "[driver]") {
@@ -179,8 +187,8 @@ TEST_CASE("the matrix unit reads pages", "[driver]") {
         CAPTURE(slots);
         tensor<bfloat16, 4> got({1, 2, s.queries, s.value_features});
         workspace scratch;
-        attend_on<matrix_arch>(serial, scratch, at_end, query.rows, paged(key_pages, table), paged(value_pages, table),
-                               got);
+        attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, paged(key_pages, table),
+                                    paged(value_pages, table), got);
         check_result(at_end, query.rows, key.rows, value.rows, got);
     }
 }
@@ -191,7 +199,7 @@ TEST_CASE("the matrix unit leaves out values of keys that are not visible", "[dr
     for (index_t c = 0; c < 40; ++c) v.rows(0, 0, 40, c) = bfloat16(std::numeric_limits<float>::infinity());
     tensor<bfloat16, 4> got({1, 1, 70, 40});
     workspace scratch;
-    attend_on<matrix_arch>(serial, scratch, at_end, x.rows, x.rows, v.rows, got);
+    attend_on<with_matrix_unit>(serial, scratch, at_end, x.rows, x.rows, v.rows, got);
     bool as_seen = true;
     for (index_t n = 0; n < 70; ++n)
         for (index_t c = 0; c < 40; ++c)

@@ -60,7 +60,7 @@ class query_lanes_scores {
         row.skip(context.summed.product.first);
         if constexpr (!product::scales_queries) {
             std::fill(rows.scales + rows.count, rows.scales + rows.width, rows.scales[rows.count - 1]);
-            product::pack_queries(row, to);
+            product::pack_queries(row, rows.scales, to);
         } else if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, rows.scales, to});
         } else {

@@ -4,11 +4,14 @@
 
 #include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
+#include <fovea/kernel/score_packs.hpp>
+#include <fovea/kernel/tile_sums.hpp>
 #include <fovea/plan/blocking.hpp>
 #include <fovea/plan/product.hpp>
-#include <fovea/simd/matrix_unit.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -27,13 +30,22 @@ struct amx_bf16 {
     static constexpr bool available = plan::multiplies_in_matrix_unit<T, Arch>;
     static constexpr bool packs_values = true, scales_queries = false;
 
-    /// Queries as pairs of features, a query in each lane, with zeros up to whole tiles.
+    /// Queries as pairs of features, a query in each lane, with zeros up to whole tiles. Factors that are all powers of
+    /// two up to 1 are applied to them, exactly, and are 1 then.
     template <class Rows>
-    static void pack_queries(Rows const& row, transpose_target<T> const& destination) {
+    static void pack_queries(Rows const& row, T* scales, transpose_target<T> const& destination) {
         transpose_bf16_pairs<Arch>(row, destination);
-        index_t const stride = destination.stride, pairs = bf16_pair_count(destination.features),
+        T* const to = destination.first;
+        index_t const width = destination.stride, pairs = bf16_pair_count(destination.features),
                       padded = round_up(destination.features, elements) / 2;
-        std::fill_n(destination.first + pairs * stride, (padded - pairs) * stride, T{0});
+        std::fill_n(to + pairs * width, (padded - pairs) * width, T{0});
+        if (!std::all_of(scales, scales + width, is_power_of_two)) return;
+        for (index_t p = 0; p < pairs; ++p)
+            for (index_t lane = 0; lane < width; lane += side) {
+                T* const at = to + p * width + lane;
+                scaled_pairs(vector::load(at), vector::load(scales + lane)).store(at);
+            }
+        std::fill_n(scales, width, T{1});
     }
 
     /// One row of a key, with zeros up to `stride` elements.
@@ -104,79 +116,71 @@ private:
     using vector = pack<T, Arch>;
     static constexpr index_t side = tile_rows_of_unit, elements = shape::tile_elements;
     static constexpr index_t element_bytes = sizeof(element), number_bytes = sizeof(T);
-    static constexpr int left = 4, right = 6;  // tiles of operands, after those of sums
-    static constexpr int sum(int m, int n) { return 2 * m + n; }
+    template <int M, int N>
+    using tiles = tile_sums<unit, T, M, N>;
 
-    /// Calls f(m, n) for the tiles of M by N.
-    template <int M, int N, class F>
-    FOVEA_INLINE static void each(F const& f) {
-        unrolled<M>([&](auto m) FOVEA_LAMBDA { unrolled<N>([&](auto n) FOVEA_LAMBDA { f(m, n); }); });
+    static bool is_power_of_two(T x) { return x > 0 && x <= 1 && (std::bit_cast<std::uint32_t>(x) & 0x7fffffU) == 0; }
+    /// Pairs times the factor of each lane, if the products are numbers of as many bits.
+    FOVEA_INLINE static vector scaled_pairs(vector const& pairs, vector const& factor) {
+        using bits = registers<T, Arch>;
+        auto const both = bits::as_integers(pairs.value);
+        vector const low(bits::as_reals(bits::template shift_left<16>(both))),
+            high(bits::as_reals(bits::template shift_left<16>(bits::template shift_right<16>(both))));
+        vector scaled[2];
+        bf16_pairs<Arch>::interleaved(bf16_pairs<Arch>::rounded(low * factor, low),
+                                      bf16_pairs<Arch>::rounded(high * factor, high), scaled);
+        return scaled[0];
     }
-    template <int M, int N>
-    FOVEA_INLINE static void clear() {
-        each<M, N>([](auto m, auto n) FOVEA_LAMBDA { unit::template zero<sum(m(), n())>(); });
-    }
-    template <int M, int N>
-    FOVEA_INLINE static void load(T const* from, index_t width) {
-        each<M, N>([&](auto m, auto n) FOVEA_LAMBDA {
-            unit::template load<sum(m(), n())>(from + m() * side * width + n() * side, width * number_bytes);
-        });
-    }
-    template <int M, int N>
-    FOVEA_INLINE static void store(T* to, index_t width) {
-        each<M, N>([&](auto m, auto n) FOVEA_LAMBDA {
-            unit::template store<sum(m(), n())>(to + m() * side * width + n() * side, width * number_bytes);
-        });
-    }
-    /// The right operand, (16, width) pairs, and the products with what has been loaded on the left.
-    template <int M, int N>
-    FOVEA_INLINE static void multiply(T const* pairs, index_t width, prefetch_queue& next) {
-        unrolled<N>([&](auto n)
-                        FOVEA_LAMBDA { unit::template load<right + n()>(pairs + n() * side, width * number_bytes); });
-        each<M, N>([](auto m, auto n)
-                       FOVEA_LAMBDA { unit::template add_products<sum(m(), n()), left + m(), right + n()>(); });
+    /// Two lines beside each product of four tiles.
+    FOVEA_INLINE static void prefetch(prefetch_queue& next) {
         for (int line = 0; line < 2; ++line) next.prefetch_line<Arch>();
     }
 
     /// The rows of a left tile. Fewer than 16 are copied, since there may be no memory after them.
     template <int Tile>
     FOVEA_INLINE static void load_keys(element const* from, index_t stride, index_t count) {
-        if (count >= side) return unit::template load<Tile>(from, stride * element_bytes);
-        alignas(64) element rows[static_cast<std::size_t>(side * elements)] = {};
-        for (index_t r = 0; r < count; ++r) std::copy_n(from + r * stride, elements, rows + r * elements);
-        unit::template load<Tile>(rows, elements * element_bytes);
+        if (count >= side) unit::template load<Tile>(from, stride * element_bytes);
+        else load_copied<Tile>(from, stride, count);
+    }
+    template <int Tile>
+    [[gnu::cold, gnu::noinline]] static void load_copied(element const* from, index_t stride, index_t count) {
+        alignas(64) c_array<element, side * elements> rows = {};
+        for (index_t r = 0; r < count; ++r) std::copy_n(from + r * stride, elements, &rows[r * elements]);
+        unit::template load<Tile>(&rows[0], elements * element_bytes);
     }
 
     /// S^T of `count` keys, and of what is in memory after them up to whole tiles.
     template <int M, int N>
     static void add_keys(key_operand<element> const& keys, index_t count, lane_sums<T> const& all, T* to,
                          prefetch_queue& next) {
-        clear<M, N>();
+        using sums = tiles<M, N>;
+        sums::clear();
         for (index_t f = 0; f < all.steps; f += elements) {
             unrolled<M>([&](auto m) FOVEA_LAMBDA {
-                load_keys<left + m()>(keys.from_row(m() * side).first + f, keys.row_stride, count - m() * side);
+                load_keys<sums::left + m()>(keys.from_row(m() * side).first + f, keys.row_stride, count - m() * side);
             });
-            multiply<M, N>(all.vectors + f / 2 * all.width, all.width, next);
+            sums::multiply(all.vectors + f / 2 * all.width, all.width);
+            prefetch(next);
         }
-        store<M, N>(to, all.width);
+        sums::store(to, all.width);
     }
 
     /// The sums of some keys times the factors of their queries, and the greatest of each query.
     template <int N>
     static void scale(lane_sums<T> const& all, index_t first, index_t count) {
+        bool const scales = !all_ones(all.scales, N);
         unrolled<N>([&](auto n) FOVEA_LAMBDA {
+            T* const from = all.sums + first * all.width + n() * side;
             auto const factor = vector::load(all.scales + n() * side);
-            vector most(-std::numeric_limits<T>::infinity());
-            for (index_t k = first; k < first + count; ++k) {
-                T* const at = all.sums + k * all.width + n() * side;
-                auto const score = vector::load(at) * factor;
-                score.store(at);
-                most = max(score, most);
-            }
+            for (index_t k = 0; k < (scales ? count : 0); ++k)
+                (vector::load(from + k * all.width) * factor).store(from + k * all.width);
             if (all.row_max == nullptr) return;
             T* const to = all.row_max + n() * side;
-            max(most, vector::load(to)).store(to);
+            max(max_of_packs<T, Arch>(from, count, all.width), vector::load(to)).store(to);
         });
+    }
+    static bool all_ones(T const* factors, int vectors) {
+        return std::all_of(factors, factors + vectors * side, [](T x) { return x == T{1}; });
     }
 
     /// Weights of neighbouring keys as pairs, with zeros up to whole tiles: (round_up(keys, 32) / 2, N * 16).
@@ -199,7 +203,7 @@ private:
     /// The sums so far times the factors of their queries, unless these are all 1.
     template <int N>
     static void rescale(lane_sums<T> const& all) {
-        if (std::all_of(all.rescale, all.rescale + N * side, [](T x) { return x == T{1}; })) return;
+        if (all_ones(all.rescale, N)) return;
         for (index_t f = 0; f < round_up(all.element_count, side); ++f)
             unrolled<N>([&](auto n) FOVEA_LAMBDA {
                 T* const at = all.sums + f * all.width + n() * side;
@@ -211,15 +215,18 @@ private:
     template <int M, int N>
     static void add_values(element const* values, index_t stride, lane_sums<T> const& all, T const* weights, T* to,
                            prefetch_queue& next) {
-        if (all.rescale == nullptr) clear<M, N>();
-        else load<M, N>(to, all.width);
+        using sums = tiles<M, N>;
+        if (all.rescale == nullptr) sums::clear();
+        else sums::load(to, all.width);
         for (index_t k = 0; k < all.steps; k += elements) {
             unrolled<M>([&](auto m) FOVEA_LAMBDA {
-                unit::template load<left + m()>(values + k * stride + m() * side * elements, elements * element_bytes);
+                unit::template load<sums::left + m()>(values + k * stride + m() * side * elements,
+                                                      elements * element_bytes);
             });
-            multiply<M, N>(weights + k / 2 * N * side, N * side, next);
+            sums::multiply(weights + k / 2 * N * side, N * side);
+            prefetch(next);
         }
-        store<M, N>(to, all.width);
+        sums::store(to, all.width);
     }
 };
 

@@ -101,23 +101,23 @@ struct matrix_unit<arch::avx512_amx> {
 
     template <int Tile>
     FOVEA_INLINE static void zero() {
-        asm volatile("{tilezero\t%%tmm%c0|tilezero\t%%tmm%c0}" ::"i"(Tile));
+        asm volatile("{tilezero\t%%tmm%c0|tilezero\ttmm%c0}" ::"i"(Tile));
     }
     template <int Tile>
     FOVEA_INLINE static void load(void const* from, index_t stride) {
-        asm volatile("{tileloadd\t(%0,%1,1), %%tmm%c2|tileloadd\t%%tmm%c2, [%0+%1*1]}" ::"r"(from), "r"(stride),
+        asm volatile("{tileloadd\t(%0,%1,1), %%tmm%c2|tileloadd\ttmm%c2, [%0+%1*1]}" ::"r"(from), "r"(stride),
                      "i"(Tile)
                      : "memory");
     }
     template <int Tile>
     FOVEA_INLINE static void store(void* to, index_t stride) {
-        asm volatile("{tilestored\t%%tmm%c2, (%0,%1,1)|tilestored\t[%0+%1*1], %%tmm%c2}" ::"r"(to), "r"(stride),
+        asm volatile("{tilestored\t%%tmm%c2, (%0,%1,1)|tilestored\t[%0+%1*1], tmm%c2}" ::"r"(to), "r"(stride),
                      "i"(Tile)
                      : "memory");
     }
     template <int C, int A, int B>
     FOVEA_INLINE static void add_products() {
-        asm volatile("{tdpbf16ps\t%%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps\t%%tmm%c0, %%tmm%c1, %%tmm%c2}" ::"i"(C),
+        asm volatile("{tdpbf16ps\t%%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps\ttmm%c0, tmm%c1, tmm%c2}" ::"i"(C),
                      "i"(A), "i"(B));
     }
 };
