@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // bfloat16 attention by the products of a matrix unit, or of its emulation: every rest of queries, keys and features.
-#include "support/plain_inline.hpp"
-
 #include <fovea/core/paged.hpp>
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>

@@ -18,6 +18,7 @@ namespace fovea::FOVEA_SET::kernel {
 ///     load(from)                 2 * lanes elements as pairs
 ///     load(from, n)              the first n elements, zeros after them
 ///     rounded(low, high)         two packs of floats, rounded to bfloat16, as pairs
+///     paired(low, high)          two packs of floats, rounded: low in the lower halves, high in the upper ones
 ///     interleaved(a, b, pairs)   a in the lower halves of pairs[0] and then pairs[1], b in the upper ones
 ///     add_products(a, b, sum)    sum + a.low b.low + a.high b.high; subnormal numbers count as 0
 ///     scope, where it has one    stands in each task while products are computed
@@ -85,6 +86,10 @@ struct bf16_pairs<arch::emulated<64, 32, Matrix_unit>> {
             auto const& half = (i < 8 ? low : high).value.lane;
             return pair(bfloat16(half[2 * i % 16]).bits, bfloat16(half[2 * i % 16 + 1]).bits);
         });
+    }
+    static vector paired(vector const& low, vector const& high) {
+        return each(
+            [&](std::size_t i) { return pair(bfloat16(low.value.lane[i]).bits, bfloat16(high.value.lane[i]).bits); });
     }
     static void interleaved(vector const& a, vector const& b, vector (&pairs)[2]) {
         for (std::size_t p = 0; p < 2; ++p)

@@ -126,10 +126,7 @@ private:
         auto const both = bits::as_integers(pairs.value);
         vector const low(bits::as_reals(bits::template shift_left<16>(both))),
             high(bits::as_reals(bits::template shift_left<16>(bits::template shift_right<16>(both))));
-        vector scaled[2];
-        bf16_pairs<Arch>::interleaved(bf16_pairs<Arch>::rounded(low * factor, low),
-                                      bf16_pairs<Arch>::rounded(high * factor, high), scaled);
-        return scaled[0];
+        return bf16_pairs<Arch>::paired(low * factor, high * factor);
     }
     /// Two lines beside each product of four tiles.
     FOVEA_INLINE static void prefetch(prefetch_queue& next) {
@@ -186,18 +183,13 @@ private:
     /// Weights of neighbouring keys as pairs, with zeros up to whole tiles: (round_up(keys, 32) / 2, N * 16).
     template <int N>
     static void round_weights(lane_sums<T> const& all, T* to) {
-        using pairs_of = bf16_pairs<Arch>;
-        for (index_t k = 0; k < round_up(all.steps, elements); k += 2, to += N * side) {
-            auto const rounded = [&](index_t key) FOVEA_LAMBDA {
-                T const* const from = all.vectors + key * all.width;
-                vector const zero(T{0});
-                if (key >= all.steps) return zero;
-                return pairs_of::rounded(vector::load(from), N == 2 ? vector::load(from + (N - 1) * side) : zero);
-            };
-            vector pairs[2];
-            pairs_of::interleaved(rounded(k), rounded(k + 1), pairs);
-            unrolled<N>([&](auto n) FOVEA_LAMBDA { pairs[n()].store(to + n() * side); });
-        }
+        for (index_t k = 0; k < round_up(all.steps, elements); k += 2, to += N * side)
+            unrolled<N>([&](auto n) FOVEA_LAMBDA {
+                auto const weights = [&](index_t key) FOVEA_LAMBDA {
+                    return key < all.steps ? vector::load(all.vectors + key * all.width + n() * side) : vector(T{0});
+                };
+                bf16_pairs<Arch>::paired(weights(k), weights(k + 1)).store(to + n() * side);
+            });
     }
 
     /// The sums so far times the factors of their queries, unless these are all 1.
