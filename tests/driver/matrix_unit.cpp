@@ -204,3 +204,17 @@ TEST_CASE("the matrix unit leaves out values of keys that are not visible", "[dr
             as_seen = as_seen && std::isfinite(static_cast<float>(got(0, 0, n, c))) == (n < 40);
     CHECK(as_seen);
 }
+
+#if defined(__AVX512BF16__)
+TEST_CASE("where there is no matrix unit that may be used, calls run without it, and explain says so", "[driver]") {
+    testing::dice random(17);
+    rows_in_memory const x(random, 2, 70, 64, 0);
+    tensor<bfloat16, 4> got({1, 2, 70, 64});
+    workspace scratch;
+    attend_on<arch::avx512_amx>(serial, scratch, at_end, x.rows, x.rows, x.rows, got);
+    check_result(at_end, x.rows, x.rows, x.rows, got);
+    auto const text = explain<arch::avx512_amx>(at_end, x.rows, x.rows, x.rows, got);
+    bool const says = text.find("matrix unit") != std::string::npos;
+    CHECK(says == kernel::matrix_unit<arch::avx512_amx>::available());
+}
+#endif

@@ -133,9 +133,8 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
     return text;
 }
 
-/// A call that has been bound, with its result or one that is assumed.
 template <class Arch, class A, class Call>
-std::string explain_call(A const& a, Call const& call) {
+std::string explain_bound(A const& a, Call const& call) {
     using T = typename Call::number;
     using Q = typename Call::query_element;
     using K = decltype(call.key);
@@ -153,6 +152,13 @@ std::string explain_call(A const& a, Call const& call) {
         return first
              + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(a, shapes, rows_per_run(call.key),
                                                                     rows_per_run(call.value));
+}
+
+/// A call that has been bound, with its result or one that is assumed, on the architecture that would run it.
+template <class Arch, class A, class Call>
+std::string explain_call(A const& a, Call const& call) {
+    return kernel::on_usable<Arch, typename Call::number, typename Call::query_element, typename Call::result_element>(
+        [&]<class Usable>(std::type_identity<Usable>) { return explain_bound<Usable>(a, call); });
 }
 }  // namespace driver
 

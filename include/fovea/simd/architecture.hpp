@@ -24,6 +24,7 @@ struct avx512_bf16 : avx512 {
 /// avx512_bf16 with the matrix unit of AMX: eight tiles of 16 rows of 64 bytes. Pairs in vectors are slow there.
 struct avx512_amx : avx512_bf16 {
     static constexpr std::string_view name = "avx512_amx";
+    using without_matrix_unit = avx512;  // where it may not be used
 };
 
 /// x86-64 with AVX2 and FMA: 32-byte vectors, 16 registers.

@@ -18,6 +18,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// matrix_unit: eight tiles of 16 rows of 64 bytes, of the thread. C += A B adds products of pairs: an element of C is
 /// a float, C[m][n] += A[m][2k] B[k][2n] + A[m][2k+1] B[k][2n+1], with A and B of bfloat16. Strides are in bytes.
 ///
+///     available()            whether this process may use it
 ///     scope                  its configuration, for the time that it stands
 ///     zero<Tile>()           load<Tile>(from, stride)           store<Tile>(to, stride)
 ///     add_products<C, A, B>()
@@ -49,6 +50,8 @@ class emulated_matrix_unit {
     }
 
 public:
+    static bool available() { return true; }
+
     /// Scopes may be nested, as calls are; the first clears the tiles.
     class scope {
     public:

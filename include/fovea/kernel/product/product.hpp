@@ -8,6 +8,8 @@
 #include <fovea/kernel/product/number_product.hpp>
 #include <fovea/plan/product.hpp>
 
+#include <type_traits>
+
 namespace fovea::FOVEA_SET::kernel {
 
 /// product: how operands are multiplied, one type for an architecture and the elements of both operands. It says how
@@ -68,6 +70,17 @@ template <class T, class Arch>
 using matrix_unit_product = amx_bf16<T, Arch>;
 
 static_assert(lane_product<matrix_unit_product<float, arch::emulated<64, 32, true>>>);
+
+/// Calls f(type of architecture): another one than `Arch` where operands and results of these elements would be
+/// multiplied by a matrix unit, and this process may not use it.
+template <class Arch, class T, class... Elements, class F>
+decltype(auto) on_usable(F const& f) {
+    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Elements...>
+                  && requires { typename Arch::without_matrix_unit; }) {
+        if (!matrix_unit<Arch>::available()) return f(std::type_identity<typename Arch::without_matrix_unit>{});
+    }
+    return f(std::type_identity<Arch>{});
+}
 
 /// S = Q K^T of these elements, where the factors of the product are `OfQuery` and `OfKey`.
 template <class T, class Arch, class Query, class Key, class OfQuery = q_t, class OfKey = k_t>

@@ -78,6 +78,8 @@ private:
 
 template <>
 struct matrix_unit<arch::avx512_amx> {
+    static bool available() { return amx_permission::granted(); }
+
     /// The configuration is the thread's and anybody's: it is looked at where a task begins. Whatever stood before
     /// stands again after it, without the contents of its tiles; where nothing did, the registers are released.
     class scope {
