@@ -7,11 +7,6 @@
 #include <cstddef>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -48,8 +43,15 @@ public:
 private:
     struct cpuid {
         unsigned a = 0, b = 0, c = 0, d = 0;
-        bool known;
-        cpuid(unsigned leaf, unsigned part) : known(__get_cpuid_count(leaf, part, &a, &b, &c, &d) != 0) {}
+        bool known = true;
+        cpuid(unsigned leaf, unsigned part) {
+            ask(0, 0);
+            known = a >= leaf;
+            if (known) ask(leaf, part);
+        }
+        void ask(unsigned leaf, unsigned part) {
+            asm volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(leaf), "c"(part));
+        }
     };
     static bool processor_has_it() {
         cpuid const features(7, 0), palettes(0x1d, 0), palette(0x1d, 1);
@@ -68,8 +70,10 @@ private:
     }
     static bool system_permits_it() {
 #if defined(__linux__)
-        constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-        return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+        constexpr long arch_prctl = 158, request_permission = 0x1023, tile_data = 18;
+        long result = arch_prctl;
+        asm volatile("syscall" : "+a"(result) : "D"(request_permission), "S"(tile_data) : "rcx", "r11", "memory");
+        return result == 0;
 #else
         return false;
 #endif
@@ -107,20 +111,18 @@ struct matrix_unit<arch::avx512_amx> {
     }
     template <int Tile>
     FOVEA_INLINE static void load(void const* from, index_t stride) {
-        asm volatile("{tileloadd\t(%0,%1,1), %%tmm%c2|tileloadd\ttmm%c2, [%0+%1*1]}" ::"r"(from), "r"(stride),
-                     "i"(Tile)
+        asm volatile("{tileloadd\t(%0,%1,1), %%tmm%c2|tileloadd\ttmm%c2, [%0+%1*1]}" ::"r"(from), "r"(stride), "i"(Tile)
                      : "memory");
     }
     template <int Tile>
     FOVEA_INLINE static void store(void* to, index_t stride) {
-        asm volatile("{tilestored\t%%tmm%c2, (%0,%1,1)|tilestored\t[%0+%1*1], tmm%c2}" ::"r"(to), "r"(stride),
-                     "i"(Tile)
+        asm volatile("{tilestored\t%%tmm%c2, (%0,%1,1)|tilestored\t[%0+%1*1], tmm%c2}" ::"r"(to), "r"(stride), "i"(Tile)
                      : "memory");
     }
     template <int C, int A, int B>
     FOVEA_INLINE static void add_products() {
-        asm volatile("{tdpbf16ps\t%%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps\ttmm%c0, tmm%c1, tmm%c2}" ::"i"(C),
-                     "i"(A), "i"(B));
+        asm volatile("{tdpbf16ps\t%%tmm%c2, %%tmm%c1, %%tmm%c0|tdpbf16ps\ttmm%c0, tmm%c1, tmm%c2}" ::"i"(C), "i"(A),
+                     "i"(B));
     }
 };
 static_assert(multiplies_tiles<matrix_unit<arch::avx512_amx>>);
