@@ -186,10 +186,36 @@ TEST_CASE("the matrix unit of the machine gives the bits of its emulation", "[si
             }
         CHECK(same(product_by<real>(of), product_by<emulated>(of)));
     }
-    // Where nothing was configured nothing is left; a configuration that stood, stands again.
-    real::scope const outer;
-    real::zero<1>();
-    { real::scope const inner; }
-    real::zero<1>();
+}
+
+TEST_CASE("a configuration of the matrix unit that stood before a scope stands after it", "[simd]") {
+    if (!kernel::amx_permission::granted()) {
+        WARN("skipped, 1 test of 1: this machine has no matrix unit, or does not let this process use it");
+        return;
+    }
+    using real = kernel::matrix_unit<arch::avx512_amx>;
+    auto const stored = [] {
+        kernel::tile_configuration now;
+        asm volatile("sttilecfg\t%0" : "=m"(now));
+        return now;
+    };
+    operands ones;
+    for (auto& row : ones.a) row.fill(bfloat16(1.0f));
+    for (auto& row : ones.b) row.fill(bfloat16(1.0f));
+    CHECK(stored() == kernel::tile_configuration{});
+    CHECK(product_by<real>(ones)[15][15] == 32);
+    CHECK(stored() == kernel::tile_configuration{});
+    auto others = kernel::tile_configuration::whole();
+    others.rows[0] = others.rows[6] = 8;
+    asm volatile("ldtilecfg\t%0" ::"m"(others));
+    CHECK(product_by<real>(ones)[15][15] == 32);
+    CHECK(stored() == others);
+    asm volatile("tilerelease");
+    {
+        real::scope const outer;
+        CHECK(product_by<real>(ones)[15][15] == 32);
+        CHECK(stored() == kernel::tile_configuration::whole());
+    }
+    CHECK(stored() == kernel::tile_configuration{});
 }
 #endif
