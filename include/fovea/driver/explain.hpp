@@ -113,8 +113,9 @@ std::string explain_traversal(plan::call_plan const& how, operand_shapes const& 
         return std::string("one query at a time, heads innermost, normalized ")
              + (how.heads_in_lanes ? "a head in each lane" : "one after the other");
     std::string text = "tiles of " + number(how.rows, "query") + " x " + number(how.blocks.panel_keys, "key") + ", a "
-                     + (how.by == traversal::query_lanes ? "query" : "key") + " in each lane, " + number(how.sums)
-                     + " of " + number(Arch::registers) + " registers hold sums";
+                     + (how.by == traversal::query_lanes ? "query" : "key") + " in each lane, "
+                     + (how.matrix_unit ? "products by the matrix unit"
+                                        : number(how.sums) + " of " + number(Arch::registers) + " registers hold sums");
     if (how.by == traversal::split_keys) text += "; the keys in " + number(how.splits.count(), "part") + ", merged";
     return text;
 }
@@ -132,9 +133,8 @@ std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run
     return text;
 }
 
-/// A call that has been bound, with its result or one that is assumed.
 template <class Arch, class A, class Call>
-std::string explain_call(A const& a, Call const& call) {
+std::string explain_bound(A const& a, Call const& call) {
     using T = typename Call::number;
     using Q = typename Call::query_element;
     using K = decltype(call.key);
@@ -152,6 +152,13 @@ std::string explain_call(A const& a, Call const& call) {
         return first
              + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(a, shapes, rows_per_run(call.key),
                                                                     rows_per_run(call.value));
+}
+
+/// A call that has been bound, with its result or one that is assumed, on the architecture that would run it.
+template <class Arch, class A, class Call>
+std::string explain_call(A const& a, Call const& call) {
+    return kernel::on_usable<Arch, typename Call::number, typename Call::query_element, typename Call::result_element>(
+        [&]<class Usable>(std::type_identity<Usable>) { return explain_bound<Usable>(a, call); });
 }
 }  // namespace driver
 

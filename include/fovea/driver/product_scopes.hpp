@@ -35,19 +35,22 @@ struct scoped_executor {
 };
 
 /// in_scopes: an executor for tasks that compute these products; the executor itself where they need nothing.
-template <kernel::product... Products, class Executor>
+template <kernel::scoped_product... Products, class Executor>
 decltype(auto) in_scopes(Executor const& executor) {
     if constexpr ((std::is_trivial_v<typename Products::scope> && ...)) return (executor);
     else return scoped_executor<Executor, scopes_of<typename Products::scope...>>{executor};
 }
 
-/// The same for a dense call: for the products of its queries and keys, and of its weights and values.
+/// The same for a dense call: for the products of its queries and keys, and of its weights and values, whichever of
+/// them is in lanes.
 template <class Call, class Executor>
 decltype(auto) in_scopes_of(Executor const& executor) {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using scores = kernel::score_product<T, Arch, typename Call::query_element, typename Call::key_element>;
-    if constexpr (requires { typename Call::value_element; }) {
+    if constexpr (requires { requires Call::uses_matrix_unit; }) {
+        return in_scopes<kernel::matrix_unit_product<T, Arch>>(executor);
+    } else if constexpr (requires { typename Call::value_element; }) {
         using values = kernel::value_product<T, Arch, typename Call::value_element, typename Call::result_element,
                                              Call::is_linear>;
         return in_scopes<scores, values>(executor);

@@ -205,7 +205,12 @@ template <class T, class Arch>
 struct products {
     using query_lanes = plan::query_lanes_blocking<T, Arch>;
 
-    // With a query in each lane.
+    // With a query in each lane, a kernel::lane_product.
+    using number = T;
+    using element = T;
+    using shape = query_lanes;
+    struct scope {};
+    static constexpr bool packs_values = false, scales_queries = true;
     static void contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
                                      kernel::prefetch_queue& next);
     static void accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,

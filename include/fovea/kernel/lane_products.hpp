@@ -21,9 +21,10 @@ struct lane_sums {
     index_t vector_count, element_count, steps;  // elements of each step: of keys, or of a value
     T const* vectors;                            // (steps, width)
     T* sums;                                     // (element_count, width)
-    index_t width;     // from step to step, and from sum to sum; the first `vector_count` vectors take part
-    T const* rescale;  // (vector_count * lanes), of values; null where nothing was added before
-    T* row_max;        // (vector_count * lanes), of keys; or null
+    index_t width;              // from step to step, and from sum to sum; the first `vector_count` vectors take part
+    T const* rescale;           // (vector_count * lanes), of values; null where nothing was added before
+    T* row_max;                 // (vector_count * lanes), of keys; or null
+    T const* scales = nullptr;  // (vector_count * lanes), of keys, for products that apply them to sums
 };
 
 /// multiply_lanes: rows of broadcast elements multiplied by vectors of queries, in registers. Lines of `next` are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The two arrangements of a dense call, keys in lanes and queries in lanes: sizes of register tiles, panels and blocks.
+// The arrangements of a dense call, keys in lanes and queries in lanes: sizes of register tiles, panels and blocks.
 #pragma once
 
 #include <fovea/core/index.hpp>
@@ -18,6 +18,7 @@ template <class T, class Arch>
 struct key_lanes_blocking {
     using number = T;
     using architecture = Arch;
+    using element = T;  // of packed keys and values
     static constexpr bool queries_in_lanes = false;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
@@ -62,6 +63,7 @@ template <class T, class Arch>
 struct query_lanes_blocking {
     using number = T;
     using architecture = Arch;
+    using element = T;  // of keys and values as they are read or copied
     static constexpr bool queries_in_lanes = true;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
     static constexpr int mr = Arch::registers >= 32 ? 8 : 6, nv = Arch::registers >= 32 ? 3 : 2;
@@ -75,6 +77,8 @@ struct query_lanes_blocking {
     static constexpr index_t granule = mr;  // keys: a mask leaves out whole granules
     static constexpr int granules_per_panel = 2;
     static constexpr bool pads_keys = false;
+    static constexpr bool reads_in_place(index_t) { return true; }  // keys of so many features; values
+    static constexpr bool packs_values = false;
     static constexpr index_t panel = granules_per_panel * granule;  // keys
     static constexpr index_t panels = 128 / panel;                  // of a block of keys
     static constexpr index_t block_keys = panels * panel;
@@ -103,6 +107,28 @@ struct query_lanes_blocking {
         bool const fills = differs ? suits(queries, lanes) : queries >= rows;
         return fills || keys > std::numeric_limits<std::int32_t>::max() ? 1 : group;
     }
+};
+
+/// The same with the products of a matrix unit, whose tiles are 16 rows of 16 sums or of 32 elements of type `Element`:
+/// 32 keys, or features of a value, by 32 queries at a time. Keys are read in place where their features fill tiles,
+/// and in runs of whole granules; values are transposed, block by block.
+template <class T, class Arch, class Element>
+struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
+    using base = query_lanes_blocking<T, Arch>;
+    using element = Element;
+    static constexpr index_t tile_elements = 64 / static_cast<index_t>(sizeof(Element));
+    static constexpr int mr = 32, nv = 2;
+    static constexpr index_t rows = nv * index_t{base::lanes};
+    static constexpr index_t granule = 32;
+    static constexpr int granules_per_panel = 1;
+    static constexpr index_t panel = granule, panels = 4, block_keys = panels * panel;
+    static constexpr index_t block_rows = 8 * rows;
+    static constexpr index_t states = nv;
+    static constexpr bool reads_in_place(index_t features) { return features % tile_elements == 0; }
+    static constexpr bool packs_values = true;
+
+    /// Two lines are prefetched beside each four products of tiles.
+    static constexpr index_t steps_per_line(index_t) { return 1; }
 };
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -43,10 +43,11 @@ struct call_plan {
     // dense
     blocking blocks{};
     reading keys = reading::in_place, values = reading::in_place;
-    index_t tile_heads = 1;  // heads whose queries are rows of one tile
-    index_t rows = 0;        // that a tile computes: fewer than it may have where queries are few
-    index_t sums = 0;        // vectors that a product of scores keeps in registers
-    key_splits splits{};     // of the keys of each head
+    index_t tile_heads = 1;    // heads whose queries are rows of one tile
+    index_t rows = 0;          // that a tile computes: fewer than it may have where queries are few
+    bool matrix_unit = false;  // computes the products of queries in lanes
+    index_t sums = 0;          // vectors that a product of scores keeps in registers
+    key_splits splits{};       // of the keys of each head
     // listed keys
     bool heads_in_lanes = false;  // the heads of a query are normalized at once, a head in each lane
     // running state

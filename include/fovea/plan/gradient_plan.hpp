@@ -28,7 +28,8 @@ call_plan make_gradient_plan(call_sizes const& n) {
                 lanes::sharing(n.queries, n.group, n.keys,
                                uses<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>);
             index_t const rows = n.queries * plan.tile_heads, vectors = lanes::vectors_for(std::min(rows, lanes::rows));
-            plan.keys = reading_in_query_lanes<T, decltype(Call::operands::key), lanes>(rows, n.keys_per_run, n.keys);
+            plan.keys =
+                reading_in_query_lanes<decltype(Call::operands::key), lanes>(rows, n.features, n.keys_per_run, n.keys);
             plan.rows = vectors * lanes::lanes;
             plan.sums = lanes::mr * vectors;
             return plan;
@@ -41,8 +42,8 @@ template <class Call, class Shape>
 call_plan make_value_plan(call_plan const& scores, call_sizes const& n) {
     if constexpr (Shape::queries_in_lanes) {
         auto plan = scores;
-        plan.keys = reading_in_query_lanes<typename Call::number, decltype(Call::operands::key), Shape>(
-            n.queries * plan.tile_heads, n.keys_per_run, n.keys);
+        plan.keys = reading_in_query_lanes<decltype(Call::operands::key), Shape>(n.queries * plan.tile_heads,
+                                                                                 n.features, n.keys_per_run, n.keys);
         return plan;
     } else {
         return make_key_lanes_plan<Call>(n);

@@ -16,4 +16,9 @@ template <class T, class Arch, class... Elements>
 inline constexpr bool multiplies_as_stored =
     arch::multiplies_bfloat16<Arch> && std::is_same_v<T, float> && (std::is_same_v<Elements, bfloat16> && ...);
 
+/// True where the matrix unit of an architecture multiplies elements of these types, summed in T.
+template <class T, class Arch, class... Elements>
+inline constexpr bool multiplies_in_matrix_unit =
+    arch::has_matrix_unit<Arch> && std::is_same_v<T, float> && (std::is_same_v<Elements, bfloat16> && ...);
+
 }  // namespace fovea::FOVEA_SET::plan

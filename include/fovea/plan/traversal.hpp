@@ -22,9 +22,11 @@ namespace fovea::FOVEA_SET::plan {
 
 /// Whether tiles with a query in each lane read rows of this type in place: a run of them has to hold whole tiles, and
 /// runs that are shorter than a block cost as much as a copy of it, which many rows share.
-template <class T, class Rows, class Tile>
-constexpr reading reading_in_query_lanes(index_t rows, index_t per_run, index_t all) {
-    if (!std::is_same_v<element_of_rows<Rows>, T> || loaded_rows<std::remove_const_t<Rows>>) return reading::copied;
+template <class Rows, class Tile>
+constexpr reading reading_in_query_lanes(index_t rows, index_t features, index_t per_run, index_t all) {
+    if (!std::is_same_v<element_of_rows<Rows>, typename Tile::element> || loaded_rows<std::remove_const_t<Rows>>
+        || !Tile::reads_in_place(features))
+        return reading::copied;
     bool const whole = per_run >= all || (per_run % Tile::granule == 0 && rows <= Tile::block_rows);
     return whole ? reading::in_place : reading::copied;
 }
@@ -49,6 +51,22 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes
         && is_linear
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
+    /// True where these products are those of a matrix unit: of a query and a key as they are stored, and of weights
+    /// that lose precision by it, so that results must be stored with no more.
+    static constexpr bool uses_matrix_unit = [] {
+        if constexpr (may_take_query_lanes && !loaded_rows<std::remove_const_t<decltype(Operands::key)>>
+                      && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>
+                      && multiplies_in_matrix_unit<T, Arch, query_element, key_element, value_element, result_element>
+                      && take_all_features<decltype(parts::products)>) {
+            using multiplied = std::remove_cvref_t<decltype(hana::at_c<0>(std::declval<parts>().products))>;
+            return std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
+                && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_key)>, k_t>;
+        } else {
+            return false;
+        }
+    }();
+    using query_lanes =
+        std::conditional_t<uses_matrix_unit, matrix_unit_blocking<T, Arch, key_element>, query_lanes_blocking<T, Arch>>;
     /// Many rows have queries in lanes, which read keys as they lie.
     static constexpr bool packs_keys = !may_take_query_lanes;
     /// Keys that share a row of packed values: two where these are multiplied as they are stored. Weights lose
@@ -101,7 +119,7 @@ call_plan make_dense_plan(call_sizes const& n) {
     index_t const key_blocks = ceil_div(keys, tile::block_keys);
     key_splits const splits(key_blocks, call::may_split_keys && rows > 0 && rows <= tile::block_rows);
     if constexpr (call::may_take_query_lanes) {
-        using query_tile = query_lanes_blocking<T, Arch>;
+        using query_tile = typename call::query_lanes;
         // Keys that would be split among threads are worth more than lanes that features leave empty.
         if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : n.features)) {
             call_plan plan{traversal::query_lanes, blocking_of<query_tile>};
@@ -109,11 +127,14 @@ call_plan make_dense_plan(call_sizes const& n) {
                 n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
             index_t const tile_rows = n.queries * plan.tile_heads,
                           vectors = query_tile::vectors_for(std::min(tile_rows, query_tile::rows));
-            plan.keys = reading_in_query_lanes<T, decltype(Operands::key), query_tile>(tile_rows, n.keys_per_run, keys);
-            plan.values =
-                reading_in_query_lanes<T, decltype(Operands::value), query_tile>(tile_rows, n.values_per_run, keys);
+            plan.keys = reading_in_query_lanes<decltype(Operands::key), query_tile>(tile_rows, n.features,
+                                                                                    n.keys_per_run, keys);
+            plan.values = query_tile::packs_values ? reading::packed
+                                                   : reading_in_query_lanes<decltype(Operands::value), query_tile>(
+                                                         tile_rows, n.value_features, n.values_per_run, keys);
             plan.rows = vectors * query_tile::lanes;
-            plan.sums = query_tile::mr * vectors;
+            plan.matrix_unit = call::uses_matrix_unit;
+            plan.sums = call::uses_matrix_unit ? 0 : query_tile::mr * vectors;
             return plan;
         }
     }
@@ -165,7 +186,9 @@ struct files {
 constexpr files files_of(call_plan const& plan) {
     switch (plan.by) {
         case traversal::query_lanes:
-            return {"driver/dense/query_lanes_scores.hpp", "kernel/lane_products.hpp", "kernel/transform.hpp"};
+            return {"driver/dense/query_lanes_scores.hpp",
+                    plan.matrix_unit ? "kernel/product/amx_bf16.hpp" : "kernel/lane_products.hpp",
+                    "kernel/transform.hpp"};
         case traversal::listed_keys:
             return {"driver/graph/listed_loop.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
         case traversal::running_state:

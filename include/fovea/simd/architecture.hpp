@@ -21,6 +21,12 @@ struct avx512_bf16 : avx512 {
     static constexpr std::string_view name = "avx512_bf16";
 };
 
+/// avx512_bf16 with the matrix unit of AMX: eight tiles of 16 rows of 64 bytes. Pairs in vectors are slow there.
+struct avx512_amx : avx512_bf16 {
+    static constexpr std::string_view name = "avx512_amx";
+    using without_matrix_unit = avx512;  // where it may not be used
+};
+
 /// x86-64 with AVX2 and FMA: 32-byte vectors, 16 registers.
 struct avx2 {
     static constexpr std::string_view name = "avx2";
@@ -43,7 +49,8 @@ struct neon {
 };
 
 /// Vectors of 16, 32 or 64 bytes made of plain arrays: to test widths the machine lacks, and where nothing else fits.
-template <int Bytes, int Registers = 16>
+/// With a matrix unit it is that of AMX, in plain C++ as well.
+template <int Bytes, int Registers = 16, bool Matrix_unit = false>
     requires(Bytes == 16 || Bytes == 32 || Bytes == 64)
 struct emulated {
     static constexpr std::string_view name = Bytes == 16 ? "emulated<16>"
@@ -61,6 +68,14 @@ template <>
 inline constexpr bool multiplies_bfloat16<avx512_bf16> = true;
 template <>
 inline constexpr bool multiplies_bfloat16<emulated<64, 32>> = true;
+
+/// True where an architecture multiplies matrices of bfloat16 (simd/matrix_unit.hpp).
+template <class Arch>
+inline constexpr bool has_matrix_unit = false;
+template <>
+inline constexpr bool has_matrix_unit<avx512_amx> = true;
+template <>
+inline constexpr bool has_matrix_unit<emulated<64, 32, true>> = true;
 
 /// The cache that lines of later blocks are prefetched to, as __builtin_prefetch counts them: 2 is L2, 3 is L1.
 template <class Arch>

@@ -18,6 +18,7 @@ namespace fovea::FOVEA_SET::kernel {
 ///     load(from)                 2 * lanes elements as pairs
 ///     load(from, n)              the first n elements, zeros after them
 ///     rounded(low, high)         two packs of floats, rounded to bfloat16, as pairs
+///     paired(low, high)          two packs of floats, rounded: low in the lower halves, high in the upper ones
 ///     interleaved(a, b, pairs)   a in the lower halves of pairs[0] and then pairs[1], b in the upper ones
 ///     add_products(a, b, sum)    sum + a.low b.low + a.high b.high; subnormal numbers count as 0
 ///     scope, where it has one    stands in each task while products are computed
@@ -59,9 +60,9 @@ FOVEA_INLINE void round_to_bf16_pairs(float* row, index_t packs) {
 
 /// Products of pairs on arrays, for the emulation of the architecture that has them: like those of a unit that has to
 /// be configured, they are NaN outside one scope of their thread.
-template <>
-struct bf16_pairs<arch::emulated<64, 32>> {
-    using vector = pack<float, arch::emulated<64, 32>>;
+template <bool Matrix_unit>
+struct bf16_pairs<arch::emulated<64, 32, Matrix_unit>> {
+    using vector = pack<float, arch::emulated<64, 32, Matrix_unit>>;
 
     class scope {
     public:
@@ -85,6 +86,10 @@ struct bf16_pairs<arch::emulated<64, 32>> {
             auto const& half = (i < 8 ? low : high).value.lane;
             return pair(bfloat16(half[2 * i % 16]).bits, bfloat16(half[2 * i % 16 + 1]).bits);
         });
+    }
+    static vector paired(vector const& low, vector const& high) {
+        return each(
+            [&](std::size_t i) { return pair(bfloat16(low.value.lane[i]).bits, bfloat16(high.value.lane[i]).bits); });
     }
     static void interleaved(vector const& a, vector const& b, vector (&pairs)[2]) {
         for (std::size_t p = 0; p < 2; ++p)

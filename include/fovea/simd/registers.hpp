@@ -122,8 +122,8 @@ struct generic_registers {
 #endif
 
 /// The operations of `registers` on arrays.
-template <class T, int Bytes, int Registers>
-struct registers<T, arch::emulated<Bytes, Registers>> {
+template <class T, int Bytes, int Registers, bool Matrix_unit>
+struct registers<T, arch::emulated<Bytes, Registers, Matrix_unit>> {
     static constexpr int lanes = Bytes / static_cast<int>(sizeof(T));
     using vector = emulation::vector<T, lanes>;
     using mask = emulation::lane_mask<lanes>;

@@ -10,15 +10,15 @@
 #include <fovea/driver/products.hpp>
 
 /// Explicit instantiations: `declare` empty defines them, `extern` declares them. Expand in fovea::driver.
-#define FOVEA_DENSE_ENGINE(declare, T, Arch)                                        \
-    declare template struct products<T, Arch>;                                      \
-    declare template struct packed_products<kernel::number_product<T, Arch>>;       \
-    declare template struct packed_products<kernel::stored_product<T, Arch>>;       \
-    declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;           \
-    declare template class block_mask<plan::query_lanes_blocking<T, Arch>>;         \
-    declare template struct query_lanes_products<T, Arch>;                          \
-    declare template class dense_loop<online<plan::query_lanes_blocking<T, Arch>>>; \
-    declare template class dense_loop<online<plan::key_lanes_blocking<T, Arch>>>;   \
+#define FOVEA_DENSE_ENGINE(declare, T, Arch)                                           \
+    declare template struct products<T, Arch>;                                         \
+    declare template struct packed_products<kernel::number_product<T, Arch>>;          \
+    declare template struct packed_products<kernel::stored_product<T, Arch>>;          \
+    declare template class block_mask<plan::key_lanes_blocking<T, Arch>>;              \
+    declare template class block_mask<plan::query_lanes_blocking<T, Arch>>;            \
+    declare template struct query_lanes_products<plan::query_lanes_blocking<T, Arch>>; \
+    declare template class dense_loop<online<plan::query_lanes_blocking<T, Arch>>>;    \
+    declare template class dense_loop<online<plan::key_lanes_blocking<T, Arch>>>;      \
     declare template class whole_rows<T, Arch>;
 
 #ifdef FOVEA_COMPILED

@@ -18,7 +18,11 @@ class head_rows {
 
 public:
     using T = typename Shape::number;
-    static constexpr auto size = static_cast<index_t>(sizeof(T));
+    using element = typename Shape::element;
+    static constexpr auto size = static_cast<index_t>(sizeof(T)), element_size = static_cast<index_t>(sizeof(element));
+    static constexpr index_t elements_per_number = size / element_size;
+    /// The distance between copied rows of so many elements: whole cache lines.
+    static constexpr index_t copied_stride(index_t features) { return round_up(features, 64 / element_size); }
 
     /// What a slot holds, and how many there are: of keys in lanes `slots`, which take turns, so that all blocks that a
     /// block of rows sees have one. With queries in lanes blocks cost less to make: the first ones are kept where they
@@ -67,14 +71,16 @@ public:
     T* loaded() const { return loaded_; }
     /// `count` rows from a position of a block that has been prepared on, or the first of them, as they are stored or
     /// copied: with queries in lanes.
-    row_run<T> operator()(index_t position, index_t count) const {
+    row_run<element> operator()(index_t position, index_t count) const {
         if (stride_ == 0) {
             auto const run = rows_.from(heads_.batch, call_.key_head(heads_), position, count);
-            return {reinterpret_cast<T const*>(run.first), run.stride / size, run.count};
+            return {reinterpret_cast<element const*>(run.first), run.stride / element_size, run.count};
         }
         index_t const block = position / Shape::block_keys;
-        return {slot(block) + (position - first(block)) * stride_, stride_, count};
+        return {copies(block) + (position - first(block)) * stride_, stride_, count};
     }
+    /// Where the rows of a block are copied: (block_keys, stride).
+    element* copies(index_t block) const { return reinterpret_cast<element*>(slot(block)); }
 
 protected:
     /// True where the slot of a block held another one, or none, and what it holds must be made. The block after it is
@@ -133,7 +139,8 @@ public:
     head_keys(score_call<Shape> const& call, arena& memory, index_t slots)
         : base(call, call.key, memory, wanted(call, slots)),
           call_(call),
-          per_key_(this->stride() + call.functions.planes * call.summed.most + call.functions.squares),
+          per_key_(this->stride() / base::elements_per_number + call.functions.planes * call.summed.most
+                   + call.functions.squares),
           indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)),
           centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)) {}
 
@@ -169,9 +176,10 @@ private:
     static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots) {
         auto const& functions = call.functions;
         bool const copied = Shape::queries_in_lanes && call.planned.keys != plan::reading::in_place;
-        index_t const stride = copied ? round_up(call.features, 64 / base::size) : 0,
+        index_t const stride = copied ? base::copied_stride(call.features) : 0,
                       terms = functions.key_terms * (functions.terms_per_head ? call.tile_heads : 1),
-                      elements = (stride + functions.planes * call.summed.most + functions.squares + terms)
+                      elements = (stride / base::elements_per_number + functions.planes * call.summed.most
+                                  + functions.squares + terms)
                                * Shape::block_keys;
         if (Shape::queries_in_lanes) slots = base::kept(call, elements + 2 * functions.key_indices * Shape::block_keys);
         return {elements, slots, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
@@ -226,9 +234,9 @@ private:
 
     static typename base::memory_for wanted(attention_call<Shape> const& call, index_t slots) {
         index_t const stride = call.planned.values == plan::reading::in_place ? 0
-                             : Shape::queries_in_lanes ? round_up(call.value_features, 64 / base::size)
-                                                       : call.value_width(),
-                      elements = Shape::block_keys / call.sums.keys_per_row * stride;
+                             : Shape::queries_in_lanes                        ? base::copied_stride(call.value_features)
+                                                                              : call.value_width(),
+                      elements = Shape::block_keys / call.sums.keys_per_row * stride / base::elements_per_number;
         return {elements, Shape::queries_in_lanes ? base::kept(call, elements) : slots, stride,
                 call.sums.loads_values ? rows_at_once * loaded_stride<T>(call.value_features) : 0};
     }

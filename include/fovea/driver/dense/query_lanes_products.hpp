@@ -10,11 +10,26 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// The products of an arrangement with a query in each lane.
+template <class Shape>
+struct lane_products_of_shape {
+    using type = kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture>;
+};
+template <class T, class Arch>
+struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
+    using type = products<T, Arch>;
+};
+template <class Shape>
+using lane_products_of = typename lane_products_of_shape<Shape>::type;
+static_assert(kernel::lane_product<products<float, arch::best>>);
+
 /// Functions for the tables of all specifications. Nothing is summed across lanes, and values are not packed: results
 /// are transposed after the last key.
-template <class T, class Arch>
+template <class Shape>
 struct query_lanes_products {
-    using shape = plan::query_lanes_blocking<T, Arch>;
+    using shape = Shape;
+    using T = typename Shape::number;
+    using product = lane_products_of<Shape>;
     using rows_type = tile_rows<shape>;
     using keys_type = head_keys<shape>;
     using values_type = head_values<shape>;
@@ -37,6 +52,15 @@ struct query_lanes_products {
     }
 
 private:
+    static T value_at(values_type const& values, index_t key, index_t feature) {
+        if constexpr (product::packs_values) {
+            index_t const block = key / shape::block_keys;
+            return product::value_at(values.copies(block), values.stride(), key - values.first(block), feature);
+        } else {
+            return values(key, 1).first[feature];
+        }
+    }
+
     /// Products over no features: 0 times the scale, which may be infinite, as the expression says. They are computed
     /// in place of the queries.
     [[gnu::cold]] static void multiply_no_features(rows_type const& rows, scores const& to, bool are_scores) {
@@ -48,9 +72,9 @@ private:
     }
 };
 
-template <class T, class Arch>
-void query_lanes_products<T, Arch>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
-                                             key_run<shape> const& at, scores const& to, next_lines& next) {
+template <class Shape>
+void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
+                                           key_run<shape> const& at, scores const& to, next_lines& next) {
     bool const are_scores = of.functions.is_bare_product && !any_mixed(at);
     auto const [first_feature, features] = of.summed.product;
     if (features == 0) return multiply_no_features(rows, to, are_scores);
@@ -60,30 +84,29 @@ void query_lanes_products<T, Arch>::multiply(call const& of, rows_type const& ro
         index_t const lane = vectors.first * shape::lanes;
         for (index_t k = 0; k < piece.count;) {
             auto const run = keys(piece.first + k, piece.count - k);
-            products<T, Arch>::contract_query_lanes(
-                {run.first + first_feature, run.stride, {}},
-                {vectors.last - vectors.first, run.count, features, rows.queries + lane,
-                 piece.scores + k * to.stride + lane, to.stride, nullptr, are_scores ? to.row_max + lane : nullptr},
-                next.keys.queue());
+            product::contract_query_lanes({run.first + first_feature, run.stride, {}},
+                                          {vectors.last - vectors.first, run.count, features, rows.queries + lane,
+                                           piece.scores + k * to.stride + lane, to.stride, nullptr,
+                                           are_scores ? to.row_max + lane : nullptr, rows.scales + lane},
+                                          next.keys.queue());
             k += run.count;
         }
     }
 }
 
-template <class T, class Arch>
-void query_lanes_products<T, Arch>::add(attention const& of, rows_type const& rows, row_sums<T>& sums,
-                                        values_type const& values, scores const& weights, T* rescale,
-                                        next_lines& next) {
+template <class Shape>
+void query_lanes_products<Shape>::add(attention const& of, rows_type const& rows, row_sums<T>& sums,
+                                      values_type const& values, scores const& weights, T* rescale, next_lines& next) {
     index_t const width = rows.width;
     for (auto const& [vectors, granules] : *weights.pieces) {
         bool const first_of_all = sums.empty && (vectors.last - vectors.first) * shape::lanes == width;
         if (first_of_all) sums.empty = false;
-        else clear_if_empty(sums, of.value_features * width);
+        else clear_if_empty(sums, of.value_width() * width);
         auto const piece = weights.part_of(granules);
         index_t const lane = vectors.first * shape::lanes;
         for (index_t k = 0; k < piece.count;) {
             auto const run = values(piece.first + k, piece.count - k);
-            products<T, Arch>::accumulate_query_lanes(
+            product::accumulate_query_lanes(
                 {run.first, {}, run.stride},
                 {vectors.last - vectors.first, of.value_features, run.count, piece.scores + k * width + lane,
                  sums.sums + lane, width, first_of_all && k == 0 ? nullptr : rescale + lane, nullptr},
@@ -95,17 +118,17 @@ void query_lanes_products<T, Arch>::add(attention const& of, rows_type const& ro
     }
 }
 
-template <class T, class Arch>
-void query_lanes_products<T, Arch>::add_visible(attention const& of, rows_type const& rows, row_sums<T>& sums,
-                                                values_type const& values, scores const& weights, T const* rescale) {
+template <class Shape>
+void query_lanes_products<Shape>::add_visible(attention const& of, rows_type const& rows, row_sums<T>& sums,
+                                              values_type const& values, scores const& weights, T const* rescale) {
     index_t const width = rows.width;
-    clear_if_empty(sums, of.value_features * width);
+    clear_if_empty(sums, of.value_width() * width);
     for (index_t c = 0; c < of.value_features; ++c)
         for (index_t q = 0; q < width; ++q) {
             T& sum = sums.sums[c * width + q];
             sum *= rescale[q];
             for (index_t k = 0, pair = q; k < weights.count; ++k, pair += width)
-                if (weights.visible[pair]) sum += weights.scores[pair] * values(weights.first + k, 1).first[c];
+                if (weights.visible[pair]) sum += weights.scores[pair] * value_at(values, weights.first + k, c);
         }
 }
 

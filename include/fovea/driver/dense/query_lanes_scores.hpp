@@ -34,6 +34,7 @@ class query_lanes_scores {
     using terms = score_terms<Call, shape>;
     using rows_type = tile_rows<shape>;
     using query_element = typename Call::query_element;
+    using product = lane_products_of<shape>;
     using key_rows = std::remove_const_t<decltype(Call::operands::key)>;
 
     static void begin(score_call<shape> const& call, rows_type& rows) {
@@ -57,7 +58,10 @@ class query_lanes_scores {
                           kernel::transpose_target<T> const& to) {
         auto row = rows.strided(context, context.operands.query);
         row.skip(context.summed.product.first);
-        if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
+        if constexpr (!product::scales_queries) {
+            std::fill(rows.scales + rows.count, rows.scales + rows.width, rows.scales[rows.count - 1]);
+            product::pack_queries(row, rows.scales, to);
+        } else if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, rows.scales, to});
         } else {
             kernel::row_facts facts[shape::rows];
@@ -71,9 +75,17 @@ class query_lanes_scores {
 
     static void prepare(score_call<shape> const& call, head_keys<shape> const& keys, index_t block) {
         auto const& context = static_cast<context_type const&>(call);
-        if constexpr (!always_in_place<key_rows, T>)
+        if constexpr (product::packs_values) {
             if (!keys.in_place())
-                copy_rows<Arch>(context.operands.key, keys.range(block), keys.keys(block, 0), keys.stride());
+                for_runs(context.operands.key, keys.range(block), [&](auto const& run, index_t offset) {
+                    for (index_t r = 0; r < run.count; ++r)
+                        product::copy_key(run.first + r * run.stride, context.features,
+                                          keys.copies(block) + (offset + r) * keys.stride(), keys.stride());
+                });
+        } else if constexpr (!always_in_place<key_rows, T>) {
+            if (!keys.in_place())
+                copy_rows<Arch>(context.operands.key, keys.range(block), keys.copies(block), keys.stride());
+        }
         terms::prepare_keys(context, keys, block);
     }
 
@@ -92,7 +104,7 @@ public:
                                                       .is_bare_product = Call::is_bare_product,
                                                       .begin = &begin,
                                                       .prepare = &prepare,
-                                                      .multiply = &query_lanes_products<T, Arch>::multiply,
+                                                      .multiply = &query_lanes_products<shape>::multiply,
                                                       .transform = &terms::transform};
 };
 

@@ -35,7 +35,12 @@ class query_lanes_sums {
     }
 
     static void copy(call_type const& call, head_values<shape> const& values, index_t block) {
-        if constexpr (!always_in_place<value_rows, T>)
+        using product = lane_products_of<shape>;
+        if constexpr (product::packs_values) {
+            auto const range = values.range(block);
+            row_addresses<value_rows, shape::block_keys> const rows(of(call).operands.value, range);
+            product::pack_values(rows, range.last - range.first, call.value_features, values.copies(block));
+        } else if constexpr (!always_in_place<value_rows, T>)
             copy_rows<Arch>(of(call).operands.value, values.range(block), values.copy(values.first(block)),
                             values.stride());
     }
@@ -56,7 +61,7 @@ class query_lanes_sums {
 
     static void finish(call_type const& call, rows_type const& rows, row_sums<T>& sums) {
         auto const& context = of(call);
-        query_lanes_products<T, Arch>::clear_if_empty(sums, context.value_features * rows.width);
+        query_lanes_products<shape>::clear_if_empty(sums, context.value_width() * rows.width);
         for (index_t lane = 0; lane < rows.width; lane += shape::lanes) {
             auto const& carried = static_cast<state const*>(sums.states)[lane / shape::lanes];
             write(context, rows, lane, sums.sums + lane, normalizing::finish(context.spec.normalize, carried));
@@ -87,8 +92,8 @@ public:
                                                      .copy = &copy,
                                                      .all_finite = &all_finite,
                                                      .fold = &fold,
-                                                     .add = &query_lanes_products<T, Arch>::add,
-                                                     .add_visible = &query_lanes_products<T, Arch>::add_visible,
+                                                     .add = &query_lanes_products<shape>::add,
+                                                     .add_visible = &query_lanes_products<shape>::add_visible,
                                                      .finish = &finish};
 };
 

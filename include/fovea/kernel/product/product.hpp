@@ -3,9 +3,12 @@
 #pragma once
 
 #include <fovea/expr/placeholder.hpp>
+#include <fovea/kernel/product/amx_bf16.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/number_product.hpp>
 #include <fovea/plan/product.hpp>
+
+#include <type_traits>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -29,11 +32,55 @@ concept product = step_of_products<typename P::step> && std::default_initializab
                       P::round_weights(row, n);
                   };
 
+/// lane_product: the same where queries are in lanes, keys are read as they lie and nothing is summed across lanes
+/// (driver/dense/query_lanes_products.hpp):
+///
+///     shape, element                           the arrangement, and what keys and values are read or copied as
+///     scope                                    as above
+///     scales_queries                           the factors of queries are applied to them; to their sums otherwise
+///     contract_query_lanes(keys, sums, next)   S^T = K Q^T
+///     accumulate_query_lanes(values, ...)      O^T = O^T rescale + V^T P^T
+///     packs_values                             values are packed block by block:
+///     pack_queries, copy_key, pack_values      how operands are packed, and
+///     value_at(packed, width, key, feature)    a number of packed values
+template <class P>
+concept lane_product =
+    std::default_initializable<typename P::scope>
+    && requires(key_operand<typename P::element> const& keys, value_operand<typename P::element> const& values,
+                lane_sums<typename P::number> const& sums, prefetch_queue& next) {
+           requires P::shape::queries_in_lanes;
+           { P::packs_values } -> std::convertible_to<bool>;
+           { P::scales_queries } -> std::convertible_to<bool>;
+           P::contract_query_lanes(keys, sums, next);
+           P::accumulate_query_lanes(values, sums, next);
+       };
+
+/// Either of them: what stands in a task while it multiplies.
+template <class P>
+concept scoped_product = product<P> || lane_product<P>;
+
 /// The product of elements as they are stored, where an architecture has an instruction for it.
 template <class T, class Arch>
 using stored_product = bf16_product<T, Arch>;
 
 static_assert(product<number_product<float, arch::best>> && product<stored_product<float, arch::best>>);
+
+/// The product of a matrix unit.
+template <class T, class Arch>
+using matrix_unit_product = amx_bf16<T, Arch>;
+
+static_assert(lane_product<matrix_unit_product<float, arch::emulated<64, 32, true>>>);
+
+/// Calls f(type of architecture): another one than `Arch` where operands and results of these elements would be
+/// multiplied by a matrix unit, and this process may not use it.
+template <class Arch, class T, class... Elements, class F>
+decltype(auto) on_usable(F const& f) {
+    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Elements...>
+                  && requires { typename Arch::without_matrix_unit; }) {
+        if (!matrix_unit<Arch>::available()) return f(std::type_identity<typename Arch::without_matrix_unit>{});
+    }
+    return f(std::type_identity<Arch>{});
+}
 
 /// S = Q K^T of these elements, where the factors of the product are `OfQuery` and `OfKey`.
 template <class T, class Arch, class Query, class Key, class OfQuery = q_t, class OfKey = k_t>

@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-template <std::same_as<arch::avx512_bf16> Arch>
+template <std::derived_from<arch::avx512_bf16> Arch>
 struct bf16_pairs<Arch> {
     using vector = pack<float, Arch>;
 
@@ -21,6 +21,10 @@ struct bf16_pairs<Arch> {
     }
     FOVEA_INLINE static vector rounded(vector const& low, vector const& high) {
         return {std::bit_cast<__m512>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data))};
+    }
+    FOVEA_INLINE static vector paired(vector const& low, vector const& high) {
+        auto const both = std::bit_cast<__m512i>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data));
+        return {_mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_load_si512(halves.data()), both))};
     }
     FOVEA_INLINE static void interleaved(vector const& a, vector const& b, vector (&pairs)[2]) {
         auto const low = _mm512_castps_si512(a.value.data), high = _mm512_castps_si512(b.value.data);
@@ -33,6 +37,12 @@ struct bf16_pairs<Arch> {
     }
 
 private:
+    /// 0, 16, 1, 17, ...: the permutation that interleaves the halves of a vector.
+    alignas(64) static constexpr auto halves = [] {
+        std::array<short, 32> lanes{};
+        for (std::size_t i = 0; i < 32; ++i) lanes[i] = static_cast<short>(i / 2 + i % 2 * 16);
+        return lanes;
+    }();
     /// first, first + 32, first + 1, first + 33, ...: the permutation that interleaves two vectors.
     FOVEA_INLINE static __m512i order(short first) {
         alignas(64) static constexpr auto interleaving = [] {

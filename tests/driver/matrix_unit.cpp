@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// bfloat16 attention by the products of a matrix unit, or of its emulation: every rest of queries, keys and features.
+#include <fovea/core/paged.hpp>
+#include <fovea/fovea.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+#include "support/guarded.hpp"
+#include "support/matrix_unit.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <tuple>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+/// What a call says of itself and of its plan.
+struct sizes {
+    index_t queries, keys, features, value_features, heads = 1, group = 1;
+};
+
+/// Rows in memory that ends with the last of them, with a distance between rows.
+struct rows_in_memory {
+    guarded<bfloat16> memory;
+    view<bfloat16, 4> rows;
+
+    rows_in_memory(testing::dice& random, index_t heads, index_t count, index_t features, index_t gap)
+        : memory(heads * count * (features + gap) - (count > 0 ? gap : 0)),
+          rows(memory.data(), {1, heads, count, features},
+               {heads * count * (features + gap), count * (features + gap), features + gap, 1}) {
+        for (auto& x : memory) x = bfloat16(std::numeric_limits<float>::quiet_NaN());
+        for (index_t h = 0; h < heads; ++h)
+            for (index_t n = 0; n < count; ++n)
+                for (index_t c = 0; c < features; ++c)
+                    rows(0, h, n, c) = bfloat16(static_cast<float>(random.real(-2, 2)));
+    }
+};
+
+tensor<float, 4> widened(view<bfloat16 const, 4> const& x, bool magnitude = false) {
+    tensor<float, 4> to(x.extents);
+    for (index_t h = 0; h < x.extents[1]; ++h)
+        for (index_t n = 0; n < x.extents[2]; ++n)
+            for (index_t c = 0; c < x.extents[3]; ++c) {
+                auto const number = static_cast<float>(x(0, h, n, c));
+                to(0, h, n, c) = magnitude ? std::abs(number) : number;
+            }
+    return to;
+}
+
+template <class Spec, class K, class V>
+plan::call_plan plan_of(Spec const&, sizes const& s, K const&, V const&, index_t per_run) {
+    using bound = driver::operands<bfloat16, K, V, bfloat16, std::tuple<>>;
+    return plan::make_plan<float, with_matrix_unit, Spec, bound>(
+        {s.queries, s.group, s.keys, s.features, s.value_features, per_run, per_run});
+}
+
+/// A result against the definition: weights and results may be rounded to bfloat16.
+template <class Spec>
+void check_result(Spec const& spec, view<bfloat16 const, 4> const& q, view<bfloat16 const, 4> const& k,
+                  view<bfloat16 const, 4> const& v, tensor<bfloat16, 4> const& got) {
+    tensor<float, 4> expected(got.extents), room(got.extents);
+    reference::attend(spec, widened(q), widened(k), widened(v), expected);
+    reference::attend(spec, widened(q), widened(k), widened(v, true), room);
+    bool close = true;
+    for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+        float const off = std::abs(static_cast<float>(got.elements[i]) - expected.elements[i]);
+        close = close && off <= 1.01f * (0x1p-8f * (room.elements[i] + std::abs(expected.elements[i])) + 1e-5f);
+    }
+    CHECK(close);
+}
+
+/// Rows of any distance, in this many threads: the definition, and the same bits.
+template <class Spec>
+void check(Spec const& spec, sizes const& s, index_t gap = 0) {
+    CAPTURE(s.queries, s.keys, s.features, s.value_features, s.heads, s.group, gap);
+    testing::dice random(static_cast<unsigned>(31 * s.queries + s.keys));
+    rows_in_memory const q(random, s.heads * s.group, s.queries, s.features, gap),
+        k(random, s.heads, s.keys, s.features, gap), v(random, s.heads, s.keys, s.value_features, gap);
+    tensor<bfloat16, 4> got({1, s.heads * s.group, s.queries, s.value_features});
+    workspace scratch;
+    attend_on<with_matrix_unit>(serial, scratch, spec, q.rows, k.rows, v.rows, got);
+    check_result(spec, q.rows, k.rows, v.rows, got);
+    for (int n : {2, 5}) {
+        tensor<bfloat16, 4> threaded(got.extents);
+        attend_on<with_matrix_unit>(threads(n), scratch, spec, q.rows, k.rows, v.rows, threaded);
+        CHECK(std::equal(got.begin(), got.end(), threaded.begin(),
+                         [](bfloat16 a, bfloat16 b) { return a.bits == b.bits; }));
+    }
+}
+
+auto const plain = scaled_dot | softmax | weighted_sum;
+auto const at_end = scaled_dot | causal_at_end | softmax | weighted_sum;
+
+}  // namespace
+
+TEST_CASE("the plan takes the matrix unit for queries in lanes whose operands are all bfloat16", "[driver]") {
+    view<bfloat16 const, 4> const rows;
+    auto const planned = [&](sizes const& s) { return plan_of(plain, s, rows, rows, s.keys); };
+    auto const many = planned({100, 200, 64, 40});
+    CHECK((many.by == plan::traversal::query_lanes && many.matrix_unit));
+    CHECK((many.keys == plan::reading::in_place && many.values == plan::reading::packed));
+    CHECK(planned({100, 200, 40, 40}).keys == plan::reading::copied);
+    CHECK_FALSE(planned({1, 200, 64, 40}).matrix_unit);
+    CHECK(planned({2, 200, 64, 40, 1, 16}).tile_heads == 16);
+    // Pages of whole granules are read in place.
+    CHECK(plan_of(plain, {100, 200, 64, 40}, rows, rows, 64).keys == plan::reading::in_place);
+    CHECK(plan_of(plain, {100, 200, 64, 40}, rows, rows, 48).keys == plan::reading::copied);
+    auto const squared = compare(sum(square(q) * k)) | softmax | weighted_sum;
+    CHECK_FALSE(plan_of(squared, {100, 200, 64, 40}, rows, rows, 200).matrix_unit);
+    using in_float = driver::operands<bfloat16, std::remove_const_t<decltype(rows)>,
+                                      std::remove_const_t<decltype(rows)>, float, std::tuple<>>;
+    CHECK_FALSE(
+        plan::make_plan<float, with_matrix_unit, std::remove_const_t<decltype(plain)>, in_float>({100, 1, 200, 64, 40})
+            .matrix_unit);
+}
+
+TEST_CASE("explain names the matrix unit", "[driver]") {
+    tensor<bfloat16, 4> x({1, 1, 64, 64}), result(x.extents);
+    auto const text = explain<with_matrix_unit>(plain, x, x, x, result);
+    CHECK(text.find("kernel/product/amx_bf16.hpp") != std::string::npos);
+    CHECK(text.find("tiles of 32 queries x 32 keys, a query in each lane, products by the matrix unit")
+          != std::string::npos);
+}
+
+TEST_CASE("the matrix unit computes attention with any number of queries, keys and features", "[driver]") {
+    for (index_t n : {12, 16, 17, 31, 32, 33, 64, 65, 300}) check(plain, {n, 70, 64, 32});
+    for (index_t n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 127, 128, 129, 160, 257}) check(plain, {40, n, 32, 16});
+    for (index_t n = 1; n <= 33; ++n) check(plain, {37, 41, n, 34 - n});
+    check(plain, {33, 150, 128, 128});
+    check(plain, {20, 70, 96, 80}, 5);
+    check(plain, {70, 20, 33, 65}, 3);
+    check(plain, {20, 0, 32, 16});
+    check(dot | softmax | weighted_sum, {20, 17, 0, 16});
+    check(plain, {20, 17, 32, 0});
+}
+
+TEST_CASE("the matrix unit computes attention of heads that share keys", "[driver]") {
+    for (index_t group : {2, 5, 16}) {
+        check(plain, {3, 140, 64, 32, 2, group}, 2);
+        check(plain, {50, 140, 40, 24, 2, group});
+    }
+}
+
+TEST_CASE("the matrix unit computes attention under masks", "[driver]") {
+    for (index_t n : {40, 129, 300}) {
+        check(at_end, {n, n, 32, 32});
+        check(at_end, {n, n + 45, 48, 20}, 1);
+    }
+    auto const window = scaled_dot | where(abs(q_idx - kv_idx) < 19 && kv_idx % 50 < 40) | softmax | weighted_sum;
+    check(window, {230, 290, 64, 33});
+}
+
+TEST_CASE("the matrix unit computes what a score makes of its product", "[driver]") {
+    auto const capped = scaled_dot | rescore(5 * tanh(score / 5) - 0.1f * abs(q_idx - kv_idx)) | causal_at_end
+                      | softmax_plus_one | weighted_sum;
+    check(capped, {70, 140, 64, 64});
+}
+
+TEST_CASE("the matrix unit reads pages", "[driver]") {
+    testing::dice random(9);
+    for (index_t slots : {32, 48, 64, 7}) {
+        index_t const pages = 280 / slots;
+        sizes const s{70, slots * pages, 64, 40, 2, 1};
+        rows_in_memory const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
+            value(random, 2, s.keys, s.value_features, 0);
+        tensor<bfloat16, 4> key_pages({pages, 2, slots, s.features}), value_pages({pages, 2, slots, s.value_features});
+        tensor<std::int32_t, 2> table({1, pages});
+        for (index_t p = 0; p < pages; ++p) {
+            table(0, p) = static_cast<std::int32_t>(pages - 1 - p);
+            for (index_t h = 0; h < 2; ++h)
+                for (index_t n = 0; n < slots; ++n) {
+                    std::copy_n(key.rows.place(0, h, p * slots + n, 0), s.features,
+                                key_pages.view().place(pages - 1 - p, h, n, 0));
+                    std::copy_n(value.rows.place(0, h, p * slots + n, 0), s.value_features,
+                                value_pages.view().place(pages - 1 - p, h, n, 0));
+                }
+        }
+        CAPTURE(slots);
+        tensor<bfloat16, 4> got({1, 2, s.queries, s.value_features});
+        workspace scratch;
+        attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, paged(key_pages, table),
+                                    paged(value_pages, table), got);
+        check_result(at_end, query.rows, key.rows, value.rows, got);
+    }
+}
+
+TEST_CASE("the matrix unit leaves out values of keys that are not visible", "[driver]") {
+    testing::dice random(13);
+    rows_in_memory const x(random, 1, 70, 32, 0), v(random, 1, 70, 40, 0);
+    for (index_t c = 0; c < 40; ++c) v.rows(0, 0, 40, c) = bfloat16(std::numeric_limits<float>::infinity());
+    tensor<bfloat16, 4> got({1, 1, 70, 40});
+    workspace scratch;
+    attend_on<with_matrix_unit>(serial, scratch, at_end, x.rows, x.rows, v.rows, got);
+    bool as_seen = true;
+    for (index_t n = 0; n < 70; ++n)
+        for (index_t c = 0; c < 40; ++c)
+            as_seen = as_seen && std::isfinite(static_cast<float>(got(0, 0, n, c))) == (n < 40);
+    CHECK(as_seen);
+}
+
+#if defined(__AVX512BF16__)
+TEST_CASE("where there is no matrix unit that may be used, calls run without it, and explain says so", "[driver]") {
+    testing::dice random(17);
+    rows_in_memory const x(random, 2, 70, 64, 0);
+    tensor<bfloat16, 4> got({1, 2, 70, 64});
+    workspace scratch;
+    attend_on<arch::avx512_amx>(serial, scratch, at_end, x.rows, x.rows, x.rows, got);
+    check_result(at_end, x.rows, x.rows, x.rows, got);
+    auto const text = explain<arch::avx512_amx>(at_end, x.rows, x.rows, x.rows, got);
+    bool const says = text.find("matrix unit") != std::string::npos;
+    CHECK(says == kernel::matrix_unit<arch::avx512_amx>::available());
+}
+#endif
