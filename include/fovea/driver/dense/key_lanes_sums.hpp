@@ -133,7 +133,7 @@ class key_lanes_sums {
                     fma(vector::load(other + c), vector(others), vector::load(row.sums + c) * vector(own))
                         .store(row.sums + c);
             }
-            finish_row(context, facts, state_of(0), row.sums);
+            if (row.ends) finish_row(context, facts, state_of(0), row.sums);
         }
     }
 
