@@ -108,6 +108,26 @@ TEST_CASE("the plan of many queries says what is sent, and what is not", "[mpi]"
     if (world_size() == 2) CHECK_THAT(text, ContainsSubstring("1 of 10 transfers to ranks with queries left out"));
 }
 
+TEST_CASE("the best key of all ranks, whatever travels", "[mpi]") {
+    auto const check_hard = [](index_t queries, index_t keys, std::string const& way) {
+        sequence<float> whole(queries, keys);
+        for (auto& x : whole.q.elements) x = std::round(x);  // so that keys of several pieces are equally good
+        for (auto& x : whole.k.elements) x = std::round(x);
+        constexpr auto spec = dot | causal_at_end | hardmax | weighted_sum;
+        tensor<float, 4> plain(whole.result());
+        attend(spec, whole.q, whole.k, whole.v, plain);
+        auto const own = held_here(mpi::striped(4), queries), keys_held = held_here(mpi::striped(piece), keys);
+        auto const q = rows_of(whole.q, own), k = rows_of(whole.k, keys_held), v = rows_of(whole.v, keys_held);
+        tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
+        auto const ranks = mpi::ranks(MPI_COMM_WORLD, mpi::striped(4), mpi::striped(piece)).pieces(piece);
+        attend(threads(2), ranks, spec, q, k, v, out);
+        CHECK(out.elements == rows_of(plain, own).elements);
+        CHECK_THAT(explain(ranks, spec, q, k, v, out), ContainsSubstring("way         " + way));
+    };
+    check_hard(5, 130, "queries travel");
+    check_hard(130, 130, "keys and values travel");
+}
+
 TEST_CASE("no queries, or no keys", "[mpi]") {
     for (auto const& [queries, keys] : {std::pair{0, 20}, {3, 0}}) {
         sequence<float> const whole(queries, keys);

@@ -5,6 +5,7 @@
 
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/key_lanes_sums.hpp>
+#include <fovea/driver/dense/merged_row.hpp>
 #include <fovea/driver/dense/online.hpp>
 #include <fovea/driver/dense/part_of_call.hpp>
 #include <fovea/driver/dense/piece_tree.hpp>
@@ -14,18 +15,9 @@
 #include <cstring>
 #include <memory>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// What the types say of a call whose partial results are merged: a key in each lane, so that what is left of a row
-/// lies together.
-template <class T, class Arch, class Spec, class Operands>
-struct partial_call : plan::dense_call<T, Arch, Spec, Operands> {
-    static constexpr bool may_take_query_lanes = false, packs_keys = true;
-    static constexpr bool takes(plan::traversal by) { return by == plan::traversal::key_lanes; }
-};
 
 /// Some runs of the queries of a sequence, and partial results for all of their rows, numbered from 0.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
@@ -39,7 +31,7 @@ public:
     using call = partial_call<T, Arch, spec_type, operands_type>;
     using state = typename call::normalizing::state;
     /// Whether partial results can be merged, and sent.
-    static constexpr bool merges = call::may_split_keys && std::is_trivially_copyable_v<state>;
+    static constexpr bool merges = merged_row<call>::merges;
     /// What is sent of a row: its sums and its state.
     static constexpr index_t row_bytes(operand_shapes const& whole) {
         return whole.features() * static_cast<index_t>(sizeof(T)) + state_bytes;
@@ -57,7 +49,8 @@ public:
         head_groups_ = whole.batches() * (whole.heads() / how_.tile_heads);
         features_ = whole.features();
         width_ = round_up(std::max<index_t>(features_, 1), shape::lanes);
-        stride_ = round_up(rows_, shape::rows);
+        // The last tile of a run writes as many rows as any, wherever the run begins.
+        stride_ = round_up(rows_, shape::rows) + (runs.size() > 1 ? index_t{shape::rows} : 0);
     }
 
     /// Memory for `count` partial results.
@@ -67,57 +60,66 @@ public:
         sums_ = memory.template take<T>(rows * width_);
     }
 
-    /// The partial results of some pieces of keys, the runs of which are those of the sequence.
+    /// Partial result 0 becomes that of no keys.
+    void clear() {
+        index_t const rows = head_groups_ * stride_;
+        std::fill_n(sums_, rows * width_, T{0});
+        std::uninitialized_fill_n(reinterpret_cast<state*>(states_), rows, state{});
+    }
+
+    /// The partial results of one run of queries over some pieces of keys, in place of those from `to` on; what these
+    /// have of the next run is lost.
     template <class Pieces, class Executor>
-    void compute(Executor const& executor, workspace& scratch, Pieces const& pieces, view<K const, 4> const& key,
-                 view<V const, 4> const& value) {
+    void compute(Executor const& executor, workspace& scratch, std::size_t run_number, Pieces const& pieces,
+                 view<K const, 4> const& key, view<V const, 4> const& value, std::size_t to = 0) {
+        auto const& run = runs_[run_number];
+        auto const query = rows_at(query_, run);
         zeros_for_tables const zeros{scratch.shared(), this->whole().compared()};
         std::vector<spec_type> specs;
-        for (auto const& piece : pieces) specs.push_back(this->spec_of(runs_.front().first, piece.first, zeros));
-        index_t const blocks = ceil_div(rows_, shape::block_rows);
+        for (auto const& piece : pieces) specs.push_back(this->spec_of(run.first, piece.first, zeros));
+        index_t const rows = run.count * how_.tile_heads, blocks = ceil_div(rows, shape::block_rows);
         decltype(auto) inside = in_scopes_of<call>(executor);
         inside.run(static_cast<index_t>(pieces.size()) * head_groups_ * blocks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
             auto const p = static_cast<std::size_t>(task / (head_groups_ * blocks));
             index_t const n = task / blocks % head_groups_, block = task % blocks;
-            auto const operands = this->operands_of(query_, rows_at(key, pieces[p]), rows_at(value, pieces[p]), {}, {});
-            auto const context = context_of_call(specs[p], operands);
+            auto const operands = this->operands_of(query, rows_at(key, pieces[p]), rows_at(value, pieces[p]), {}, {});
+            auto context = context_of_call(specs[p], operands);
+            context.first_key = pieces[p].first;
             dense_loop<online<shape>> const loop(context);
-            index_t const row = row_of(p, n, block * shape::block_rows);
+            index_t const first = block * shape::block_rows, last = std::min(first + shape::block_rows, rows),
+                          row = row_of(to + p, n, run.place * how_.tile_heads + first);
             loop.run_heads(memory, {n, n + 1}, {block, block + 1}, {0, loop.key_blocks()},
                            {sums_ + row * width_, states_ + row * state_bytes, state_bytes});
+            for (index_t r = first; r < last; ++r)
+                merged_row<call>::end_of_piece(context, context.facts(context.head_group_at(n), r),
+                                               partial_at(row + r - first, 1, 0));
         });
     }
 
-    /// Merges partial results in the order of the steps.
+    /// Merges partial results in the order of the steps; of all runs, or of those from one up to another.
     template <class Executor>
-    void merge(Executor const& executor, workspace& scratch, std::vector<merge_step> const& steps) {
-        for_runs(executor, scratch, {}, [&](auto const& context, index_t n, index_t r, index_t row) {
-            for (auto const& [to, from] : steps) {
-                auto two = partial_at(row_of(to, n, row), 2, row_of(from, n, row));
-                two.ends = false;
-                context.sums.merge_splits(context, context.facts(context.head_group_at(n), r), two);
-            }
-        });
+    void merge(Executor const& executor, workspace& scratch, std::vector<merge_step> const& steps,
+               std::size_t first_run = 0, std::size_t last_run = std::size_t(-1)) {
+        for_runs(executor, scratch, {}, first_run, last_run,
+                 [&](auto const& context, kernel::row_facts const& facts, index_t n, index_t row) {
+                     for (auto const& [to, from] : steps)
+                         merged_row<call>::merge(context, facts,
+                                                 partial_at(row_of(to, n, row), 2, row_of(from, n, row)));
+                 });
     }
 
-    /// Writes the results of the partial results that are the first; without any, those of no keys.
+    /// Writes the results of partial result 0.
     template <class Executor>
-    void finish(Executor const& executor, workspace& scratch, bool any, view<Out, 4> const& out,
+    void finish(Executor const& executor, workspace& scratch, view<Out, 4> const& out,
                 std::tuple<Asked...> const& asked) {
-        if (!any) {
-            make_room(scratch.shared(), 1);
-            index_t const rows = head_groups_ * stride_;
-            std::fill_n(sums_, rows * width_, T{0});
-            std::uninitialized_fill_n(reinterpret_cast<state*>(states_), rows, state{});
-        }
         std::vector<outputs_type> outputs;
         for (auto const& run : runs_) outputs.push_back(this->outputs_of(run, query_, asked));
-        for_runs(executor, scratch, {out, outputs}, [&](auto const& context, index_t n, index_t r, index_t row) {
-            auto const place = row_of(0, n, row);
-            context.sums.merge_splits(context, context.facts(context.head_group_at(n), r), partial_at(place, 1, place));
-        });
+        for_runs(executor, scratch, {out, outputs}, 0, runs_.size(),
+                 [&](auto const& context, kernel::row_facts const& facts, index_t n, index_t row) {
+                     merged_row<call>::finish(context, facts, partial_at(row_of(0, n, row), 1, 0));
+                 });
     }
 
     /// The bytes of one partial result for `count` positions.
@@ -176,11 +178,12 @@ private:
             }
     }
 
-    /// f(call, head group, row of the run, row) for all rows, run by run.
+    /// f(call, facts of a row, head group, row) for all rows, run by run.
     template <class Executor, class F>
-    void for_runs(Executor const& executor, workspace& scratch, written const& to, F const& f) {
+    void for_runs(Executor const& executor, workspace& scratch, written const& to, std::size_t first_run,
+                  std::size_t last_run, F const& f) {
         zeros_for_tables const zeros{scratch.shared(), this->whole().compared()};
-        for (std::size_t i = 0; i < runs_.size(); ++i) {
+        for (std::size_t i = first_run; i < std::min(last_run, runs_.size()); ++i) {
             auto const& run = runs_[i];
             auto const spec = this->spec_of(run.first, 0, zeros);
             auto const operands = this->operands_of(rows_at(query_, run), this->no_keys(), this->no_values(),
@@ -189,7 +192,8 @@ private:
             auto const context = context_of_call(spec, operands);
             index_t const first = run.place * how_.tile_heads;
             executor.run(head_groups_, [&](index_t n, index_t) {
-                for (index_t r = 0; r < run.count * how_.tile_heads; ++r) f(context, n, r, first + r);
+                for (index_t r = 0; r < run.count * how_.tile_heads; ++r)
+                    f(context, context.facts(context.head_group_at(n), r), n, first + r);
             });
         }
     }

@@ -26,7 +26,6 @@ struct merge_step {
 
 inline constexpr int no_holder = -1;
 
-namespace detail {
 inline constexpr int several_holders = -2;
 
 /// Appends the largest subtrees of one holder among some pieces, unless all of these have one, which is returned.
@@ -44,14 +43,13 @@ inline int find_subtrees(std::vector<int> const& holders, std::size_t first, std
     if (right >= 0) found.push_back({first + half, half, right});
     return several_holders;
 }
-}  // namespace detail
 
 /// The largest subtrees whose pieces have one holder, in order; `holders` has that of each piece, or no_holder where
 /// there is nothing to be merged.
 inline std::vector<subtree> subtrees_of(std::vector<int> const& holders) {
     std::vector<subtree> found;
     auto const size = std::bit_ceil(holders.size());
-    int const all = detail::find_subtrees(holders, 0, size, found);
+    int const all = find_subtrees(holders, 0, size, found);
     if (all >= 0) found.push_back({0, size, all});
     return found;
 }

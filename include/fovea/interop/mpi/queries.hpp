@@ -188,12 +188,12 @@ void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole c
         all.emplace(a, whole.shapes, gathered->queries(), runs{{0, whole.shapes.queries(), 0}}, longest);
         all->make_room(scratch.shared(), pieces.size());
         own.emplace(a, whole.shapes, query, whole.queries, longest);
-        own->make_room(scratch.shared(), trees.size());
+        own->make_room(scratch.shared(), std::max<std::size_t>(trees.size(), 1));
         results.emplace(comm, whole.queries_of_ranks, trees, *own, scratch.shared());
     });
     gathered->gather(sent);
     on_all(comm, [&] {
-        all->compute(executor, scratch, pieces, key, value);
+        all->compute(executor, scratch, 0, pieces, key, value);
         std::vector<driver::merge_step> steps;
         std::vector<std::size_t> of_trees;
         for (auto const& tree : trees) {
@@ -211,7 +211,8 @@ void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole c
         std::vector<driver::merge_step> steps;
         driver::add_merges(first_of_trees, 0, std::bit_ceil(whole.pieces.size()), steps);
         own->merge(executor, scratch, steps);
-        own->finish(executor, scratch, !trees.empty(), out, asked);
+        if (trees.empty()) own->clear();
+        own->finish(executor, scratch, out, asked);
     });
     sent.pieces = static_cast<index_t>(pieces.size());
     if (counts != nullptr) *counts += sent;

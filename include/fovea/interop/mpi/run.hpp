@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fovea/driver/attend.hpp>
+#include <fovea/driver/dense/merged_attention.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/travel.hpp>
@@ -79,7 +80,9 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call)
 /// What is computed with keys that come piece by piece, and with queries that travel.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 struct ways_of_call {
-    using piecewise = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
+    using carried = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
+    using piecewise = std::conditional_t<carried::call::selects,
+                                         driver::merged_attention<T, Arch, A, Q, K, V, Out, Asked...>, carried>;
     using partial = driver::partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;
 
     static call_bytes bytes(operand_shapes const& shapes) {
