@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A causal call over processes of MPI beside one call of the first process alone: how long both take, how busy each
 // process was, and what was sent.
-#include <fovea/fovea.hpp>
-#include <fovea/interop/mpi.hpp>
+#include "causal_call.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 
-using namespace fovea;
+using namespace causal_call;
 
 namespace {
-
-constexpr index_t features = 64, piece = mpi::ranks_t<mpi::contiguous_t, mpi::contiguous_t>::usual_piece;
-constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
-
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-tensor<float, 2> rows(mpi::runs const& held, float seed) {
-    tensor<float, 2> made({mpi::detail::positions_in(held), features});
-    for (auto const& run : held)
-        for (index_t n = 0; n < run.count; ++n)
-            for (index_t c = 0; c < features; ++c)
-                made(run.place + n, c) = std::sin(seed * static_cast<float>((run.first + n) * features + c));
-    return made;
-}
 
 /// Bytes that all ranks send together: piece p is needed by those that hold a query at or after its first key.
 index_t predicted_bytes(index_t positions, int ranks) {
@@ -36,7 +19,7 @@ index_t predicted_bytes(index_t positions, int ranks) {
         for (index_t r = 0; r < ranks; ++r) {
             index_t const last_of_r = last_piece - (last_piece - r + ranks) % ranks;
             if (r != holder && last_of_r * piece >= first)
-                bytes += 2 * std::min(piece, positions - first) * features * index_t{sizeof(float)};
+                bytes += 2 * std::min(piece, positions - first) * width * index_t{sizeof(float)};
         }
     }
     return bytes;

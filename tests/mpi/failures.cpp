@@ -2,6 +2,7 @@
 // Where one rank fails, all throw one sentence, and the next call is as good as the first.
 #include "mpi/sequence.hpp"
 
+#include <csignal>
 #include <new>
 #include <stdexcept>
 
@@ -50,8 +51,11 @@ struct failing {
         for (index_t i = 0; i < n; ++i) f(i);
     }
 };
+bool dies = false;
 struct stopped : std::runtime_error {
-    stopped() : std::runtime_error("stopped") {}
+    stopped() : std::runtime_error("stopped") {
+        if (dies) std::raise(SIGKILL);
+    }
 };
 
 }  // namespace
@@ -132,4 +136,13 @@ TEST_CASE("a communicator of some ranks, which is freed afterwards", "[mpi]") {
         CHECK(std::abs(c.out(0, 1, 19, 7) - 1) < 1e-5f);
         MPI_Comm_free(&half);
     }
+}
+
+// Started by CMakeLists.txt alone: no process may come to its end.
+TEST_CASE("a rank that dies amid its tasks", "[.]") {
+    even_call c;
+    dies = true;
+    int left = is_last() ? 1 : 1000;
+    attend(failing<stopped>{&left}, mpi::ranks(MPI_COMM_WORLD).pieces(8), spec, c.q, c.k, c.v, c.out);
+    std::puts("survived");
 }

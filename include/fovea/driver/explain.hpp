@@ -190,7 +190,8 @@ std::string explain(Before&&, Arguments&&... arguments) {
 }
 /// A ragged batch has sizes of each sequence: a sentence, and nothing explained.
 template <class Arch = arch::best, class Ragged, class... Arguments>
-    requires(detail::turn_of<Ragged> > 1) && (!detail::misordered_call<Ragged const&, Arguments...>)
+    requires(detail::turn_of<Ragged> > 1) && (!requires { typename Ragged::explained_by_itself; })
+         && (!detail::misordered_call<Ragged const&, Arguments...>)
 std::string explain(Ragged const&, Arguments&&...) {
     static_assert(never<Ragged>,
                   "fovea: ragged(...) runs one call for each sequence: explain that of one sequence, without ragged");

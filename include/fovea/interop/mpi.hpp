@@ -2,6 +2,7 @@
 // One attention over the processes of an MPI communicator, each with positions of its own.
 #pragma once
 
+#include <fovea/interop/mpi/explain.hpp>
 #include <fovea/interop/mpi/run.hpp>
 
 namespace fovea::FOVEA_SET {

@@ -13,10 +13,12 @@ namespace fovea::FOVEA_SET {
 /// How a specification is rewritten:
 ///
 ///     how(e)                      what stands for an expression
+///     H::changes<E>               whether that is another one, of an expression of type E
 ///     how.queries(), how.keys()   where rows lie and how many there are: a function of head_place, and of extents
 template <class H>
 concept rewriting = requires(H const& how, head_place at, extents_t<4> rows) {
     how(always);
+    { H::template changes<always_t> } -> std::convertible_to<bool>;
     { how.queries()(at) } -> std::same_as<head_place>;
     { how.keys()(rows) } -> std::same_as<extents_t<4>>;
 };

@@ -120,6 +120,7 @@ struct partial_row {
     T* sums;       // (splits, sum_stride), of which `width` are one row's
     char* states;  // (splits, state_stride)
     index_t splits, sum_stride, state_stride, width;
+    bool ends = true;  // no keys follow
 };
 
 template <class Shape>
@@ -183,7 +184,7 @@ struct sums_functions {
     // With keys in lanes alone:
     /// Adds the values whose weight is not 0, where these are few; returns false, and adds nothing, otherwise.
     bool (*add_nonzero)(call const&, rows const&, row_sums<T>&, values const&, scores const&) = nullptr;
-    /// Merges what the splits have left of one row, and writes its result.
+    /// Merges what the splits have left of one row into the first of them; its result, where no keys follow.
     void (*merge_splits)(call const&, kernel::row_facts const&, partial_row<T> const&) = nullptr;
     /// Scores of whole rows become their final weights; outputs that read rows get both.
     void (*normalize)(call const&, rows const&, row_sums<T> const&, scores const&) = nullptr;

@@ -40,6 +40,7 @@ struct dense_rows {
     index_t tile_heads;         // query heads whose rows are interleaved
     index_t rows, head_groups;  // of a head group; of a batch
     index_t per_key_head;       // head groups that share keys
+    index_t first_key = 0;      // its position, as a normalizer sees it
 
     template <class Operands>
     dense_rows(plan::call_plan const& plan, Operands const& operands, coverage_function of_mask)

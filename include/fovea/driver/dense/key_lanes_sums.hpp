@@ -46,14 +46,16 @@ class key_lanes_sums {
         return driver::all_finite<T, Arch>(of(call).operands.value, values);
     }
 
-    static row_type row_of(scores const& s, index_t r) { return {s.scores + r * s.stride, s.packs(), {s.first}}; }
+    static row_type row_of(call_type const& call, scores const& s, index_t r) {
+        return {s.scores + r * s.stride, s.packs(), {s.first + call.first_key}};
+    }
 
     static void fold(call_type const& call, rows_type const& rows, row_sums<T> const& sums, scores const& s,
                      T* rescale) {
         auto const& context = of(call);
         std::fill_n(rescale, shape::rows, T{0});
         for (index_t r = 0; r < rows.count; ++r) {
-            auto const row = row_of(s, r);
+            auto const row = row_of(call, s, r);
             rescale[r] = normalizing::fold(context.normalizer(rows.facts_of(call, r)), states_of(sums)[r], row);
             if constexpr (spec::reweights)
                 kernel::reweigh<!spec::reweights_rows>(context.spec.reweight, rows.facts_of(call, r), row);
@@ -133,7 +135,7 @@ class key_lanes_sums {
                     fma(vector::load(other + c), vector(others), vector::load(row.sums + c) * vector(own))
                         .store(row.sums + c);
             }
-            finish_row(context, facts, state_of(0), row.sums);
+            if (row.ends) finish_row(context, facts, state_of(0), row.sums);
         }
     }
 
@@ -142,7 +144,7 @@ class key_lanes_sums {
             for (index_t r = 0; r < rows.count; ++r) {
                 auto const& context = of(call);
                 auto const& facts = rows.facts_of(call, r);
-                auto const row = row_of(s, r);
+                auto const row = row_of(call, s, r);
                 show_scores(context.operands.outputs, facts, row);
                 normalizing::whole(context.normalizer(facts), states_of(sums)[r], row);
                 if constexpr (spec::reweights)

@@ -62,7 +62,7 @@ constexpr bool goes_over_ranks() {
 }
 template <class Dense>
 constexpr bool goes_piece_by_piece() {
-    constexpr bool carries = !Dense::whole_rows && !Dense::selects;
+    constexpr bool carries = !Dense::whole_rows;
     static_assert(carries,
                   "fovea: over ranks keys travel piece by piece, and this attention needs whole rows of scores: use a "
                   "normalizer that takes a row in pieces, such as softmax or unnormalized");

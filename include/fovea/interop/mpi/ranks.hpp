@@ -143,6 +143,7 @@ struct traffic {
 /// The processes of a communicator, and who holds which queries and keys.
 template <class Queries, class Keys>
 struct ranks_t {
+    using explained_by_itself = void;
     static constexpr int turn_before_specification = 2;  // after an executor and a workspace
     static constexpr index_t usual_piece = 768;          // a multiple of the rows of all tiles
 

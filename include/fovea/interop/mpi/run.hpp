@@ -4,7 +4,9 @@
 #pragma once
 
 #include <fovea/driver/attend.hpp>
+#include <fovea/driver/dense/merged_attention.hpp>
 #include <fovea/interop/mpi/check.hpp>
+#include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/travel.hpp>
 
 #include <pthread.h>
@@ -39,6 +41,7 @@ struct whole_sequence {
     index_t longest;        // piece
     operand_shapes shapes;  // after projections
     runs queries, keys;     // of this rank
+    std::vector<runs> queries_of_ranks;
     std::vector<held_piece> pieces;
 };
 
@@ -51,7 +54,7 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call)
     };
     auto const all = gather_calls(comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece,
                                                   element(call.key), element(call.value)});
-    whole_sequence whole{comm, ranks.piece, {}, {}, {}, {}};
+    whole_sequence whole{comm, ranks.piece, {}, {}, {}, {}, {}};
     on_all(comm, [&] {
         auto const sources = whole_call(all);
         whole.shapes = projected_shapes(a, sources.query, sources.key, sources.value);
@@ -65,63 +68,107 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call)
         whole.queries = runs_of(ranks.queries, queries, rank_in(comm), "query");
         whole.keys = runs_of(ranks.keys, keys, rank_in(comm), "key");
     });
-    auto const queries_of_ranks = gather_runs(comm, whole.queries), keys_of_ranks = gather_runs(comm, whole.keys);
+    whole.queries_of_ranks = gather_runs(comm, whole.queries);
+    auto const keys_of_ranks = gather_runs(comm, whole.keys);
     on_all(comm, [&] {
-        static_cast<void>(in_order(queries_of_ranks, ranks.piece, "the queries"));
+        static_cast<void>(in_order(whole.queries_of_ranks, ranks.piece, "the queries"));
         whole.pieces = in_order(keys_of_ranks, ranks.piece, "the keys");
     });
     return whole;
 }
 
+/// What is computed with keys that come piece by piece, and with queries that travel.
+template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
+struct ways_of_call {
+    using carried = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
+    using piecewise = std::conditional_t<carried::call::selects,
+                                         driver::merged_attention<T, Arch, A, Q, K, V, Out, Asked...>, carried>;
+    using partial = driver::partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;
+
+    static call_bytes bytes(operand_shapes const& shapes) {
+        constexpr auto size = [](auto const* element) { return static_cast<index_t>(sizeof *element); };
+        return {shapes,
+                {size(static_cast<Q const*>(nullptr)), size(static_cast<K const*>(nullptr)),
+                 size(static_cast<V const*>(nullptr)), partial::row_bytes(shapes)}};
+    }
+    static travelling chosen(operand_shapes const& shapes, index_t longest) {
+        return chosen_way(bytes(shapes), longest, partial::merges);
+    }
+};
+
+/// Which pieces the queries of this rank need.
+template <class T, attention_spec A>
+std::vector<std::uint8_t> needs_of(A const& a, whole_sequence const& whole) {
+    std::vector<std::uint8_t> needs;
+    auto const queries = cut(whole.queries, whole.longest);
+    for (auto const& piece : whole.pieces)
+        needs.push_back(std::any_of(queries.begin(), queries.end(), [&](position_run const& run) {
+            return !driver::coverage_of<T>(a, whole.shapes, run, piece).never();
+        }));
+    return needs;
+}
+
 /// The attention itself, on heads: keys and values travel, and each rank keeps its queries. Collective.
+template <class Rows, class T, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
+void attend_where_queries_are(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+                              view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
+                              view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
+    std::vector<std::uint8_t> needs;
+    std::optional<Rows> attention;
+    on_all(whole.comm, [&] {
+        needs = needs_of<T>(a, whole);
+        attention.emplace(a, whole.shapes, query, out, asked, cut(whole.queries, whole.longest), whole.longest);
+    });
+    auto const way = way_of(whole.pieces, gather_needs(whole.comm, needs), rank_in(whole.comm), size_of(whole.comm));
+    std::optional<travelling_pieces<K, V>> travelling;
+    on_all(whole.comm, [&] {
+        travelling.emplace(whole.comm, whole.pieces, way, key, value, std::min(whole.longest, whole.shapes.keys()),
+                           scratch.shared());
+    });
+    std::exception_ptr thrown;
+    auto const unless_thrown = [&](auto const& f) {
+        if (thrown) return;
+        try {
+            f();
+        } catch (...) {
+            thrown = std::current_exception();  // the keys of others travel on
+        }
+    };
+    auto const look = [&] { travelling->progress(); };
+    looking_executor const looking{executor, look};
+    for (std::size_t i = 0; i < way.size(); ++i) {
+        travelling->arrive(i);
+        if (way[i].needed)
+            unless_thrown([&] {
+                attention->take(looking, scratch, travelling->piece(i).first, travelling->key(i), travelling->value(i));
+            });
+    }
+    unless_thrown([&] { attention->finish(looking, scratch); });
+    travelling->end();
+    agree(whole.comm, thrown);
+    if (counts != nullptr) *counts += travelling->counts();
+}
+
+/// The attention itself, on heads. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
                              view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                              view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
-    using rows_type = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
-    if constexpr (goes_piece_by_piece<typename rows_type::call>()) {
-        std::vector<std::uint8_t> needs;
-        std::optional<rows_type> attention;
-        on_all(whole.comm, [&] {
-            auto const queries = cut(whole.queries, whole.longest);
-            for (auto const& piece : whole.pieces)
-                needs.push_back(std::any_of(queries.begin(), queries.end(), [&](position_run const& run) {
-                    return !driver::coverage_of<T>(a, whole.shapes, run, piece).never();
-                }));
-            attention.emplace(a, whole.shapes, query, out, asked, queries, whole.longest);
-        });
-        auto const way =
-            way_of(whole.pieces, gather_needs(whole.comm, needs), rank_in(whole.comm), size_of(whole.comm));
-        std::optional<travelling_pieces<K, V>> travelling;
-        on_all(whole.comm, [&] {
-            travelling.emplace(whole.comm, whole.pieces, way, key, value, std::min(whole.longest, whole.shapes.keys()),
-                               scratch.shared());
-        });
-        std::exception_ptr thrown;
-        auto const unless_thrown = [&](auto const& f) {
-            if (thrown) return;
-            try {
-                f();
-            } catch (...) {
-                thrown = std::current_exception();  // the keys of others travel on
-            }
-        };
-        auto const look = [&] { travelling->progress(); };
-        looking_executor const looking{executor, look};
-        for (std::size_t i = 0; i < way.size(); ++i) {
-            travelling->arrive(i);
-            if (way[i].needed)
-                unless_thrown([&] {
-                    attention->take(looking, scratch, travelling->piece(i).first, travelling->key(i),
-                                    travelling->value(i));
-                });
-        }
-        unless_thrown([&] { attention->finish(looking, scratch); });
-        travelling->end();
-        agree(whole.comm, thrown);
-        if (counts != nullptr) *counts += travelling->counts();
+    using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
+    if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
+        if constexpr (ways::partial::merges)
+            if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
+                return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key, value,
+                                                                        out, asked, counts);
+        attend_where_queries_are<typename ways::piecewise, T>(executor, scratch, whole, a, query, key, value, out,
+                                                              asked, counts);
     }
 }
+
+/// Whether the result of a call has the rows of its heads: no projections, and nothing after the aggregator.
+template <attention_spec A>
+inline constexpr bool writes_heads =
+    !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
 
 inline std::vector<index_t> positions_of(runs const& all) {
     std::vector<index_t> positions;
@@ -136,8 +183,6 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
                     Call& call) {
     using T = typename Call::number;
     auto const whole = gather<T>(comm, ranks, a, call);
-    constexpr bool in_result =
-        !projection<decltype(a.project)> && !is_finished<std::remove_cvref_t<decltype(a.aggregate)>>;
     auto const queries = positions_of(whole.queries), keys = positions_of(whole.keys);
     auto const local = rewritten(
         a, fovea::detail::mapped_at{{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}},
@@ -152,7 +197,7 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
                     attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, call.asked,
                                                      ranks.counts);
                 };
-                if constexpr (in_result) {
+                if constexpr (writes_heads<A>) {
                     attend_into(call.result);
                 } else {
                     index_t const heads = whole.shapes.heads(), features = whole.shapes.features();

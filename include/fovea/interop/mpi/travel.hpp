@@ -5,6 +5,8 @@
 
 #include <fovea/driver/dense/piecewise.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
+#include <fovea/interop/mpi/message.hpp>
+#include <fovea/interop/mpi/ways.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
@@ -12,44 +14,6 @@
 #include <vector>
 
 namespace fovea::FOVEA_SET::mpi::detail {
-
-/// A message, in parts where it has more bytes than one of MPI may have.
-class message {
-public:
-    static constexpr index_t most_bytes = index_t{1} << 30;
-
-    void reserve(index_t bytes) { parts_.reserve(static_cast<std::size_t>(ceil_div(bytes, most_bytes))); }
-    void send(std::byte const* from, index_t bytes, int to, int tag, MPI_Comm comm) {
-        for_parts(bytes, [&](index_t first, int count, MPI_Request* part) {
-            MPI_Isend(from + first, count, MPI_BYTE, to, tag, comm, part);
-        });
-    }
-    void receive(std::byte* to, index_t bytes, int from, int tag, MPI_Comm comm) {
-        for_parts(bytes, [&](index_t first, int count, MPI_Request* part) {
-            MPI_Irecv(to + first, count, MPI_BYTE, from, tag, comm, part);
-        });
-    }
-    bool done() {
-        int all = 1;
-        if (!parts_.empty()) MPI_Testall(static_cast<int>(parts_.size()), parts_.data(), &all, MPI_STATUSES_IGNORE);
-        if (all != 0) parts_.clear();
-        return all != 0;
-    }
-    void wait() {
-        if (!parts_.empty()) MPI_Waitall(static_cast<int>(parts_.size()), parts_.data(), MPI_STATUSES_IGNORE);
-        parts_.clear();
-    }
-
-private:
-    template <class F>
-    void for_parts(index_t bytes, F const& f) {
-        for (index_t first = 0; first < bytes; first += most_bytes) {
-            parts_.push_back(MPI_REQUEST_NULL);
-            f(first, static_cast<int>(std::min(bytes - first, most_bytes)), &parts_.back());
-        }
-    }
-    std::vector<MPI_Request> parts_;
-};
 
 /// The keys and values of the pieces that a rank holds or needs, one piece after the other.
 template <class K, class V>
@@ -116,7 +80,6 @@ public:
     }
 
 private:
-    static constexpr index_t alignment = arena::alignment;
     struct slot_type {
         std::byte* bytes = nullptr;
         message in, out;
@@ -127,10 +90,8 @@ private:
     static index_t rows_bytes(view<T const, 4> const& rows, index_t count) {
         return rows.extent(0) * rows.extent(1) * count * rows.extent(3) * static_cast<index_t>(sizeof(T));
     }
-    index_t key_bytes(index_t count) const { return round_up(rows_bytes(key_, count), alignment); }
-    index_t bytes_of(index_t count) const {
-        return std::max<index_t>(key_bytes(count) + rows_bytes(value_, count), alignment);
-    }
+    index_t key_bytes(index_t count) const { return key_bytes_of(rows_bytes(key_, count)); }
+    index_t bytes_of(index_t count) const { return piece_bytes_of(rows_bytes(key_, count), rows_bytes(value_, count)); }
     template <class T>
     extents_t<4> extents(view<T const, 4> const& rows, std::size_t i) const {
         return {rows.extent(0), rows.extent(1), piece(i).count, rows.extent(3)};

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The plan of a call over ranks as a value, and as text: what travels and why, and what each rank sends.
+#pragma once
+
+#include <fovea/driver/explain.hpp>
+#include <fovea/interop/mpi/run.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace fovea::FOVEA_SET::mpi {
+
+/// How a call over ranks is computed.
+struct ranks_plan {
+    travelling what = travelling::keys;
+    bool merges = false;                          // partial results can be merged
+    index_t partial_bytes = 0, piece_bytes = 0;   // of all queries over a piece, and of the longest piece
+    index_t pieces = 0, longest = 0, unseen = 0;  // pieces, and those that no query sees
+    index_t not_sent = 0, transfers = 0;  // pieces for ranks that hold queries, and not them; those that are not sent
+    std::vector<index_t> sent;            // bytes, by each rank
+};
+
+namespace detail {
+/// The plan of a call whose sequence is known. Collective.
+template <class T, class Ways, attention_spec A>
+ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
+    auto const bytes = Ways::bytes(whole.shapes);
+    ranks_plan plan;
+    plan.what = Ways::chosen(whole.shapes, whole.longest);
+    plan.merges = Ways::partial::merges;
+    plan.partial_bytes = bytes.partial(whole.shapes.queries());
+    plan.longest = std::min(whole.longest, whole.shapes.keys());
+    plan.piece_bytes = bytes.piece(plan.longest);
+    plan.pieces = static_cast<index_t>(whole.pieces.size());
+    auto const holders = holders_of<T>(a, whole.shapes, whole.pieces);
+    plan.unseen = std::count(holders.begin(), holders.end(), driver::no_holder);
+    std::vector<std::uint8_t> needs;
+    on_all(whole.comm, [&] { needs = needs_of<T>(a, whole); });
+    auto const needs_of_ranks = gather_needs(whole.comm, needs);
+    plan.sent = plan.what == travelling::queries
+                  ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
+                  : sent_keys(bytes, whole.pieces, needs_of_ranks, size_of(whole.comm));
+    for (std::size_t r = 0; r < plan.sent.size(); ++r)
+        for (std::size_t p = 0; p < whole.pieces.size() && !whole.queries_of_ranks[r].empty(); ++p) {
+            if (whole.pieces[p].holder == static_cast<int>(r)) continue;
+            ++plan.transfers;
+            plan.not_sent += needs_of_ranks[r * whole.pieces.size() + p] == 0;
+        }
+    return plan;
+}
+
+/// The ways of a call that has been bound: of projected operands it is the heads that travel.
+template <class Arch, class A, class Call>
+struct ways_of_bound_call;
+template <class Arch, class A, class Q, class K, class V, class Result, class... Asked>
+struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
+    using call = bound_call<Q, K, V, Result, Asked...>;
+    using T = typename call::number;
+    static constexpr bool projects = projection<decltype(A::project)>;
+    template <class Rows>
+    using element = std::conditional_t<projects, T, element_of_rows<Rows>>;
+    using out = std::conditional_t<writes_heads<A>, typename call::result_element, T>;
+    using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
+};
+
+inline std::string text_of(ranks_plan const& plan) {
+    using driver::number;
+    std::string text = "way         ";
+    if (plan.what == travelling::queries)
+        text += "queries travel, and partial results: those of all queries over a piece have "
+              + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.piece_bytes);
+    else if (plan.merges)
+        text += "keys and values travel: a piece has " + number(plan.piece_bytes, "byte")
+              + ", and the partial results of all queries over it " + number(plan.partial_bytes);
+    else
+        text +=
+            "keys and values travel: partial results cannot be merged; a piece has " + number(plan.piece_bytes, "byte");
+    text += "\npieces      " + number(plan.pieces) + " of at most " + number(plan.longest, "position") + ", "
+          + number(plan.unseen) + " seen by no query";
+    if (plan.what == travelling::keys)
+        text += "; " + number(plan.not_sent) + " of " + number(plan.transfers, "transfer")
+              + " to ranks with queries left out";
+    constexpr std::size_t listed = 8;
+    text += "\nsent        ";
+    index_t all = 0;
+    for (std::size_t r = 0; r < plan.sent.size(); ++r) {
+        all += plan.sent[r];
+        if (r < listed) text += number(plan.sent[r]) + (r + 1 < std::min(listed, plan.sent.size()) ? ", " : "");
+    }
+    if (plan.sent.size() > listed) text += ", ...";
+    return text + " bytes by rank 0 and those after it, " + number(all) + " in all\n";
+}
+}  // namespace detail
+
+}  // namespace fovea::FOVEA_SET::mpi
+
+namespace fovea::FOVEA_SET {
+
+/// explain: the plan of a call over ranks as text, which is the same on all of them; see mpi::ranks. Collective.
+///
+/// Errors: as attend would throw them for these arguments, on all ranks.
+template <class Arch = arch::best, class Queries, class Keys, class A, class... Arguments>
+    requires attention_spec<std::remove_cvref_t<A>>
+std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&&... arguments) {
+    using namespace mpi::detail;
+    using spec = std::remove_cvref_t<A>;
+    spec const& a = of;
+    if constexpr (fovea::detail::is_call<Arguments...>()) {
+        attention_over<spec> const over{a};
+        using call_type = decltype(bind_call(over, arguments...));
+        if constexpr (!is_ill_formed<call_type>) {
+            if constexpr (goes_over_ranks<spec, call_type>()) {
+                using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
+                if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
+                    require_mpi(false);
+                    MPI_Comm const comm = own_communicator::of(ranks.comm);
+                    std::optional<call_type> call;
+                    on_all(comm, [&] { call.emplace(bind_call(over, arguments...)); });
+                    auto const whole = gather<typename call_type::number>(comm, ranks, a, *call);
+                    return "attention   " + text(a) + "\nranks       " + driver::number(size_of(comm)) + ", queries "
+                         + ranks.queries.text() + ", keys " + ranks.keys.text() + "\n"
+                         + text_of(plan_over_ranks<typename call_type::number, ways>(a, whole));
+                }
+            }
+        }
+    }
+    return {};
+}
+
+}  // namespace fovea::FOVEA_SET

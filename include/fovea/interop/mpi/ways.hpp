@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What travels in a call over ranks, and how many bytes of it: chosen by sizes that do not depend on who holds what, so
+// that results do not either.
+#pragma once
+
+#include <fovea/driver/arena.hpp>
+#include <fovea/driver/dense/piece_tree.hpp>
+#include <fovea/interop/mpi/exchange.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace fovea::FOVEA_SET::mpi {
+
+/// What travels: pieces of keys and values, past all queries that see them; or queries, to all keys, and partial
+/// results back.
+enum class travelling { keys, queries };
+
+namespace detail {
+/// A piece as it is sent: its keys, whole lines, and then its values.
+inline index_t key_bytes_of(index_t keys) { return round_up(keys, static_cast<index_t>(arena::alignment)); }
+inline index_t piece_bytes_of(index_t keys, index_t values) {
+    return std::max<index_t>(key_bytes_of(keys) + values, static_cast<index_t>(arena::alignment));
+}
+
+/// Bytes of an element of queries, of keys and of values, and of what is left of a row of queries after some keys.
+struct sent_sizes {
+    index_t query, key, value, partial;
+};
+
+/// The sizes of a call that its way depends on.
+struct call_bytes {
+    operand_shapes shapes;
+    sent_sizes of;
+
+    index_t piece(index_t count) const {
+        index_t const rows = shapes.batches() * shapes.key_heads() * count;
+        return piece_bytes_of(rows * shapes.key[3] * of.key, rows * shapes.features() * of.value);
+    }
+    index_t queries(index_t count) const {
+        return shapes.batches() * shapes.heads() * count * shapes.query[3] * of.query;
+    }
+    /// A partial result for some queries.
+    index_t partial(index_t count) const { return shapes.batches() * shapes.heads() * count * of.partial; }
+};
+
+/// Queries travel where the partial results of all of them over a piece have fewer bytes than the piece, if they can be
+/// merged.
+inline travelling chosen_way(call_bytes const& bytes, index_t longest, bool merges) {
+    index_t const piece = std::min(longest, bytes.shapes.keys());
+    return merges && bytes.partial(bytes.shapes.queries()) < bytes.piece(piece) ? travelling::queries
+                                                                                : travelling::keys;
+}
+
+/// What each rank sends where keys travel; `needs` says which pieces each rank needs: (rank, piece).
+inline std::vector<index_t> sent_keys(call_bytes const& bytes, std::vector<held_piece> const& pieces,
+                                      std::vector<std::uint8_t> const& needs, int ranks) {
+    std::vector<index_t> sent;
+    for (int r = 0; r < ranks; ++r) {
+        index_t of_rank = 0;
+        for (auto const& at : way_of(pieces, needs, r, ranks))
+            if (at.to != MPI_PROC_NULL) of_rank += bytes.piece(pieces[at.piece].count);
+        sent.push_back(of_rank);
+    }
+    return sent;
+}
+
+/// What each rank sends where queries travel: its queries to all others, and to each of these one partial result for
+/// its queries of each subtree of pieces.
+inline std::vector<index_t> sent_queries(call_bytes const& bytes, std::vector<driver::subtree> const& trees,
+                                         std::vector<runs> const& queries) {
+    std::vector<index_t> own, sent;
+    for (auto const& held : queries) own.push_back(positions_in(held));
+    index_t const all = std::accumulate(own.begin(), own.end(), index_t{0});
+    for (index_t const count : own) sent.push_back(bytes.queries(count) * (static_cast<index_t>(own.size()) - 1));
+    for (auto const& tree : trees) {
+        auto const holder = static_cast<std::size_t>(tree.holder);
+        sent[holder] += bytes.partial(all - own[holder]);
+    }
+    return sent;
+}
+}  // namespace detail
+
+}  // namespace fovea::FOVEA_SET::mpi
