@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/driver/arena.hpp>
-#include <fovea/driver/dense/table_sums.hpp>
 #include <fovea/driver/workspace.hpp>
+#include <fovea/kernel/scatter.hpp>
 #include <fovea/spec/named_sums.hpp>
 #include <fovea/spec/shapes.hpp>
 
@@ -28,7 +28,7 @@ inline constexpr bool may_be_of<Asked, parameter<Element, Rank>> = fovea::may_na
 
 /// The sums of tables that one share of the positions adds to.
 template <class T, class... Asked>
-struct share_of_tables : adds_to_tables<T, share_of_tables<T, Asked...>> {
+struct share_of_tables : kernel::adds_to_tables<T, share_of_tables<T, Asked...>> {
     std::tuple<Asked...> const* asked;
     std::array<T*, sizeof...(Asked)> at;
 

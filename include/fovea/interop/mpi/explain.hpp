@@ -114,7 +114,7 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                 using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
                 if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
                     require_mpi(false);
-                    MPI_Comm const comm = own_communicator::of(ranks.comm);
+                    MPI_Comm comm = own_communicator::of(ranks.comm);
                     std::optional<call_type> call;
                     on_all(comm, [&] { call.emplace(bind_call(over, arguments...)); });
                     auto const whole = gather<typename call_type::number>(comm, ranks, a, *call);

@@ -165,7 +165,7 @@ template <class Rows, class T, class Executor, class Whole, attention_spec A, cl
 void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole const& whole, A const& a,
                            view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                            view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
-    MPI_Comm const comm = whole.comm;
+    MPI_Comm comm = whole.comm;
     index_t const longest = std::min(whole.longest, whole.shapes.keys());
     std::vector<driver::subtree> trees;
     std::vector<held_piece> pieces;           // of this rank that are seen
