@@ -3,6 +3,7 @@
 #include <fovea/core/paged.hpp>
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>
+#include <fovea/testing/tolerance.hpp>
 
 #include "catch.hpp"
 #include "support/guarded.hpp"
@@ -116,7 +117,7 @@ TEST_CASE("the plan takes the matrix unit for queries in lanes whose operands ar
     CHECK_FALSE(plan_of(squared, {100, 200, 64, 40}, rows, rows, 200).matrix_unit);
     using in_float = driver::operands<bfloat16, std::remove_const_t<decltype(rows)>,
                                       std::remove_const_t<decltype(rows)>, float, std::tuple<>>;
-    CHECK_FALSE(
+    CHECK(
         plan::make_plan<float, with_matrix_unit, std::remove_const_t<decltype(plain)>, in_float>({100, 1, 200, 64, 40})
             .matrix_unit);
 }
@@ -161,6 +162,19 @@ TEST_CASE("the matrix unit computes what a score makes of its product", "[driver
     auto const capped = scaled_dot | rescore(5 * tanh(score / 5) - 0.1f * abs(q_idx - kv_idx)) | causal_at_end
                       | softmax_plus_one | weighted_sum;
     check(capped, {70, 140, 64, 64});
+}
+
+TEST_CASE("weights keep the precision of results in float32", "[driver]") {
+    for (sizes const s : {sizes{70, 300, 64, 40}, sizes{37, 41, 19, 33}, sizes{16, 15, 32, 16}}) {
+        testing::dice random(18);
+        rows_in_memory const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
+            value(random, 2, s.keys, s.value_features, 0);
+        tensor<float, 4> got({1, 2, s.queries, s.value_features}), expected(got.extents);
+        workspace scratch;
+        attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, key.rows, value.rows, got);
+        reference::attend(at_end, widened(query.rows), widened(key.rows), widened(value.rows), expected);
+        testing::check_close<float, float>("result", expected.elements, got.elements, {4e-6, 1e-5});
+    }
 }
 
 TEST_CASE("the matrix unit reads pages", "[driver]") {

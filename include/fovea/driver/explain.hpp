@@ -157,7 +157,7 @@ std::string explain_bound(A const& a, Call const& call) {
 /// A call that has been bound, with its result or one that is assumed, on the architecture that would run it.
 template <class Arch, class A, class Call>
 std::string explain_call(A const& a, Call const& call) {
-    return kernel::on_usable<Arch, typename Call::number, typename Call::query_element, typename Call::result_element>(
+    return kernel::on_usable<Arch, typename Call::number, typename Call::query_element>(
         [&]<class Usable>(std::type_identity<Usable>) { return explain_bound<Usable>(a, call); });
 }
 }  // namespace driver

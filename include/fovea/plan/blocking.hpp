@@ -111,11 +111,12 @@ struct query_lanes_blocking {
 
 /// The same with the products of a matrix unit, whose tiles are 16 rows of 16 sums or of 32 elements of type `Element`:
 /// 32 keys, or features of a value, by 32 queries at a time. Keys are read in place where their features fill tiles,
-/// and in runs of whole granules; values are transposed, block by block.
-template <class T, class Arch, class Element>
+/// and in runs of whole granules; values are transposed, block by block. Each weight is the sum of so many elements.
+template <class T, class Arch, class Element, int Weight_parts>
 struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
     using base = query_lanes_blocking<T, Arch>;
     using element = Element;
+    static constexpr int weight_parts = Weight_parts;
     static constexpr index_t tile_elements = 64 / static_cast<index_t>(sizeof(Element));
     static constexpr int mr = 32, nv = 2;
     static constexpr index_t rows = nv * index_t{base::lanes};

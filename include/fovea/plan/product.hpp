@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/bfloat16.hpp>
+#include <fovea/core/float16.hpp>
 #include <fovea/simd/architecture.hpp>
 
 #include <string_view>
@@ -20,5 +21,11 @@ inline constexpr bool multiplies_as_stored =
 template <class T, class Arch, class... Elements>
 inline constexpr bool multiplies_in_matrix_unit =
     arch::has_matrix_unit<Arch> && std::is_same_v<T, float> && (std::is_same_v<Elements, bfloat16> && ...);
+
+/// The bfloat16 numbers that a weight is split into for it: as many as keep the precision of a result.
+template <class Result>
+inline constexpr int weight_parts = std::is_same_v<Result, bfloat16> ? 1
+                                  : std::is_same_v<Result, float16>  ? 2
+                                                                     : 3;
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -18,13 +18,14 @@ namespace fovea::FOVEA_SET::kernel {
 /// The product of bfloat16 operands by the matrix unit of an architecture: S^T = K Q^T and O^T += V^T P^T, 32 rows by
 /// 32 queries in four tiles of sums. Rows of keys and of transposed values are the left operand, pairs of features of
 /// queries and pairs of weights the right one, which are packed once for a tile of queries, and once for a block of
-/// weights. The factor of a query is applied to its sums; weights are rounded to bfloat16.
-template <class T, class Arch>
+/// weights. The factor of a query is applied to its sums; weights are rounded to so many bfloat16, each of what the
+/// ones before it leave.
+template <class T, class Arch, int Weight_parts>
 struct amx_bf16 {
     using number = T;
     using architecture = Arch;
     using element = bfloat16;
-    using shape = plan::matrix_unit_blocking<T, Arch, element>;
+    using shape = plan::matrix_unit_blocking<T, Arch, element, Weight_parts>;
     using unit = matrix_unit<Arch>;
     using scope = typename unit::scope;
     static constexpr bool available = plan::multiplies_in_matrix_unit<T, Arch>;
@@ -98,8 +99,7 @@ struct amx_bf16 {
     static void accumulate_query_lanes(value_operand<element> const& values, lane_sums<T> const& all,
                                        prefetch_queue& next) {
         with_vectors<2>(all.vector_count, [&](auto vectors) {
-            constexpr int lanes = vectors() * static_cast<int>(side);
-            alignas(64) c_array<T, shape::block_keys / 2 * lanes> weights;  // pairs of keys
+            alignas(64) c_array<T, Weight_parts * plane<vectors()>> weights;  // pairs of keys
             round_weights<vectors()>(all, &weights[0]);
             if (all.rescale != nullptr) rescale<vectors()>(all);
             for (index_t f = 0; f < all.element_count; f += 2 * side) {
@@ -114,6 +114,7 @@ struct amx_bf16 {
 
 private:
     using vector = pack<T, Arch>;
+    using bits = registers<T, Arch>;
     static constexpr index_t side = tile_rows_of_unit, elements = shape::tile_elements;
     static constexpr index_t element_bytes = sizeof(element), number_bytes = sizeof(T);
     template <int M, int N>
@@ -122,11 +123,15 @@ private:
     static bool is_power_of_two(T x) { return x > 0 && x <= 1 && (std::bit_cast<std::uint32_t>(x) & 0x7fffffU) == 0; }
     /// Pairs times the factor of each lane, if the products are numbers of as many bits.
     FOVEA_INLINE static vector scaled_pairs(vector const& pairs, vector const& factor) {
-        using bits = registers<T, Arch>;
-        auto const both = bits::as_integers(pairs.value);
-        vector const low(bits::as_reals(bits::template shift_left<16>(both))),
-            high(bits::as_reals(bits::template shift_left<16>(bits::template shift_right<16>(both))));
-        return bf16_pairs<Arch>::paired(low * factor, high * factor);
+        return bf16_pairs<Arch>::paired(lower(pairs) * factor, upper(pairs) * factor);
+    }
+    /// The lower and the upper numbers of pairs.
+    FOVEA_INLINE static vector lower(vector const& pairs) {
+        return {bits::as_reals(bits::template shift_left<16>(bits::as_integers(pairs.value)))};
+    }
+    FOVEA_INLINE static vector upper(vector const& pairs) {
+        auto const shifted = bits::template shift_right<16>(bits::as_integers(pairs.value));
+        return {bits::as_reals(bits::template shift_left<16>(shifted))};
     }
     /// Two lines beside each product of four tiles.
     FOVEA_INLINE static void prefetch(prefetch_queue& next) {
@@ -180,16 +185,33 @@ private:
         return std::all_of(factors, factors + vectors * side, [](T x) { return x == T{1}; });
     }
 
-    /// Weights of neighbouring keys as pairs, with zeros up to whole tiles: (round_up(keys, 32) / 2, N * 16).
+    /// The pairs of a block of weights: (block_keys / 2, N * 16).
+    template <int N>
+    static constexpr index_t plane = shape::block_keys / 2 * N * side;
+
+    /// Weights of neighbouring keys as pairs, with zeros up to whole tiles: (parts, block_keys / 2, N * 16).
     template <int N>
     static void round_weights(lane_sums<T> const& all, T* to) {
         for (index_t k = 0; k < round_up(all.steps, elements); k += 2, to += N * side)
             unrolled<N>([&](auto n) FOVEA_LAMBDA {
-                auto const weights = [&](index_t key) FOVEA_LAMBDA {
-                    return key < all.steps ? vector::load(all.vectors + key * all.width + n() * side) : vector(T{0});
-                };
-                bf16_pairs<Arch>::paired(weights(k), weights(k + 1)).store(to + n() * side);
+                vector rest[2];
+                for (index_t i = 0; i < 2; ++i)
+                    rest[i] =
+                        k + i < all.steps ? vector::load(all.vectors + (k + i) * all.width + n() * side) : vector(T{0});
+                unrolled<Weight_parts>([&](auto part) FOVEA_LAMBDA {
+                    auto const pairs = bf16_pairs<Arch>::paired(rest[0], rest[1]);
+                    pairs.store(to + part() * plane<N> + n() * side);
+                    if constexpr (part() + 1 < Weight_parts) {
+                        rest[0] = remainder(rest[0], lower(pairs));
+                        rest[1] = remainder(rest[1], upper(pairs));
+                    }
+                });
             });
+    }
+    /// What a part leaves of a weight: nothing of one that is not finite.
+    FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
+        auto const rest = weight - part;
+        return select(rest == rest, rest, vector(T{0}));
     }
 
     /// The sums so far times the factors of their queries, unless these are all 1.
@@ -215,7 +237,8 @@ private:
                 unit::template load<sums::left + m()>(values + k * stride + m() * side * elements,
                                                       elements * element_bytes);
             });
-            sums::multiply(weights + k / 2 * N * side, N * side);
+            for (int part = 0; part < Weight_parts; ++part)
+                sums::multiply(weights + part * plane<N> + k / 2 * N * side, N * side);
             prefetch(next);
         }
         sums::store(to, all.width);

@@ -65,14 +65,14 @@ using stored_product = bf16_product<T, Arch>;
 
 static_assert(product<number_product<float, arch::best>> && product<stored_product<float, arch::best>>);
 
-/// The product of a matrix unit.
-template <class T, class Arch>
-using matrix_unit_product = amx_bf16<T, Arch>;
+/// The product of a matrix unit, with weights of one part or more.
+template <class T, class Arch, int Weight_parts = 1>
+using matrix_unit_product = amx_bf16<T, Arch, Weight_parts>;
 
 static_assert(lane_product<matrix_unit_product<float, arch::emulated<64, 32, true>>>);
 
-/// Calls f(type of architecture): another one than `Arch` where operands and results of these elements would be
-/// multiplied by a matrix unit, and this process may not use it.
+/// Calls f(type of architecture): another one than `Arch` where operands of these elements would be multiplied by a
+/// matrix unit, and this process may not use it.
 template <class Arch, class T, class... Elements, class F>
 decltype(auto) on_usable(F const& f) {
     if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Elements...>
