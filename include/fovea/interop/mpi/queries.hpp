@@ -57,9 +57,7 @@ public:
             else counts.bytes_received += bytes;
             at += elements_of(r);
         }
-        double const since = MPI_Wtime();
-        on_way_.wait();
-        counts.seconds_waited += MPI_Wtime() - since;
+        wait_in(counts, [&] { on_way_.wait(); });
         Q const* from = sent_;
         for (int r = 0; r < size_of(comm_); ++r)
             for_rows(r, [&](index_t b, index_t h, index_t position, index_t) {
@@ -129,9 +127,7 @@ public:
             counts.bytes_received += end.in_bytes;
             counts.bytes_sent += end.out_bytes;
         }
-        double const since = MPI_Wtime();
-        on_way_.wait();
-        counts.seconds_waited += MPI_Wtime() - since;
+        wait_in(counts, [&] { on_way_.wait(); });
     }
     /// Result t of `own`, for the queries of this rank, becomes that of subtree t.
     void unpack(Rows& own) const {
