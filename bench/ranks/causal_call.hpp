@@ -52,7 +52,7 @@ taken time_of(MPI_Comm comm, F const& f) {
         MPI_Barrier(comm);
         double const begun = MPI_Wtime(), processor = processor_seconds();
         f(counts);
-        best.busy = std::min(best.busy, processor_seconds() - processor - counts.seconds_waited);
+        best.busy = std::min(best.busy, processor_seconds() - processor - counts.processor_seconds_waited);
         MPI_Barrier(comm);
         best.seconds = std::min(best.seconds, MPI_Wtime() - begun);
         goes_on = repetition < least || MPI_Wtime() - first < enough;

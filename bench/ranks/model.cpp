@@ -120,14 +120,14 @@ int main(int argc, char** argv) {
         m.latency = seconds_between(small);
         m.byte = (seconds_between(large) - m.latency) / static_cast<double>(large - small);
     }
-    auto const causal = causal_here(MPI_COMM_WORLD, n), decoding = decoding_here(MPI_COMM_WORLD, most_keys);
+    auto const many = causal_here(MPI_COMM_WORLD, n), one = decoding_here(MPI_COMM_WORLD, most_keys);
     if (rank == 0) {
         std::printf("a core: %.3g ns for a pair, %.3g ns for a key of one query; between ranks: %.3g us, %.3g GB/s\n",
                     m.pair * 1e9, m.key * 1e9, m.latency * 1e6, m.byte > 0 ? 1e-9 / m.byte : 0);
         auto const of_causal = causal_over(m, n, size);
-        print_beside("causal over 16384 positions", of_causal.all, causal.seconds);
-        print_beside("    busiest rank, of its processor", of_causal.computing, causal.busy);
-        print_beside("one query over 2^19 keys", decoding_over(m, most_keys, size).all, decoding.seconds);
+        print_beside("causal over 16384 positions", of_causal.all, many.seconds);
+        print_beside("    busiest rank, of its processor", of_causal.computing, many.busy);
+        print_beside("one query over 2^19 keys", decoding_over(m, most_keys, size).all, one.seconds);
         if (argc > 2) {
             m.byte = 1e-9 / std::atof(argv[1]);
             m.latency = std::atof(argv[2]) * 1e-6;

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
         MPI_Barrier(MPI_COMM_WORLD);
         if (double const seconds = MPI_Wtime() - begun; seconds < best) {
             best = seconds;
-            busy = used - counts.seconds_waited;
+            busy = used - counts.processor_seconds_waited;
             traffic = counts;
         }
     }

@@ -22,6 +22,7 @@ TEST_CASE("other normalizers and aggregators over ranks", "[mpi]") {
     std::vector<float> const per_head{0.5f, -1, 0, 2};
     check_defined(whole, mpi::striped(8), 24, scaled_dot | causal | weigh(sigmoid(score - 1)) | weighted_sum);
     check_defined(whole, mpi::striped(8), 24, scaled_dot | causal | softmax_with_sink(per_head) | weighted_sum);
+    check_defined(whole, mpi::striped(8), 24, scaled_dot | keep(threshold(-0.2)) | softmax | weighted_sum);
     check_defined(whole, mpi::contiguous, 24, gaussian(1.5) | sliding_window(30, 4) | proportional | max_pool);
 }
 

@@ -17,7 +17,10 @@ public:
 
     explicit message(index_t most = most_bytes) : most_(most) {}
 
-    void reserve(index_t bytes) { parts_.reserve(static_cast<std::size_t>(ceil_div(bytes, most_))); }
+    /// Room for one more message, which then throws nothing.
+    void reserve(index_t bytes) {
+        parts_.reserve(parts_.capacity() + static_cast<std::size_t>(ceil_div(bytes, most_)));
+    }
     void send(std::byte const* from, index_t bytes, int to, int tag, MPI_Comm comm) {
         for_parts(bytes, [&](index_t first, int count, MPI_Request* part) {
             MPI_Isend(from + first, count, MPI_BYTE, to, tag, comm, part);

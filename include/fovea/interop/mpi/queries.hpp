@@ -38,6 +38,7 @@ public:
         extents_t<4> const extents{own.extent(0), own.extent(1), all, own.extent(3)};
         queries_ = {memory.take<Q>(element_count(extents)), extents};
         sent_ = memory.take<Q>(element_count(extents));
+        for (int r = 0; r < size_of(comm); ++r) on_way_.reserve(bytes_of(r));
         Q* to = sent_;
         for (int r = 0; r < size_of(comm); ++r)
             if (r != rank_in(comm)) to += elements_of(r);
@@ -48,18 +49,15 @@ public:
     }
     /// Collective.
     void gather(traffic& counts) {
-        message on_way;
         Q* at = sent_;
         for (int r = 0; r < size_of(comm_); ++r) {
-            index_t const bytes = elements_of(r) * static_cast<index_t>(sizeof(Q));
-            on_way.broadcast(reinterpret_cast<std::byte*>(at), bytes, r, comm_);
+            index_t const bytes = bytes_of(r);
+            on_way_.broadcast(reinterpret_cast<std::byte*>(at), bytes, r, comm_);
             if (r == rank_in(comm_)) counts.bytes_sent += bytes * (size_of(comm_) - 1);
             else counts.bytes_received += bytes;
             at += elements_of(r);
         }
-        double const since = MPI_Wtime();
-        on_way.wait();
-        counts.seconds_waited += MPI_Wtime() - since;
+        wait_in(counts, [&] { on_way_.wait(); });
         Q const* from = sent_;
         for (int r = 0; r < size_of(comm_); ++r)
             for_rows(r, [&](index_t b, index_t h, index_t position, index_t) {
@@ -75,6 +73,7 @@ private:
         return queries_.extent(0) * queries_.extent(1) * positions_in(held_[static_cast<std::size_t>(rank)])
              * queries_.extent(3);
     }
+    index_t bytes_of(int rank) const { return elements_of(rank) * static_cast<index_t>(sizeof(Q)); }
     Q* copied(Q const* from, index_t stride, Q* to) const {
         for (index_t c = 0; c < queries_.extent(3); ++c) *to++ = from[c * stride];
         return to;
@@ -91,6 +90,7 @@ private:
     std::vector<runs> const& held_;
     view<Q, 4> queries_;  // (batch, head, position, feature)
     Q* sent_;             // of one rank after the other
+    message on_way_;
 };
 
 /// Partial results, from the ranks that have computed them to those that have the queries.
@@ -103,6 +103,8 @@ public:
         for (int r = 0; r < size_of(comm); ++r) {
             ends_.push_back({rows.bytes_for(positions_of(rank_in(comm))) * trees_of(r), nullptr,
                              rows.bytes_for(positions_of(r)) * trees_of(rank_in(comm)), nullptr});
+            on_way_.reserve(ends_.back().in_bytes);
+            on_way_.reserve(ends_.back().out_bytes);
             ends_.back().in = memory.take<std::byte>(ends_.back().in_bytes);
             ends_.back().out = r == rank_in(comm) ? ends_.back().in : memory.take<std::byte>(ends_.back().out_bytes);
         }
@@ -117,18 +119,15 @@ public:
     }
     /// Collective.
     void exchange(traffic& counts) {
-        message on_way;
         for (int r = 0; r < size_of(comm_); ++r) {
             if (r == rank_in(comm_)) continue;
             auto const& end = ends_[static_cast<std::size_t>(r)];
-            on_way.receive(end.in, end.in_bytes, r, 0, comm_);
-            on_way.send(end.out, end.out_bytes, r, 0, comm_);
+            on_way_.receive(end.in, end.in_bytes, r, 0, comm_);
+            on_way_.send(end.out, end.out_bytes, r, 0, comm_);
             counts.bytes_received += end.in_bytes;
             counts.bytes_sent += end.out_bytes;
         }
-        double const since = MPI_Wtime();
-        on_way.wait();
-        counts.seconds_waited += MPI_Wtime() - since;
+        wait_in(counts, [&] { on_way_.wait(); });
     }
     /// Result t of `own`, for the queries of this rank, becomes that of subtree t.
     void unpack(Rows& own) const {
@@ -157,6 +156,7 @@ private:
     std::vector<runs> const& queries_;
     std::vector<driver::subtree> const& trees_;
     std::vector<messages> ends_;  // with each rank
+    message on_way_;
 };
 
 /// The attention itself, on heads: queries travel, and each rank keeps its keys and values. Collective.

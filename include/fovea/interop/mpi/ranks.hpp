@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <stdexcept>
 
@@ -130,15 +131,29 @@ struct traffic {
     index_t bytes_sent = 0, bytes_received = 0;
     index_t pieces = 0;  // of keys, that were computed
     double seconds_waited = 0;
+    double processor_seconds_waited = 0;  // of them, those in which it had a processor, and looked for messages
 
     traffic& operator+=(traffic const& more) {
         bytes_sent += more.bytes_sent;
         bytes_received += more.bytes_received;
         pieces += more.pieces;
         seconds_waited += more.seconds_waited;
+        processor_seconds_waited += more.processor_seconds_waited;
         return *this;
     }
 };
+
+namespace detail {
+/// Runs f, which waits for messages.
+template <class F>
+void wait_in(traffic& counts, F const& f) {
+    double const since = MPI_Wtime();
+    auto const processor = std::clock();
+    f();
+    counts.seconds_waited += MPI_Wtime() - since;
+    counts.processor_seconds_waited += static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
+}
+}  // namespace detail
 
 /// The processes of a communicator, and who holds which queries and keys.
 template <class Queries, class Keys>

@@ -42,15 +42,14 @@ public:
     void arrive(std::size_t i) {
         current_ = i;
         if (started_ == i) {
-            slots_[i % slots].out.wait();
+            wait_in(counts_, [&] { slots_[i % slots].out.wait(); });
             start(started_++);
         }
         progress();
-        if (!slots_[i % slots].in.done()) {
-            double const since = MPI_Wtime();
-            while (!slots_[i % slots].in.done()) progress();
-            counts_.seconds_waited += MPI_Wtime() - since;
-        }
+        if (!slots_[i % slots].in.done())
+            wait_in(counts_, [&] {
+                while (!slots_[i % slots].in.done()) progress();
+            });
         forward(i);
         if (way_[i].needed) ++counts_.pieces;
     }
@@ -76,7 +75,9 @@ public:
 
     /// After the last step: what was sent has left.
     void end() {
-        for (auto& slot : slots_) slot.out.wait();
+        wait_in(counts_, [&] {
+            for (auto& slot : slots_) slot.out.wait();
+        });
     }
 
 private:
