@@ -33,7 +33,14 @@ public:
         room const here(layout_.lanes, memory, base::longest([&](index_t k) { return list_.of(k); }, first, last));
         for (index_t b = 0; b < x_.batches(); ++b) {
             gradient_pairs<kernel::side::key, Call> pairs(spec_, x_, layout_, tables, b);
-            for (index_t k = first; k < last; ++k) key(pairs, here, b, k, kept(b));
+            kept_numbers<T> const left = kept(b);
+            position_prefetch const keys(x_.key, b, x_.key_features()), values(x_.value, b, x_.value_features()),
+                d_keys(x_.d_key, b, x_.key_features()), d_values(x_.d_value, b, x_.value_features());
+            for (index_t k = first; k < last; ++k) {
+                if (index_t const next = k + base::rows_ahead; base::prefetches_ && next < last)
+                    keys.prefetch(next), values.prefetch(next), d_keys.prefetch(next), d_values.prefetch(next);
+                key(pairs, here, b, k, left);
+            }
         }
     }
 
@@ -56,8 +63,7 @@ private:
         std::fill_n(here.sums, places::keys * here.period, T{0});
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
             base::for_edges_ahead(pair, n, first_edge, list_.offsets[x_.keys()], [&](index_t e) FOVEA_LAMBDA {
-                T const* const numbers = kept.at(place(e));
-                for (index_t c = 0; c < kept.size; c += base::line) __builtin_prefetch(numbers + c);
+                base::prefetch(kept, place(e));
                 pairs.prefetch_scores(list_.queries[e]);
                 if constexpr (by_rule) pairs.prefetch_values(list_.queries[e]);
             });

@@ -18,6 +18,7 @@ struct kept_numbers {
     FOVEA_INLINE T* at(index_t place) const { return first + place * size; }
 };
 
+/// The base of both passes, whose vectors hold all heads of one edge, then those of the next.
 template <class Call>
 class listed_pass {
 protected:
@@ -29,7 +30,7 @@ protected:
     using vector = kernel::pack<T, Arch>;
     using groups = kernel::lane_groups_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
-    static constexpr index_t line = kernel::cache_line / index_t{sizeof(T)};
+    static constexpr index_t rows_ahead = 3;  // positions between prefetching their own rows and using them
 
     /// `bytes` are gathered for each edge, from one of `positions`.
     listed_pass(Spec const& spec, Operands const& x, index_t bytes, index_t positions)
@@ -66,6 +67,10 @@ protected:
         return most;
     }
 
+    FOVEA_INLINE static void prefetch(kept_numbers<T> const& kept, index_t place) {
+        T const* const numbers = kept.at(place);
+        for (index_t c = 0; c < kept.size; c += line) __builtin_prefetch(numbers + c);
+    }
     /// Calls f(edge) for the edges whose memory is prefetched beside a vector of pairs, of `edges` in all.
     template <class F>
     FOVEA_INLINE void for_edges_ahead(index_t pair, index_t n, index_t first_edge, index_t edges, F const& f) const {
@@ -123,6 +128,7 @@ protected:
 
 private:
     static constexpr index_t cached_bytes = 1 << 22, long_rows = 2048;  // as in the traversal
+    static constexpr index_t line = kernel::cache_line / index_t{sizeof(T)};
     static constexpr index_t ahead = 24;  // edges between prefetching the rows of a pair and using them
 };
 

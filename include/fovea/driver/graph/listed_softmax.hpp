@@ -26,7 +26,9 @@ public:
         : lanes_(lanes),
           most_(memory.template take<T>(lanes.common_period(width))),
           mean_(memory.template take<T>(lanes.common_period(width))),
-          reciprocal_(memory.template take<T>(lanes.common_period(width))) {}
+          reciprocal_(memory.template take<T>(lanes.common_period(width) + width)) {
+        std::fill_n(reciprocal_, lanes.common_period(width) + width, T{0});
+    }
 
     void apply(kernel::row_facts const& row, graph_view const& graph, index_t const*, T* weights, T* gradients,
                typename Call::tables const&) const {
@@ -65,6 +67,16 @@ public:
         for (index_t l = 0; l < heads; l += width) {
             kernel::store_as<T, Arch>(vector::load(most_ + l), to + l, heads - l);
             kernel::store_as<T, Arch>(vector::load(mean_ + l), to + heads + l, heads - l);
+        }
+        if (kernel::joins_columns<T, Arch>(columns, d_result.stride(1), lanes_)) {
+            int const shift = std::countr_zero(static_cast<unsigned>(columns));
+            D const* const from = d_result.place(row.batch, index_t{0}, row.q_idx, index_t{0});
+            for (index_t c = 0; c < lanes_.heads * columns; c += width) {
+                auto const reciprocal = kernel::lane_groups_of<T, Arch>::permuted(
+                    vector::load(reciprocal_ + (c >> shift)), kernel::lanes_shifted<T, Arch>(shift));
+                (kernel::storage<D, T, Arch>::load(from + c) * reciprocal).store(scaled + c);
+            }
+            return;
         }
         for (index_t h = 0; h < lanes_.heads; ++h) {
             D const* const from = d_result.place(row.batch, h, row.q_idx, index_t{0});

@@ -37,7 +37,16 @@ public:
         rule_type const rule(spec_, layout_.lanes, memory, most);
         for (index_t b = 0; b < x_.batches(); ++b) {
             gradient_pairs<kernel::side::query, Call> pairs(spec_, x_, layout_, tables, b);
-            for (index_t q = first; q < last; ++q) query(pairs, here, rule, b, q, tables, kept(b));
+            kept_numbers<T> const left = kept(b);
+            position_prefetch const queries(x_.query, b, x_.features()), d_queries(x_.d_query, b, x_.features()),
+                d_results(x_.d_result, b, x_.value_features());
+            for (index_t q = first; q < last; ++q) {
+                if (index_t const next = q + base::rows_ahead; base::prefetches_ && next < last) {
+                    queries.prefetch(next), d_queries.prefetch(next), d_results.prefetch(next);
+                    if constexpr (!Call::by_rule) base::prefetch(left, next);
+                }
+                query(pairs, here, rule, b, q, tables, left);
+            }
         }
     }
 
