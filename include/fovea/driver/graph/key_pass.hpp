@@ -34,8 +34,10 @@ public:
         for (index_t b = 0; b < x_.batches(); ++b) {
             gradient_pairs<kernel::side::key, Call> pairs(spec_, x_, layout_, tables, b);
             kept_numbers<T> const left = kept(b);
-            position_prefetch const keys(x_.key, b, x_.key_features()), values(x_.value, b, x_.value_features()),
-                d_keys(x_.d_key, b, x_.key_features()), d_values(x_.d_value, b, x_.value_features());
+            position_prefetch const keys(x_.key, b, x_.key_features());
+            position_prefetch const values(x_.value, b, x_.value_features());
+            position_prefetch const d_keys(x_.d_key, b, x_.key_features());
+            position_prefetch const d_values(x_.d_value, b, x_.value_features());
             for (index_t k = first; k < last; ++k) {
                 if (index_t const next = k + base::rows_ahead; base::prefetches_ && next < last)
                     keys.prefetch(next), values.prefetch(next), d_keys.prefetch(next), d_values.prefetch(next);

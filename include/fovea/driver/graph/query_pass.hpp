@@ -38,8 +38,9 @@ public:
         for (index_t b = 0; b < x_.batches(); ++b) {
             gradient_pairs<kernel::side::query, Call> pairs(spec_, x_, layout_, tables, b);
             kept_numbers<T> const left = kept(b);
-            position_prefetch const queries(x_.query, b, x_.features()), d_queries(x_.d_query, b, x_.features()),
-                d_results(x_.d_result, b, x_.value_features());
+            position_prefetch const queries(x_.query, b, x_.features());
+            position_prefetch const d_queries(x_.d_query, b, x_.features());
+            position_prefetch const d_results(x_.d_result, b, x_.value_features());
             for (index_t q = first; q < last; ++q) {
                 if (index_t const next = q + base::rows_ahead; base::prefetches_ && next < last) {
                     queries.prefetch(next), d_queries.prefetch(next), d_results.prefetch(next);
