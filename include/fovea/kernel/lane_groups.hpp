@@ -78,6 +78,18 @@ struct generic_lane_groups {
 template <class T, class Arch>
 struct lane_groups_of : generic_lane_groups<T, Arch> {};
 
+/// Lanes l, l + n, l + 2 n and so on joined by f, in the same order for all; n is a power of two.
+template <class T, class Arch, class F>
+FOVEA_INLINE pack<T, Arch> over_groups(pack<T, Arch> all, index_t n, F const& f) {
+    for (index_t distance = pack<T, Arch>::lanes / 2; distance >= n; distance /= 2)
+        all = f(all, lane_groups_of<T, Arch>::rotated(all, distance));
+    return all;
+}
+template <class T, class Arch>
+FOVEA_INLINE pack<T, Arch> sum_over_groups(pack<T, Arch> const& all, index_t n) {
+    return over_groups<T, Arch>(all, n, [](auto const& a, auto const& b) FOVEA_LAMBDA { return a + b; });
+}
+
 /// f(l, shift) in lane l, from a table of all shifts.
 template <class T, class Arch, class F>
 FOVEA_INLINE index_pack<T, Arch> lane_table(int shift, F) {

@@ -20,6 +20,12 @@ struct listed_gradient_operands {
     view<T, 4> d_query, d_key, d_value;
     static constexpr bool exact = false;
 
+    /// The same with other gradients of the result.
+    template <class Other>
+    listed_gradient_operands<T, Q, KeyRows, ValueRows, Other> with_results(view<Other const, 4> const& other) const {
+        return {query, key, value, other, d_query, d_key, d_value};
+    }
+
     index_t batches() const { return query.extent(0); }
     index_t group() const { return query.extent(1) / key.extent(1); }
     index_t queries() const { return query.extent(2); }

@@ -59,10 +59,10 @@ public:
     index_t count() const { return std::ssize(listed_); }
 
     /// Prefetches the rows of another position.
-    FOVEA_INLINE void prefetch(index_t position) const {
+    FOVEA_INLINE void prefetch_scores(index_t position) const {
         if constexpr (places::planes > 0) other_scores_.prefetch(position);
-        other_values_.prefetch(position);
     }
+    FOVEA_INLINE void prefetch_values(index_t position) const { other_values_.prefetch(position); }
     std::span<std::int32_t const> listed() const { return listed_; }
 
     /// The products and pairwise terms of a vector of pairs.

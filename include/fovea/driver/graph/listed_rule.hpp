@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The rule of a normalizer on the keys of one query, all of its heads, and what it leaves for each edge.
+// The rule of a normalizer on the keys of one query, all of its heads.
 #pragma once
 
 #include <fovea/core/graph.hpp>
@@ -7,28 +7,8 @@
 #include <fovea/driver/row_rule.hpp>
 
 #include <algorithm>
-#include <span>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// Weights, and the gradients of scores, of all edges of one batch element: (edge, head lanes).
-template <class T, class Arch>
-struct edge_numbers {
-    using vector = kernel::pack<T, Arch>;
-    T *weights, *gradients;
-
-    /// A vector of pairs, of which each has the edge at its place, from `pair` on; 0 where there is none.
-    FOVEA_INLINE static vector gathered(T const* from, std::span<index_t const> edges, kernel::head_lanes const& lanes,
-                                        index_t pair) {
-        index_t const n = std::ssize(edges);
-        auto const numbers = kernel::lane_groups_of<T, Arch>::gathered(
-            [&](index_t i) FOVEA_LAMBDA {
-                return from + lanes.pairs(edges.data()[std::min(lanes.key(pair) + i, n - 1)]) + lanes.head(pair);
-            },
-            lanes.padded_heads);
-        return select(vector::iota() < vector(lanes.pairs(n) - pair), numbers, vector(T{0}));
-    }
-};
 
 /// The scores of the keys of one query become weights, and the gradients of these those of the scores: a row for each
 /// head, one after the other. Numbers of pairs lie as (key, head lanes); lanes without a pair get 0.
@@ -49,10 +29,9 @@ public:
           gradients_(memory.template take<T>(round_up(longest, width))),
           keys_(memory.template take<std::int32_t>(round_up(longest, width))) {}
 
-    /// An expression may read the `numbers` of the edges, of which there is a vector more. What becomes of the pairs is
-    /// left in `edges`, too.
+    /// An expression may read the `numbers` of the edges, of which there is a vector more.
     void apply(kernel::row_facts facts, graph_view const& graph, index_t* numbers, T* weights, T* gradients,
-               edge_numbers<T, Arch> const& edges, Tables const& tables) const {
+               Tables const& tables) const {
         auto const listed = graph.of(facts.q_idx);
         index_t const n = std::ssize(listed), padded = round_up(n, width), pairs = lanes_.pairs(n);
         if constexpr (Call::numbers_edges) std::fill_n(numbers + n, width, numbers[n - 1]);
@@ -78,9 +57,6 @@ public:
                 weights[lanes_.pairs(e) + h] = gradients[lanes_.pairs(e) + h] = T{0};
         std::fill(weights + pairs, weights + round_up(pairs, width), T{0});
         std::fill(gradients + pairs, gradients + round_up(pairs, width), T{0});
-        index_t const first = lanes_.pairs(graph.offsets[static_cast<std::size_t>(facts.q_idx)]);
-        std::copy_n(weights, pairs, edges.weights + first);
-        std::copy_n(gradients, pairs, edges.gradients + first);
     }
 
 private:

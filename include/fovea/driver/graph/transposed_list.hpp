@@ -6,6 +6,7 @@
 #include <fovea/driver/arena.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -27,23 +28,21 @@ inline transposed_list transposed(graph_view const& graph, index_t keys, bool nu
     auto* const queries = memory.take<std::int32_t>(std::max<index_t>(graph.edges(), 1));
     auto* const numbers = memory.take<index_t>(numbered ? graph.edges() : 0);
     auto* const places = memory.take<index_t>(placed ? graph.edges() : 0);
-    auto* const next = memory.take<std::int32_t>(keys);  // how many of each key, then where the next one goes
-    std::fill_n(next, keys, 0);
-    for (auto const key : graph.keys) ++next[key];
-    offsets[0] = 0;
-    for (index_t k = 0; k < keys; ++k) {
-        offsets[k + 1] = offsets[k] + next[k];
-        next[k] = 0;
-    }
+    std::fill_n(offsets, keys + 1, index_t{0});
+    for (auto const key : graph.keys) ++offsets[key];
+    index_t before = 0;
+    for (index_t k = 0; k <= keys; ++k) before += std::exchange(offsets[k], before);
     index_t edge = 0;
     for (index_t q = 0; q < graph.queries(); ++q)
         for (auto const key : graph.of(q)) {
-            index_t const place = offsets[key] + next[key]++;
+            index_t const place = offsets[key]++;
             queries[place] = static_cast<std::int32_t>(q);
             if (numbered) numbers[place] = graph.number(edge);
             if (placed) places[place] = edge;
             ++edge;
         }
+    std::copy_backward(offsets, offsets + keys, offsets + keys + 1);  // each was moved to where the next one began
+    offsets[0] = 0;
     return {offsets, queries, numbers, places};
 }
 
