@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::driver {
 template <class Call>
 class key_pass : listed_pass<Call> {
     using base = listed_pass<Call>;
-    using base::layout_, base::spec_, base::width, base::x_;
+    using base::layout, base::specification, base::width, base::operands;
     using typename base::Arch, typename base::Operands, typename base::places, typename base::room, typename base::Spec,
         typename base::T, typename base::vector;
     static constexpr bool by_rule = Call::by_rule;
@@ -30,16 +30,16 @@ public:
     /// Some keys of each batch element; kept(batch) is what the pass over the queries has left.
     template <class Kept>
     void run(arena& memory, index_t first, index_t last, typename Call::tables const& tables, Kept const& kept) const {
-        room const here(layout_.lanes, memory, base::longest([&](index_t k) { return list_.of(k); }, first, last));
-        for (index_t b = 0; b < x_.batches(); ++b) {
-            gradient_pairs<kernel::side::key, Call> pairs(spec_, x_, layout_, tables, b);
+        room const here(layout.lanes, memory, base::longest([&](index_t k) { return list_.of(k); }, first, last));
+        for (index_t b = 0; b < operands.batches(); ++b) {
+            gradient_pairs<kernel::side::key, Call> pairs(specification, operands, layout, tables, b);
             kept_numbers<T> const left = kept(b);
-            position_prefetch const keys(x_.key, b, x_.key_features());
-            position_prefetch const values(x_.value, b, x_.value_features());
-            position_prefetch const d_keys(x_.d_key, b, x_.key_features());
-            position_prefetch const d_values(x_.d_value, b, x_.value_features());
+            position_prefetch const keys(operands.key, b, operands.key_features());
+            position_prefetch const values(operands.value, b, operands.value_features());
+            position_prefetch const d_keys(operands.d_key, b, operands.key_features());
+            position_prefetch const d_values(operands.d_value, b, operands.value_features());
             for (index_t k = first; k < last; ++k) {
-                if (index_t const next = k + base::rows_ahead; base::prefetches_ && next < last)
+                if (index_t const next = k + base::rows_ahead; base::prefetches && next < last)
                     keys.prefetch(next), values.prefetch(next), d_keys.prefetch(next), d_values.prefetch(next);
                 key(pairs, here, b, k, left);
             }
@@ -49,22 +49,23 @@ public:
 private:
     template <class Pairs>
     void key(Pairs& pairs, room const& here, index_t b, index_t k, kept_numbers<T> const& kept) const {
-        auto const& lanes = layout_.lanes;
+        auto const& lanes = layout.lanes;
         auto const listed = list_.of(k);
         index_t const n = std::ssize(listed), first_edge = list_.offsets[k];
-        bool const keys_begin = x_.d_key.data != x_.d_query.data,
-                   values_begin = x_.d_value.data != x_.d_query.data && x_.d_value.data != x_.d_key.data;
+        bool const keys_begin = operands.d_key.data != operands.d_query.data,
+                   values_begin =
+                       operands.d_value.data != operands.d_query.data && operands.d_value.data != operands.d_key.data;
         if (n == 0) {
-            base::targets(x_.d_key, b, k, key_head_, keys_begin);
-            base::targets(x_.d_value, b, k, key_head_, values_begin);
+            base::targets(operands.d_key, b, k, key_head_, keys_begin);
+            base::targets(operands.d_value, b, k, key_head_, values_begin);
             return;
         }
         pairs.begin(k, listed, list_.numbers + (Call::numbers_edges ? first_edge : 0));
-        index_t const of_keys = term_stride<T, Arch>(lanes, x_.keys());
+        index_t const of_keys = term_stride<T, Arch>(lanes, operands.keys());
         if constexpr (!by_rule) base::repeat(terms_ + b * places::keys * of_keys, of_keys, places::keys, k, here);
         std::fill_n(here.sums, places::keys * here.period, T{0});
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
-            base::for_edges_ahead(pair, n, first_edge, list_.offsets[x_.keys()], [&](index_t e) FOVEA_LAMBDA {
+            base::for_edges_ahead(pair, n, first_edge, list_.offsets[operands.keys()], [&](index_t e) FOVEA_LAMBDA {
                 base::prefetch(kept, place(e));
                 pairs.prefetch_scores(list_.queries[e]);
                 if constexpr (by_rule) pairs.prefetch_values(list_.queries[e]);
@@ -81,13 +82,13 @@ private:
         }
         if constexpr (!by_rule)
             for (index_t pair = 0; pair < lanes.pairs(n); pair += width) weigh_again(pairs, here, pair);
-        auto const to = base::targets(x_.d_key, b, k, key_head_, keys_begin);
+        auto const to = base::targets(operands.d_key, b, k, key_head_, keys_begin);
         pairs.add_planes(here.parts, here.pairs, to);
         if constexpr (places::keys > 0) {
             base::join_lanes(here, places::keys);
             pairs.add_terms(here.sums, to);
         }
-        pairs.add_values(here.weights, base::targets(x_.d_value, b, k, key_head_, values_begin));
+        pairs.add_values(here.weights, base::targets(operands.d_value, b, k, key_head_, values_begin));
     }
 
     /// The weights of a vector of `pairs`, and the gradients of what a key has of its parts; 0 where there is no pair.
@@ -136,7 +137,7 @@ private:
 
     transposed_list list_;
     T const* terms_;
-    key_head_of key_head_{x_.group()};
+    key_head_of key_head_{operands.group()};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

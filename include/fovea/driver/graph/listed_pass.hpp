@@ -34,7 +34,10 @@ protected:
 
     /// `bytes` are gathered for each edge, from one of `positions`.
     listed_pass(Spec const& spec, Operands const& x, index_t bytes, index_t positions)
-        : spec_(spec), x_(x), layout_(spec, x), prefetches_(bytes < long_rows && positions * bytes > cached_bytes) {}
+        : specification(spec),
+          operands(x),
+          layout(spec, x),
+          prefetches(bytes < long_rows && positions * bytes > cached_bytes) {}
 
     /// The memory of one share.
     struct room {
@@ -74,15 +77,15 @@ protected:
     /// Calls f(edge) for the edges whose memory is prefetched beside a vector of pairs, of `edges` in all.
     template <class F>
     FOVEA_INLINE void for_edges_ahead(index_t pair, index_t n, index_t first_edge, index_t edges, F const& f) const {
-        auto const& lanes = layout_.lanes;
-        if (!prefetches_ || lanes.head(pair) != 0) return;
+        auto const& lanes = layout.lanes;
+        if (!prefetches || lanes.head(pair) != 0) return;
         index_t const from = first_edge + ahead, last = std::min(lanes.key(pair + width - 1) + 1, n);
         for (index_t e = from + lanes.key(pair), end = std::min(from + last, edges); e < end; ++e) f(e);
     }
 
     /// The terms of one side of a position, repeated for all lanes.
     FOVEA_INLINE void repeat(T const* terms, index_t stride, index_t count, index_t position, room const& here) const {
-        index_t const heads = layout_.lanes.padded_heads;
+        index_t const heads = layout.lanes.padded_heads;
         for (index_t t = 0; t < count; ++t)
             for (index_t l = 0; l < here.period; l += width)
                 groups::repeated(terms + t * stride + position * heads + l, heads)
@@ -102,7 +105,7 @@ protected:
     }
     /// The sums of terms, (term, head lanes) one after the other.
     void join_lanes(room const& here, index_t terms) const {
-        index_t const heads = layout_.lanes.padded_heads;
+        index_t const heads = layout.lanes.padded_heads;
         for (index_t t = 0; t < terms; ++t)
             for (index_t l = 0; l < here.period; l += width)
                 kernel::store_as<T, Arch>(
@@ -121,10 +124,10 @@ protected:
         return {first, rows.stride(1), head_of};
     }
 
-    Spec const& spec_;
-    Operands const& x_;
-    listed_layout<Call> const layout_;
-    bool const prefetches_;  // rows are short, and too many for the caches
+    Spec const& specification;
+    Operands const& operands;
+    listed_layout<Call> const layout;
+    bool const prefetches;  // rows are short, and too many for the caches
 
 private:
     static constexpr index_t cached_bytes = 1 << 22, long_rows = 2048;  // as in the traversal

@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::driver {
 template <class Call>
 class query_pass : listed_pass<Call> {
     using base = listed_pass<Call>;
-    using base::layout_, base::spec_, base::width, base::x_;
+    using base::layout, base::specification, base::width, base::operands;
     using typename base::Arch, typename base::Operands, typename base::places, typename base::room, typename base::Spec,
         typename base::T, typename base::vector;
     using rule_type = std::conditional_t<Call::by_rule, listed_rule<Call>, listed_softmax<Call>>;
@@ -33,16 +33,16 @@ public:
     template <class Kept>
     void run(arena& memory, index_t first, index_t last, typename Call::tables const& tables, Kept const& kept) const {
         index_t const most = base::longest([&](index_t q) { return graph_.of(q); }, first, last);
-        room const here(layout_.lanes, memory, most);
-        rule_type const rule(spec_, layout_.lanes, memory, most);
-        for (index_t b = 0; b < x_.batches(); ++b) {
-            gradient_pairs<kernel::side::query, Call> pairs(spec_, x_, layout_, tables, b);
+        room const here(layout.lanes, memory, most);
+        rule_type const rule(specification, layout.lanes, memory, most);
+        for (index_t b = 0; b < operands.batches(); ++b) {
+            gradient_pairs<kernel::side::query, Call> pairs(specification, operands, layout, tables, b);
             kept_numbers<T> const left = kept(b);
-            position_prefetch const queries(x_.query, b, x_.features());
-            position_prefetch const d_queries(x_.d_query, b, x_.features());
-            position_prefetch const d_results(x_.d_result, b, x_.value_features());
+            position_prefetch const queries(operands.query, b, operands.features());
+            position_prefetch const d_queries(operands.d_query, b, operands.features());
+            position_prefetch const d_results(operands.d_result, b, operands.value_features());
             for (index_t q = first; q < last; ++q) {
-                if (index_t const next = q + base::rows_ahead; base::prefetches_ && next < last) {
+                if (index_t const next = q + base::rows_ahead; base::prefetches && next < last) {
                     queries.prefetch(next), d_queries.prefetch(next), d_results.prefetch(next);
                     if constexpr (!Call::by_rule) base::prefetch(left, next);
                 }
@@ -55,16 +55,16 @@ private:
     template <class Pairs>
     void query(Pairs& pairs, room const& here, rule_type const& rule, index_t b, index_t q,
                typename Call::tables const& tables, kept_numbers<T> const& kept) const {
-        auto const& lanes = layout_.lanes;
+        auto const& lanes = layout.lanes;
         auto const listed = graph_.of(q);
-        auto const to = base::targets(x_.d_query, b, q, key_head_of(1), true);
+        auto const to = base::targets(operands.d_query, b, q, key_head_of(1), true);
         index_t const n = std::ssize(listed), first_edge = graph_.offsets[static_cast<std::size_t>(q)];
         if (n == 0) return;
         if constexpr (Call::numbers_edges)
             for (index_t e = 0; e < n; ++e) here.edges[e] = graph_.number(first_edge + e);
         pairs.begin(q, listed, here.edges);
-        index_t const of_queries = term_stride<T, Arch>(lanes, x_.queries()),
-                      of_keys = term_stride<T, Arch>(lanes, x_.keys());
+        index_t const of_queries = term_stride<T, Arch>(lanes, operands.queries()),
+                      of_keys = term_stride<T, Arch>(lanes, operands.keys());
         T const* const keys = key_terms_ + b * places::keys * of_keys;
         base::repeat(query_terms_ + b * places::rows * of_queries, of_queries, places::rows, q, here);
         vector parts[places::all + 1];
@@ -87,7 +87,7 @@ private:
             pairs.weight_gradients(pair).store(here.gradients + pair);
             for (index_t i = 0; i < places::all; ++i) parts[i].store(here.parts + i * here.pairs + pair);
         }
-        auto const row = facts_of(x_, b, 0, q);
+        auto const row = facts_of(operands, b, 0, q);
         rule.apply(row, graph_, here.edges, here.weights, here.gradients, tables);
         std::fill_n(here.sums, places::rows * here.period, T{0});
         for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
@@ -109,7 +109,7 @@ private:
     /// normalizer the weight of each edge and the gradients of the parts that a key has.
     void keep(rule_type const& rule, room const& here, kernel::row_facts const& row, index_t n, T* to,
               index_t size) const {
-        index_t const heads = layout_.lanes.padded_heads;
+        index_t const heads = layout.lanes.padded_heads;
         if constexpr (Call::by_rule) {
             auto const copy = [&](T const* numbers, index_t place) {
                 for (index_t e = 0; e < n; ++e) std::copy_n(numbers + e * heads, heads, to + e * size + place * heads);
@@ -120,8 +120,8 @@ private:
                 copy(here.parts + (places::planes + places::rows + t) * here.pairs, 1 + places::planes + t);
         } else {
             for (index_t t = 0; t < places::rows; ++t) std::copy_n(here.terms + t * here.period, heads, to + t * heads);
-            rule.keep(x_.d_result, row, to + places::rows * heads,
-                      to + size - x_.d_result.extent(1) * x_.value_features());
+            rule.keep(operands.d_result, row, to + places::rows * heads,
+                      to + size - operands.d_result.extent(1) * operands.value_features());
         }
     }
 
