@@ -96,6 +96,9 @@ void check(Spec const& spec, sizes const& s, index_t gap = 0) {
     }
 }
 
+static_assert(kernel::lane_product<kernel::matrix_unit_product<float, with_matrix_unit>>);
+static_assert(kernel::lane_product<driver::products<float, arch::best>>);
+
 auto const plain = scaled_dot | softmax | weighted_sum;
 auto const at_end = scaled_dot | causal_at_end | softmax | weighted_sum;
 

@@ -20,6 +20,10 @@ using namespace fovea;
 namespace {
 
 using emulated = kernel::matrix_unit<arch::emulated<64, 32, true>>;
+static_assert(kernel::multiplies_tiles<emulated>);
+#if defined(__x86_64__)
+static_assert(kernel::multiplies_tiles<kernel::matrix_unit<arch::avx512_amx>>);
+#endif
 template <class T, std::size_t Columns>
 using rows_of = std::array<std::array<T, Columns>, 16>;
 

@@ -115,7 +115,6 @@ private:
 
 template <>
 struct matrix_unit<arch::emulated<64, 32, true>> : emulated_matrix_unit {};
-static_assert(multiplies_tiles<matrix_unit<arch::emulated<64, 32, true>>>);
 
 }  // namespace fovea::FOVEA_SET::kernel
 

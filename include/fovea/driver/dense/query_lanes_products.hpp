@@ -21,7 +21,6 @@ struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
 };
 template <class Shape>
 using lane_products_of = typename lane_products_of_shape<Shape>::type;
-static_assert(kernel::lane_product<products<float, arch::best>>);
 
 /// Functions for the tables of all specifications. Nothing is summed across lanes, and values are not packed: results
 /// are transposed after the last key.

@@ -69,8 +69,6 @@ static_assert(product<number_product<float, arch::best>> && product<stored_produ
 template <class T, class Arch, int Weight_parts = 1>
 using matrix_unit_product = amx_bf16<T, Arch, Weight_parts>;
 
-static_assert(lane_product<matrix_unit_product<float, arch::emulated<64, 32, true>>>);
-
 /// Calls f(type of architecture): another one than `Arch` where operands of these elements would be multiplied by a
 /// matrix unit, and this process may not use it.
 template <class Arch, class T, class... Elements, class F>

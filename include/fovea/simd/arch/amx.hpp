@@ -125,7 +125,6 @@ struct matrix_unit<arch::avx512_amx> {
                      "i"(B));
     }
 };
-static_assert(multiplies_tiles<matrix_unit<arch::avx512_amx>>);
 
 }  // namespace fovea::FOVEA_SET::kernel
 #endif
