@@ -6,6 +6,7 @@
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
+#include <fovea/kernel/product/product.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/slow.hpp>
 #include <fovea/plan/traversal.hpp>

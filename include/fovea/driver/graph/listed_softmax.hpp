@@ -3,7 +3,11 @@
 // keys.
 #pragma once
 
+#include <fovea/core/graph.hpp>
 #include <fovea/driver/graph/gradient_layout.hpp>
+
+#include <algorithm>
+#include <bit>
 
 namespace fovea::FOVEA_SET::driver {
 
