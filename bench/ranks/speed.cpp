@@ -33,8 +33,7 @@ int main(int argc, char** argv) {
     index_t const positions = argc > 1 ? std::atol(argv[1]) : 16384;
     auto const layout = mpi::striped(piece);
     auto const held = layout.held(positions, rank, size);
-    auto const q = rows(held, 0.37f), k = rows(held, 0.11f), v = rows(held, 0.7f);
-    tensor<float, 2> out(q.extents);
+    operands own(held, held);
     workspace scratch;
     mpi::traffic traffic;
     double best = 1e30, busy = 0;
@@ -42,7 +41,7 @@ int main(int argc, char** argv) {
         mpi::traffic counts;
         MPI_Barrier(MPI_COMM_WORLD);
         double const begun = MPI_Wtime(), processor = processor_seconds();
-        attend(scratch, mpi::ranks(MPI_COMM_WORLD, layout).counted_in(counts), spec, q, k, v, out);
+        attend(scratch, mpi::ranks(MPI_COMM_WORLD, layout).counted_in(counts), spec, own.q, own.k, own.v, own.out);
         double const used = processor_seconds() - processor;
         MPI_Barrier(MPI_COMM_WORLD);
         if (double const seconds = MPI_Wtime() - begun; seconds < best) {
@@ -59,15 +58,9 @@ int main(int argc, char** argv) {
     if (rank == 0) {
         // The other processes have ended their work, and this one has a processor to itself.
         mpi::runs const all{{0, positions, 0}};
-        auto const whole_q = rows(all, 0.37f), whole_k = rows(all, 0.11f), whole_v = rows(all, 0.7f);
-        tensor<float, 2> whole(whole_q.extents);
-        double alone = 1e30, alone_busy = 1e30;
-        for (int repetition = 0; repetition < 5; ++repetition) {
-            double const begun = MPI_Wtime(), processor = processor_seconds();
-            attend(scratch, spec, whole_q, whole_k, whole_v, whole);
-            alone = std::min(alone, MPI_Wtime() - begun);
-            alone_busy = std::min(alone_busy, processor_seconds() - processor);
-        }
+        operands whole(all, all);
+        auto const [alone, alone_busy] =
+            time_of(MPI_COMM_SELF, [&](mpi::traffic&) { attend(scratch, spec, whole.q, whole.k, whole.v, whole.out); });
         std::printf("%ld positions on %d ranks: %.1f ms, without ranks %.1f ms: %.2f times as fast\n",
                     static_cast<long>(positions), size, best * 1e3, alone * 1e3, alone / best);
         std::printf("    busiest rank %.1f ms of its processor, without ranks %.1f: %.2f; longest wait %.2f ms\n",

@@ -38,7 +38,7 @@ struct sequence_of_holders {
         std::vector<int> holder_of;
         for (index_t first = 0; first < 333; first += longest) {
             pieces.push_back({first, std::min(longest, index_t{333} - first), first});
-            bool const seen = !driver::coverage_of<float>(spec, whole, {0, queries, 0}, pieces.back()).never();
+            bool const seen = driver::sees<float>(spec, whole, {0, queries, 0}, pieces.back());
             holder_of.push_back(seen ? static_cast<int>(pieces.size()) % holders : driver::no_holder);
         }
         workspace scratch;

@@ -17,7 +17,6 @@ template <class T, class Arch, class Normalize>
 struct lane_rows {
     using vector = pack<T, Arch>;
     using value_type = vector;
-    using groups = lane_groups_of<T, Arch>;
     static constexpr index_t width = vector::lanes;
 
     T* scores;
@@ -59,9 +58,7 @@ private:
     /// Reduces the lanes of each row, in the same order for all rows.
     template <class F>
     FOVEA_INLINE vector over_row(vector all, F f) const {
-        for (index_t distance = width / 2; distance >= period; distance /= 2)
-            all = f(all, groups::rotated(all, distance));
-        return all;
+        return over_groups<T, Arch>(all, period, f);
     }
     template <class F>
     FOVEA_INLINE vector weight(F const& f, T* at) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/expr/separate.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/plan/call_plan.hpp>
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/score_parts.hpp>
@@ -24,6 +25,7 @@ struct score_call {
     using parts = std::remove_cvref_t<decltype(Spec::score.parts)>;
     using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
     using key_element = element_of_rows<decltype(Operands::key)>;
+    using query_lanes = query_lanes_blocking<T, Arch>;
     /// True where nothing is computed of the product: it may be -inf by itself, and is excluded by the mask alone.
     static constexpr bool is_bare_product = plan::is_bare_product<decltype(Spec::score.pointwise)>;
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;

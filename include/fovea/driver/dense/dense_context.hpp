@@ -70,15 +70,6 @@ using context_of = typename type_of_context<Call, Shape>::type;
 template <class Call>
 using key_lanes_of = plan::key_lanes_blocking<typename Call::number, typename Call::architecture>;
 template <class Call>
-struct query_lanes_of_call {
-    using type = plan::query_lanes_blocking<typename Call::number, typename Call::architecture>;
-};
-template <class Call>
-    requires requires { typename Call::query_lanes; }
-struct query_lanes_of_call<Call> {
-    using type = typename Call::query_lanes;
-};
-template <class Call>
-using query_lanes_of = typename query_lanes_of_call<Call>::type;
+using query_lanes_of = typename Call::query_lanes;
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -20,7 +20,7 @@ public:
 
     merged_attention(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<Out, 4> const& out,
                      std::tuple<Asked...> const& asked, std::vector<position_run> const& runs, index_t longest)
-        : attention_(a), whole_(whole), out_(out), asked_(asked), runs_(runs), rows_(a, whole, query, runs, longest) {}
+        : out_(out), asked_(asked), rows_(a, whole, query, runs, longest) {}
 
     template <class Executor>
     void take(Executor const& executor, workspace& scratch, index_t first, view<K const, 4> const& key,
@@ -28,8 +28,8 @@ public:
         begin(scratch);
         if (key.extent(2) == 0) return;
         std::vector<position_run> const piece{{first, key.extent(2), 0}};
-        for (std::size_t i = 0; i < runs_.size(); ++i) {
-            if (coverage_of<T>(attention_, whole_, runs_[i], {first, key.extent(2), 0}).never()) continue;
+        for (std::size_t i = 0; i < rows_.runs().size(); ++i) {
+            if (!rows_.sees(rows_.runs()[i], piece.front())) continue;
             rows_.compute(executor, scratch, i, piece, key, value, 1);
             rows_.merge(executor, scratch, {{0, 1}}, i, i + 1);
         }
@@ -49,11 +49,8 @@ private:
         rows_.clear();
     }
 
-    A const& attention_;
-    operand_shapes whole_;
     view<Out, 4> out_;
     std::tuple<Asked...> asked_;
-    std::vector<position_run> runs_;
     rows_type rows_;
     bool begun_ = false;
 };

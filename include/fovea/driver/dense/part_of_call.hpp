@@ -24,16 +24,17 @@ view<T, 4> rows_at(view<T, 4> const& all, position_run const& run) {
             all.strides};
 }
 
-/// What a mask says of all heads and batch elements of a call, for some queries and some keys of its sequence.
+/// Whether a mask lets some queries of a sequence see some of its keys, in any head or batch element.
 template <class T, attention_spec A>
-truth coverage_of(A const& a, operand_shapes const& whole, position_run const& queries, position_run const& keys) {
-    return truth(bound<T>(a.mask.predicate(), box{{0, whole.batches() - 1},
-                                                  {0, whole.heads() - 1},
-                                                  {queries.first, queries.first + queries.count - 1},
-                                                  {keys.first, keys.first + keys.count - 1},
-                                                  whole.queries(),
-                                                  whole.keys(),
-                                                  whole.compared()}));
+bool sees(A const& a, operand_shapes const& whole, position_run const& queries, position_run const& keys) {
+    return !truth(bound<T>(a.mask.predicate(), box{{0, whole.batches() - 1},
+                                                   {0, whole.heads() - 1},
+                                                   {queries.first, queries.first + queries.count - 1},
+                                                   {keys.first, keys.first + keys.count - 1},
+                                                   whole.queries(),
+                                                   whole.keys(),
+                                                   whole.compared()}))
+                .never();
 }
 
 /// What calls with some queries and some keys of one sequence have in common; `whole` has its extents.
@@ -52,8 +53,10 @@ protected:
               else return false;
           }()) {}
 
-    A const& attention() const { return attention_; }
     operand_shapes const& whole() const { return whole_; }
+    bool sees(position_run const& queries, position_run const& keys) const {
+        return driver::sees<T>(attention_, whole_, queries, keys);
+    }
 
     view<K const, 4> no_keys() const { return {nullptr, {whole_.batches(), whole_.key_heads(), 0, whole_.key[3]}}; }
     view<V const, 4> no_values() const { return {nullptr, {whole_.batches(), whole_.key_heads(), 0, whole_.value[3]}}; }

@@ -30,6 +30,8 @@ class partial_rows : part_of_call<T, Arch, A, Q, K, V, Out, Asked...> {
 public:
     using call = partial_call<T, Arch, spec_type, operands_type>;
     using state = typename call::normalizing::state;
+    using base::sees;
+
     /// Whether partial results can be merged, and sent.
     static constexpr bool merges = merged_row<call>::merges;
     /// What is sent of a row: its sums and its state.
@@ -52,6 +54,8 @@ public:
         // The last tile of a run writes as many rows as any, wherever the run begins.
         stride_ = round_up(rows_, shape::rows) + (runs.size() > 1 ? index_t{shape::rows} : 0);
     }
+
+    std::vector<position_run> const& runs() const { return runs_; }
 
     /// Memory for `count` partial results.
     void make_room(arena& memory, std::size_t count) {

@@ -42,8 +42,7 @@ public:
               view<V const, 4> const& value) {
         if (key.extent(2) == 0) return;
         for (auto& rows : rows_)
-            if (!coverage_of<T>(this->attention(), this->whole(), rows.run, {first, key.extent(2)}).never())
-                run(executor, scratch, rows, first, key, value, false);
+            if (this->sees(rows.run, {first, key.extent(2)})) run(executor, scratch, rows, first, key, value, false);
     }
 
     /// After the last piece: results are written.

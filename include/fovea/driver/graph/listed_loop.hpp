@@ -32,10 +32,6 @@ class listed_loop {
     static constexpr index_t planes = products + plan::count_of<decltype(parts::pairs)>;
     static constexpr index_t row_terms = plan::count_of<decltype(parts::rows)>;
     static constexpr index_t key_terms = plan::count_of<decltype(parts::keys)>;
-    static constexpr index_t ahead = 24;  // edges between prefetching the rows of a key and using them
-    static constexpr index_t cached_bytes = 1
-                                         << 22;  // of keys and values: up to this many the caches keep most of them
-    static constexpr index_t long_rows = 2048;   // bytes of one key: longer rows the hardware prefetches by itself
 
 public:
     listed_loop(Spec const& spec, Operands const& operands, graph_view graph)
@@ -50,7 +46,7 @@ public:
         joined_ = joined_ && !operands.exact;
         index_t const of_key = key_terms * lanes_.padded_heads * index_t{sizeof(T)} + position_bytes(operands.value)
                              + (planes > 0 ? position_bytes(operands.key) : 0);
-        prefetches_ = of_key < long_rows && operands.keys() * of_key > cached_bytes;
+        prefetches_ = prefetches_positions(of_key, operands.keys());
     }
 
     template <class Executor>
@@ -131,7 +127,7 @@ private:
         bool excluding = false;
         for (index_t pair = 0; pair < lanes_.pairs(n); pair += width) {
             if (prefetches_ && lanes_.head(pair) == 0) {
-                index_t const from = first_edge + ahead, end = std::min(lanes_.key(pair + width - 1) + 1, n);
+                index_t const from = first_edge + edges_ahead, end = std::min(lanes_.key(pair + width - 1) + 1, n);
                 prefetch(here, from + lanes_.key(pair), std::min(from + end, graph_.edges()));
             }
             excluding = score(rows.scores() + pair, here, row, listed, pair) || excluding;

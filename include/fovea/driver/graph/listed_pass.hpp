@@ -34,10 +34,7 @@ protected:
 
     /// `bytes` are gathered for each edge, from one of `positions`.
     listed_pass(Spec const& spec, Operands const& x, index_t bytes, index_t positions)
-        : specification(spec),
-          operands(x),
-          layout(spec, x),
-          prefetches(bytes < long_rows && positions * bytes > cached_bytes) {}
+        : specification(spec), operands(x), layout(spec, x), prefetches(prefetches_positions(bytes, positions)) {}
 
     /// The memory of one share.
     struct room {
@@ -79,7 +76,7 @@ protected:
     FOVEA_INLINE void for_edges_ahead(index_t pair, index_t n, index_t first_edge, index_t edges, F const& f) const {
         auto const& lanes = layout.lanes;
         if (!prefetches || lanes.head(pair) != 0) return;
-        index_t const from = first_edge + ahead, last = std::min(lanes.key(pair + width - 1) + 1, n);
+        index_t const from = first_edge + edges_ahead, last = std::min(lanes.key(pair + width - 1) + 1, n);
         for (index_t e = from + lanes.key(pair), end = std::min(from + last, edges); e < end; ++e) f(e);
     }
 
@@ -130,9 +127,7 @@ protected:
     bool const prefetches;  // rows are short, and too many for the caches
 
 private:
-    static constexpr index_t cached_bytes = 1 << 22, long_rows = 2048;  // as in the traversal
     static constexpr index_t line = kernel::cache_line / index_t{sizeof(T)};
-    static constexpr index_t ahead = 24;  // edges between prefetching the rows of a pair and using them
 };
 
 }  // namespace fovea::FOVEA_SET::driver

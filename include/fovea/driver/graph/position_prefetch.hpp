@@ -11,6 +11,16 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+/// Edges between prefetching what is gathered for a pair and using it.
+inline constexpr index_t edges_ahead = 24;
+
+/// Whether positions are prefetched, of which `bytes` each are gathered in no order: long rows the hardware prefetches
+/// by itself, and of few positions the caches keep most.
+constexpr bool prefetches_positions(index_t bytes, index_t positions) {
+    constexpr index_t cached_bytes = index_t{1} << 22, long_rows = 2048;
+    return bytes < long_rows && positions * bytes > cached_bytes;
+}
+
 /// The memory of one position of some rows, for all heads, prefetched some time before it is used.
 template <class Rows>
 class position_prefetch {

@@ -21,8 +21,7 @@ template <class T, attention_spec A>
 std::vector<int> holders_of(A const& a, operand_shapes const& whole, std::vector<held_piece> const& pieces) {
     std::vector<int> holders;
     for (auto const& piece : pieces) {
-        bool const seen =
-            whole.queries() > 0 && !driver::coverage_of<T>(a, whole, {0, whole.queries(), 0}, piece).never();
+        bool const seen = whole.queries() > 0 && driver::sees<T>(a, whole, {0, whole.queries(), 0}, piece);
         holders.push_back(seen ? piece.holder : driver::no_holder);
     }
     return holders;

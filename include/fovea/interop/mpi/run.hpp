@@ -103,7 +103,7 @@ std::vector<std::uint8_t> needs_of(A const& a, whole_sequence const& whole) {
     auto const queries = cut(whole.queries, whole.longest);
     for (auto const& piece : whole.pieces)
         needs.push_back(std::any_of(queries.begin(), queries.end(), [&](position_run const& run) {
-            return !driver::coverage_of<T>(a, whole.shapes, run, piece).never();
+            return driver::sees<T>(a, whole.shapes, run, piece);
         }));
     return needs;
 }

@@ -34,8 +34,6 @@ public:
     travelling_pieces(travelling_pieces const&) = delete;
     travelling_pieces& operator=(travelling_pieces const&) = delete;
 
-    std::size_t steps() const { return way_.size(); }
-    step const& operator[](std::size_t i) const { return way_[i]; }
     traffic const& counts() const { return counts_; }
 
     /// The piece of step i is here; those of the next steps are on their way, as far as there is room.
