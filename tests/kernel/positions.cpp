@@ -39,7 +39,6 @@ void check_arithmetic(X const& x, Y const& y, auto const& numbers_x, auto const&
             if (lane(got, i) != static_cast<double>(f(numbers_x(i), numbers_y(i))))
                 FAIL_CHECK(name << " of " << numbers_x(i) << " and " << numbers_y(i) << " is " << lane(got, i));
     };
-    using std::max, std::min;
     same("+", [](auto const& a, auto const& b) { return a + b; });
     same("-", [](auto const& a, auto const& b) { return a - b; });
     same("*", [](auto const& a, auto const& b) { return a * b; });
@@ -48,8 +47,8 @@ void check_arithmetic(X const& x, Y const& y, auto const& numbers_x, auto const&
     same(">", [](auto const& a, auto const& b) { return a > b; });
     same(">=", [](auto const& a, auto const& b) { return a >= b; });
     same("==", [](auto const& a, auto const& b) { return a == b; });
-    same("min", [](auto const& a, auto const& b) { return min(a, b); });
-    same("max", [](auto const& a, auto const& b) { return max(a, b); });
+    same("min", [](auto const& a, auto const& b) { return operations::min::apply(a, b); });
+    same("max", [](auto const& a, auto const& b) { return operations::max::apply(a, b); });
 }
 
 /// Division rounds down for indices, so plain numbers divide by floor_divide.
@@ -60,6 +59,36 @@ void check_division(X const& x, Y const& y, auto const& numbers_x, auto const& n
     for (std::size_t i = 0; i < static_cast<std::size_t>(kernel::pack<T, Arch>::lanes); ++i) {
         CHECK(lane(quotient, i) == static_cast<double>(floor_divide(numbers_x(i), numbers_y(i))));
         CHECK(lane(rest, i) == static_cast<double>(floor_modulo(numbers_x(i), numbers_y(i))));
+    }
+}
+
+/// Positions held between two numbers, and what is counted from them.
+template <class T, class Arch>
+void check_clamped(auto const& along, auto const& numbers, testing::dice& random) {
+    using std::max, std::min;
+    auto const clamped = [](auto const& x, index_t low, index_t high) { return min(max(x, low), high); };
+    index_t const low = random.between(-50, 50), high = random.between(-50, 50), shift = random.between(-50, 50);
+    auto const x = clamped(along, low, high), moved = clamped(shift - x, low, high) + shift;
+    static_assert(kernel::is_clamped_positions<std::remove_const_t<decltype(moved)>>);
+    auto const numbers_x = [&](std::size_t i) { return clamped(numbers(i), low, high); };
+    auto const numbers_moved = [&](std::size_t i) { return clamped(shift - numbers_x(i), low, high) + shift; };
+    auto const numbers_shift = [&](std::size_t) { return shift; };
+    check_arithmetic<T, Arch>(x, shift, numbers_x, numbers_shift);
+    check_arithmetic<T, Arch>(shift, x, numbers_shift, numbers_x);
+    check_arithmetic<T, Arch>(moved, x, numbers_moved, numbers_x);
+    check_arithmetic<T, Arch>(along, moved, numbers, numbers_moved);
+    check_arithmetic<T, Arch>(
+        min(along, low), max(low, along), [&](std::size_t i) { return min(numbers(i), low); },
+        [&](std::size_t i) { return max(numbers(i), low); });
+    kernel::exact_pack<T, Arch> const exact(moved);
+    for (std::size_t i = 0; i < exact.array().size(); ++i) {
+        CHECK(exact.array()[i] == numbers_moved(i));
+        CHECK(lane(moved.to_real(), i) == static_cast<double>(numbers_moved(i)));
+        CHECK(lane(-x, i) == static_cast<double>(-numbers_x(i)));
+        CHECK(lane(abs(x), i) == std::abs(static_cast<double>(numbers_x(i))));
+        CHECK(lane(x * 0.5f, i) == 0.5 * static_cast<double>(numbers_x(i)));
+        CHECK(lane(select(x < shift, x, moved), i)
+              == static_cast<double>(numbers_x(i) < shift ? numbers_x(i) : numbers_moved(i)));
     }
 }
 
@@ -89,6 +118,8 @@ void check_all() {
         check_arithmetic<T, Arch>(down, n, numbers_down, numbers_n);
         check_arithmetic<T, Arch>(up, down, numbers_up, numbers_down);
         check_arithmetic<T, Arch>(up, list, numbers_up, numbers_list);
+        check_clamped<T, Arch>(up, numbers_up, random);
+        check_clamped<T, Arch>(down, numbers_down, random);
         check_division<T, Arch>(list, indices(divisor), numbers_list, numbers_divisor);
         check_division<T, Arch>(up, divisor, numbers_up, numbers_divisor);
         check_division<T, Arch>(down, divisor, numbers_down, numbers_divisor);

@@ -103,21 +103,31 @@ void check_table() {
     guarded<Element> elements(2 * n);
     for (index_t i = 0; i < 2 * n; ++i) elements[i] = static_cast<Element>(i % 5 == 0 ? 0 : i);
     view<Element const, 2> const table(elements.data(), {2, n});
+    auto const as_reals = [](auto const& found) {
+        if constexpr (std::is_same_v<Element, bool>) return select(found, pack(T{1}), pack(T{0}));
+        else return kernel::as_pack<T, Arch>(found);
+    };
     auto const check = [&](auto const& index, index_t first, index_t step) {
         auto const found = kernel::look_up<T, Arch>(table, index_t{1}, index);
-        auto const real = [&] {
-            if constexpr (std::is_same_v<Element, bool>) return select(found, pack(T{1}), pack(T{0}));
-            else return kernel::as_pack<T, Arch>(found);
-        }();
-        auto const lane = kernel::lanes_of<T, Arch>::to_array(real);
+        auto const lane = kernel::lanes_of<T, Arch>::to_array(as_reals(found));
         for (index_t i = 0; i < pack::lanes; ++i)
             if (index_t const at = first + step * i; at >= 0 && at < n)
                 CHECK(lane[static_cast<std::size_t>(i)] == static_cast<T>(table(1, at)));
+    };
+    auto const check_clamped = [&](auto const& index, index_t first, index_t step) {
+        index_t const low = 2, high = n - 3;
+        auto const lane = kernel::lanes_of<T, Arch>::to_array(
+            as_reals(kernel::look_up<T, Arch>(table, index_t{1}, max(min(index, high), low))));
+        for (index_t i = 0; i < pack::lanes; ++i)
+            CHECK(lane[static_cast<std::size_t>(i)]
+                  == static_cast<T>(table(1, std::clamp(first + step * i, low, high))));
     };
     for (index_t first = -pack::lanes; first < n + pack::lanes; ++first) {
         check(positions{first}, first, 1);
         check(-positions{-first}, first, -1);
         check(to_integers(positions{first}) + kernel::index_pack<T, Arch>(0), first, 1);
+        check_clamped(positions{first}, first, 1);
+        check_clamped(-positions{-first}, first, -1);
     }
     CHECK(static_cast<Element>(kernel::look_up<T, Arch>(table, index_t{0}, index_t{3})) == table(0, 3));
 }

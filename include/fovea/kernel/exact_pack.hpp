@@ -15,6 +15,12 @@ FOVEA_INLINE auto exact_lanes(index_pack<T, Arch> const& indices) {
     return exact;
 }
 template <class T, class Arch, int Step>
+FOVEA_INLINE auto exact_lanes(clamped_positions<T, Arch, Step> const& keys) {
+    typename exact_pack<T, Arch>::array_type exact;
+    for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = keys.lane(static_cast<index_t>(i));
+    return exact;
+}
+template <class T, class Arch, int Step>
 FOVEA_INLINE auto exact_lanes(positions<T, Arch, Step> const& keys) {
     typename exact_pack<T, Arch>::array_type exact;
     for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = wrapped_plus(keys.first, Step * static_cast<index_t>(i));
@@ -60,7 +66,7 @@ struct exact_pack {
         lane.fill(static_cast<index_t>(x));
     }
     template <class Indices>
-        requires is_index_pack<Indices> || is_positions<Indices> || is_either_integer<Indices>
+        requires is_index_pack<Indices> || any_positions<Indices> || is_either_integer<Indices>
     exact_pack(Indices const& i) : lane(exact_lanes(i)) {}
 
     array_type const& array() const { return lane; }

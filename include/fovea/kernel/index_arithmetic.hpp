@@ -4,6 +4,7 @@
 
 #include <fovea/expr/arithmetic.hpp>
 #include <fovea/expr/elementary.hpp>
+#include <fovea/kernel/clamped_positions.hpp>
 #include <fovea/kernel/positions.hpp>
 #include <fovea/simd/math.hpp>
 
@@ -18,8 +19,13 @@ template <class A, class B>
 concept mixed_indices = (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>)
                          && !is_exact_pack<A> && !is_exact_pack<B>)
                      || (is_either_integer<A> && std::integral<B>) || (std::integral<A> && is_either_integer<B>);
+template <class I>
+concept any_positions = is_positions<I> || is_clamped_positions<I>;
 template <class A, class B>
-concept positions_and_integer = (is_positions<A> && std::integral<B>) || (std::integral<A> && is_positions<B>);
+concept positions_and_integer = (any_positions<A> && std::integral<B>) || (std::integral<A> && any_positions<B>);
+template <class A, class B>
+concept clamped_and_integer =
+    (is_clamped_positions<A> && std::integral<B>) || (std::integral<A> && is_clamped_positions<B>);
 /// Lane indices beside a real: the arithmetic is real.
 template <class A, class B>
 concept index_and_real = (lane_indices<A> && (is_pack<B> || std::floating_point<B>))
@@ -67,24 +73,24 @@ FOVEA_INLINE auto operator%(A const& a, B const& b) {
     return to_integers(a) % to_integers(b);
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator<(A const& a, B const& b) {
-    if constexpr (mixed_indices<A, B>) return to_integers(a) < to_integers(b);
+    if constexpr (!index_and_real<A, B>) return to_integers(a) < to_integers(b);
     else return real(a) < real(b);
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator<=(A const& a, B const& b) {
-    if constexpr (mixed_indices<A, B>) return to_integers(a) <= to_integers(b);
+    if constexpr (!index_and_real<A, B>) return to_integers(a) <= to_integers(b);
     else return real(a) <= real(b);
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator>(A const& a, B const& b) {
     return b < a;
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator>=(A const& a, B const& b) {
     return b <= a;
 }
@@ -112,12 +118,12 @@ FOVEA_INLINE auto operator-(I const& i) {
     return -to_integers(i);
 }
 template <class I>
-    requires is_positions<I> || is_either_integer<I>
+    requires any_positions<I> || is_either_integer<I>
 FOVEA_INLINE auto abs(I const& i) {
     return abs(to_integers(i));
 }
 template <class I>
-    requires is_positions<I> || is_either_integer<I>
+    requires any_positions<I> || is_either_integer<I>
 FOVEA_INLINE auto square(I const& i) {
     return square(to_integers(i));
 }

@@ -61,13 +61,34 @@ inline constexpr bool counts_down<positions<T, Arch, -1>> = true;
 
 /// A table is read along the keys: its last index counts up from lane to lane, the others are numbers; or against them.
 template <class... Index>
-inline constexpr bool only_last_varies = ((std::integral<Index> ? 0 : 1) + ... + 0) == 1;
+inline constexpr bool only_one_varies = ((std::integral<Index> ? 0 : 1) + ... + 0) == 1;
 template <class... Index>
 inline constexpr bool along_keys =
-    only_last_varies<Index...> && counts_up<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>;
+    only_one_varies<Index...> && counts_up<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>;
 template <class... Index>
 inline constexpr bool against_keys =
-    only_last_varies<Index...> && counts_down<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>;
+    only_one_varies<Index...> && counts_down<std::tuple_element_t<sizeof...(Index) - 1, std::tuple<Index...>>>;
+
+/// Positions that lie inside of their bounds; any other index as it is.
+template <class I>
+FOVEA_INLINE auto inside_of_bounds(I const& index) {
+    if constexpr (is_clamped_positions<I>) return index.unclamped;
+    else return index;
+}
+/// The bound that positions lie beyond; any other index as it is.
+template <class I>
+FOVEA_INLINE auto beyond_bound(I const& index) {
+    if constexpr (is_clamped_positions<I>) return index.least;
+    else return index;
+}
+/// A table is read at numbers, and along one axis at positions held between two numbers.
+template <class... Index>
+inline constexpr bool only_clamped_varies = only_one_varies<Index...> && (is_clamped_positions<Index> || ...);
+template <class First, class... Others>
+FOVEA_INLINE auto const& clamped_among(First const& first, Others const&... others) {
+    if constexpr (is_clamped_positions<First>) return first;
+    else return clamped_among(others...);
+}
 
 /// Where the row begins that is read along the keys, and the first key in it; inside the table, whatever they are.
 template <class Element, int Rank, class... Index>
@@ -104,7 +125,14 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
                     arrays);
             });
         };
-        if constexpr (along_keys<Index...> || against_keys<Index...>) {
+        if constexpr (only_clamped_varies<Index...>) {
+            if (clamped_among(index...).is_inside()) return look_up<T, Arch, Exact>(table, inside_of_bounds(index)...);
+            if (clamped_among(index...).is_number()) {
+                auto const element = table.data[clamped_offset(table, beyond_bound(index)...)];
+                return collect<T, Arch, Element, Exact>([element](std::size_t) FOVEA_LAMBDA { return element; });
+            }
+            return one_by_one();
+        } else if constexpr (along_keys<Index...> || against_keys<Index...>) {
             constexpr bool forwards = along_keys<Index...>;
             constexpr bool integers = std::is_integral_v<Element> && !std::is_same_v<Element, bool>;
             constexpr index_t lanes = pack<T, Arch>::lanes;

@@ -107,6 +107,13 @@ inline constexpr bool is_positions = false;
 template <class T, class Arch, int Step>
 inline constexpr bool is_positions<positions<T, Arch, Step>> = true;
 
+template <class T, class Arch, int Step>
+struct clamped_positions;
+template <class I>
+inline constexpr bool is_clamped_positions = false;
+template <class T, class Arch, int Step>
+inline constexpr bool is_clamped_positions<clamped_positions<T, Arch, Step>> = true;
+
 template <class T, class Arch>
 struct exact_pack;
 template <class T, class Arch>
@@ -122,11 +129,12 @@ inline constexpr bool is_either_integer<either_integer<T, Arch>> = true;
 
 /// Anything that holds one integer per lane.
 template <class I>
-concept lane_indices = is_index_pack<I> || is_positions<I> || is_exact_pack<I> || is_either_integer<I>;
+concept lane_indices =
+    is_index_pack<I> || is_positions<I> || is_clamped_positions<I> || is_exact_pack<I> || is_either_integer<I>;
 
 template <lane_indices I>
 FOVEA_INLINE auto to_integers(I const& i) {
-    if constexpr (is_positions<I>) return i.to_integers();
+    if constexpr (is_positions<I> || is_clamped_positions<I>) return i.to_integers();
     else if constexpr (is_either_integer<I>) return exact_of(i);
     else return i;
 }

@@ -24,7 +24,11 @@ FOVEA_INLINE void add_at(view<T, Rank> const& to, pack<T, Arch> const& amount, I
         if (!(!(amount == vector(T{0}))).any()) return;
         to.data[clamped_offset(to, index...)] += lanes_of<T, Arch>::sum(amount);
     } else {
-        if constexpr (along_keys<Index...> || against_keys<Index...>) {
+        if constexpr (only_clamped_varies<Index...>) {
+            auto const& lanes = clamped_among(index...);
+            if (lanes.is_inside()) return add_at<T, Arch>(to, amount, inside_of_bounds(index)...);
+            if (lanes.is_number()) return add_at<T, Arch>(to, amount, beyond_bound(index)...);
+        } else if constexpr (along_keys<Index...> || against_keys<Index...>) {
             constexpr bool forwards = along_keys<Index...>;
             index_t const first = first_along_keys(index...) - (forwards ? 0 : vector::lanes - 1);
             if (first >= 0 && first + vector::lanes <= to.extent(Rank - 1)) [[likely]] {

@@ -18,7 +18,7 @@
 namespace fovea::FOVEA_SET::plan {
 
 namespace detail {
-/// True where an index goes one element on, or back, from one lane to the next.
+/// True where an index goes one element on, or back, from one lane to the next, as far as no bound holds it.
 template <class E, class Lane>
 inline constexpr bool steps_with = std::is_same_v<E, Lane>;
 template <class A, class B, class Lane>
@@ -26,6 +26,10 @@ inline constexpr bool steps_with<node<operations::plus, A, B>, Lane> =
     (steps_with<A, Lane> && !uses<B, Lane>) || (steps_with<B, Lane> && !uses<A, Lane>);
 template <class A, class B, class Lane>
 inline constexpr bool steps_with<node<operations::minus, A, B>, Lane> = steps_with<node<operations::plus, A, B>, Lane>;
+template <class A, class B, class Lane>
+inline constexpr bool steps_with<node<operations::min, A, B>, Lane> = steps_with<node<operations::plus, A, B>, Lane>;
+template <class A, class B, class Lane>
+inline constexpr bool steps_with<node<operations::max, A, B>, Lane> = steps_with<node<operations::plus, A, B>, Lane>;
 
 /// How the elements of a table lie that a vector of lanes reads.
 enum class lie { side_by_side, in_another_axis, apart };
