@@ -68,7 +68,8 @@ void check_clamped(auto const& along, auto const& numbers, testing::dice& random
     using std::max, std::min;
     auto const clamped = [](auto const& x, index_t low, index_t high) { return min(max(x, low), high); };
     index_t const low = random.between(-50, 50), high = random.between(-50, 50), shift = random.between(-50, 50);
-    auto const x = clamped(along, low, high), moved = clamped(shift - x, low, high) + shift;
+    auto const x = clamped(along, low, high);
+    auto const moved = clamped(shift - x, low, high) + shift;
     static_assert(kernel::is_clamped_positions<std::remove_const_t<decltype(moved)>>);
     auto const numbers_x = [&](std::size_t i) { return clamped(numbers(i), low, high); };
     auto const numbers_moved = [&](std::size_t i) { return clamped(shift - numbers_x(i), low, high) + shift; };
