@@ -129,6 +129,41 @@ void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& off
 #endif
 }
 
+// case: gradient_of_ragged_with_states
+// sentence: fovea: the gradient of a ragged batch takes no states: ask for it sequence by sequence
+void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 4> state,
+          view<float, 2> d_x) {
+    auto const spec = dot | causal | unnormalized | running_state;
+#ifdef FOVEA_BROKEN
+    gradient(ragged(offsets), spec, x, d_result, past_state(state), grad(x, d_x));
+#else
+    static_cast<void>(offsets);
+    gradient(spec, x, d_result, past_state(state), grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_a_weighted_sum_from_a_state
+// sentence: fovea: past_state, present_state and d_present_state belong to an attention with running_state
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> state, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    gradient(dot | causal | unnormalized | weighted_sum, x, d_result, past_state(state), grad(x, d_x));
+#else
+    gradient(dot | causal | unnormalized | running_state, x, d_result, past_state(state), grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_a_state_in_attend
+// sentence: fovea: d_present_state(...) is given to gradient, which takes the gradient of the result
+void call(view<float, 2> x, view<float, 2> result, view<float, 2> state, view<float, 2> d_x) {
+    auto const spec = dot | causal | unnormalized | running_state;
+#ifdef FOVEA_BROKEN
+    static_cast<void>(d_x);
+    attend(spec, x, result, d_present_state(state));
+#else
+    gradient(spec, x, result, d_present_state(state), grad(x, d_x));
+#endif
+}
+
 // case: saved_rows_in_attend
 // sentence: fovea: saved_rows are written by a call that is asked for save(state)
 void call(view<float, 2> x, view<float, 2> result, saved_rows<float>& state) {

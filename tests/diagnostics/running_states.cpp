@@ -57,7 +57,7 @@ void call(view<float, 2> x, view<float, 2> result) {
 }
 
 // case: state_of_a_weighted_sum
-// sentence: fovea: past_state and present_state belong to an attention with running_state
+// sentence: fovea: past_state, present_state and d_present_state belong to an attention with running_state
 void call(view<float, 2> x, view<float, 2> result, view<float, 2> state) {
 #ifdef FOVEA_BROKEN
     reference::attend(dot | causal | unnormalized | weighted_sum, x, result, present_state(state));

@@ -53,18 +53,28 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
             if (saved != nullptr) {
                 copy_rows<T>(executor, saved->result(), x);
             } else {
-                using forward = bound_call<query, keys, values, view<T, 4>, save_output<T>>;
-                forward const of_heads{q, k, v, x, {save(own)}, shapes};
-                using on_heads_type = std::remove_const_t<decltype(on_heads)>;
-                attend_heads<T, Arch>(
-                    attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads}, q, k, v, x);
+                auto const compute = [&](auto const&... past) {
+                    using forward = bound_call<query, keys, values, view<T, 4>, save_output<T>,
+                                               std::remove_cvref_t<decltype(past)>...>;
+                    forward const of_heads{q, k, v, x, {save(own), past...}, shapes};
+                    using on_heads_type = std::remove_const_t<decltype(on_heads)>;
+                    attend_heads<T, Arch>(
+                        attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads}, q, k, v,
+                        x);
+                };
+                std::apply(compute, bound.past());
                 if (own.complete()) saved = &own;
             }
         }
         auto d = finishes_gradient<T, Arch>(executor, scratch, a.aggregate, x, d_out, call.query, sums);
         if (d.extent(1) != shapes.heads()) d = split_heads(d, shapes.heads(), "result");
         using on_rows = bound_call<query, keys, values, view<T, 4>>;
-        bound_gradient<on_rows, T> const of_heads{on_rows{q, k, v, d, {}, shapes}, d, saved};
+        auto const of_heads = std::apply(
+            [&](auto const&... states) {
+                return bound_gradient<on_rows, T, std::remove_cvref_t<decltype(states)>...>{
+                    on_rows{q, k, v, d, {}, shapes}, d, saved, bound.states};
+            },
+            bound.states);
         auto const of = [&] {
             if constexpr (plan::lists_keys<A>)
                 return run_listed_layer_pass<T, Arch>(executor, scratch, a, call, on_heads, of_heads, sums, asked...);

@@ -138,8 +138,8 @@ void with_gradient_sums(Runner const& runner, workspace& scratch, A const& a, Bo
     workspace::call const alone(scratch);
     scratch.prepare(runner.workers());
     named_sums<T, Asked...> sums(asked...);
-    fovea::detail::find_arrays(a, bound.call, sums);
-    if (!bound.d_result.empty()) add(sums);
+    fovea::detail::find_arrays(a, bound, sums);
+    if (!bound.empty()) add(sums);
     sums.write();
 }
 

@@ -91,20 +91,21 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, ro
 }
 
 /// differentiate: adds the gradients of everything that a call reads to `sums`, by its definition.
-template <class Real, attention_spec A, class Call, class Sums>
-void differentiate(A const& a, Call const& call, array<Real> d_result, Sums& sums) {
+template <class Real, attention_spec A, class Bound, class Sums>
+void differentiate(A const& a, Bound const& bound, Sums& sums) {
+    auto const& call = bound.call;
     auto const& shapes = call.shapes;
     auto const x = project_operands<Real>(a, shapes, call.query, call.key, call.value);
     array<Real> const source = copy<Real>(call.query);
     array<Real> d_source(source.extents);
     auto heads = [&] {
-        if constexpr (is_recurrent<A>) return recur(a, shapes, x);
+        if constexpr (is_recurrent<A>) return recur_from_past(a, bound, x);
         else return aggregate(a, shapes, x);
     }();
-    auto const d = finishes_gradient(a.aggregate, std::move(heads), source, std::move(d_result), d_source, sums);
+    auto const d = finishes_gradient(a.aggregate, std::move(heads), source, copy<Real>(bound.d_result), d_source, sums);
 
     operands<Real> result{array<Real>(shapes.query), array<Real>(shapes.key), array<Real>(shapes.value)};
-    if constexpr (is_recurrent<A>) recurrent_gradients(a, shapes, x, d, result, sums);
+    if constexpr (is_recurrent<A>) recurrent_gradients(a, bound, x, d, result, sums);
     else for_each_row(shapes, [&](row_place const& at) { row_gradients(a, x, d, at, shapes.group(), result, sums); });
 
     sums.add_rows(call.query, d_source.data());

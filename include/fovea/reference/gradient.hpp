@@ -13,8 +13,8 @@ namespace fovea::FOVEA_SET::reference {
 template <class Real, attention_spec A, class Call, class... Asked>
 void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
     named_sums<Real, Asked...> sums(asked...);
-    fovea::detail::find_arrays(a, bound.call, sums);
-    if (!bound.d_result.empty()) differentiate<Real>(a, bound.call, copy<Real>(bound.d_result), sums);
+    fovea::detail::find_arrays(a, bound, sums);
+    if (!bound.empty()) differentiate<Real>(a, bound, sums);
     sums.write();
 }
 
@@ -39,10 +39,7 @@ void gradient(A const& a, Arguments&&... arguments) {
 template <class Real, class Index, attention_spec A, class Bound, class... Asked>
 void compute_gradient(ragged_t<Index> const& all, A const& a, Bound const& bound, Asked const&... asked) {
     fovea::detail::sum_sequences<Real>(
-        all, a, bound,
-        [](auto const& one, auto const& part, auto& sums) {
-            differentiate<Real>(one, part.call, copy<Real>(part.d_result), sums);
-        },
+        all, a, bound, [](auto const& one, auto const& part, auto& sums) { differentiate<Real>(one, part, sums); },
         asked...);
 }
 template <class Index, attention_spec A, class... Arguments>

@@ -5,7 +5,9 @@
 
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/recurrent.hpp>
+#include <fovea/spec/check_state.hpp>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,6 +28,18 @@ void mapped_features_gradient(Map const& map, Scale const& scale, pair_environme
     if constexpr (!std::is_same_v<Scale, unit>) backpropagate(scale, at, of_factor, to);
 }
 
+/// The rows of an attention, from the state that its call began with.
+template <attention_spec A, class Bound, class Real>
+array<Real> recur_from_past(A const& a, Bound const& bound, operands<Real> const& x) {
+    array<Real> result;
+    bool from_past = false;
+    bound.template with_state<true>([&](auto const& state, auto const&) {
+        result = recur(a, bound.call.shapes, x, state.bind(bound.call.shapes));
+        from_past = true;
+    });
+    return from_past ? result : recur(a, bound.call.shapes, x);
+}
+
 /// The state of one head of the keys before each step and after the last, and the gradient of the state while the steps
 /// are taken back.
 template <attention_spec A, class Real, class Sums>
@@ -34,7 +48,8 @@ class recurrent_head_gradient {
 
 public:
     recurrent_head_gradient(A const& a, operand_shapes const& shapes, operands<Real> const& x, array<Real> const& d,
-                            operands<Real>& result, Sums& sums, index_t batch, index_t head)
+                            operands<Real>& result, Sums& sums, index_t batch, index_t head, running<Real> past,
+                            running<Real> d_present)
         : a_(a),
           shapes_(shapes),
           x_(x),
@@ -44,8 +59,8 @@ public:
           batch_(batch),
           head_(head),
           width_(shapes.features()),
-          d_state_(fresh()) {
-        states_.push_back(fresh());
+          d_state_(std::move(d_present)) {
+        states_.push_back(std::move(past));
         for (index_t n = 0; n < shapes.keys(); ++n) {
             states_.push_back(states_.back());
             steps_.push_back(step_of(a, shapes, x, batch, head, n));
@@ -54,17 +69,18 @@ public:
         }
     }
 
-    void run() {
+    /// The gradient of the state before the first step.
+    running<Real> run() {
         if constexpr (!is_causal_attention<A>)
             for (index_t n = 0; n < shapes_.queries(); ++n) read(n, states_.back());
         for (index_t n = shapes_.keys() - 1; n >= 0; --n) {
             if constexpr (is_causal_attention<A>) read(n, states_[static_cast<std::size_t>(n + 1)]);
             take_back(n);
         }
+        return std::move(d_state_);
     }
 
 private:
-    running<Real> fresh() const { return {shapes_.key[3], width_ + (divides_by_sum<A> ? 1 : 0)}; }
     static std::span<Real> row(array<Real>& rows, index_t b, index_t h, index_t n) {
         return {rows.data() + rows.view().offset(b, h, n, 0), static_cast<std::size_t>(rows.extent(3))};
     }
@@ -155,13 +171,31 @@ private:
     std::vector<std::vector<Real>> values_;  // before they are corrected
 };
 
-/// The gradients of the rows of an attention with a running state, added to those of the operands.
-template <attention_spec A, class Real, class Sums>
-void recurrent_gradients(A const& a, operand_shapes const& shapes, operands<Real> const& x, array<Real> const& d,
+/// The gradients of the rows of an attention with a running state, and of the state that its call began with, added to
+/// those of the operands.
+template <attention_spec A, class Bound, class Real, class Sums>
+void recurrent_gradients(A const& a, Bound const& bound, operands<Real> const& x, array<Real> const& d,
                          operands<Real>& result, Sums& sums) {
+    auto const& shapes = bound.call.shapes;
+    array<Real> past(state_extents(a, shapes)), d_state(past.extents);
+    bound.template with_state<true>([&](auto const&, auto const& given) { past = copy<Real>(given); });
+    bound.template with_state<false>([&](auto const&, auto const& given) { d_state = copy<Real>(given); });
     for (index_t b = 0; b < shapes.batches(); ++b)
-        for (index_t h = 0; h < shapes.key_heads(); ++h)
-            recurrent_head_gradient<A, Real, Sums>(a, shapes, x, d, result, sums, b, h).run();
+        for (index_t h = 0; h < shapes.key_heads(); ++h) {
+            auto const state_of = [&](array<Real>& all) {
+                running<Real> state{all.extent(2), all.extent(3)};
+                auto const* const from = all.data() + all.view().offset(b, h, 0, 0);
+                std::copy_n(from, state.elements.size(), state.elements.begin());
+                return state;
+            };
+            auto const before = recurrent_head_gradient<A, Real, Sums>(a, shapes, x, d, result, sums, b, h,
+                                                                       state_of(past), state_of(d_state))
+                                    .run();
+            std::copy(before.elements.begin(), before.elements.end(),
+                      d_state.data() + d_state.view().offset(b, h, 0, 0));
+        }
+    bound.template with_state<true>(
+        [&](auto const& state, auto const&) { sums.add_all(state.target, d_state.data()); });
 }
 
 }  // namespace fovea::FOVEA_SET::reference

@@ -14,7 +14,9 @@ struct bound_past_state {
 template <class T, int Rank>
 struct past_state_input {
     using output_tag = void;
+    using state_of_gradient_tag = void;
     static constexpr std::string_view name = "past_state";
+    static constexpr bool is_past = true;
     view<T const, Rank> target;
     FOVEA_INLINE bound_past_state<T> bind(operand_shapes const& shapes) const {
         return {state_of_call(target, shapes)};
@@ -31,6 +33,7 @@ struct past_state_input {
 /// past_state: the running state that a call begins with; without it, zeros.
 ///
 ///     attend(spec, q, k, v, result, past_state(s), present_state(s))    in place, chunk after chunk
+///     gradient(spec, q, k, v, d_result, past_state(s), grad(q, d_q), grad(s, d_s))
 ///
 /// Shapes: (batch, key head, feature of the key, feature of the value), batch and head omitted if they are one; with
 /// `proportional` a last column holds the sum of the keys. Its elements may have a different type from the operands.

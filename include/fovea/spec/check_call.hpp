@@ -103,7 +103,9 @@ FOVEA_INLINE void check_extents(A const& a, Call& call) {
         throw shape_error("result is ", call.result.extents, " and must be ", expected,
                           ", (batch, head, position, feature)");
     auto const check = [&](auto const& output) {
-        if constexpr (concerns_state<std::remove_cvref_t<decltype(output)>>) check_state(a, call.shapes, output);
+        using type = std::remove_cvref_t<decltype(output)>;
+        if constexpr (concerns_state<type>)
+            check_state(a, call.shapes, output.target.extents, gives_past_state<type> ? "past_state" : "present_state");
     };
     std::apply([&](auto const&... output) { (check(output), ...); }, call.outputs());
 }

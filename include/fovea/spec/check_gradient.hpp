@@ -2,11 +2,10 @@
 // The arguments of a call of gradient in their one form, with every check.
 #pragma once
 
-#include <fovea/expr/backpropagate.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
+#include <fovea/spec/differentiable.hpp>
 #include <fovea/spec/grad.hpp>
-#include <fovea/spec/row_gradient.hpp>
 #include <fovea/spec/saved_rows.hpp>
 
 #include <array>
@@ -16,114 +15,16 @@
 namespace fovea::FOVEA_SET {
 
 namespace detail {
-/// The sentence for a map of heads without a rule.
-template <class Map>
-constexpr bool has_head_map_gradient() {
-    using row = feature_row_archetype<double>;
-    constexpr bool plain = requires(Map const& m, row x, head_place at) { m.gradient(x, x, at); };
-    constexpr bool prepared =
-        requires(Map const& m, row x, head_place at, double const* numbers) { m.gradient(x, x, at, numbers); };
-    constexpr bool linear = requires { requires Map::linear; };
-    constexpr bool has_rule = linear || (prepared_head_map<Map> ? prepared : plain);
-    static_assert(has_rule, "fovea: this map of heads has no gradient: give it gradient(x, d, place), or linear");
-    return has_rule;
+/// An argument of a kind, as a tuple; an empty one of any other.
+template <class Argument>
+auto states_among(Argument const& argument) {
+    if constexpr (state_of_gradient<Argument>) return std::tuple(argument);
+    else return std::tuple();
 }
-template <class Map>
-constexpr bool has_row_map_gradient() {
-    if constexpr (headwise_map<Map>)
-        return has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().first)>>()
-            && has_head_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().second)>>();
-    else return true;
-}
-template <class Project>
-constexpr bool has_projection_gradient() {
-    if constexpr (projection<Project>)
-        return has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Project>().query)>>()
-            && has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Project>().key)>>()
-            && has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Project>().value)>>();
-    else return true;
-}
-
-template <class T>
-concept has_saved_rows = requires { typename T::saved_tag; };
-
-/// The sentences for parts of a specification that have no gradient, and for what is asked for beside gradients.
-template <class A, class... Asked>
-constexpr bool has_gradients() {
-    using normalize = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
-    using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>;
-    constexpr bool only = ((asked_gradient<Asked> || has_saved_rows<Asked>) && ...) && (asked_gradient<Asked> || ...);
-    static_assert(only,
-                  "fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no "
-                  "other output");
-    constexpr bool adds = linear_aggregator<aggregate> || recurrent_aggregator<aggregate>;
-    static_assert(!only || adds, "fovea: this aggregator has no gradient: write weighted_sum in its place");
-    constexpr bool smooth = has_row_gradient<normalize>;
-    static_assert(
-        !only || !adds || smooth,
-        "fovea: this normalizer has no gradient: give it gradient(row), or write softmax, sparsemax or, for hardmax, "
-        "straight_through in its place");
-    if constexpr (!only || !adds || !smooth) return false;
-    else return has_projection_gradient<std::remove_cvref_t<decltype(std::declval<A const&>().project)>>();
-}
-
-/// Calls found(table) for each table of which an expression has a gradient.
-template <class E, class Found>
-void for_each_table_of(E const& e, Found const& found) {
-    if constexpr (!has_gradient<E>) return;
-    else if constexpr (is_parameter<E>) found(e.table);
-    else if constexpr (is_node_of<at_operation, E>) found(get<0>(e).table);
-    else if constexpr (is_node<E>)
-        with_children(e, [&](auto const&... children) { (for_each_table_of(children, found), ...); });
-}
-
-/// What stands for a row of which a normalizer asks facts, to see the expressions that it reads.
-template <class See>
-struct expressions_of_row {
-    See const& see;
-    double operator()(auto const& e) const {
-        see(e);
-        return 1;
-    }
-};
-
-/// Calls see(expression) for all that weights are computed of: the score, numbers of the normalizer's rows, and the
-/// reweighting.
-template <attention_spec A, class See>
-void for_each_expression_of_weights(A const& a, See const& see) {
-    see(a.score.expression());
-    auto const normalizer = normalizer_of(a.normalize);
-    if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>)
-        static_cast<void>(normalizer.for_row(expressions_of_row<See>{see}));
-    see(reweighting_of(a.normalize));
-}
-
-/// Calls found(array) for each array that a specification reads and of which it has a gradient.
-template <attention_spec A, class Found>
-void for_each_array_with_gradient(A const& a, Found const& found) {
-    auto const of_map = [&](auto const& map) {
-        auto const& below = row_map_below(map);
-        if constexpr (linear_map<std::remove_cvref_t<decltype(below)>>) {
-            found(below.matrix);
-            if (has_bias(below)) found(*below.bias);
-        }
-    };
-    if constexpr (projection<decltype(a.project)>) {
-        of_map(a.project.query);
-        of_map(a.project.key);
-        of_map(a.project.value);
-    }
-    for_each_expression_of_weights(a, [&](auto const& e) { for_each_table_of(e, found); });
-    if constexpr (is_recurrent<A>) {
-        auto const rules = core_of(a.aggregate);
-        if constexpr (decltype(rules)::gated) found(rules.gate.decay);
-        if constexpr (decltype(rules)::corrected) found(rules.correction.rate);
-    }
-    for_each_finish(a.aggregate, [&](auto const& finish) {
-        using finish_type = std::remove_cvref_t<decltype(finish)>;
-        if constexpr (linear_finish<finish_type>) of_map(finish.linear());
-        else if constexpr (pointwise_finish<finish_type>) for_each_table_of(finish.expression(), found);
-    });
+template <state_of_gradient State>
+auto past_among(State const& state) {
+    if constexpr (State::is_past) return std::tuple(state);
+    else return std::tuple();
 }
 
 inline constexpr char const* gradient_of_result = "the gradient of the result";
@@ -140,8 +41,8 @@ template <class Of>
 concept packs_sequences = requires(Of const& of) { of.sequences; };
 
 /// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses.
-template <attention_spec A, class Call, class DResult, asked_gradient... Asked>
-void check_targets(A const& a, Call const& call, DResult const& d_result, Asked const&... asked) {
+template <attention_spec A, class Bound, asked_gradient... Asked>
+void check_targets(A const& a, Bound const& bound, Asked const&... asked) {
     auto const region_of_target = [](auto const& each) {
         return each.wanted ? region_of(each.target, each.target_name) : memory_region{.name = "", .rank = 1};
     };
@@ -152,22 +53,47 @@ void check_targets(A const& a, Call const& call, DResult const& d_result, Asked 
     };
     (check(asked), ...);
     check_written(std::array<memory_region, sizeof...(Asked)>{region_of_target(asked)...}, [&](auto const& visit) {
-        for_each_array_read(a, call.query, call.key, call.value, visit);
-        visit(region_of(d_result, gradient_of_result));
+        for_each_array_read(a, bound.call.query, bound.call.key, bound.call.value, visit);
+        visit(region_of(bound.d_result, gradient_of_result));
+        bound.for_each_state([&](auto const& state) { visit(region_of(state.target, state.name.data())); });
         if constexpr (packs_sequences<A>) a.sequences.memory(visit);
     });
 }
 }  // namespace detail
 
-/// The operands of a call of gradient, bound and checked, the gradient of the result, and the rows of the forward call
-/// where they were saved.
-template <class Call, class D>
+/// The operands of a call of gradient, bound and checked, the gradient of the result, the rows of the forward call
+/// where they were saved, and the state that it began with and the gradient of the one that it left, where they are
+/// given.
+template <class Call, class D, detail::state_of_gradient... States>
 struct bound_gradient {
     using call_type = Call;
     using saved_type = saved_rows<typename Call::number>;
+    static constexpr bool has_states = sizeof...(States) > 0;
     Call call;
     view<D, 4> d_result;
     saved_type const* saved = nullptr;
+    std::tuple<States...> states{};
+
+    /// Where there is nothing to go back from.
+    bool empty() const { return d_result.empty() && !has_states; }
+
+    template <class F>
+    void for_each_state(F const& f) const {
+        std::apply([&](auto const&... state) { (f(state), ...); }, states);
+    }
+    /// The past state as attend takes it, where it is given.
+    auto past() const {
+        return std::apply([](auto const&... state) { return std::tuple_cat(detail::past_among(state)...); }, states);
+    }
+    /// f(state, elements) for the past state, or for the gradient of the present one: (batch, key head, feature of the
+    /// key, feature of the value).
+    template <bool Past, class F>
+    void with_state(F const& f) const {
+        for_each_state([&](auto const& state) {
+            if constexpr (std::remove_cvref_t<decltype(state)>::is_past == Past)
+                f(state, state_of_call(state.target, call.shapes));
+        });
+    }
 
     /// Errors: shape_error where the saved rows are those of a call of other shapes.
     void take(saved_type const& rows) {
@@ -204,24 +130,40 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
     } else {
         auto const given = as_rows(d_result);
         using element = std::remove_pointer_t<decltype(given.data)>;
+        constexpr bool ragged = detail::packs_sequences<A>;
+        auto const states = std::tuple_cat(detail::states_among(asked)...);
+        constexpr bool has_states = std::tuple_size_v<std::remove_const_t<decltype(states)>> > 0;
+        static_assert(!(ragged && has_states),
+                      "fovea: the gradient of a ragged batch takes no states: ask for it sequence by sequence");
         call_type call{as_rows(query), as_rows(key), as_rows(value), {}, {}, {}};
         check_gradient_call(a, call, given);
-        bound_gradient<call_type, element> bound{call, given};
+        auto bound = std::apply(
+            [&](auto const&... state) {
+                return bound_gradient<call_type, element, std::remove_cvref_t<decltype(state)>...>{call, given, nullptr,
+                                                                                                   states};
+            },
+            states);
+        if constexpr (!ragged)
+            bound.for_each_state([&](auto const& state) {
+                detail::require_sound(detail::region_of(state.target, state.name.data()));
+                check_state(a, call.shapes, state_of_call(state.target, call.shapes).extents, state.name);
+            });
         using saved_type = typename decltype(bound)::saved_type;
         auto const named = [&](auto const& argument) {
             using type = std::remove_cvref_t<decltype(argument)>;
             if constexpr (asked_gradient<type>) {
                 return std::tuple(argument);
+            } else if constexpr (detail::state_of_gradient<type>) {
+                return std::tuple();
             } else {
                 constexpr bool fits = std::is_same_v<type, saved_type>;
-                static_assert(!detail::packs_sequences<A>,
-                              "fovea: a ragged call saves no rows: leave saved_rows out of its gradient");
+                static_assert(!ragged, "fovea: a ragged call saves no rows: leave saved_rows out of its gradient");
                 static_assert(fits, "fovea: these saved_rows have numbers of another type than this call computes in");
                 if constexpr (fits) bound.take(argument);
                 return std::tuple();
             }
         };
-        std::apply([&](auto const&... each) { detail::check_targets(a, call, given, each...); },
+        std::apply([&](auto const&... each) { detail::check_targets(a, bound, each...); },
                    std::tuple_cat(named(asked)...));
         return bound;
     }
@@ -239,8 +181,9 @@ auto bind_gradient(A const& a, queries_input<Q, QueryRank> const& x, memory_inpu
 namespace detail {
 /// Finds what is asked for among the arrays that a call reads.
 /// Errors: shape_error for an array that it does not read.
-template <attention_spec A, class Call, class Sums>
-void find_arrays(A const& a, Call const& call, Sums& sums) {
+template <attention_spec A, class Bound, class Sums>
+void find_arrays(A const& a, Bound const& bound, Sums& sums) {
+    auto const& call = bound.call;
     auto const found_rows = [&](auto const& rows) {
         if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) sums.template found<true>(rows);
     };
@@ -248,6 +191,9 @@ void find_arrays(A const& a, Call const& call, Sums& sums) {
     found_rows(call.key);
     found_rows(call.value);
     for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
+    bound.for_each_state([&](auto const& state) {
+        if constexpr (std::remove_cvref_t<decltype(state)>::is_past) sums.found(state.target);
+    });
     sums.require_found();
 }
 

@@ -5,7 +5,7 @@
 #include <fovea/core/config.hpp>
 #include <fovea/spec/recurrence.hpp>
 
-#include <string>
+#include <string_view>
 
 namespace fovea::FOVEA_SET {
 
@@ -16,12 +16,12 @@ constexpr extents_t<4> state_extents(A const&, operand_shapes const& shapes) {
 }
 
 /// Errors: shape_error when a state that is given or asked for does not fit.
-template <attention_spec A, class Bound>
-FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, Bound const& bound) {
+template <attention_spec A>
+FOVEA_INLINE void check_state(A const& a, operand_shapes const& shapes, extents_t<4> const& extents,
+                              std::string_view name) {
     auto const needed = state_extents(a, shapes);
-    char const* const name = gives_past_state<Bound> ? "past_state" : "present_state";
-    if (bound.target.extents != needed)
-        throw shape_error(name, " is ", bound.target.extents, ", (batch, head, feature of key, feature of value)",
+    if (extents != needed)
+        throw shape_error(name, " is ", extents, ", (batch, head, feature of key, feature of value)",
                           (divides_by_sum<A> ? " and the sum of the keys" : ""), " is ", needed);
 }
 

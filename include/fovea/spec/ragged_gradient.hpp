@@ -101,7 +101,7 @@ void check_gradient_call(ragged_attention<Index, A> const& of, Call& call, view<
 template <class Real, class Index, attention_spec A, class Bound, class Add, class... Asked>
 void sum_sequences(ragged_t<Index> const& all, A const& a, Bound const& bound, Add const& add, Asked const&... asked) {
     named_sums<Real, Asked...> sums(asked...);
-    find_arrays(a, bound.call, sums);
+    find_arrays(a, bound, sums);
     for (index_t i = 0; i < all.sequences(); ++i) {
         auto const one = of_sequence(a, all[i]);
         Bound part = bound;

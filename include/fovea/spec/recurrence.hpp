@@ -175,7 +175,7 @@ template <class A, class Bound>
 constexpr bool is_sound_beside_state() {
     constexpr bool has_state = is_recurrent<A>;
     static_assert(has_state || !concerns_state<Bound>,
-                  "fovea: past_state and present_state belong to an attention with running_state");
+                  "fovea: past_state, present_state and d_present_state belong to an attention with running_state");
     static_assert(
         !has_state || concerns_state<Bound>,
         "fovea: a running state makes no rows of weights: beside the result it has past_state and present_state");

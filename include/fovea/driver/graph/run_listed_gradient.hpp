@@ -100,7 +100,7 @@ bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& 
                          Asked const&... asked) {
     auto const& call = bound.call;
     named_arrays<Asked...> named(asked...);
-    fovea::detail::find_arrays(a, call, named);
+    fovea::detail::find_arrays(a, bound, named);
     bool takes = takes_listed_gradient<T>(a, call);
     auto const names_rows = [&](auto const& each, auto const& rows) {
         if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) return fovea::names<true>(each, rows);

@@ -19,6 +19,14 @@ struct step_number_gradients {
     T *decay = nullptr, *rate = nullptr;
 };
 
+/// The states of all heads, (batch, key head, feature, column): that before the first step, and the gradient of the one
+/// after the last, which becomes that of the first. Without memory where no state goes in or out.
+template <class T>
+struct end_states {
+    T const* past = nullptr;
+    T* d = nullptr;
+};
+
 /// The gradient of a running state. A sweep forward reads the state after each key, for the gradients of queries. A
 /// sweep back carries the gradient of the state, for those of keys, values, decays and rates.
 ///
@@ -37,8 +45,8 @@ class recurrent_gradient {
 public:
     /// The result among the operands is the gradient of the result.
     recurrent_gradient(typename Call::spec const& spec, Operands const& x, operand_gradients<T> const& rows,
-                       step_number_gradients<T> const& steps)
-        : operands_(spec, x), maps_(spec, x), x_(x), rows_(rows), steps_(steps) {
+                       step_number_gradients<T> const& steps, end_states<T> const& ends)
+        : operands_(spec, x), maps_(spec, x), x_(x), rows_(rows), steps_(steps), ends_(ends) {
         auto const root = static_cast<index_t>(std::sqrt(static_cast<double>(x.keys())));
         run_ = restores ? std::clamp<index_t>(root, 1, most_run) : 16;
     }
@@ -71,7 +79,7 @@ private:
         kernel::sums_of_rows<T, Arch> sums;
 
         room(recurrent_gradient const& of, arena& memory, index_t head)
-            : shape{of.x_.key_features(), round_up(of.x_.value_features() + (divides ? 1 : 0), vector::lanes)}, task{} {
+            : shape{of.x_.key_features(), round_up(of.columns_of_state(), vector::lanes)}, task{} {
             auto const& x = of.x_;
             index_t const run = of.run_, features = shape.features, columns = shape.columns, size = shape.size(),
                           group = x.group();
@@ -105,6 +113,23 @@ private:
     template <class Tables>
     void run_head(arena& memory, index_t head, Tables const& tables) const {
         room const here(*this, memory, head);
+        index_t const columns = columns_of_state(), features = here.shape.features;
+        auto const rows = [&](T const* from, index_t from_stride, T* to, index_t stride) {
+            for (index_t f = 0; f < features; ++f) std::copy_n(from + f * from_stride, columns, to + f * stride);
+        };
+        if (index_t const at = head * features * columns; ends_.past != nullptr) {
+            rows(ends_.past + at, columns, here.state, here.shape.columns);
+            rows(ends_.d + at, columns, here.d_state, here.shape.columns);
+            for (index_t f = 0; f < (divides ? features : 0); ++f)
+                here.task.sum[f] = here.state[f * here.shape.columns + columns - 1];
+        }
+        sweep(here, tables);
+        if (ends_.d != nullptr) rows(here.d_state, here.shape.columns, ends_.d + head * features * columns, columns);
+    }
+    index_t columns_of_state() const { return x_.value_features() + (divides ? 1 : 0); }
+
+    template <class Tables>
+    void sweep(room const& here, Tables const& tables) const {
         index_t const keys = x_.keys();
         for (index_t n = 0; n < keys; n += run_) {
             index_t const steps = std::min(run_, keys - n);
@@ -235,6 +260,7 @@ private:
     Operands const& x_;
     operand_gradients<T> rows_;
     step_number_gradients<T> steps_;
+    end_states<T> ends_;
     index_t run_;  // steps whose operands are prepared together
 };
 

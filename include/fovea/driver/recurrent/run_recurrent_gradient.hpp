@@ -6,6 +6,9 @@
 #include <fovea/driver/recurrent/recurrent_gradient.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/check_gradient.hpp>
+#include <fovea/spec/check_state.hpp>
+
+#include <algorithm>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -42,10 +45,27 @@ operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scr
             return is_read;
         },
         [](auto const&) { return false; });
-    recurrent_gradient<of>(a, x, rows, numbers)
+    end_states<T> ends;
+    if constexpr (Bound::has_states) {
+        auto const n = state_extents(a, call.shapes);
+        auto const fresh = [&](bool is_past) {
+            view<T, 4> const state = fresh_rows<T>(scratch, n);
+            std::fill_n(state.data, state.size(), T{0});
+            auto const fill = [&](auto const&, auto const& given) {
+                fovea::detail::for_each_index(n, [&](auto... at) { state(at...) = static_cast<T>(given(at...)); });
+            };
+            if (is_past) bound.template with_state<true>(fill);
+            else bound.template with_state<false>(fill);
+            return state.data;
+        };
+        ends = {fresh(true), fresh(false)};
+    }
+    recurrent_gradient<of>(a, x, rows, numbers, ends)
         .run(executor, scratch, std::min(heads, targets.shares(heads * 1024)),
              [&](index_t share) { return targets.of_share(share); });
     targets.add_tables_to(sums);
+    if constexpr (Bound::has_states)
+        bound.template with_state<true>([&](auto const& state, auto const&) { sums.add_all(state.target, ends.d); });
 
     auto const add_numbers = [&](auto const& table, T const* from, index_t features) {
         for (index_t i = 0; from != nullptr && i < steps * features; ++i) {
