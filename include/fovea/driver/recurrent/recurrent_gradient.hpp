@@ -4,6 +4,7 @@
 
 #include <fovea/driver/gradient_targets.hpp>
 #include <fovea/driver/recurrent/map_gradient.hpp>
+#include <fovea/driver/recurrent/recurrent_head.hpp>
 #include <fovea/driver/recurrent/step_operands.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/recurrence_gradient.hpp>
@@ -19,14 +20,6 @@ struct step_number_gradients {
     T *decay = nullptr, *rate = nullptr;
 };
 
-/// The states of all heads, (batch, key head, feature, column): that before the first step, and the gradient of the one
-/// after the last, which becomes that of the first. Without memory where no state goes in or out.
-template <class T>
-struct end_states {
-    T const* past = nullptr;
-    T* d = nullptr;
-};
-
 /// The gradient of a running state. A sweep forward reads the state after each key, for the gradients of queries. A
 /// sweep back carries the gradient of the state, for those of keys, values, decays and rates.
 ///
@@ -37,10 +30,10 @@ class recurrent_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using Operands = typename Call::operands;
-    using vector = kernel::pack<T, Arch>;
     static constexpr bool gated = Call::gated, corrected = Call::delta_rule, divides = Call::keeps_key_sum;
     static constexpr bool restores = gated || corrected;
     static constexpr index_t most_run = 64;
+    using room = recurrent_head<Call>;
 
 public:
     /// The result among the operands is the gradient of the result.
@@ -65,68 +58,13 @@ public:
     }
 
 private:
-    /// The memory of one head.
-    struct room {
-        kernel::state_shape shape;
-        head_task<T> task;
-        T *state, *d_state;      // each a state
-        T* starts;               // (runs): the state before each run of steps
-        T* states;               // (run): the state before each of its steps
-        T *residuals, *values;   // (run, columns)
-        T *e, *d_value;          // (columns): e is the gradient of what a query reads
-        T *d_features, *d_gate;  // (features)
-        T* of_reads;             // (queries, group, 2): 1 over the sum of weights, and the gradient of that sum
-        kernel::sums_of_rows<T, Arch> sums;
-
-        room(recurrent_gradient const& of, arena& memory, index_t head)
-            : shape{of.x_.key_features(), round_up(of.columns_of_state(), vector::lanes)}, task{} {
-            auto const& x = of.x_;
-            index_t const run = of.run_, features = shape.features, columns = shape.columns, size = shape.size(),
-                          group = x.group();
-            auto const take = [&](index_t count) { return memory.template take<T>(count); };
-            task.batch = head / x.key_heads();
-            task.head = head % x.key_heads();
-            task.keys = take(run * features);
-            task.gates = take(gated ? run * features : 0);
-            task.queries = take(run * group * features);
-            task.inverse_sums = take(run * group);
-            task.sum = take(features);
-            state = take(size);
-            d_state = take(size);
-            starts = take(restores ? ceil_div(x.keys(), run) * size : 0);
-            states = take(restores ? run * size : 0);
-            residuals = take(corrected ? run * columns : 0);
-            values = take(run * columns);
-            e = take(columns);
-            d_value = take(columns);
-            d_features = take(features);
-            d_gate = take(restores ? features : 0);
-            sums = {take(kernel::sums_of_rows<T, Arch>::numbers(features))};
-            std::fill_n(sums.all, sums.numbers(features), T{0});
-            of_reads = take(divides ? 2 * x.queries() * group : 0);
-            std::fill_n(state, size, T{0});
-            std::fill_n(d_state, size, T{0});
-            std::fill_n(task.sum, features, T{0});
-        }
-    };
-
     template <class Tables>
     void run_head(arena& memory, index_t head, Tables const& tables) const {
-        room const here(*this, memory, head);
-        index_t const columns = columns_of_state(), features = here.shape.features;
-        auto const rows = [&](T const* from, index_t from_stride, T* to, index_t stride) {
-            for (index_t f = 0; f < features; ++f) std::copy_n(from + f * from_stride, columns, to + f * stride);
-        };
-        if (index_t const at = head * features * columns; ends_.past != nullptr) {
-            rows(ends_.past + at, columns, here.state, here.shape.columns);
-            rows(ends_.d + at, columns, here.d_state, here.shape.columns);
-            for (index_t f = 0; f < (divides ? features : 0); ++f)
-                here.task.sum[f] = here.state[f * here.shape.columns + columns - 1];
-        }
+        room const here(x_, memory, head, run_);
+        here.begin(ends_, head);
         sweep(here, tables);
-        if (ends_.d != nullptr) rows(here.d_state, here.shape.columns, ends_.d + head * features * columns, columns);
+        here.leave(ends_, head);
     }
-    index_t columns_of_state() const { return x_.value_features() + (divides ? 1 : 0); }
 
     template <class Tables>
     void sweep(room const& here, Tables const& tables) const {
