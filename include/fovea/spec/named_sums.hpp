@@ -9,6 +9,7 @@
 #include <fovea/spec/shapes.hpp>
 #include <fovea/spec/step_table.hpp>
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 #include <type_traits>
@@ -48,8 +49,15 @@ void for_each_index(std::array<index_t, Rank> const& extents, F const& f, Index.
 /// Rounds numbers, at(i) in the order of their indices, to the elements of a target.
 template <class At, class T, int Rank>
 void write_rounded(At const& at, view<T, Rank> const& target) {
+    constexpr auto last = static_cast<std::size_t>(Rank - 1);
+    index_t const count = target.extents[last], stride = target.strides[last];
+    std::array<index_t, last> outer;
+    std::copy_n(target.extents.begin(), last, outer.begin());
     index_t i = 0;
-    detail::for_each_index(target.extents, [&](auto... index) { target(index...) = rounded_to<T>(at(i++)); });
+    detail::for_each_index(outer, [&](auto... index) {
+        T* const row = count > 0 ? target.place(index..., index_t{0}) : nullptr;
+        for (index_t c = 0; c < count; ++c, ++i) row[c * stride] = rounded_to<T>(at(i));
+    });
 }
 
 /// named_arrays: which of the arrays whose gradients are asked for a call reads.
@@ -164,7 +172,10 @@ public:
     /// Rounds the sums to what was asked for.
     void write() const {
         auto const write_one = [](auto const& each) {
-            if (each.asked.wanted) write_rounded([&](index_t i) { return each.at(i); }, each.asked.target);
+            if (!each.asked.wanted) return;
+            if (each.row_count == 1 && each.sums.elements.empty())
+                write_rounded([from = each.rows[0]](index_t i) { return from[i]; }, each.asked.target);
+            else write_rounded([&](index_t i) { return each.at(i); }, each.asked.target);
         };
         std::apply([&](auto const&... each) { (write_one(each), ...); }, all_);
     }
