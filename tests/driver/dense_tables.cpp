@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Masks and biases that are tables of all pairs, against the definition.
 #include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
 
 #include "support/fused.hpp"
 
@@ -58,4 +59,26 @@ TEST_CASE("a bias for each distance and head, from the last query back, fused", 
     for (auto& x : near) x = random.chance(0.6);
     view<bool const, 1> const seen(near, {37 + 70 - 1});
     check_fused<float>(scaled_dot | where(param(seen)[kv_idx - q_idx + 36]) | softmax | weighted_sum, sizes);
+}
+
+TEST_CASE("a bias for each distance up to a reach, and its gradient, fused", "[driver]") {
+    testing::dice random(11);
+    for (index_t const reach : {0, 3, 24, 100}) {
+        CAPTURE(reach);
+        auto const bias = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 2 * reach + 1});
+        auto const spec = scaled_dot | relative_bias(bias) | causal | softmax | weighted_sum;
+        check_fused<float>(spec, sizes);
+        for (index_t const queries : {1, 2, 37}) {
+            auto const x = testing::random_tensor<float>(random, std::array<index_t, 4>{2, 4, queries, 9});
+            auto const keys = testing::random_tensor<float>(random, std::array<index_t, 4>{2, 4, 70, 9});
+            auto const d = testing::random_tensor<float>(random, x.extents);
+            auto const free = scaled_dot | relative_bias(bias) | softmax | weighted_sum;
+            tensor<float, 2> found(bias.extents);
+            tensor<double, 2> defined(bias.extents);
+            gradient(free, x, keys, keys, d, grad(bias, found));
+            reference::gradient(free, x, keys, keys, d, grad(bias, defined));
+            for (std::size_t i = 0; i < found.elements.size(); ++i)
+                CHECK(found.elements[i] == Approx(defined.elements[i]).margin(1e-4));
+        }
+    }
 }

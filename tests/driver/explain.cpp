@@ -195,6 +195,7 @@ TEST_CASE("explain names tables that are read element by element, and the axis t
         CHECK_FALSE(says("slow", with(b(kv_idx, 0) * b(q_idx, 1)), 2, 2, queries));  // read once for each side
         CHECK_FALSE(says("slow", with(0.5f * ids(kv_idx, 0) * ids(q_idx, 1)), 2, 2, queries));
         CHECK_FALSE(says("slow", with(b(head, kv_idx - q_idx + 60)), 2, 2, queries));
+        CHECK_FALSE(says("slow", with(b(head, max(min(kv_idx - q_idx, 9), -9) + 9)), 2, 2, queries));
         CHECK_FALSE(says("slow", scaled_dot | causal | softmax | weighted_sum, 2, 2, queries));
     }
 }

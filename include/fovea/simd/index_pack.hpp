@@ -4,7 +4,7 @@
 
 #include <fovea/simd/math.hpp>
 
-#include <algorithm>
+#include <array>
 #include <concepts>
 #include <utility>
 
@@ -74,15 +74,11 @@ struct index_pack {
     FOVEA_INLINE friend mask operator>=(std::integral auto b, index_pack const& a) { return a <= b; }
     FOVEA_INLINE friend mask operator==(std::integral auto b, index_pack const& a) { return a == b; }
 
-    friend index_pack min(index_pack const& a, index_pack const& b) {
-        return each(a, b, [](index_t x, index_t y) { return std::min(x, y); });
-    }
-    friend index_pack max(index_pack const& a, index_pack const& b) {
-        return each(a, b, [](index_t x, index_t y) { return std::max(x, y); });
-    }
+    FOVEA_INLINE friend index_pack min(index_pack const& a, index_pack const& b) { return select(b < a, b, a); }
+    FOVEA_INLINE friend index_pack max(index_pack const& a, index_pack const& b) { return select(a < b, b, a); }
     friend index_pack abs(index_pack const& a) { return max(a, -a); }
     friend index_pack square(index_pack const& a) { return a * a; }
-    friend index_pack select(mask const& m, index_pack const& a, index_pack const& b) {
+    FOVEA_INLINE friend index_pack select(mask const& m, index_pack const& a, index_pack const& b) {
         return {registers<T, Arch>::as_integers(registers<T, Arch>::select(
             m.value, registers<T, Arch>::as_reals(a.value), registers<T, Arch>::as_reals(b.value)))};
     }
