@@ -13,6 +13,7 @@ that file's folder. A block of CMake replaces CMakeLists.txt in such a copy, whi
 What a machine says is in build/fresh/*.log. Needs root, debootstrap and a network.
 """
 
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -20,6 +21,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 import time
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
@@ -27,6 +29,7 @@ WORK = TREE / "build/fresh"
 DEBIAN_ROOT = TREE / "tests/support/debian_root"
 SUITE = "bookworm"
 PARTS = ("demo", "install", "test")
+MAKING = threading.Lock()
 MACHINES = (("root", "root", "/fovea"), ("user", "guest", "/home/guest/my projects/fovea"))
 
 sys.path.insert(0, str(TREE / "tests/structure"))
@@ -69,7 +72,8 @@ class Machine:
     def __init__(self, name: str, user: str, clone: str):
         self.root, self.log, self.user, self.clone = WORK / name, WORK / f"{name}.log", user, clone
         self.log.write_text("")
-        made = subprocess.run([DEBIAN_ROOT, "make", SUITE, self.root], stderr=subprocess.PIPE, text=True, check=False)
+        with MAKING:  # the first makes what the others are copied from
+            made = subprocess.run([DEBIAN_ROOT, "make", SUITE, self.root], stderr=subprocess.PIPE, text=True, check=False)
         if made.returncode != 0:
             raise Failed(made.stderr.strip())
         packages = "git" if user == "root" else "git sudo"
@@ -198,19 +202,24 @@ def main(arguments: list[str]) -> int:
         return 1
     if subprocess.run(["git", "-C", TREE, "diff", "--quiet", "HEAD"], check=False).returncode != 0:
         print("fresh: changes that are not committed are no part of this")
+
+    def passes(part: str, name: str, user: str, clone: str) -> bool:
+        say(f"{part} in {clone}, by {user}")
+        started = time.monotonic()
+        try:
+            machine = Machine(f"{part}-{name}", user, clone)
+            passed = type_part(part, arguments, machine, show.stdout)
+            subprocess.run(["rm", "-rf", "--one-file-system", machine.root], check=True)
+            print(f"{part} in {clone} passed in {time.monotonic() - started:.0f} s: {passed}", flush=True)
+            return True
+        except Failed as reason:
+            print(f"fresh: {part} fails in {clone}: {reason}", file=sys.stderr, flush=True)
+            return False
+
     failures = 0
-    for part in parts or PARTS:
-        for name, user, clone in MACHINES:
-            say(f"{part} in {clone}, by {user}")
-            started = time.monotonic()
-            try:
-                machine = Machine(f"{part}-{name}", user, clone)
-                passed = type_part(part, arguments, machine, show.stdout)
-                subprocess.run(["rm", "-rf", "--one-file-system", machine.root], check=True)
-                print(f"passed in {time.monotonic() - started:.0f} s: {passed}", flush=True)
-            except Failed as reason:
-                failures += 1
-                print(f"fresh: {part} fails in {clone}: {reason}", file=sys.stderr, flush=True)
+    for part in parts or PARTS:  # the tests take all processors and much memory; the rest waits for packages, too
+        with concurrent.futures.ThreadPoolExecutor(1 if part == "test" else len(MACHINES)) as machines:
+            failures += sum(not passed for passed in machines.map(lambda m, p=part: passes(p, *m), MACHINES))
     print(f"fresh: {failures} failures")
     return 1 if failures else 0
 

@@ -43,12 +43,17 @@ inline constexpr std::size_t count = count_of<scores> * count_of<masks> * count_
 template <auto const& Parts, std::size_t Number>
 constexpr auto const& part = Parts[hana::size_c<Number % count_of<Parts>>];
 
-/// The specification of one number; rescorings and aggregators change from one to the next.
+/// The weights of one number; rescorings change from one to the next.
 template <std::size_t Number>
-auto composed() {
+auto composed_weights() {
     constexpr auto of_masks = Number / count_of<normalizers>, of_scores = of_masks / count_of<masks>;
     auto const scored = part<scores, of_scores> | part<rescorings, Number> | part<masks, of_masks>;
-    return scored | part<normalizers, Number> | part<aggregators, Number / 3>;
+    return scored | part<normalizers, Number>;
+}
+/// The specification of one number.
+template <std::size_t Number>
+auto composed() {
+    return composed_weights<Number>() | part<aggregators, Number / 3>;
 }
 
 // --- the definition ---
