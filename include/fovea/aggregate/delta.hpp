@@ -10,9 +10,9 @@ namespace fovea::FOVEA_SET {
 ///
 ///     S += rate_j k_j (v_j - S^T k_j)^T
 ///
-/// Shapes: the rate, often called beta, is a number, (head) or (batch, head, position); heads are those of the keys,
-/// and an axis of extent one is broadcast.
+/// Shapes: the rate, often called beta, is a number, (head) or (batch, head, position) of the keys, broadcast.
 /// Cost: one additional product of the state with each key.
+/// Gradients: of what the state is made of, and the rate where it is a table.
 /// Edge cases: rate 0 leaves the state as it is; after rate 1 and a key of length one, the state gives exactly v_j for
 /// k_j. Stable for rates up to 2 over the squared length of a key. With `gated`, the state decays first.
 /// Errors: shape_error where the view does not fit the keys. At compile time, without running_state before it, without

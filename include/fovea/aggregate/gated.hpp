@@ -13,11 +13,11 @@ namespace fovea::FOVEA_SET {
 /// Shapes: the decay is a number, (head), (batch, head, position), or (batch, head, position, feature of the key) for a
 /// decay per row of the state; axes of extent one are broadcast, heads are those of the keys.
 /// Cost: one multiplication for each number of the state, and the exponentials once per position.
+/// Gradients: of what the state is made of, and the decay where it is a table.
 /// Edge cases: 0 keeps everything, -inf only the key that is added. With `proportional`, the sum of keys decays too.
 /// Errors: shape_error where the view does not fit the keys. At compile time, without running_state or `causal` before
 /// it.
-/// Source: Sun et al. 2023 (retention, one number per head); Yang et al. 2024 (gated linear attention, one per
-/// feature).
+/// Source: Sun et al. 2023 (retention, a number per head); Yang et al. 2024 (gated linear attention, per feature).
 template <class T>
 struct gated_t {
     using state_update_tag = void;

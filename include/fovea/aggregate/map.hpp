@@ -15,6 +15,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: the extents do not change; a parameter with one axis is a vector over the features of the result, heads side
 /// by side.
 /// Cost: one evaluation for each feature of the result.
+/// Gradients: of the result and the tables of the expression.
 /// Edge cases: several maps apply in the order in which they are piped.
 /// Errors: shape_error where a vector has another number of features. At compile time, where the expression does not
 /// use `out`, or uses scores, features or the key.

@@ -14,6 +14,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: W is (heads * d_v, out) or transposed(W); b is (out); the result is (batch, position, out).
 /// Cost: one matrix product.
+/// Gradients: of the heads, W and b.
 /// Edge cases: several apply in the order in which they are piped.
 /// Errors: shape_error where W does not fit the result, or b does not fit W. At compile time, for a temporary, since
 /// views are kept.

@@ -29,6 +29,7 @@ struct threshold_of_row : key_selection {
 ///
 /// Shapes: `t` is a number, a table (head), kept as a view, or an expression of head, batch, q_idx and the lengths.
 /// Cost: one comparison for each pair; no row is kept for it.
+/// Gradients: of the scores that stay, not of `t`.
 /// Edge cases: a query may keep no key: it then has weights 0. A threshold that is NaN keeps all keys.
 /// Errors: std::invalid_argument for the number NaN; shape_error where a table is too small for the call. At compile
 /// time, where t depends on the key.

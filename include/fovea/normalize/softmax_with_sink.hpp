@@ -49,6 +49,7 @@ private:
 ///
 /// Shapes: the sink is a table (head), kept as a view, or an expression of head, batch, q_idx and the lengths.
 /// Cost: streaming, as `softmax`; the sink is added once, at the end of a row.
+/// Gradients: of the score and the tables of the sink.
 /// Edge cases: weights sum to less than one. The log-sum-exp includes the sink, but is -inf for a query that sees no
 /// key. A sink far above all scores does not overflow.
 /// Errors: shape_error where a table is too small for the call. At compile time, where the sink depends on the key.

@@ -52,6 +52,7 @@ constexpr auto transposed(Matrix&& stored) {
 /// Shapes: W is (in, out), or transposed(W) for a matrix stored as (out, in); b is (out), and a default-constructed
 /// view stands for none. The matrix and the bias are kept as views.
 /// Cost: one matrix product over all rows.
+/// Gradients: of the row, W and b.
 /// Edge cases: for a fused matrix of queries, keys and values, pass three views of its columns.
 /// Errors: shape_error where the features of x do not match the rows of W, or the elements of b the columns of W. At
 /// compile time, for a temporary, and for elements of different types.

@@ -20,6 +20,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: the gain is (feature), the same for all heads, or (head, feature), kept as a view; eps is 1e-6 unless given.
 /// After a row map of `project`, before `rotary` if both are used.
 /// Cost: two passes over a row that is in the cache.
+/// Gradients: of the row, not of the gain.
 /// Edge cases: a row of zeros stays zero, unless eps is 0.
 /// Errors: shape_error where the gain does not fit the heads; std::invalid_argument where eps is negative.
 /// Source: Zhang and Sennrich 2019, equation 4; on queries and keys, Dehghani et al. 2023, section 2.

@@ -26,7 +26,7 @@ namespace fovea::FOVEA_SET {
 /// p is n plus its element, (position) or (batch, position); .base(b): replaces 10000; .interpolated(s): divides p by
 /// s; .ntk_scaled(s): multiplies base by s^(r / (r - 2)); .frequencies(table): (r / 2) angles at p = 1.
 /// Cost: angles, in double, once per position for all heads; four multiplications for each pair.
-/// Edge cases: position 0 changes nothing. Tables are kept as views. Queries and keys need the same pairing.
+/// Edge cases: position 0 changes nothing. Tables are kept as views and have no gradient. Queries and keys pair alike.
 /// Errors: shape_error for an odd r, one above a head, or an unfit table; std::invalid_argument for b or s <= 0.
 /// Source: Su et al. 2021, equation 34; Chen et al. 2023 for interpolated.
 template <class Frequency = float, class Index = index_t>

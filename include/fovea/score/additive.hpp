@@ -14,6 +14,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: query, key and v have the same number of features, the hidden size; project the inputs to it first.
 /// Cost: a division for each feature and pair: tanh becomes a function of a product of exponentials, one per side,
 /// which are computed once. Nothing is materialised.
+/// Gradients: of query, key and `v`.
 /// Edge cases: features so large that an exponential leaves its range are computed as written.
 /// Errors: shape_error where v has another number of features. At compile time, for a temporary, since a view is kept.
 /// Source: Bahdanau, Cho and Bengio 2015, appendix A.1.2.

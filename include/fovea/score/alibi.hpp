@@ -36,6 +36,7 @@ inline std::vector<float> alibi_slopes(integer_argument heads, alibi_slopes_of c
 ///
 /// Shapes: `slopes` is (head), kept as a view: your own slopes, or alibi_slopes(heads), the published ones.
 /// Cost: one multiply-add for each pair.
+/// Gradients: of the score and the slopes.
 /// Edge cases: keys after the query gain, so use it with a causal mask. With `softmax` the position of the first query
 /// does not matter, since a constant added to a row changes nothing.
 /// Errors: shape_error where there are fewer slopes than heads.

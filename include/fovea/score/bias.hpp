@@ -14,6 +14,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: the last axes of (batch, head, query, key); an axis of extent 1 is broadcast. The tensor is kept as a view.
 /// Cost: one number read for each pair; prefer an expression if there is one, and a mask to exclude pairs.
+/// Gradients: of the score and the tensor.
 /// Edge cases: -inf excludes a pair, as in an additive mask.
 /// Errors: shape_error where the tensor is smaller than the call.
 template <class Tensor>

@@ -14,6 +14,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `v` is (hidden), kept as a view; query and key are projected to the hidden size.
 /// Cost: one activation for each hidden feature and pair, never stored; for tanh, a division instead.
+/// Gradients: of query, key and `v`.
 /// Edge cases: the activation is any function of expressions; the default is tanh, which makes the score `additive`.
 /// Errors: shape_error where v has another number of features.
 /// Source: Luong, Pham and Manning 2015, equation 8, concat.

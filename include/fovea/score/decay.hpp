@@ -17,9 +17,9 @@ namespace fovea::FOVEA_SET {
 /// Shapes: `gamma` is a number, a table (head), kept as a view, or an expression of head; it must be above 0, and in a
 /// table, where that is not checked, others make scores NaN.
 /// Cost: an exponential for each pair.
+/// Gradients: of the score and a table of gamma.
 /// Edge cases: scores of keys after the query grow, so use it with a causal mask.
-/// Errors: std::invalid_argument for a number that is not above 0; shape_error where a table has fewer elements than
-/// the call reads.
+/// Errors: std::invalid_argument for a number not above 0; shape_error for a table with fewer heads than the call has.
 /// Source: Sun et al. 2023 (RetNet), equation 5.
 template <class Gamma>
 auto decay(Gamma&& gamma) {

@@ -12,6 +12,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: `target` and `source` are (head, feature), kept as views; q is the node that looks, k the neighbour looked
 /// at.
 /// Cost: the two sums are computed once for each node and head; one addition for each edge.
+/// Gradients: of query, key, `target` and `source`.
 /// Edge cases: without a graph every node looks at every node.
 /// Errors: shape_error where a table has fewer heads, or another number of features.
 /// Source: Velickovic et al. 2018, equation 3, with a = [target || source].

@@ -11,6 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `a` is (head, feature), kept as a view.
 /// Cost: one activation for each feature, head and edge.
+/// Gradients: of query, key and `a`.
 /// Edge cases: unlike with gat_score, the best key may depend on the query.
 /// Errors: shape_error where the table has fewer heads, or another number of features.
 /// Source: Brody, Alon and Yahav 2022, equation 7.

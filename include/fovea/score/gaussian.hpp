@@ -11,6 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: query and key have the same number of features; the width is a number or an expression of head.
 /// Cost: one matrix product and one number for each query and key: the square is decomposed.
+/// Gradients: of query, key and the tables that the width reads.
 /// Edge cases: with `softmax`, weights are those of a Gaussian kernel (Nadaraya-Watson regression). Features far from 0
 /// lose precision in the difference of their products.
 /// Errors: std::invalid_argument for a number that is not above 0; shape_error where query and key have different

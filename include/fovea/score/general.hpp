@@ -14,6 +14,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: W is (features of the query, features of the key), kept as a view.
 /// Cost: one matrix product over the queries, which folds W into them once, then as `dot`.
+/// Gradients: of query, key and W.
 /// Edge cases: keys and values are used unchanged; with other projections write `project(W, Wk, Wv) | dot`.
 /// Errors: shape_error where W does not fit query and key.
 /// Source: Luong, Pham and Manning 2015, equation 8, general.

@@ -13,6 +13,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `v` is (feature), kept as a view.
 /// Cost: one number for each key; for each pair, only the normalizer.
+/// Gradients: of key and `v`.
 /// Edge cases: queries determine only the number of results.
 /// Errors: shape_error where v and the key have different numbers of features.
 /// Source: Yang et al. 2016, equation 6, without the hidden layer.

@@ -13,6 +13,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `w` is (position, feature), with a row for each key, kept as a view.
 /// Cost: one matrix product, for which the rows of w are packed as keys would be.
+/// Gradients: of query and `w`.
 /// Errors: shape_error where w and the query have different numbers of features, or w has fewer rows than there are
 /// keys.
 /// Source: Luong, Pham and Manning 2015, equation 8.

@@ -13,6 +13,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `table` is (head, 2 reach + 1), kept as a view.
 /// Cost: one number read for each pair.
+/// Gradients: of the score and `table`.
 /// Edge cases: distances beyond the reach use the ends of the table.
 /// Errors: shape_error where the table has fewer heads than the call, or an even number of distances.
 /// Source: Shaw, Uszkoreit and Vaswani 2018, equation 5, with a number in place of a vector.

@@ -11,6 +11,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: the cap is a number or an expression of head, such as param(caps)[head].
 /// Cost: one tanh for each pair.
+/// Gradients: of the score and the tables that the cap reads.
 /// Edge cases: scores near 0 hardly change. Where an expression is 0 or below, as in the tables of models with layers
 /// or heads that are not capped, scores stay as they are.
 /// Errors: std::invalid_argument for a number that is not above 0; shape_error where a table has fewer elements than

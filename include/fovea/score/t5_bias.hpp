@@ -38,6 +38,7 @@ inline std::vector<int> t5_buckets(integer_argument buckets, integer_argument ma
 /// Shapes: `table` is (bucket, head); of_distance is (distance), integers: t5_buckets of one direction, for as many
 /// positions as the call has. Both are kept as views.
 /// Cost: two numbers read for each pair.
+/// Gradients: of the score and `table`.
 /// Edge cases: in both directions, keys after the query use the second half of the buckets. Otherwise keys before the
 /// query use all buckets, those after it the first.
 /// Errors: shape_error where a table is smaller than the call.

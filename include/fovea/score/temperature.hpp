@@ -12,6 +12,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `t` is a number or an expression of head, batch and q_idx.
 /// Cost: none if t does not depend on the key: it is folded into the query.
+/// Gradients: of the score and the tables that `t` reads.
 /// Edge cases: above 1 the weights become more even, below 1 the best key gets more.
 /// Errors: std::invalid_argument for the number 0; shape_error where a table has fewer elements than the call reads.
 /// Source: Hinton, Vinyals and Dean 2015, equation 1.
