@@ -122,7 +122,22 @@ void check_table() {
             CHECK(lane[static_cast<std::size_t>(i)]
                   == static_cast<T>(table(1, std::clamp(first + step * i, low, high))));
     };
+    // An index in any axis, at any distance of its elements, or in both axes; beyond an end it is that end.
+    auto const check_apart = [&](view<Element const, 2> const& of, index_t first) {
+        auto const index = to_integers(positions{first}) + kernel::index_pack<T, Arch>(0);
+        auto const along =
+            kernel::lanes_of<T, Arch>::to_array(as_reals(kernel::look_up<T, Arch>(of, index, index_t{1})));
+        auto const both = kernel::lanes_of<T, Arch>::to_array(as_reals(kernel::look_up<T, Arch>(of, index, index % 2)));
+        for (index_t i = 0; i < pack::lanes; ++i) {
+            index_t const row = std::clamp<index_t>(first + i, 0, of.extent(0) - 1), odd = (first + i) & 1;
+            CHECK(along[static_cast<std::size_t>(i)] == static_cast<T>(of(row, 1)));
+            CHECK(both[static_cast<std::size_t>(i)] == static_cast<T>(of(row, odd)));
+        }
+    };
     for (index_t first = -pack::lanes; first < n + pack::lanes; ++first) {
+        check_apart({elements.data(), {n, 2}, {2, 1}}, first);
+        check_apart({elements.data(), {n, 2}, {0, 1}}, first);
+        check_apart({elements.data() + 2 * n - 2, {n, 2}, {-2, 1}}, first);
         check(positions{first}, first, 1);
         check(-positions{-first}, first, -1);
         check(to_integers(positions{first}) + kernel::index_pack<T, Arch>(0), first, 1);

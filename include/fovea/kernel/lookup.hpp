@@ -10,7 +10,11 @@
 
 #include <array>
 #include <concepts>
+#include <cstdint>
+#include <limits>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -108,6 +112,53 @@ FOVEA_INLINE index_t first_along_keys(Index const&... index) {
     return std::get<sizeof...(Index) - 1>(std::tie(index...)).first;
 }
 
+/// Indices that 32 bits hold in each lane.
+template <class T, class... Index>
+inline constexpr bool has_short_indices = sizeof(T) == 4
+                                       && ((std::integral<Index> || is_index_pack<Index> || is_clamped_positions<Index>
+                                            || counts_up<Index> || counts_down<Index>)
+                                           && ...);
+/// Whether 32 bits hold the distance of any two elements along the axes whose indices differ from lane to lane.
+template <class Element, int Rank, class... Index>
+FOVEA_INLINE bool has_short_offsets(view<Element const, Rank> const& table, Index const&...) {
+    constexpr index_t most = std::numeric_limits<std::int32_t>::max();
+    index_t reach = 0;
+    bool fits = true;
+    int axis = 0;
+    auto const add = [&]<class I>(std::type_identity<I>) FOVEA_LAMBDA {
+        index_t const last = table.extent(axis) - 1, stride = table.stride(axis);
+        if constexpr (!std::integral<I>) {
+            fits = fits && last <= most && 0 <= stride && stride <= most;
+            reach += fits ? last * stride : 0;
+        }
+        ++axis;
+    };
+    (add(std::type_identity<Index>()), ...);
+    return fits && reach <= most;
+}
+/// Where the elements lie: a distance that is the same in all lanes, and one for each; inside the table, whatever the
+/// indices are.
+template <class T, class Arch, class Element, int Rank, class... Index>
+FOVEA_INLINE std::pair<index_t, index_pack<T, Arch>> offsets_in_lanes(view<Element const, Rank> const& table,
+                                                                      Index const&... index) {
+    using integers = index_pack<T, Arch>;
+    index_t same = 0;
+    integers apart(0);
+    int axis = 0;
+    auto const add = [&](auto const& at) FOVEA_LAMBDA {
+        index_t const stride = table.stride(axis);
+        if constexpr (std::integral<std::remove_cvref_t<decltype(at)>>)
+            same += clamped_index(static_cast<index_t>(at), table.extent(axis)) * stride;
+        else
+            apart =
+                apart
+                + max(min(integers(to_integers(at)), integers(table.extent(axis) - 1)), integers(0)) * integers(stride);
+        ++axis;
+    };
+    (add(index), ...);
+    return {same, apart};
+}
+
 /// table(indices...) where at least one index differs from lane to lane, or the number where none does. `Exact`: its
 /// integers keep their 64 bits.
 template <class T, class Arch, bool Exact = false, class Element, int Rank, class... Index>
@@ -118,6 +169,12 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
         return arithmetic_in<T>::constant(element);
     } else {
         auto const one_by_one = [&]() FOVEA_LAMBDA {
+            if constexpr (has_short_indices<T, Index...>)
+                if (has_short_offsets(table, index...)) [[likely]] {
+                    auto const [same, apart] = offsets_in_lanes<T, Arch>(table, index...);
+                    return collect<T, Arch, Element, Exact>([from = table.data + same, offsets = apart.array()](
+                                                                std::size_t lane) { return from[offsets[lane]]; });
+                }
             auto const arrays = std::make_tuple(as_array(index)...);
             return collect<T, Arch, Element, Exact>([&](std::size_t lane) {
                 return std::apply(
