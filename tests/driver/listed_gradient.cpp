@@ -5,6 +5,7 @@
 #include <fovea/gradient.hpp>
 
 #include "catch.hpp"
+#include "support/worst.hpp"
 
 #include <fovea/testing/random.hpp>
 
@@ -40,7 +41,7 @@ double difference(tensor<T, Rank> const& found, tensor<double, Rank> const& righ
     for (std::size_t i = 0; i < right.elements.size(); ++i) {
         scale = std::max(scale, std::abs(right.elements[i]));
         double const off = std::abs(static_cast<double>(found.elements[i]) - right.elements[i]);
-        most = off <= most ? most : off;  // also where it is not a number
+        most = worse(most, off);
     }
     return most / scale;
 }

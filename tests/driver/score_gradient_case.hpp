@@ -6,6 +6,7 @@
 #include <fovea/gradient.hpp>
 
 #include "catch.hpp"
+#include "support/worst.hpp"
 
 #include <fovea/testing/random.hpp>
 
@@ -29,7 +30,7 @@ double difference(tensor<T, Rank> const& found, tensor<double, Rank> const& expe
     for (std::size_t i = 0; i < expected.elements.size(); ++i) {
         scale = std::max(scale, std::abs(expected.elements[i]));
         double const off = std::abs(static_cast<double>(found.elements[i]) - expected.elements[i]);
-        most = off <= most ? most : off;  // also where it is not a number
+        most = worse(most, off);
     }
     return most / scale;
 }

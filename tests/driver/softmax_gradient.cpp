@@ -6,6 +6,7 @@
 #include <fovea/reference/attend.hpp>
 
 #include "catch.hpp"
+#include "support/worst.hpp"
 
 #include <fovea/testing/random.hpp>
 
@@ -71,7 +72,7 @@ struct problem {
                 x.elements[i] = before;
                 double const expected = static_cast<double>((above - below) / (2 * static_cast<long double>(step)));
                 double const off = std::abs(static_cast<double>(gradient.elements[i]) - expected);
-                most = off <= most ? most : off;  // also where it is not a number
+                most = worse(most, off);
             }
         };
         look(query, d_query);

@@ -4,15 +4,15 @@
 using namespace fovea;
 
 namespace {
-constexpr auto kept = dot | causal | unnormalized | running_state;
+constexpr auto remembering = dot | causal | unnormalized | running_state;
 }
 
 TEST_CASE("without a past the state begins with zeros", "[result]") {
     recurrent_call<float> const c({2, 4, 2, 9, 9, 5, 3}, 3);
     tensor<float, 4> plain(c.result()), with_zeros(c.result());
     tensor<float, 4> const zeros({2, 2, 5, 3});
-    attend(kept, c.q.elements, c.k.elements, c.v.elements, plain);
-    attend(kept, c.q.elements, c.k.elements, c.v.elements, with_zeros, past_state(zeros));
+    attend(remembering, c.q.elements, c.k.elements, c.v.elements, plain);
+    attend(remembering, c.q.elements, c.k.elements, c.v.elements, with_zeros, past_state(zeros));
     CHECK(plain.elements == with_zeros.elements);
 }
 
@@ -26,7 +26,7 @@ TEST_CASE("a past state is read by every query", "[result]") {
     tensor<float, 2> state({2, 2});  // (feature of the key, feature of the value); batch and head are one
     state(0, 0) = 1;
     state(1, 1) = 10;
-    attend(kept, q, c.k.elements, c.v.elements, result, past_state(state));  // the values are zeros
+    attend(remembering, q, c.k.elements, c.v.elements, result, past_state(state));  // the values are zeros
     //! [example]
 
     for (index_t i = 0; i < 3; ++i) {
@@ -43,7 +43,7 @@ TEST_CASE("a state may have another type and other strides than the operands", "
     tensor<float, 4> dense({2, 2, 5, 3}), a(c.result()), b(c.result());
     auto const elements = past.collected();
     for (std::size_t i = 0; i < elements.size(); ++i) dense.elements[i] = static_cast<float>(elements[i]);
-    attend(kept, c.q.elements, c.k.elements, c.v.elements, a, past_state(past.elements));
-    attend(kept, c.q.elements, c.k.elements, c.v.elements, b, past_state(dense));
+    attend(remembering, c.q.elements, c.k.elements, c.v.elements, a, past_state(past.elements));
+    attend(remembering, c.q.elements, c.k.elements, c.v.elements, b, past_state(dense));
     CHECK(a.elements == b.elements);
 }

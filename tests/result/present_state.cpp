@@ -4,7 +4,7 @@
 using namespace fovea;
 
 namespace {
-constexpr auto kept = dot | causal | unnormalized | running_state;
+constexpr auto remembering = dot | causal | unnormalized | running_state;
 }
 
 TEST_CASE("the state behind a call is the past plus keys times values", "[result]") {
@@ -14,7 +14,7 @@ TEST_CASE("the state behind a call is the past plus keys times values", "[result
 
     //! [example]
     tensor<float, 2> state({3, 2}, 1);  // (feature of the key, feature of the value); batch and head are one
-    attend(kept, q, k, v, result, past_state(state), present_state(state));
+    attend(remembering, q, k, v, result, past_state(state), present_state(state));
     //! [example]
 
     for (index_t f = 0; f < 3; ++f)
@@ -30,8 +30,8 @@ TEST_CASE("a state that is asked for changes no result", "[result]") {
     tensor<float, 4> alone(c.result()), beside(c.result());
     testing::dice random(5);
     testing::scattered<float> state(random, {2, 2, 5, 40});
-    attend(kept, c.q.elements, c.k.elements, c.v.elements, alone);
-    attend(kept, c.q.elements, c.k.elements, c.v.elements, beside, present_state(state.elements));
+    attend(remembering, c.q.elements, c.k.elements, c.v.elements, alone);
+    attend(remembering, c.q.elements, c.k.elements, c.v.elements, beside, present_state(state.elements));
     CHECK(alone.elements == beside.elements);
     CHECK_NOTHROW(state.check_gaps());
     for (float x : state.collected()) CHECK(x == x);
@@ -43,6 +43,6 @@ TEST_CASE("a call without positions hands its state on", "[result]") {
     auto const past = testing::random_tensor<float>(random, std::array<index_t, 2>{4, 3});
     tensor<float, 2> state({4, 3});
     tensor<float, 4> nothing(c.result());
-    attend(kept, c.q.elements, c.k.elements, c.v.elements, nothing, past_state(past), present_state(state));
+    attend(remembering, c.q.elements, c.k.elements, c.v.elements, nothing, past_state(past), present_state(state));
     CHECK(state.elements == past.elements);
 }

@@ -5,11 +5,11 @@
 #include <fovea/gradient.hpp>
 
 #include "support/compositions.hpp"
+#include "support/layer_gradients.hpp"
 #include "support/seeds.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
+#include <tuple>
 
 namespace compositions {
 
@@ -35,21 +35,9 @@ void check_gradients_of_a_call(testing::dice& random) {
         testing::random_tensor<double>(random, std::array<index_t, 4>{queries[0], queries[1], queries[2], values[3]});
     auto const workers = static_cast<int>(random.between(1, 3));
     CAPTURE(text(spec), queries, keys, values, workers);
-    tensor<double, 4> d_q(queries), d_k(keys), d_v(values), e_q(queries), e_k(keys), e_v(values);
-    gradient(threads(workers), spec, q, k, v, d, grad(q, d_q), grad(k, d_k), grad(v, d_v));
-    reference::gradient(spec, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v));
-    auto const compare = [](tensor<double, 4> const& found, tensor<double, 4> const& defined) {
-        double most = 0, scale = 1;
-        for (std::size_t i = 0; i < found.elements.size(); ++i) {
-            double const off = std::abs(found.elements[i] - defined.elements[i]);
-            most = off <= most ? most : off;  // also where it is not a number
-            scale = std::max(scale, std::abs(defined.elements[i]));
-        }
-        CHECK(most < 1e-9 * scale);
-    };
-    compare(d_q, e_q);
-    compare(d_k, e_k);
-    compare(d_v, e_v);
+    auto const off = layer_gradients::worst<double>(threads(workers), spec,
+                                                    std::tuple(q.view(), k.view(), v.view(), d.view()), q, k, v);
+    CHECK(off < 1e-9);
 }
 
 template <std::size_t Number>

@@ -7,6 +7,8 @@
 
 #include <fovea/testing/random.hpp>
 
+#include "support/worst.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -38,7 +40,7 @@ double difference(tensor<T, Rank> const& found, tensor<double, Rank> const& expe
     for (std::size_t i = 0; i < expected.elements.size(); ++i) {
         double const off = std::abs(static_cast<double>(found.elements[i]) - expected.elements[i]);
         scale = std::max(scale, std::abs(expected.elements[i]));
-        most = off <= most ? most : off;  // also where it is not a number
+        most = worse(most, off);
     }
     return most / scale;
 }
@@ -61,7 +63,9 @@ double worst(Executor const& executor, A const& a, std::tuple<Operands...> const
             auto const expected =
                 gradients_of<double>([&](auto... asked) { reference::gradient(a, operand..., asked...); }, of...);
             return [&]<std::size_t... I>(std::index_sequence<I...>) {
-                return std::max({difference(std::get<I>(found), std::get<I>(expected))...});
+                double most = 0;
+                ((most = worse(most, difference(std::get<I>(found), std::get<I>(expected)))), ...);
+                return most;
             }(std::index_sequence_for<Of...>());
         },
         operands);

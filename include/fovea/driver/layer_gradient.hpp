@@ -69,12 +69,8 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         auto d = finishes_gradient<T, Arch>(executor, scratch, a.aggregate, x, d_out, call.query, sums);
         if (d.extent(1) != shapes.heads()) d = split_heads(d, shapes.heads(), "result");
         using on_rows = bound_call<query, keys, values, view<T, 4>>;
-        auto const of_heads = std::apply(
-            [&](auto const&... states) {
-                return bound_gradient<on_rows, T, std::remove_cvref_t<decltype(states)>...>{
-                    on_rows{q, k, v, d, {}, shapes}, d, saved, bound.states};
-            },
-            bound.states);
+        bound_gradient<on_rows, T, decltype(bound.states)> const of_heads{on_rows{q, k, v, d, {}, shapes}, d, saved,
+                                                                          bound.states};
         auto const of = [&] {
             if constexpr (plan::lists_keys<A>)
                 return run_listed_layer_pass<T, Arch>(executor, scratch, a, call, on_heads, of_heads, sums, asked...);

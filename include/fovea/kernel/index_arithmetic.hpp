@@ -18,14 +18,12 @@ namespace fovea::FOVEA_SET::kernel {
 template <class A, class B>
 concept mixed_indices = (lane_indices<A> && lane_indices<B> && !(is_index_pack<A> && is_index_pack<B>)
                          && !is_exact_pack<A> && !is_exact_pack<B>)
-                     || (is_either_integer<A> && std::integral<B>) || (std::integral<A> && is_either_integer<B>);
+                     || ((is_either_integer<A> || is_clamped_positions<A>) && std::integral<B>)
+                     || (std::integral<A> && (is_either_integer<B> || is_clamped_positions<B>));
 template <class I>
 concept any_positions = is_positions<I> || is_clamped_positions<I>;
 template <class A, class B>
 concept positions_and_integer = (any_positions<A> && std::integral<B>) || (std::integral<A> && any_positions<B>);
-template <class A, class B>
-concept clamped_and_integer =
-    (is_clamped_positions<A> && std::integral<B>) || (std::integral<A> && is_clamped_positions<B>);
 /// Lane indices beside a real: the arithmetic is real.
 template <class A, class B>
 concept index_and_real = (lane_indices<A> && (is_pack<B> || std::floating_point<B>))
@@ -73,24 +71,24 @@ FOVEA_INLINE auto operator%(A const& a, B const& b) {
     return to_integers(a) % to_integers(b);
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator<(A const& a, B const& b) {
-    if constexpr (!index_and_real<A, B>) return to_integers(a) < to_integers(b);
+    if constexpr (mixed_indices<A, B>) return to_integers(a) < to_integers(b);
     else return real(a) < real(b);
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator<=(A const& a, B const& b) {
-    if constexpr (!index_and_real<A, B>) return to_integers(a) <= to_integers(b);
+    if constexpr (mixed_indices<A, B>) return to_integers(a) <= to_integers(b);
     else return real(a) <= real(b);
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator>(A const& a, B const& b) {
     return b < a;
 }
 template <class A, class B>
-    requires mixed_indices<A, B> || clamped_and_integer<A, B> || index_and_real<A, B>
+    requires mixed_indices<A, B> || index_and_real<A, B>
 FOVEA_INLINE auto operator>=(A const& a, B const& b) {
     return b <= a;
 }

@@ -14,7 +14,6 @@
 #include <limits>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -94,9 +93,9 @@ FOVEA_INLINE auto const& clamped_among(First const& first, Others const&... othe
     else return clamped_among(others...);
 }
 
-/// Where the row begins that is read along the keys, and the first key in it; inside the table, whatever they are.
+/// What the indices that are numbers add to the offset of an element; inside the table, whatever they are.
 template <class Element, int Rank, class... Index>
-FOVEA_INLINE index_t row_along_keys(view<Element const, Rank> const& table, Index const&... index) {
+FOVEA_INLINE index_t offset_of_numbers(view<Element const, Rank> const& table, Index const&... index) {
     index_t offset = 0;
     int axis = 0;
     auto const add = [&](auto const& at) FOVEA_LAMBDA {
@@ -107,6 +106,7 @@ FOVEA_INLINE index_t row_along_keys(view<Element const, Rank> const& table, Inde
     (add(index), ...);
     return offset;
 }
+/// The position of the first lane in the last axis.
 template <class... Index>
 FOVEA_INLINE index_t first_along_keys(Index const&... index) {
     return std::get<sizeof...(Index) - 1>(std::tie(index...)).first;
@@ -136,27 +136,21 @@ FOVEA_INLINE bool has_short_offsets(view<Element const, Rank> const& table, Inde
     (add(std::type_identity<Index>()), ...);
     return fits && reach <= most;
 }
-/// Where the elements lie: a distance that is the same in all lanes, and one for each; inside the table, whatever the
-/// indices are.
+/// What the indices of lanes add to it, in each lane; inside the table, whatever they are.
 template <class T, class Arch, class Element, int Rank, class... Index>
-FOVEA_INLINE std::pair<index_t, index_pack<T, Arch>> offsets_in_lanes(view<Element const, Rank> const& table,
-                                                                      Index const&... index) {
+FOVEA_INLINE index_pack<T, Arch> offsets_in_lanes(view<Element const, Rank> const& table, Index const&... index) {
     using integers = index_pack<T, Arch>;
-    index_t same = 0;
-    integers apart(0);
+    integers offsets(0);
     int axis = 0;
     auto const add = [&](auto const& at) FOVEA_LAMBDA {
-        index_t const stride = table.stride(axis);
-        if constexpr (std::integral<std::remove_cvref_t<decltype(at)>>)
-            same += clamped_index(static_cast<index_t>(at), table.extent(axis)) * stride;
-        else
-            apart =
-                apart
-                + max(min(integers(to_integers(at)), integers(table.extent(axis) - 1)), integers(0)) * integers(stride);
+        if constexpr (!std::integral<std::remove_cvref_t<decltype(at)>>)
+            offsets = offsets
+                    + max(min(integers(to_integers(at)), integers(table.extent(axis) - 1)), integers(0))
+                          * integers(table.stride(axis));
         ++axis;
     };
     (add(index), ...);
-    return {same, apart};
+    return offsets;
 }
 
 /// table(indices...) where at least one index differs from lane to lane, or the number where none does. `Exact`: its
@@ -171,9 +165,9 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
         auto const one_by_one = [&]() FOVEA_LAMBDA {
             if constexpr (has_short_indices<T, Index...>)
                 if (has_short_offsets(table, index...)) [[likely]] {
-                    auto const [same, apart] = offsets_in_lanes<T, Arch>(table, index...);
-                    return collect<T, Arch, Element, Exact>([from = table.data + same, offsets = apart.array()](
-                                                                std::size_t lane) { return from[offsets[lane]]; });
+                    auto const* const from = table.data + offset_of_numbers(table, index...);
+                    auto const offsets = offsets_in_lanes<T, Arch>(table, index...).array();
+                    return collect<T, Arch, Element, Exact>([&](std::size_t lane) { return from[offsets[lane]]; });
                 }
             auto const arrays = std::make_tuple(as_array(index)...);
             return collect<T, Arch, Element, Exact>([&](std::size_t lane) {
@@ -193,7 +187,7 @@ FOVEA_INLINE auto look_up(view<Element const, Rank> const& table, Index const&..
             constexpr bool forwards = along_keys<Index...>;
             constexpr bool integers = std::is_integral_v<Element> && !std::is_same_v<Element, bool>;
             constexpr index_t lanes = pack<T, Arch>::lanes;
-            auto const* const row = table.data + row_along_keys(table, index...);
+            auto const* const row = table.data + offset_of_numbers(table, index...);
             index_t const first = first_along_keys(index...) - (forwards ? 0 : lanes - 1),
                           left = table.extent(Rank - 1) - first;
             if (!(first >= 0 && left >= (forwards && !integers ? 1 : lanes) && table.stride(Rank - 1) == 1))

@@ -32,7 +32,7 @@ FOVEA_INLINE void add_at(view<T, Rank> const& to, pack<T, Arch> const& amount, I
             constexpr bool forwards = along_keys<Index...>;
             index_t const first = first_along_keys(index...) - (forwards ? 0 : vector::lanes - 1);
             if (first >= 0 && first + vector::lanes <= to.extent(Rank - 1)) [[likely]] {
-                T* const row = to.data + row_along_keys(view<T const, Rank>(to), index...) + first;
+                T* const row = to.data + offset_of_numbers(view<T const, Rank>(to), index...) + first;
                 auto const in_order = [&]() FOVEA_LAMBDA {
                     if constexpr (forwards) return amount;
                     else return lanes_of<T, Arch>::reversed(amount);

@@ -31,7 +31,7 @@ struct table_finder : index_environment<T, Arch, positions<T, Arch>> {
         if constexpr (along_keys<Index...>)
             if (found.first == nullptr && table.stride(Rank - 1) == 1)
                 found = {
-                    reinterpret_cast<char const*>(table.data + row_along_keys(table, at...)
+                    reinterpret_cast<char const*>(table.data + offset_of_numbers(table, at...)
                                                   + clamped_index(first_along_keys(at...), table.extent(Rank - 1))),
                     static_cast<index_t>(sizeof(Element))};
         return base::lookup(table, at...);

@@ -8,6 +8,7 @@
 #include <fovea/spec/check_state.hpp>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,13 +32,8 @@ void mapped_features_gradient(Map const& map, Scale const& scale, pair_environme
 /// The rows of an attention, from the state that its call began with.
 template <attention_spec A, class Bound, class Real>
 array<Real> recur_from_past(A const& a, Bound const& bound, operands<Real> const& x) {
-    array<Real> result;
-    bool from_past = false;
-    bound.template with_state<true>([&](auto const& state, auto const&) {
-        result = recur(a, bound.call.shapes, x, state.bind(bound.call.shapes));
-        from_past = true;
-    });
-    return from_past ? result : recur(a, bound.call.shapes, x);
+    auto const& shapes = bound.call.shapes;
+    return std::apply([&](auto const&... past) { return recur(a, shapes, x, past.bind(shapes)...); }, bound.past());
 }
 
 /// The state of one head of the keys before each step and after the last, and the gradient of the state while the steps

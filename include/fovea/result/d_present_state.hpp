@@ -38,10 +38,7 @@ struct d_present_state_input {
 /// Source: backpropagation through time (Werbos 1990), a call at a time.
 template <class State>
 constexpr auto d_present_state(State&& state) {
-    auto const v = detail::view_of(state);
-    using element = typename std::remove_const_t<decltype(v)>::value_type;
-    static_cast<void>(detail::has_features_of_numbers<element>());
-    return d_present_state_input<element, decltype(v)::rank>{v};
+    return detail::state_input<d_present_state_input>(std::forward<State>(state));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

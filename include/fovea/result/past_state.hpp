@@ -43,10 +43,7 @@ struct past_state_input {
 /// compile time, without running_state.
 template <class State>
 constexpr auto past_state(State&& state) {
-    auto const v = detail::view_of(state);
-    using element = typename std::remove_const_t<decltype(v)>::value_type;
-    static_cast<void>(detail::has_features_of_numbers<element>());
-    return past_state_input<element, decltype(v)::rank>{v};
+    return detail::state_input<past_state_input>(std::forward<State>(state));
 }
 template <class... Others>
     requires(sizeof...(Others) != 1)

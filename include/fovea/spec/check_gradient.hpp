@@ -64,15 +64,15 @@ void check_targets(A const& a, Bound const& bound, Asked const&... asked) {
 /// The operands of a call of gradient, bound and checked, the gradient of the result, the rows of the forward call
 /// where they were saved, and the state that it began with and the gradient of the one that it left, where they are
 /// given.
-template <class Call, class D, detail::state_of_gradient... States>
+template <class Call, class D, class States = std::tuple<>>
 struct bound_gradient {
     using call_type = Call;
     using saved_type = saved_rows<typename Call::number>;
-    static constexpr bool has_states = sizeof...(States) > 0;
+    static constexpr bool has_states = std::tuple_size_v<States> > 0;
     Call call;
     view<D, 4> d_result;
     saved_type const* saved = nullptr;
-    std::tuple<States...> states{};
+    States states{};
 
     /// Where there is nothing to go back from.
     bool empty() const { return d_result.empty() && !has_states; }
@@ -132,23 +132,18 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
         using element = std::remove_pointer_t<decltype(given.data)>;
         constexpr bool ragged = detail::packs_sequences<A>;
         auto const states = std::tuple_cat(detail::states_among(asked)...);
-        constexpr bool has_states = std::tuple_size_v<std::remove_const_t<decltype(states)>> > 0;
-        static_assert(!(ragged && has_states),
+        using bound_type = bound_gradient<call_type, element, std::remove_const_t<decltype(states)>>;
+        static_assert(!(ragged && bound_type::has_states),
                       "fovea: the gradient of a ragged batch takes no states: ask for it sequence by sequence");
         call_type call{as_rows(query), as_rows(key), as_rows(value), {}, {}, {}};
         check_gradient_call(a, call, given);
-        auto bound = std::apply(
-            [&](auto const&... state) {
-                return bound_gradient<call_type, element, std::remove_cvref_t<decltype(state)>...>{call, given, nullptr,
-                                                                                                   states};
-            },
-            states);
+        bound_type bound{call, given, nullptr, states};
         if constexpr (!ragged)
             bound.for_each_state([&](auto const& state) {
                 detail::require_sound(detail::region_of(state.target, state.name.data()));
                 check_state(a, call.shapes, state_of_call(state.target, call.shapes).extents, state.name);
             });
-        using saved_type = typename decltype(bound)::saved_type;
+        using saved_type = typename bound_type::saved_type;
         auto const named = [&](auto const& argument) {
             using type = std::remove_cvref_t<decltype(argument)>;
             if constexpr (asked_gradient<type>) {
@@ -191,9 +186,7 @@ void find_arrays(A const& a, Bound const& bound, Sums& sums) {
     found_rows(call.key);
     found_rows(call.value);
     for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
-    bound.for_each_state([&](auto const& state) {
-        if constexpr (std::remove_cvref_t<decltype(state)>::is_past) sums.found(state.target);
-    });
+    std::apply([&](auto const&... past) { (sums.found(past.target), ...); }, bound.past());
     sums.require_found();
 }
 

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -123,6 +124,15 @@ template <class B>
 concept concerns_state = gives_past_state<B> || takes_present_state<B>;
 
 namespace detail {
+/// What a word says of a state that is only read: Input<element, rank>.
+template <template <class, int> class Input, class State>
+constexpr auto state_input(State&& state) {
+    auto const v = view_of(std::forward<State>(state));
+    using element = typename std::remove_const_t<decltype(v)>::value_type;
+    static_cast<void>(has_features_of_numbers<element>());
+    return Input<element, decltype(v)::rank>{v};
+}
+
 /// True for a product over all features of query and key, if it is one.
 template <class Score>
 constexpr bool is_product_of_all_features() {

@@ -80,7 +80,8 @@ public:
     }
     /// Leaves the gradient of the state before the first step.
     void leave(end_states<T> const& ends, index_t head) const {
-        for (index_t f = 0; f < (ends.d == nullptr ? 0 : shape.features); ++f)
+        if (ends.d == nullptr) return;
+        for (index_t f = 0; f < shape.features; ++f)
             std::copy_n(d_state + f * shape.columns, columns_, ends.d + row(head, f));
     }
 

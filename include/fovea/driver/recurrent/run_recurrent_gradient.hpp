@@ -48,17 +48,15 @@ operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scr
     end_states<T> ends;
     if constexpr (Bound::has_states) {
         auto const n = state_extents(a, call.shapes);
-        auto const fresh = [&](bool is_past) {
+        auto const fresh = [&]<bool Past>(std::bool_constant<Past>) {
             view<T, 4> const state = fresh_rows<T>(scratch, n);
             std::fill_n(state.data, state.size(), T{0});
-            auto const fill = [&](auto const&, auto const& given) {
+            bound.template with_state<Past>([&](auto const&, auto const& given) {
                 fovea::detail::for_each_index(n, [&](auto... at) { state(at...) = static_cast<T>(given(at...)); });
-            };
-            if (is_past) bound.template with_state<true>(fill);
-            else bound.template with_state<false>(fill);
+            });
             return state.data;
         };
-        ends = {fresh(true), fresh(false)};
+        ends = {fresh(std::true_type()), fresh(std::false_type())};
     }
     recurrent_gradient<of>(a, x, rows, numbers, ends)
         .run(executor, scratch, std::min(heads, targets.shares(heads * 1024)),
