@@ -10,9 +10,13 @@
 using namespace fovea;
 
 namespace {
-using shape = made::small_blocks<false, 2>;
+using one_register_tile = made::small_blocks<false, 2>;
+struct two_register_tiles : one_register_tile {
+    static constexpr index_t vectors = 2 * nv - 1;
+};
 
 /// Blocks of keys, as a tile is told of them.
+template <class shape>
 struct key_blocks {
     index_t keys;
     index_t first(index_t block) const { return block * shape::block_keys; }
@@ -20,9 +24,11 @@ struct key_blocks {
 };
 }  // namespace
 
-TEST_CASE("pieces of a run hold each pair of a vector and a granule that it sees once", "[driver]") {
+TEMPLATE_TEST_CASE("pieces of a run hold each pair of a vector and a granule that it sees once", "[driver]",
+                   one_register_tile, two_register_tiles) {
+    using shape = TestType;
     testing::dice random(5);
-    constexpr index_t vectors = shape::nv, queries = vectors * shape::lanes;
+    constexpr index_t vectors = shape::vectors, queries = vectors * shape::lanes;
     plan::call_plan const how{plan::traversal::query_lanes, plan::blocking_of<shape>};
     index_t cut = 0;
     made::for_masks<shape>([&](made::pairs const& drawn) {
@@ -33,8 +39,10 @@ TEST_CASE("pieces of a run hold each pair of a vector and a granule that it sees
         made::arrays arrays(random, queries, seen.keys, 1, 1);
         made::masked_call const call(how, arrays.operands(), seen);
         driver::block_mask<shape> const mask(call);
-        key_blocks const keys{seen.keys};
-        auto const span = [&](index_t v) { return call.span({0, 0}, v * shape::lanes, (v + 1) * shape::lanes); };
+        key_blocks<shape> const keys{seen.keys};
+        auto const span = [&](driver::vector_run const& of) {
+            return call.span({0, 0}, of.first * shape::lanes, of.last * shape::lanes);
+        };
         for (index_t block = 0; block < mask.key_blocks(); ++block) {
             index_t const first = keys.first(block), last = keys.last(block);
             auto const coverage = mask.coverage(call.span({0, 0}, 0, queries), first, last);
@@ -44,7 +52,7 @@ TEST_CASE("pieces of a run hold each pair of a vector and a granule that it sees
                 driver::vector_pieces<shape> pieces;
                 pieces.cut(vectors, mask, keys, {block, run, runs.mixed}, span);
                 cut += pieces.size() > 1;
-                bool right = pieces.size() <= 2 * shape::nv;
+                bool right = pieces.size() <= 2 * vectors;
                 for (index_t v = 0; v < vectors; ++v)
                     for (index_t g = run.first; g < run.last; ++g) {
                         auto const times = std::count_if(pieces.begin(), pieces.end(), [&](auto const& piece) {
@@ -67,7 +75,7 @@ TEST_CASE("pieces of a run hold each pair of a vector and a granule that it sees
 }
 
 TEST_CASE("a run that is taken whole is one piece", "[driver]") {
-    driver::vector_pieces<shape> pieces;
+    driver::vector_pieces<one_register_tile> pieces;
     pieces.take_whole(3, {1, 5});
     REQUIRE(pieces.size() == 1);
     auto const& [vectors, granules] = *pieces.begin();

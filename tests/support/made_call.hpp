@@ -17,7 +17,7 @@ using namespace fovea;
 template <bool Pads, int Granules>
 struct small_blocks {
     static constexpr int lanes = 4, mr = 2, nv = 3;
-    static constexpr index_t rows = 3, granule = 2, panels = 4;
+    static constexpr index_t vectors = nv, rows = 3, granule = 2, panels = 4;
     static constexpr int granules_per_panel = Granules;
     static constexpr bool pads_keys = Pads;
     static constexpr index_t panel = granules_per_panel * granule, block_keys = panels * panel, block_rows = 2 * rows;

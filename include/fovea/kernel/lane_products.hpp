@@ -62,27 +62,29 @@ void with_vectors(index_t count, F const& f) {
 /// multiply_lanes for any number of elements and of vectors; `next` is prefetched meanwhile.
 template <class Tile, class Arch, class T, class Operand>
 void multiply_in_tiles(Operand const& elements, lane_sums<T> const& all, prefetch_queue& next) {
-    with_vectors<Tile::nv>(all.vector_count, [&](auto vectors) {
-        constexpr bool are_values = std::is_same_v<Operand, value_operand<T>>;
-        auto* const row_max_or_rescale = [&] {
-            if constexpr (are_values) return all.rescale;
-            else return all.row_max;
-        }();
-        constexpr int most = are_values ? Tile::features_with(vectors()) : Tile::mr, fewer = Tile::fewer_than(most);
-        index_t first = 0;
-        auto const multiply = [&](auto at_once, index_t last) {
-            for (; first + at_once() <= last; first += at_once())
-                multiply_lanes<at_once(), vectors(), T, Arch>(elements.from_row(first), all.steps, all.vectors,
-                                                              all.sums + first * all.width, all.width,
-                                                              row_max_or_rescale, next);
-        };
-        index_t const left = all.element_count % most;
-        bool const divides_better = (left + most) % fewer < left % fewer;  // 8 = 4 + 4, not 6 + 1 + 1
-        multiply(std::integral_constant<int, most>{}, all.element_count - left - (divides_better ? most : 0));
-        multiply(std::integral_constant<int, fewer>{}, all.element_count);
-        if constexpr (fewer > 4) multiply(std::integral_constant<int, fewer / 2>{}, all.element_count);
-        multiply(std::integral_constant<int, 1>{}, all.element_count);
-    });
+    constexpr bool are_values = std::is_same_v<Operand, value_operand<T>>;
+    auto* const row_max_or_rescale = [&] {
+        if constexpr (are_values) return all.rescale;
+        else return all.row_max;
+    }();
+    for (index_t begin = 0; begin < all.vector_count; begin += Tile::nv)
+        with_vectors<Tile::nv>(std::min<index_t>(all.vector_count - begin, Tile::nv), [&](auto vectors) {
+            constexpr int most = are_values ? Tile::features_with(vectors()) : Tile::mr, fewer = Tile::fewer_than(most);
+            index_t const lane = begin * Tile::lanes;
+            index_t first = 0;
+            auto const multiply = [&](auto at_once, index_t last) {
+                for (; first + at_once() <= last; first += at_once())
+                    multiply_lanes<at_once(), vectors(), T, Arch>(
+                        elements.from_row(first), all.steps, all.vectors + lane, all.sums + first * all.width + lane,
+                        all.width, row_max_or_rescale == nullptr ? nullptr : row_max_or_rescale + lane, next);
+            };
+            index_t const left = all.element_count % most;
+            bool const divides_better = (left + most) % fewer < left % fewer;  // 8 = 4 + 4, not 6 + 1 + 1
+            multiply(std::integral_constant<int, most>{}, all.element_count - left - (divides_better ? most : 0));
+            multiply(std::integral_constant<int, fewer>{}, all.element_count);
+            if constexpr (fewer > 4) multiply(std::integral_constant<int, fewer / 2>{}, all.element_count);
+            multiply(std::integral_constant<int, 1>{}, all.element_count);
+        });
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -22,7 +22,8 @@ struct key_lanes_blocking {
     static constexpr bool queries_in_lanes = false;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
-    static constexpr int rows = mr;  // queries
+    static constexpr int rows = mr;         // queries
+    static constexpr index_t vectors = nv;  // of keys
     static constexpr int last_height = 3;
     /// Heights of the register tiles for few queries, n = 0 ... last_height: 1, 4, 8, 12 where mr = 12.
     static constexpr int height(int n) { return n == 0 ? 1 : n * rows / last_height; }
@@ -73,7 +74,10 @@ struct query_lanes_blocking {
     /// Rows of the next smaller register tile: of 6 rows 4, whose 8 sums still cover the latency of a multiply-add, and
     /// which divide with 6 what powers of two are.
     static constexpr int fewer_than(int most) { return most % 3 == 0 ? most / 3 * 2 : most / 2; }
-    static constexpr index_t rows = index_t{nv} * lanes;
+    /// Vectors of queries of a tile: two register tiles where one holds few queries, since a gradient loads and stores
+    /// sums of keys once a tile.
+    static constexpr index_t vectors = nv * lanes < 24 ? 2 * nv : nv;
+    static constexpr index_t rows = vectors * lanes;
     static constexpr index_t granule = mr;  // keys: a mask leaves out whole granules
     static constexpr int granules_per_panel = 2;
     static constexpr bool pads_keys = false;
@@ -83,16 +87,19 @@ struct query_lanes_blocking {
     static constexpr index_t panels = 128 / panel;                  // of a block of keys
     static constexpr index_t block_keys = panels * panel;
     /// They read a block of keys from the L2 cache, tile after tile, before the next takes its place.
-    static constexpr index_t block_rows = (Arch::registers >= 32 ? 4 : 8) * rows;
+    static constexpr index_t block_rows = 4 * rows;
     /// Vectors for so many queries.
     static constexpr index_t vectors_for(index_t queries) { return ceil_div(queries, lanes); }
+    /// Sums that a register tile holds of them.
+    static constexpr index_t sums_for(index_t queries) { return mr * std::min<index_t>(vectors_for(queries), nv); }
     /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a vector.
     static constexpr index_t width_for(index_t count) { return round_up(count, lanes); }
-    static constexpr index_t states = nv;
+    static constexpr index_t states = vectors;
 
     /// Steps in which these tiles read a cache line of elements that are broadcast, `mr` at each step.
     static constexpr index_t steps_per_line(index_t tiles) {
-        return std::min(tiles, block_rows / rows) * std::max<index_t>(64 / (mr * static_cast<index_t>(sizeof(T))), 1);
+        return std::min(tiles, block_rows / rows) * (vectors / nv)
+             * std::max<index_t>(64 / (mr * static_cast<index_t>(sizeof(T))), 1);
     }
 
     /// True where queries in lanes fill vectors at least three quarters as well as features in lanes, the other choice.
@@ -119,12 +126,12 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
     static constexpr int weight_parts = Weight_parts;
     static constexpr index_t tile_elements = 64 / static_cast<index_t>(sizeof(Element));
     static constexpr int mr = 32, nv = 2;
-    static constexpr index_t rows = nv * index_t{base::lanes};
+    static constexpr index_t vectors = nv, rows = vectors * base::lanes;
     static constexpr index_t granule = 32;
     static constexpr int granules_per_panel = 1;
     static constexpr index_t panel = granule, panels = 4, block_keys = panels * panel;
     static constexpr index_t block_rows = 8 * rows;
-    static constexpr index_t states = nv;
+    static constexpr index_t states = vectors;
     static constexpr bool reads_in_place(index_t features) { return features % tile_elements == 0; }
     static constexpr bool packs_values = true;
 

@@ -27,11 +27,11 @@ call_plan make_gradient_plan(call_sizes const& n) {
             plan.tile_heads =
                 lanes::sharing(n.queries, n.group, n.keys,
                                uses<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>);
-            index_t const rows = n.queries * plan.tile_heads, vectors = lanes::vectors_for(std::min(rows, lanes::rows));
+            index_t const rows = n.queries * plan.tile_heads;
             plan.keys =
                 reading_in_query_lanes<decltype(Call::operands::key), lanes>(rows, n.features, n.keys_per_run, n.keys);
-            plan.rows = vectors * lanes::lanes;
-            plan.sums = lanes::mr * vectors;
+            plan.rows = lanes::width_for(std::min(rows, lanes::rows));
+            plan.sums = lanes::sums_for(plan.rows);
             return plan;
         }
     return make_key_lanes_plan<Call>(n);

@@ -126,16 +126,15 @@ call_plan make_dense_plan(call_sizes const& n) {
             call_plan plan{traversal::query_lanes, blocking_of<query_tile>};
             plan.tile_heads = query_tile::sharing(
                 n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
-            index_t const tile_rows = n.queries * plan.tile_heads,
-                          vectors = query_tile::vectors_for(std::min(tile_rows, query_tile::rows));
+            index_t const tile_rows = n.queries * plan.tile_heads;
             plan.keys = reading_in_query_lanes<decltype(Operands::key), query_tile>(tile_rows, n.features,
                                                                                     n.keys_per_run, keys);
             plan.values = query_tile::packs_values ? reading::packed
                                                    : reading_in_query_lanes<decltype(Operands::value), query_tile>(
                                                          tile_rows, n.value_features, n.values_per_run, keys);
-            plan.rows = vectors * query_tile::lanes;
+            plan.rows = query_tile::width_for(std::min(tile_rows, query_tile::rows));
             plan.matrix_unit = call::uses_matrix_unit;
-            plan.sums = call::uses_matrix_unit ? 0 : query_tile::mr * vectors;
+            plan.sums = call::uses_matrix_unit ? 0 : query_tile::sums_for(plan.rows);
             return plan;
         }
     }

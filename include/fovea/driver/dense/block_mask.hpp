@@ -28,7 +28,7 @@ private:
 };
 
 /// Which tiles of a block of rows are searched for panels that the mask decides. After a search that decides fewer than
-/// a quarter of them, tiles are masked as a whole, more after each such search: bounds over tables cost as much as
+/// an eighth of them, tiles are masked as a whole, more after each such search: bounds over tables cost as much as
 /// products. A block of rows belongs to one task, so that the choice does not depend on the number of threads.
 class search_pace : public pace {
 public:
@@ -39,7 +39,7 @@ public:
         index_t decided = panels;
         for (auto const run : found)
             for (index_t p = run.first_panel(); p < run.last_panel(); ++p) decided -= found.mixed[p] ? 1 : 0;
-        learn(4 * decided >= panels);
+        learn(8 * decided >= panels);
     }
 };
 

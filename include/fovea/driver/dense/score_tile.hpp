@@ -95,8 +95,9 @@ public:
         if constexpr (in_lanes) {
             index_t const vectors = rows_.width / Shape::lanes;
             if (trims && vectors > 1)
-                to.pieces.cut(vectors, mask, from, at,
-                              [&](index_t v) { return rows_.span(call, v * Shape::lanes, (v + 1) * Shape::lanes); });
+                to.pieces.cut(vectors, mask, from, at, [&](vector_run const& of) {
+                    return rows_.span(call, of.first * Shape::lanes, of.last * Shape::lanes);
+                });
             else to.pieces.take_whole(vectors, at.granules);
             std::fill_n(to.row_max, rows_.width, excluded<T>);
         }

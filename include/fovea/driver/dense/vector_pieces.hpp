@@ -34,38 +34,59 @@ public:
         add({0, vectors}, granules);
     }
 
-    /// Cut where a vector sees nothing at the ends of the run; span(v) are the queries of vector v.
+    /// Cut where a vector sees nothing at the ends of the run, each register tile of vectors for itself; span(v) are
+    /// the queries of some vectors.
     template <class Keys, class Span>
     [[gnu::noinline]] void cut(index_t vectors, block_mask<Shape> const& mask, Keys const& keys,
                                key_run<Shape> const& at, Span const& span) {
         count_ = 0;
-        run of[Shape::nv];
-        for (index_t v = 0; v < vectors; ++v)
-            of[v] = mask.trimmed({span(v), keys.first(at.block), keys.last(at.block)}, at.granules, at.mixed);
+        index_t const begin = keys.first(at.block), end = keys.last(at.block);
+        for (index_t v = 0; v < vectors; v += Shape::nv) {
+            vector_run const tile{v, std::min(v + Shape::nv, vectors)};
+            if (tile.last - v < vectors
+                && mask.coverage(span(tile), begin + at.granules.first * Shape::granule,
+                                 std::min(begin + at.granules.last * Shape::granule, end))
+                       .never())
+                continue;
+            run of[Shape::nv];
+            for (index_t n = v; n < tile.last; ++n)
+                of[n - v] = mask.trimmed({span({n, n + 1}), begin, end}, at.granules, at.mixed);
+            cut_register_tile(tile, of);
+        }
+    }
+
+private:
+    /// Pieces of some vectors, of[n] being what the nth of them sees.
+    void cut_register_tile(vector_run vectors, run* of) {
+        index_t const count = vectors.last - vectors.first;
         // The vectors between are widened, so that those that see a granule are adjacent.
-        for (index_t v = 1; v + 1 < vectors; ++v) {
+        for (index_t v = 1; v + 1 < count; ++v) {
             auto const &before = of[v - 1], &after = of[v + 1];
             of[v] = {std::min(of[v].first, std::max(before.first, after.first)),
                      std::max(of[v].last, std::min(before.last, after.last))};
         }
-        for (index_t from = at.granules.first; from < at.granules.last;) {
-            vector_run seeing{vectors, 0};
-            index_t to = at.granules.last;  // the next place where a vector begins or ends
-            for (index_t v = 0; v < vectors; ++v) {
+        auto [from, last] = of[0];
+        for (index_t v = 1; v < count; ++v) {
+            from = std::min(from, of[v].first);
+            last = std::max(last, of[v].last);
+        }
+        while (from < last) {
+            vector_run seeing{count, 0};
+            index_t to = last;  // the next place where a vector begins or ends
+            for (index_t v = 0; v < count; ++v) {
                 auto const& own = of[v];
                 if (own.first <= from && from < own.last) seeing = {std::min(seeing.first, v), v + 1};
                 for (index_t const end : {own.first, own.last})
                     if (from < end) to = std::min(to, end);
             }
-            if (seeing.first < seeing.last) add(seeing, {from, to});
+            if (seeing.first < seeing.last)
+                add({vectors.first + seeing.first, vectors.first + seeing.last}, {from, to});
             from = to;
         }
     }
-
-private:
     void add(vector_run vectors, run granules) { pieces_[count_++] = {vectors, granules}; }
 
-    piece pieces_[2 * Shape::nv];
+    piece pieces_[2 * Shape::vectors];
     index_t count_ = 0;
 };
 
