@@ -81,27 +81,27 @@ bool joins_heads(E const& e, index_t heads, index_t features) {
     }
 }
 
-/// True where the contiguous rows of two heads, `stride` apart, fill a vector, so that vectors are loaded across heads.
+/// True where the contiguous rows of one head or two, `stride` apart, fill a vector, so that vectors are loaded across
+/// heads.
 template <class T, class Arch>
 constexpr bool fills_vectors(index_t features, index_t stride, head_lanes const& layout) {
     constexpr index_t width = pack<T, Arch>::lanes;
-    return stride == features && features * 2 == width && layout.padded_heads == layout.heads
+    return stride == features && (features == width || features * 2 == width) && layout.padded_heads == layout.heads
         && layout.padded_heads >= 2 && layout.padded_heads * 4 >= width;
 }
 
 namespace detail {
-/// The sums where two heads fill a vector; Of_key vectors in a row belong to one key.
-template <int Of_key, class T, class Arch, class Body, class Pairs>
+/// The sums where so many heads fill a vector; Of_key vectors in a row belong to one key.
+template <int Heads, int Of_key, class T, class Arch, class Body, class Pairs>
 [[gnu::noinline]] pack<T, Arch> joined_sums(Body const& body, head_lanes const& layout, index_t first, index_t keys,
                                             Pairs const& pairs) {
     using vector = pack<T, Arch>;
-    constexpr index_t width = vector::lanes;
-    constexpr int group = static_cast<int>(width) / 2;
+    constexpr int group = static_cast<int>(vector::lanes) / Heads;
     constexpr int shift = std::countr_zero(static_cast<unsigned>(group));
     vector part[static_cast<std::size_t>(group)];
 #pragma GCC unroll 4
     for (int i = 0; i < group; i += Of_key) {
-        index_t const pair = first + 2 * i, head = layout.head(pair);
+        index_t const pair = first + Heads * i, head = layout.head(pair);
         auto const at = pairs(std::min(layout.key(pair), keys - 1), head);
         auto const names = at.template names<T, Arch>();
         auto const of_pair = body_of_pair<true>(body, names);
@@ -111,10 +111,25 @@ template <int Of_key, class T, class Arch, class Body, class Pairs>
 #pragma GCC unroll 8
         for (int j = i; j < i + Of_key; ++j) {
             part[j] = as_pack<T, Arch>(evaluate(of_pair, here));
-            here.offset += width, here.head += 2;
+            here.offset += vector::lanes, here.head += Heads;
         }
     }
     return lane_groups_of<T, Arch>::sums(part);
+}
+
+/// The same for any number of heads that fills_vectors takes.
+template <int Heads, class T, class Arch, class Body, class Pairs>
+FOVEA_INLINE pack<T, Arch> joined_sums_of_heads(Body const& body, head_lanes const& layout, index_t first, index_t keys,
+                                                Pairs const& pairs) {
+    constexpr index_t width = pack<T, Arch>::lanes;
+    constexpr int group = static_cast<int>(width) / Heads;
+    if constexpr (group >= 2)
+        if (layout.padded_heads * 2 == width)
+            return joined_sums<Heads, group / 2, T, Arch>(body, layout, first, keys, pairs);
+    if constexpr (group >= 4)
+        if (layout.padded_heads * 4 == width)
+            return joined_sums<Heads, group / 4, T, Arch>(body, layout, first, keys, pairs);
+    return joined_sums<Heads, group, T, Arch>(body, layout, first, keys, pairs);
 }
 
 /// The sums of one pair after the other.
@@ -154,17 +169,10 @@ struct feature_counts {
 template <class T, class Arch, class Body, class Pairs>
 FOVEA_INLINE pack<T, Arch> head_sums(Body const& body, head_lanes const& layout, index_t first, index_t keys,
                                      Pairs const& pairs, index_t features, bool joined) {
-    using vector = pack<T, Arch>;
-    constexpr index_t width = vector::lanes;
-    constexpr int group = static_cast<int>(width) / 2;
     if (joined) {
-        if constexpr (group >= 2)
-            if (layout.padded_heads * 2 == width)
-                return detail::joined_sums<group / 2, T, Arch>(body, layout, first, keys, pairs);
-        if constexpr (group >= 4)
-            if (layout.padded_heads * 4 == width)
-                return detail::joined_sums<group / 4, T, Arch>(body, layout, first, keys, pairs);
-        return detail::joined_sums<group, T, Arch>(body, layout, first, keys, pairs);
+        if (features == pack<T, Arch>::lanes)
+            return detail::joined_sums_of_heads<1, T, Arch>(body, layout, first, keys, pairs);
+        return detail::joined_sums_of_heads<2, T, Arch>(body, layout, first, keys, pairs);
     }
     if (layout.heads == 1) return detail::separate_sums<true, T, Arch>(body, layout, first, keys, pairs, features);
     return detail::separate_sums<false, T, Arch>(body, layout, first, keys, pairs, features);
