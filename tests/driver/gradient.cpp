@@ -82,13 +82,15 @@ TEST_CASE("one array that is queries, keys and values has the sum of their gradi
 TEST_CASE("a forward call that saves its rows leaves the gradient what it would compute again", "[driver]") {
     testing::dice dice(11);
     auto const check = [&](auto const& a, auto zero, index_t queries, index_t keys) {
-        using T = decltype(zero);
-        auto const q = testing::random_tensor<T>(dice, extents_t<4>{2, 4, queries, 17}),
-                   k = testing::random_tensor<T>(dice, extents_t<4>{2, 2, keys, 17}),
-                   v = testing::random_tensor<T>(dice, extents_t<4>{2, 2, keys, 9}),
-                   d = testing::random_tensor<T>(dice, extents_t<4>{2, 4, queries, 9});
+        using Stored = decltype(zero);
+        using T = std::conditional_t<sizeof(Stored) == 8, double, float>;
+        auto const q = testing::random_tensor<Stored>(dice, extents_t<4>{2, 4, queries, 17}),
+                   k = testing::random_tensor<Stored>(dice, extents_t<4>{2, 2, keys, 17}),
+                   v = testing::random_tensor<Stored>(dice, extents_t<4>{2, 2, keys, 9}),
+                   d = testing::random_tensor<Stored>(dice, extents_t<4>{2, 4, queries, 9});
         saved_rows<T> state;
-        tensor<T, 4> out(d.extents), d_q(q.extents), d_k(k.extents), d_v(v.extents);
+        tensor<Stored, 4> out(d.extents);
+        tensor<T, 4> d_q(q.extents), d_k(k.extents), d_v(v.extents);
         tensor<double, 4> e_q(q.extents), e_k(k.extents), e_v(v.extents);
         attend(a, q, k, v, out, save(state));
         CHECK(state.complete());
@@ -106,6 +108,7 @@ TEST_CASE("a forward call that saves its rows leaves the gradient what it would 
             check(causally, 0.f, queries, keys);
             check(apart, 0.0, queries, keys);
             check(far, 0.f, queries, keys);
+            check(causally, bfloat16(0.f), queries, keys);
         }
 }
 

@@ -130,6 +130,12 @@ void finish_rows(Executor const& executor, workspace& scratch, A const& a, view<
     }
 }
 
+/// Whether an output saves the rows of the result, with all bits that they are computed with.
+template <class Outputs>
+inline constexpr bool saves_rows = false;
+template <class... Output>
+inline constexpr bool saves_rows<std::tuple<Output...>> = (takes_row_state<Output> || ...);
+
 /// Runs the heads into the result and finishes there, or into scratch memory, position by position, where the result
 /// has other elements or a finish makes other rows of them.
 template <class T, class Arch, class Run, class Q, class K, class V>
@@ -139,7 +145,9 @@ void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V 
     using Out = std::remove_pointer_t<decltype(out.data)>;
     using aggregate = std::remove_cvref_t<decltype(a.aggregate)>;
     constexpr bool in_result = std::is_same_v<Out, T> && finishes_in_place<aggregate>();
-    if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate>) {
+    constexpr bool rounds_saved = !std::is_same_v<Out, T> && saves_rows<decltype(call.outputs())>
+                               && carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>;
+    if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate> && !rounds_saved) {
         attend_heads<T, Arch>(run, q, k, v, out);
     } else {
         index_t const heads = call.shapes.heads(), row = heads * call.shapes.features();

@@ -11,9 +11,10 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `state` is a saved_rows<T> of the type of the arithmetic; it takes the shapes of the call. Two calls belong
 /// together: same specification, same operands.
-/// Cost: two numbers for each query and a copy of the result; nothing is allocated for the shapes of the last call.
-/// Edge cases: a normalizer other than softmax, and results with fewer bits than the arithmetic, leave nothing; the
-/// gradient then computes it again. saved_rows::complete() tells.
+/// Cost: two numbers for each query and a copy of the result, with all bits of the arithmetic; nothing is allocated for
+/// the shapes of the last call.
+/// Edge cases: a normalizer other than softmax leaves nothing; the gradient then computes it again.
+/// saved_rows::complete() tells.
 /// Errors: shape_error from gradient where the state is that of a call of other shapes.
 /// Source: FlashAttention-2 (Dao, 2023), section 3.1.
 template <class T>
