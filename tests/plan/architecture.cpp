@@ -32,8 +32,8 @@ constexpr bool prefetches_in_time = [] {
     using tile = plan::key_lanes_blocking<T, Arch>;
     using query_lanes = plan::query_lanes_blocking<T, Arch>;
     constexpr auto bytes = static_cast<index_t>(sizeof(T));
-    return keeps_pace<tile>(tile::panel * bytes, tile::block_rows / tile::rows)
-        && keeps_pace<query_lanes>(query_lanes::mr * bytes, query_lanes::block_rows / query_lanes::rows);
+    return keeps_pace<tile>(tile::panel * bytes, tile::block_rows / tile::register_rows)
+        && keeps_pace<query_lanes>(query_lanes::mr * bytes, query_lanes::block_rows / query_lanes::register_rows);
 }();
 
 }  // namespace

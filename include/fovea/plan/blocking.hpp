@@ -22,7 +22,8 @@ struct key_lanes_blocking {
     static constexpr bool queries_in_lanes = false;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
-    static constexpr int rows = mr;         // queries
+    static constexpr int rows = mr;  // queries
+    static constexpr index_t register_rows = rows;
     static constexpr index_t vectors = nv;  // of keys
     static constexpr int last_height = 3;
     /// Heights of the register tiles for few queries, n = 0 ... last_height: 1, 4, 8, 12 where mr = 12.
@@ -50,10 +51,10 @@ struct key_lanes_blocking {
     static constexpr index_t block_keys = panels * panel;
     static constexpr index_t block_rows = index_t{16} * rows;
 
-    /// Steps of a microkernel in which the tiles of a call read one cache line of packed elements, a panel at each
-    /// step: so fast they prefetch the next block while those of a block of rows share this one.
+    /// Steps of a microkernel in which the register tiles of a call read one cache line of packed elements, a panel at
+    /// each step: so fast they prefetch the next block while those of a block of rows share this one.
     static constexpr index_t steps_per_line(index_t tiles) {
-        index_t const sharing = std::min(tiles, block_rows / rows);
+        index_t const sharing = std::min(tiles, block_rows / register_rows);
         return std::max<index_t>(sharing * 64 / (panel * static_cast<index_t>(sizeof(T))), 1);
     }
 };
@@ -74,9 +75,10 @@ struct query_lanes_blocking {
     /// Rows of the next smaller register tile: of 6 rows 4, whose 8 sums still cover the latency of a multiply-add, and
     /// which divide with 6 what powers of two are.
     static constexpr int fewer_than(int most) { return most % 3 == 0 ? most / 3 * 2 : most / 2; }
-    /// Vectors of queries of a tile: two register tiles where one holds few queries, since a gradient loads and stores
-    /// sums of keys once a tile.
-    static constexpr index_t vectors = nv * lanes < 24 ? 2 * nv : nv;
+    static constexpr index_t register_rows = index_t{nv} * lanes;
+    /// A tile has two register tiles where one holds few queries, since a gradient loads and stores sums of keys once a
+    /// tile.
+    static constexpr index_t vectors = register_rows < 24 ? 2 * nv : nv;
     static constexpr index_t rows = vectors * lanes;
     static constexpr index_t granule = mr;  // keys: a mask leaves out whole granules
     static constexpr int granules_per_panel = 2;
@@ -96,9 +98,9 @@ struct query_lanes_blocking {
     static constexpr index_t width_for(index_t count) { return round_up(count, lanes); }
     static constexpr index_t states = vectors;
 
-    /// Steps in which these tiles read a cache line of elements that are broadcast, `mr` at each step.
+    /// Steps in which register tiles read a cache line of elements that are broadcast, `mr` at each step.
     static constexpr index_t steps_per_line(index_t tiles) {
-        return std::min(tiles, block_rows / rows) * (vectors / nv)
+        return std::min(tiles, block_rows / register_rows)
              * std::max<index_t>(64 / (mr * static_cast<index_t>(sizeof(T))), 1);
     }
 

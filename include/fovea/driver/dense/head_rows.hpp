@@ -39,7 +39,7 @@ public:
           blocks_(ceil_div(call.keys, Shape::block_keys)),
           slot_elements_(wanted.slot_elements),
           slots_(std::clamp<index_t>(wanted.slots, 1, std::max<index_t>(blocks_, 1))),
-          steps_per_line_(Shape::steps_per_line(ceil_div(call.rows, Shape::rows))),
+          steps_per_line_(Shape::steps_per_line(ceil_div(call.rows, Shape::register_rows))),
           stride_(wanted.stride),
           prefetches_(Shape::queries_in_lanes || (slots_ == 1 && call.planned.keys != plan::reading::in_place)),
           stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
