@@ -41,7 +41,7 @@ inline constexpr bool may_read =
     || asked_reads<decltype(reweighting_of(std::declval<A const&>().normalize)), Asked>.any
     || row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>>;
 
-/// A table that is asked for, its sums, and whether no two key heads reach one element of it.
+/// A table that is asked for, its sums, and whether no two tasks reach one element of it.
 template <class T, class Table>
 struct asked_table {
     Table of;
@@ -49,10 +49,12 @@ struct asked_table {
     bool apart;
 };
 
-/// Calls f with the sums of the tables of the weights that are asked for: none are computed where none is.
+/// Calls f with the sums of the tables of the weights that are asked for: none are computed where none is. Each key
+/// head is one task or several.
 template <class T, class A, class Call, class Sums, class F, class... Asked>
 void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sums, F const& f, Asked const&... asked) {
-    index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), tasks = batches * key_heads;
+    index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), queries = call.shapes.queries(),
+                  splits = plan::row_splits(batches * key_heads, queries), tasks = batches * key_heads * splits;
     bool any = false;
     auto const may_be_read = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& each) {
         using type = std::remove_cvref_t<decltype(each)>;
@@ -67,7 +69,8 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
                 found = found || here;
             });
             any = any || found;
-            bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1);
+            bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1)
+                            && (reads.query >= 0 || splits == 1);
             using table_type = std::remove_const_t<decltype(each.of)>;
             return std::make_tuple(asked_table<T, table_type>{
                 found ? each.of : table_type{}, found ? sums.template of_asked<N>() : nullptr, apart || !found});

@@ -15,6 +15,14 @@ inline constexpr bool gradient_takes_query_lanes =
     && (!loaded_rows<std::remove_const_t<decltype(Call::operands::key)>>
         || !any_reads_features<decltype(Call::parts::keys)>);
 
+/// Into how many tasks the rows of each key head are split: fewer heads than threads would leave some of these idle.
+/// Each task has sums of all keys, which are joined in order, so that the number depends on sizes alone, and rows are
+/// many beside it.
+constexpr index_t row_splits(index_t key_heads, index_t queries) {
+    constexpr index_t tasks = 8, least_queries = 512;
+    return std::clamp<index_t>(queries / least_queries, 1, ceil_div(tasks, std::max<index_t>(key_heads, 1)));
+}
+
 /// The plan of the scores of a gradient: queries in lanes where they fill them. Arithmetic is that of numbers, whatever
 /// is stored.
 template <class Call>

@@ -100,20 +100,20 @@ struct score_gradient {
     static constexpr bool is_product = products == 1 && pairs == 0 && adds_numbers<Pointwise, leaves>;
 };
 
-/// How an expression reads the tables of one type: at which axes, of all of them, the index is the head alone, and the
-/// batch alone; -1 where it is not.
+/// How an expression reads the tables of one type: at which axes, of all of them, the index is the head alone, the
+/// batch alone, and the query alone; -1 where it is not.
 struct table_reads {
     bool any = false;
-    int head = -1, batch = -1;
+    int head = -1, batch = -1, query = -1;
 };
 constexpr table_reads both(table_reads const& a, table_reads const& b) {
     if (!a.any || !b.any) return a.any ? a : b;
-    return {true, a.head == b.head ? a.head : -1, a.batch == b.batch ? a.batch : -1};
+    return {true, a.head == b.head ? a.head : -1, a.batch == b.batch ? a.batch : -1, a.query == b.query ? a.query : -1};
 }
 template <class E, class Table>
 inline constexpr table_reads reads_of{};
 template <class T, int Rank>
-inline constexpr table_reads reads_of<parameter<T, Rank>, parameter<T, Rank>>{true, -1, -1};
+inline constexpr table_reads reads_of<parameter<T, Rank>, parameter<T, Rank>>{.any = true};
 template <class Operation, class... Children, class Table>
 inline constexpr table_reads reads_of<node<Operation, Children...>, Table> = [] {
     table_reads all;
@@ -122,10 +122,11 @@ inline constexpr table_reads reads_of<node<Operation, Children...>, Table> = [] 
 }();
 template <class T, int Rank, class... Indices>
 inline constexpr table_reads reads_of<node<at_operation, parameter<T, Rank>, Indices...>, parameter<T, Rank>> = [] {
-    table_reads all{true, -1, -1};
+    table_reads all{.any = true};
     int axis = 0;
     ((all.head = std::is_same_v<Indices, head_t> ? axis : all.head,
-      all.batch = std::is_same_v<Indices, batch_t> ? axis : all.batch, ++axis),
+      all.batch = std::is_same_v<Indices, batch_t> ? axis : all.batch,
+      all.query = std::is_same_v<Indices, q_idx_t> ? axis : all.query, ++axis),
      ...);
     return all;
 }();

@@ -116,8 +116,11 @@ private:
 template <pass Pass>
 void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
                                  typename Pass::partial_sums const& partial) const {
-    head_blocks keys(call_, memory,
-                     head_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1);
+    index_t const slots = head_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1;
+    auto keys = [&] {
+        if constexpr (requires { partial.of_keys; }) return head_blocks(call_, memory, slots, partial.of_keys);
+        else return head_blocks(call_, memory, slots);
+    }();
     scratch_type scratch(memory, call_, 1);
     index_t const most = std::min(tiles_per_block, ceil_div(call_.rows, shape::rows));
     auto* const tiles = memory.template take<Pass>(most);

@@ -23,8 +23,9 @@ struct values_of_gradient {
 
 /// The keys and values of one head, and their gradients, which are summed over all heads that share them.
 ///
-/// Memory: of all keys of a head, for a worker: the sums of keys and values, of a mapped key of a product two rows
-/// more, and the terms of a key for each head that shares it, if they depend on the head.
+/// Memory: of all keys of a head, for a worker, or for a task where heads are split: the sums of keys and values, of a
+/// mapped key of a product two rows more, and the terms of a key for each head that shares it, if they depend on the
+/// head.
 template <class Call, class Shape>
 class gradient_blocks {
     using T = typename Shape::number;
@@ -33,33 +34,40 @@ class gradient_blocks {
     using factors = typename score::factors;
 
 public:
+    using number = T;
     head_keys<Shape> keys, values;
     next_lines next{};
 
     static constexpr bool packs = !Shape::queries_in_lanes;
-    gradient_blocks(Call const& call, arena& memory, index_t slots)
+    /// `sums`: where the sums go that finish() leaves there, (sums_of(call)); nullptr for those of whole heads, which
+    /// it writes.
+    gradient_blocks(Call const& call, arena& memory, index_t slots, T* sums)
         : keys(call, memory, slots),
           values(call.values, memory, slots),
           call_(call),
           width_(score::width(call)),
-          d_keys_(memory.template take<T>((1 + score::mapped_keys) * call.keys * width_)),
+          splits_(sums != nullptr),
+          sums_(splits_ ? sums : memory.template take<T>(sums_of(call))),
+          d_values_(sums_ + of_keys(call)),
+          d_terms_(d_values_ + of_values(call)),
+          d_factors_(d_terms_ + of_terms(call)),
           mapped_(memory.template take<T>(score::mapped_keys * call.keys * width_)),
-          d_terms_(memory.template take<T>(heads() * score::key_terms * term_stride())),
-          d_values_(memory.template take<T>(call.keys * width(call.values.key_features))),
           finite_(memory.template take<answer>(keys.blocks())),
-          d_factors_(memory.template take<T>(factors::of_keys * factors::of_head(call))),
           amounts_(memory.template take<T>(factors::any ? width_ : 0)),
           has_factors_(memory.template take<answer>(factors::any ? keys.blocks() : 0)) {}
+
+    /// The numbers of all sums of a head.
+    static index_t sums_of(Call const& call) {
+        return of_keys(call) + of_values(call) + of_terms(call)
+             + whole_lines(factors::of_keys * factors::of_head(call));
+    }
 
     void begin(head_group heads_of_tile) {
         keys.begin(heads_of_tile);
         values.begin(heads_of_tile);
         if (heads_of_tile.index % call_.per_key_head != 0) return;  // another head that shares them
-        std::fill_n(d_keys_, (1 + score::mapped_keys) * call_.keys * width_, T{0});
-        std::fill_n(d_values_, call_.keys * width(call_.values.key_features), T{0});
-        std::fill_n(d_terms_, heads() * score::key_terms * term_stride(), T{0});
+        std::fill_n(sums_, sums_of(call_), T{0});
         std::fill_n(finite_, keys.blocks(), answer::unknown);
-        std::fill_n(d_factors_, factors::of_keys * factors::of_head(call_), T{0});
         std::fill_n(has_factors_, factors::any ? keys.blocks() : 0, answer::unknown);
         if constexpr (score::mapped_keys > 0)
             score::for_products(call_, [&](auto const& p, index_t n) {
@@ -74,21 +82,35 @@ public:
         values.prepare(block, next);
     }
     void finish() const {
-        auto const of = keys.heads();
-        if ((of.index + 1) % call_.per_key_head != 0) return;
-        if constexpr (score::mapped_keys + score::key_terms + factors::of_keys > 0) finish_keys();
-        for (index_t k = 0; k < call_.keys; ++k) {
-            std::copy_n(d_key(k), call_.key_features, call_.further.d_key.place(of.batch, call_.key_head(of), k, 0));
-            std::copy_n(d_value(k), call_.values.key_features,
-                        call_.further.d_value.place(of.batch, call_.key_head(of), k, 0));
+        if (splits_ || (keys.heads().index + 1) % call_.per_key_head != 0) return;
+        if constexpr (finishes_keys) finish_keys();
+        write(call_, sums_, keys.heads(), {0, call_.keys});
+    }
+    /// What terms and mapped keys give to sums that have been joined from all tasks of a head, the last that shares
+    /// them.
+    static constexpr bool finishes_keys = score::mapped_keys + score::key_terms + factors::of_keys > 0;
+    void finish_joined(head_group heads_of_tile)
+        requires finishes_keys
+    {
+        keys.begin(heads_of_tile);
+        finish_keys();
+    }
+    /// The gradients of some keys and values of a head, from its sums.
+    static void write(Call const& call, T const* sums, head_group of, index_range some) {
+        index_t const head = call.key_head(of), features = call.values.key_features;
+        T const *const d_keys = sums, *const d_values = sums + of_keys(call);
+        for (index_t k = some.first; k < some.last; ++k) {
+            std::copy_n(d_keys + k * score::width(call), call.key_features,
+                        call.further.d_key.place(of.batch, head, k, 0));
+            std::copy_n(d_values + k * width(features), features, call.further.d_value.place(of.batch, head, k, 0));
         }
     }
 
-    T* d_key(index_t key) const { return d_keys_ + key * width_; }
+    T* d_key(index_t key) const { return sums_ + key * width_; }
     T* d_value(index_t key) const { return d_values_ + key * width(call_.values.key_features); }
     /// Of product n, whose key is mapped: B, and its gradient.
     T* mapped_key(index_t n, index_t key) const { return mapped_ + (plane_of(n) * call_.keys + key) * width_; }
-    T* d_mapped_key(index_t n, index_t key) const { return d_keys_ + ((1 + plane_of(n)) * call_.keys + key) * width_; }
+    T* d_mapped_key(index_t n, index_t key) const { return sums_ + ((1 + plane_of(n)) * call_.keys + key) * width_; }
     /// The sums of key terms for a head: (terms, term_stride).
     T* d_terms(index_t head) const {
         return d_terms_ + (score::terms_per_head ? head % heads() * score::key_terms * term_stride() : 0);
@@ -114,7 +136,16 @@ private:
     }
     static index_t width(index_t features) { return round_up(features, kernel::pack<T, Arch>::lanes); }
     /// Heads that have sums of terms of their own.
-    index_t heads() const { return score::terms_per_head ? call_.per_key_head * call_.tile_heads : 1; }
+    static index_t heads(Call const& call) { return score::terms_per_head ? call.per_key_head * call.tile_heads : 1; }
+    index_t heads() const { return heads(call_); }
+    static index_t whole_lines(index_t numbers) { return round_up(numbers, 64 / index_t{sizeof(T)}); }
+    static index_t of_keys(Call const& call) {
+        return whole_lines((1 + score::mapped_keys) * call.keys * score::width(call));
+    }
+    static index_t of_values(Call const& call) { return whole_lines(call.keys * width(call.values.key_features)); }
+    static index_t of_terms(Call const& call) {
+        return whole_lines(heads(call) * score::key_terms * round_up(call.keys, Shape::panel));
+    }
     /// The number of a product among those whose keys are mapped.
     index_t plane_of(index_t product) const {
         index_t plane = 0;
@@ -128,7 +159,7 @@ private:
     void finish_keys() const {
         auto const of = keys.heads();
         index_t const key_head = call_.key_head(of), last = (key_head + 1) * call_.per_key_head * call_.tile_heads;
-        auto const tables = call_.tables.of_task(of.batch * (call_.head_groups / call_.per_key_head) + key_head);
+        auto const tables = call_.tables.of_task(call_.task_of(of, call_.rows - 1));
         auto facts = call_.facts(of, 0);
         for_runs(call_.operands.key, keys.rows(0, call_.keys), keys.loaded(), [&](auto const& run, index_t from) {
             for (index_t r = 0; r < run.count; ++r) {
@@ -152,25 +183,13 @@ private:
 
     Call const& call_;
     index_t width_;
-    T *d_keys_, *mapped_;  // (1 + mapped keys, keys, width), (mapped keys, keys, width)
-    T* d_terms_;           // (heads, terms, term_stride)
-    T* d_values_;          // (keys, width of values)
-    answer* finite_;       // (blocks)
-    T *d_factors_, *amounts_;
+    bool splits_;
+    T* sums_;                              // those of keys first: (1 + mapped keys, keys, width)
+    T *d_values_, *d_terms_, *d_factors_;  // (keys, width of values), (heads, terms, term_stride)
+    T* mapped_;                            // (mapped keys, keys, width)
+    answer* finite_;                       // (blocks)
+    T* amounts_;
     answer* has_factors_;  // (blocks)
 };
-
-/// Calls run_heads(memory, head_groups) for rows that share keys, whose gradients are summed over all of them: each key
-/// head is one task, and so are several that share sums of tables.
-template <class Call, class Executor, class F>
-void for_key_heads(Call const& call, Executor const& executor, workspace& scratch, F const& run_heads) {
-    executor.run(call.tables.shares(), [&](index_t share, index_t worker) {
-        auto& memory = scratch.worker(worker);
-        memory.clear();
-        index_range const key_heads{call.tables.first_task(share), call.tables.first_task(share + 1)};
-        run_heads(memory, index_range{key_heads.first * call.per_key_head, key_heads.last * call.per_key_head});
-    });
-    call.tables.join();
-}
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -46,9 +46,7 @@ public:
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
-        auto const heads = of.heads;
-        auto const task = heads.index / call.per_key_head + heads.batch * (call.head_groups / call.per_key_head);
-        tables_ = call.tables.of_task(task);
+        tables_ = call.tables.of_task(call.task_of(of.heads, of.first));
         std::fill_n(d_queries_, score::products * Shape::rows * width_, T{0});
         std::fill_n(d_pairs_, (score::pairs > 0 ? Shape::rows : 0) * width_, T{0});
         std::fill_n(d_terms_, score::row_terms * Shape::rows, T{0});

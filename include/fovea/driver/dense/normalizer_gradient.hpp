@@ -6,6 +6,7 @@
 #include <fovea/driver/dense/gradient_rows.hpp>
 #include <fovea/driver/dense/row_columns.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/dense/split_sums.hpp>
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/driver/row_rule.hpp>
 
@@ -33,8 +34,10 @@ public:
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
-        for_key_heads(call_, executor, scratch,
-                      [&](arena& memory, index_range head_groups) { run_heads(memory, head_groups); });
+        for_key_heads<head_blocks>(call_, executor, scratch,
+                                   [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
+                                       run_heads(memory, head_groups, row_blocks, sums);
+                                   });
     }
 
 private:
@@ -64,10 +67,9 @@ private:
         }
     };
 
-    void run_heads(arena& memory, index_range head_groups) const {
-        index_range const row_blocks{0, ceil_div(call_.rows, shape::block_rows)};
+    void run_heads(arena& memory, index_range head_groups, index_range row_blocks, T* sums) const {
         index_t const at_once = mask_.blocks_at_once(head_groups, row_blocks);
-        head_blocks from(call_, memory, at_once);
+        head_blocks from(call_, memory, at_once, sums);
         tile one(memory, call_, at_once, normalize_, reweight_);
         row_columns<shape> columns(memory, mask_);
         for (index_t g = head_groups.first; g < head_groups.last; ++g) {

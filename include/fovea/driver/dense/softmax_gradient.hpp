@@ -7,6 +7,7 @@
 #include <fovea/driver/dense/gradient_rows.hpp>
 #include <fovea/driver/dense/gradient_tile.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/dense/split_sums.hpp>
 #include <fovea/driver/product_scopes.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -35,7 +36,10 @@ class softmax_gradient {
 public:
     using shape = Shape;
     using tile_type = score_tile<shape>;
-    using partial_sums = no_partial_sums;
+    /// Rows are finished; the sums of keys are not where other tasks have some.
+    struct partial_sums : no_partial_sums {
+        T* of_keys = nullptr;
+    };
     using call_type = gradient_call<Call, ValueRows, D, Shape, Tables>;
     using head_blocks = gradient_blocks<call_type, Shape>;
     static constexpr bool prefetches_rows = false;
@@ -53,7 +57,7 @@ public:
         }
     };
 
-    softmax_gradient(arena& memory, call_type const& call, partial_sums)
+    softmax_gradient(arena& memory, call_type const& call, no_partial_sums)
         : tile_(memory, call), products_(memory, call.values), rows_(memory, call) {}
 
     void begin(call_type const& call, head_group heads, index_t first, index_t count) {
@@ -118,10 +122,10 @@ void run_softmax_gradient(Executor const& executor, workspace& scratch,
         using pass = softmax_gradient<scores, V, D, Shape, Tables>;
         typename pass::call_type const context(plan, spec, operands, further, tables);
         dense_loop<pass> const loop(context);
-        for_key_heads(context, in_scopes, scratch, [&](arena& memory, index_range head_groups) {
-            loop.run_heads(memory, head_groups, {0, ceil_div(context.rows, Shape::block_rows)}, {0, loop.key_blocks()},
-                           {});
-        });
+        for_key_heads<typename pass::head_blocks>(
+            context, in_scopes, scratch, [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
+                loop.run_heads(memory, head_groups, row_blocks, {0, loop.key_blocks()}, {{}, sums});
+            });
     };
     if constexpr (plan::gradient_takes_query_lanes<scores>)
         if (plan.by == plan::traversal::query_lanes)
@@ -133,7 +137,9 @@ template <class T, class Arch, class Score, class Predicate, class Q, class K, c
 void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
                           gradient_operands<T, V, D> const& further) {
-    table_sums<T> const none({}, {}, {}, scratch.shared(), operands.batches() * operands.key.extent(1));
+    index_t const key_heads = operands.batches() * operands.key.extent(1);
+    table_sums<T> const none({}, {}, {}, scratch.shared(),
+                             key_heads * plan::row_splits(key_heads, operands.query.extent(2)));
     run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, none);
 }
 

@@ -71,6 +71,7 @@ public:
     }
 
     /// The tasks of a share are [first, last), one after the other in one thread.
+    index_t tasks() const { return tasks_; }
     index_t shares() const { return shares_; }
     index_t first_task(index_t share) const { return share * tasks_ / shares_; }
     share_type of_task(index_t task) const {
