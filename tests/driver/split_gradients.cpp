@@ -79,16 +79,16 @@ TEST_CASE("split rows of every normalizer give what the definition says", "[driv
 
 TEST_CASE("split rows have the same bits in any number of threads", "[driver]") {
     at_split_sizes<float>([](auto const& of, testing::dice& dice, sizes const& n, double) {
-        auto const& [q, k, v, d] = of;
+        auto const& [query, key, value, d_result] = of;
         auto const bias = table(of, dice, n.heads, n.keys);
         auto const gradients = [&](auto const& executor, auto const& spec) {
             workspace scratch;
-            auto found = std::make_tuple(tensor<float, 4>(q.extents), tensor<float, 4>(k.extents),
-                                         tensor<float, 4>(v.extents), tensor<float, 2>(bias.extents));
+            auto found = std::make_tuple(tensor<float, 4>(query.extents), tensor<float, 4>(key.extents),
+                                         tensor<float, 4>(value.extents), tensor<float, 2>(bias.extents));
             auto& [d_q, d_k, d_v, d_bias] = found;
             for (int times = 0; times < 2; ++times)  // scratch memory that has been used
-                gradient(executor, scratch, spec, q, k, v, d, grad(q, d_q), grad(k, d_k), grad(v, d_v),
-                         grad(bias, d_bias));
+                gradient(executor, scratch, spec, query, key, value, d_result, grad(query, d_q), grad(key, d_k),
+                         grad(value, d_v), grad(bias, d_bias));
             return found;
         };
         auto const check = [&](auto const& spec) {
