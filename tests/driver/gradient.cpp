@@ -47,7 +47,7 @@ double worst(A const& a, sizes const& n) {
     tensor<double, 4> e_q(q.extents), e_k(k.extents), e_v(v.extents);
     gradient(a, q, k, v, d, grad(q, d_q), grad(k, d_k), grad(v, d_v));
     reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v));
-    return std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+    return worse(difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v));
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ TEST_CASE("a forward call that saves its rows leaves the gradient what it would 
         CHECK(state.complete());
         gradient(a, q, k, v, d, state, grad(q, d_q), grad(k, d_k), grad(v, d_v));
         reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v));
-        double const worst = std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+        double const worst = worse(difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v));
         CHECK(worst < (sizeof(T) == 4 ? 1e-5 : 1e-13));
     };
     auto const causally = scaled_dot | causal | softmax | weighted_sum;

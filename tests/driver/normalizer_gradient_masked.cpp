@@ -84,7 +84,7 @@ double worst_of_stored() {
     gradient(a, of.query, of.key, of.value, of.d_result, grad(of.query, d_q), grad(of.key, d_k), grad(of.value, d_v));
     reference::gradient(a, of.query, of.key, of.value, of.d_result, grad(of.query, e_q), grad(of.key, e_k),
                         grad(of.value, e_v));
-    return std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+    return worse(difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v));
 }
 
 }  // namespace

@@ -65,9 +65,9 @@ double worst(A const& a, operands<T> const& of, Tables const&... tables) {
             reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v), grad(tables, each)...);
         },
         expected);
-    double most = std::max({difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)});
+    double most = worse(difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v));
     [&]<std::size_t... N>(std::index_sequence<N...>) {
-        ((most = std::max(most, difference(std::get<N>(found), std::get<N>(expected)))), ...);
+        ((most = worse(most, difference(std::get<N>(found), std::get<N>(expected)))), ...);
     }(std::index_sequence_for<Tables...>());
     return most;
 }
@@ -85,6 +85,20 @@ void at_sizes(F const& check) {
 template <class T, class... Extents>
 auto table(operands<T> const&, testing::dice& dice, Extents... extents) {
     return testing::random_tensor<T>(dice, extents_t<sizeof...(Extents)>{extents...});
+}
+
+/// Tables with an element for each pair: of each batch element and head, and of all.
+template <class T>
+void check_tables_of_pairs(operands<T> const& of, testing::dice& dice, sizes const& n, double tolerance) {
+    using namespace fovea::placeholders;
+    auto const full = table(of, dice, n.batch, n.heads, n.queries, n.keys);
+    CHECK(
+        worst(scaled_dot | rescore(score + param(full)(batch, head, q_idx, kv_idx)) | softmax | weighted_sum, of, full)
+        < tolerance);
+    auto const shared = table(of, dice, n.queries, n.keys);
+    CHECK(
+        worst(scaled_dot | rescore(score * param(shared)(q_idx, kv_idx)) | causal | softmax | weighted_sum, of, shared)
+        < tolerance);
 }
 
 }  // namespace score_gradient_case

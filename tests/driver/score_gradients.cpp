@@ -6,6 +6,7 @@
 using namespace fovea;
 using namespace fovea::placeholders;
 using score_gradient_case::at_sizes;
+using score_gradient_case::check_tables_of_pairs;
 using score_gradient_case::table;
 using score_gradient_case::worst;
 
@@ -25,14 +26,7 @@ TEST_CASE("a score of one product gives gradients to tables, terms and factors",
                         | weighted_sum,
                     of, bias)
               < tolerance);
-        auto const full = table(of, dice, n.batch, n.heads, n.queries, n.keys);
-        CHECK(worst(scaled_dot | rescore(score + param(full)(batch, head, q_idx, kv_idx)) | softmax | weighted_sum, of,
-                    full)
-              < tolerance);
-        auto const shared = table(of, dice, n.queries, n.keys);
-        CHECK(worst(scaled_dot | rescore(score * param(shared)(q_idx, kv_idx)) | causal | softmax | weighted_sum, of,
-                    shared)
-              < tolerance);
+        check_tables_of_pairs(of, dice, n, tolerance);
         auto const few = table(of, dice, index_t{3});
         CHECK(worst(scaled_dot | rescore(score + param(few)[abs(q_idx - kv_idx) % 3]) | softmax | weighted_sum, of, few)
               < tolerance);

@@ -7,6 +7,7 @@
 
 using namespace fovea;
 using namespace fovea::placeholders;
+using score_gradient_case::check_tables_of_pairs;
 using score_gradient_case::operands;
 using score_gradient_case::sizes;
 using score_gradient_case::table;
@@ -59,13 +60,7 @@ TEST_CASE("split rows give tables what the definition says", "[driver]") {
         auto const of_keys = table(of, dice, n.heads, n.keys);
         CHECK(worst(scaled_dot | rescore(score + param(of_keys)(head, kv_idx)) | softmax | weighted_sum, of, of_keys)
               < tolerance);
-        auto const full = table(of, dice, n.batch, n.heads, n.queries, n.keys);
-        CHECK(worst(scaled_dot | rescore(score + param(full)(batch, head, q_idx, kv_idx)) | softmax | weighted_sum, of,
-                    full)
-              < tolerance);
-        auto const shared = table(of, dice, n.queries, n.keys);
-        CHECK(worst(scaled_dot | rescore(score * param(shared)(q_idx, kv_idx)) | softmax | weighted_sum, of, shared)
-              < tolerance);
+        check_tables_of_pairs(of, dice, n, tolerance);
     });
 }
 

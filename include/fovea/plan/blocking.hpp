@@ -90,10 +90,8 @@ struct query_lanes_blocking {
     static constexpr index_t block_keys = panels * panel;
     /// They read a block of keys from the L2 cache, tile after tile, before the next takes its place.
     static constexpr index_t block_rows = 4 * rows;
-    /// Vectors for so many queries.
-    static constexpr index_t vectors_for(index_t queries) { return ceil_div(queries, lanes); }
-    /// Sums that a register tile holds of them.
-    static constexpr index_t sums_for(index_t queries) { return mr * std::min<index_t>(vectors_for(queries), nv); }
+    /// Sums that a register tile holds of so many queries.
+    static constexpr index_t sums_for(index_t queries) { return mr * std::min<index_t>(ceil_div(queries, lanes), nv); }
     /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a vector.
     static constexpr index_t width_for(index_t count) { return round_up(count, lanes); }
     static constexpr index_t states = vectors;

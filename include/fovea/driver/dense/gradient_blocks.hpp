@@ -116,7 +116,8 @@ public:
         return d_terms_ + (score::terms_per_head ? head % heads() * score::key_terms * term_stride() : 0);
     }
     T* d_factors() const { return d_factors_; }  // of pairs, as driver/dense/factor_gradient.hpp has them
-    index_t term_stride() const { return round_up(call_.keys, Shape::panel); }
+    static index_t term_stride(Call const& call) { return round_up(call.keys, Shape::panel); }
+    index_t term_stride() const { return term_stride(call_); }
 
     /// True where all keys of a block are finite. Found when it is first asked.
     bool finite(index_t block) {
@@ -144,7 +145,7 @@ private:
     }
     static index_t of_values(Call const& call) { return whole_lines(call.keys * width(call.values.key_features)); }
     static index_t of_terms(Call const& call) {
-        return whole_lines(heads(call) * score::key_terms * round_up(call.keys, Shape::panel));
+        return whole_lines(heads(call) * score::key_terms * term_stride(call));
     }
     /// The number of a product among those whose keys are mapped.
     index_t plane_of(index_t product) const {

@@ -46,7 +46,7 @@ struct gradient_call : context_of<Call, Shape> {
           values(plan_of_values, product, value_operands, functions_of<value_call>()) {}
 
     /// The key heads of all batch elements, into how many tasks each is split, and the blocks of rows of each of them.
-    index_t all_key_heads() const { return this->batches * (this->head_groups / this->per_key_head); }
+    index_t all_key_heads() const { return this->batches * key_heads(); }
     index_t row_splits() const { return std::max<index_t>(tables.tasks() / std::max<index_t>(all_key_heads(), 1), 1); }
     index_range row_blocks(index_t split) const {
         index_t const blocks = ceil_div(this->rows, Shape::block_rows), splits = row_splits();
@@ -55,13 +55,12 @@ struct gradient_call : context_of<Call, Shape> {
     /// The task of some rows, that of a key head with its last rows being the first of them.
     index_t task_of(head_group heads, index_t row) const {
         index_t const blocks = ceil_div(this->rows, Shape::block_rows), splits = row_splits(),
-                      key_head =
-                          heads.batch * (this->head_groups / this->per_key_head) + heads.index / this->per_key_head,
                       split = ((row / Shape::block_rows + 1) * splits - 1) / blocks;
-        return key_head * splits + splits - 1 - split;
+        return (heads.batch * key_heads() + this->key_head(heads)) * splits + splits - 1 - split;
     }
 
 private:
+    index_t key_heads() const { return this->head_groups / this->per_key_head; }
     template <class Of>
     static constexpr score_functions<Shape> const& functions_of() {
         if constexpr (Shape::queries_in_lanes) return query_lanes_scores<Of>::functions;
