@@ -51,7 +51,7 @@ void gradient_on(Executor const& executor, workspace& scratch, ragged_t<Index> c
 /// gradient of the result stands what is asked for, see grad, and the saved_rows of the forward call, if it saved them.
 /// Edge cases: a pair that takes no part, and a query that sees no key, give nothing, whatever they hold.
 /// Errors: those of attend and of grad, before anything is written. At compile time, for a normalizer or a map of heads
-/// without a rule, an aggregator other than weighted_sum and running_state, and saved rows of a ragged batch.
+/// without a rule, and an aggregator other than weighted_sum and running_state.
 template <executor Executor, class... Arguments>
     requires(detail::begins_call<Arguments...>)
 void gradient(Executor const& executor, workspace& scratch, Arguments&&... arguments) {

@@ -117,31 +117,6 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
     gradient(spec, x, d_result, grad(x, d_x));
 }
 
-// case: gradient_of_ragged_with_saved_rows
-// sentence: fovea: a ragged call saves no rows: leave saved_rows out of its gradient
-void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 2> d_x) {
-    saved_rows<float> const state;
-#ifdef FOVEA_BROKEN
-    gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, state, grad(x, d_x));
-#else
-    static_cast<void>(state);
-    gradient(ragged(offsets), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
-#endif
-}
-
-// case: gradient_of_ragged_with_states
-// sentence: fovea: the gradient of a ragged batch takes no states: ask for it sequence by sequence
-void call(view<float, 2> x, view<float, 2> d_result, std::vector<int> const& offsets, view<float, 4> state,
-          view<float, 2> d_x) {
-    auto const spec = dot | causal | unnormalized | running_state;
-#ifdef FOVEA_BROKEN
-    gradient(ragged(offsets), spec, x, d_result, past_state(state), grad(x, d_x));
-#else
-    static_cast<void>(offsets);
-    gradient(spec, x, d_result, past_state(state), grad(x, d_x));
-#endif
-}
-
 // case: gradient_of_a_weighted_sum_from_a_state
 // sentence: fovea: past_state, present_state and d_present_state belong to an attention with running_state
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> state, view<float, 2> d_x) {

@@ -42,7 +42,7 @@ void call(view<float, 2> x, view<float, 2> result, std::vector<index_t> const& o
 }
 
 // case: ragged_with_weights
-// sentence: fovea: beside the result, ragged has lse, past_state and present_state; ask for others sequence by sequence
+// sentence: fovea: beside the result, ragged has lse, save, past_state and present_state; ask for others by sequence
 void call(view<float, 2> x, view<float, 2> result, std::vector<index_t> const& offsets) {
 #ifdef FOVEA_BROKEN
     reference::attend(ragged(offsets), scaled_dot | softmax | weighted_sum, x, result, weights(x));

@@ -117,6 +117,44 @@ TEST_CASE("one packed array that is queries, keys and values has the sum of the 
         CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-5));
 }
 
+TEST_CASE("a ragged call saves the rows of all sequences, and its gradient goes back from them", "[driver]") {
+    packed const p;
+    saved_rows<float> rows;
+    tensor<float, 2> out(p.x.extents), with_rows(p.x.extents), without(p.x.extents);
+    auto const checked = [&](auto const& executor, auto const& spec, auto const& offsets, auto const& keys) {
+        attend(executor, ragged(offsets, keys), spec, p.x, p.context, p.context, out, save(rows));
+        REQUIRE(rows.complete());
+        auto const found = [&](auto const&... saved) {
+            tensor<float, 2> d(p.x.extents);
+            gradient(executor, ragged(offsets, keys), spec, p.x, p.context, p.context, p.d, saved..., grad(p.x, d));
+            return d;
+        };
+        with_rows = found(rows);
+        without = found();
+        for (std::size_t i = 0; i < out.elements.size(); ++i)
+            CHECK(with_rows.elements[i] == Approx(without.elements[i]).margin(1e-5));
+    };
+    auto const spec = scaled_dot | rescore(score - param(p.slope)[batch] * abs(q_idx - kv_idx)) | causal_at_end
+                    | softmax | weighted_sum;
+    checked(serial, spec, p.q_offsets, p.k_offsets);
+    CHECK(rows.result().extents == extents_t<4>{1, 1, 30, 8});
+    checked(threads(3), spec, p.q_offsets, p.k_offsets);
+    auto const layer = project(p.w, p.w, p.w, heads<2>) | scaled_dot | softmax | weighted_sum | output(p.w) | residual;
+    checked(threads(2), layer, p.q_offsets, p.k_offsets);
+    CHECK(rows.result().extents == extents_t<4>{1, 2, 30, 4});
+
+    SECTION("rows of other lengths are refused, and those of a call that saves none are left out") {
+        std::vector<index_t> const fewer{0, 7, 29};
+        tensor<float, 2> const short_x({29, 8}), short_d({29, 8});
+        tensor<float, 2> d_x({29, 8});
+        CHECK_THROWS_WITH(
+            gradient(ragged(fewer), scaled_dot | softmax | weighted_sum, short_x, short_d, rows, grad(short_x, d_x)),
+            ContainsSubstring("the saved rows are those of a result (1, 2, 30, 4)"));
+        attend(ragged(p.q_offsets), scaled_dot | sparsemax | weighted_sum, p.x, out, save(rows));
+        CHECK(!rows.complete());
+    }
+}
+
 TEST_CASE("the gradient of a ragged batch refuses what does not fit, before anything is written", "[driver]") {
     packed p;
     auto const a = scaled_dot | softmax | weighted_sum;

@@ -106,3 +106,50 @@ TEST_CASE("running states of a ragged batch have their gradients in sweeps", "[d
     CHECK(difference(d_x, e_x) < 2e-5);
     CHECK(difference(d_decay, e_decay) < 2e-5);
 }
+
+TEST_CASE("each sequence of a ragged batch goes back from the state that it left to the one that it began with",
+          "[driver]") {
+    arrays<float> random;
+    std::vector<int> const offsets{0, 1, 1, 40, 47};
+    auto const x = random(index_t{47}, index_t{10}), d = random(index_t{47}, index_t{10});
+    auto const past = random(index_t{4}, index_t{2}, index_t{5}, index_t{6}),
+               d_present = random(index_t{4}, index_t{2}, index_t{5}, index_t{6});
+    auto const spec = project(as_is, as_is, as_is, heads<2>) | positive | causal | proportional | running_state;
+    tensor<float, 2> d_x(x.extents);
+    tensor<float, 4> d_past(past.extents);
+    gradient(ragged(offsets), spec, x, d, past_state(past), d_present_state(d_present), grad(x, d_x),
+             grad(past, d_past));
+    for (index_t i = 0; i < 4; ++i) {
+        auto const rows = [&](auto const& all) {
+            index_t const first = offsets[static_cast<std::size_t>(i)];
+            return view(all.view().place(first, index_t{0}),
+                        extents_t<2>{offsets[static_cast<std::size_t>(i) + 1] - first, 10});
+        };
+        auto const state = [&](auto const& all) {
+            return view(all.view().place(i, index_t{0}, index_t{0}, index_t{0}), extents_t<3>{2, 5, 6});
+        };
+        tensor<double, 2> e_x(rows(x).extents);
+        tensor<double, 3> e_past({2, 5, 6});
+        auto const one = rows(x);
+        auto const began = state(past);
+        reference::gradient(spec, one, rows(d), past_state(began), d_present_state(state(d_present)), grad(one, e_x),
+                            grad(began, e_past));
+        auto const rows_found = rows(d_x);
+        for (index_t n = 0; n < one.extent(0); ++n)
+            for (index_t c = 0; c < 10; ++c) CHECK(rows_found(n, c) == Approx(e_x(n, c)).margin(2e-5));
+        auto const state_found = state(d_past);
+        for (index_t h = 0; h < 2; ++h)
+            for (index_t f = 0; f < 5; ++f)
+                for (index_t c = 0; c < 6; ++c) CHECK(state_found(h, f, c) == Approx(e_past(h, f, c)).margin(2e-5));
+    }
+}
+
+TEST_CASE("the gradient of a ragged batch has a state for each sequence", "[driver]") {
+    std::vector<int> const offsets{0, 1, 3};
+    tensor<float, 2> const x({3, 4}), d({3, 4});
+    tensor<float, 4> const past({3, 1, 4, 4});
+    tensor<float, 2> d_x(x.extents);
+    CHECK_THROWS_WITH(
+        gradient(ragged(offsets), dot | causal | unnormalized | running_state, x, d, past_state(past), grad(x, d_x)),
+        Catch::Matchers::ContainsSubstring("past_state has 3 states for 2 sequences"));
+}

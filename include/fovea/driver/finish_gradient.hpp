@@ -2,6 +2,7 @@
 // The gradients of what is done to the result after the aggregator.
 #pragma once
 
+#include <fovea/driver/copy_rows.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/project_gradient.hpp>
 #include <fovea/expr/backpropagate.hpp>

@@ -10,6 +10,8 @@
 #include <fovea/spec/ragged_gradient.hpp>
 #include <fovea/spec/saved_rows.hpp>
 
+#include <utility>
+
 namespace fovea::FOVEA_SET::driver {
 
 /// The attention of a specification on heads, without projections and finishes.
@@ -47,11 +49,11 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         using values = std::remove_cvref_t<decltype(v)>;
         view<T, 4> x{nullptr, {shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()}};
         saved_rows<T> own;
-        auto const* saved = bound.saved;
+        auto saved = bound.saved;
         if constexpr (gradients_read_result<std::remove_cvref_t<decltype(a.aggregate)>>()) {
             x = by_position(shapes.heads(), shapes.features());
-            if (saved != nullptr) {
-                copy_rows<T>(executor, saved->result(), x);
+            if (saved) {
+                copy_rows<T>(executor, saved->result, x);
             } else {
                 auto const compute = [&](auto const&... past) {
                     using forward = bound_call<query, keys, values, view<T, 4>, save_output<T>,
@@ -63,7 +65,7 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
                         x);
                 };
                 std::apply(compute, bound.past());
-                if (own.complete()) saved = &own;
+                if (own.complete()) saved = std::as_const(own).rows();
             }
         }
         auto d = finishes_gradient<T, Arch>(executor, scratch, a.aggregate, x, d_out, call.query, sums);

@@ -2,6 +2,7 @@
 // The gradients of projections: of their sources, matrices and biases, by matrix products.
 #pragma once
 
+#include <fovea/driver/copy_rows.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/project.hpp>
 
@@ -20,19 +21,6 @@ struct plain_matrix {
     constexpr index_t features(index_t) const { return matrix.extent(Transposed ? 0 : 1); }
     static std::string text() { return "matrix"; }
 };
-
-/// Copies of rows of features as numbers of the arithmetic.
-template <class T, class From, class Executor>
-void copy_rows(Executor const& executor, view<From, 4> const& from, view<T, 4> const& to) {
-    executor.run(from.extent(0) * from.extent(1), [&](index_t task, index_t) {
-        index_t const b = task / from.extent(1), h = task % from.extent(1);
-        for (index_t n = 0; n < from.extent(2); ++n) {
-            auto const* const row = from.place(b, h, n, index_t{0});
-            std::transform(row, row + from.extent(3), to.place(b, h, n, index_t{0}),
-                           [](auto x) { return static_cast<T>(x); });
-        }
-    });
-}
 
 /// The gradients of rows before the maps of heads, in place, from those after them. `below` are the rows before them,
 /// which are only read where a map is not linear.

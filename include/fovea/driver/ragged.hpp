@@ -17,6 +17,7 @@ void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> con
     if constexpr (detail::is_call<Arguments...>()) {
         auto const call = bind_call(detail::ragged_attention<Index, A>{a, all}, arguments...);
         if constexpr (!is_ill_formed<decltype(call)>) {
+            detail::begin_sequences(call);
             auto const run = [&](auto const& workers, workspace& memory, index_t i) {
                 auto const one = of_sequence(a, all[i]);
                 driver::run_call<Arch>(workers, memory, one, detail::call_of_sequence(one, call, call.asked, all[i]));

@@ -2,6 +2,7 @@
 // A call that has been checked: its specification is lowered, and the traversal runs that the plan names.
 #pragma once
 
+#include <fovea/driver/copy_rows.hpp>
 #include <fovea/driver/dense/engine.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/key_lanes_sums.hpp>
@@ -103,9 +104,11 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
     run_loop<T, Arch>(executor, scratch, a,
                       operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact});
     for_each_output(outputs, [&](auto const& output) {
-        if constexpr (requires { output.finish(out); })
-            if constexpr (carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>)
-                output.finish(out);
+        if constexpr (requires { output.complete(); } && std::is_same_v<Out, T>
+                      && carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>) {
+            copy_rows(executor, out, output.results);
+            output.complete();
+        }
     });
 }
 
@@ -123,10 +126,7 @@ void finish_rows(Executor const& executor, workspace& scratch, A const& a, view<
     for_each_finish(a.aggregate, [&](auto const& f) { x = finish<T, Arch>(executor, scratch, f, x, query); });
     if constexpr (!InPlace) {
         if (x.extents != out.extents) x = joined(x);
-        for_rows(out, [&](Out* to, index_t b, index_t n, index_t h) {
-            T const* const from = x.place(b, h, n, index_t{0});
-            for (index_t c = 0; c < out.extent(3); ++c) to[c] = static_cast<Out>(from[c]);
-        });
+        copy_rows(executor, x, out);
     }
 }
 

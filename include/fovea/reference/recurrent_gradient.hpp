@@ -191,7 +191,7 @@ void recurrent_gradients(A const& a, Bound const& bound, operands<Real> const& x
                       d_state.data() + d_state.view().offset(b, h, 0, 0));
         }
     bound.template with_state<true>(
-        [&](auto const& state, auto const&) { sums.add_all(state.target, d_state.data()); });
+        [&](auto const& state, auto const&) { sums.add_state(state.target, d_state.data()); });
 }
 
 }  // namespace fovea::FOVEA_SET::reference

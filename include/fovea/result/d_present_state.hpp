@@ -24,6 +24,11 @@ struct d_present_state_input {
                       "fovea: d_present_state(...) is given to gradient, which takes the gradient of the result");
         return {state_of_call(target, shapes)};
     }
+
+    /// That of one sequence of a ragged batch.
+    d_present_state_input of_sequence(sequence_place const& at) const {
+        return detail::state_argument_of_sequence(*this, at);
+    }
 };
 
 /// d_present_state: the gradient of the state that a call left, as the calls that went on from there have it.
@@ -34,7 +39,7 @@ struct d_present_state_input {
 /// Cost: it is read once.
 /// Edge cases: without it, zeros: nothing went on from there.
 /// Errors: shape_error where it does not fit the call, or a target of grad overlaps it. At compile time, without
-/// running_state, for a ragged batch, and where it is given to attend.
+/// running_state, and where it is given to attend.
 /// Source: backpropagation through time (Werbos 1990), a call at a time.
 template <class State>
 constexpr auto d_present_state(State&& state) {

@@ -23,10 +23,8 @@ struct past_state_input {
     }
 
     /// The state of one sequence of a ragged batch.
-    past_state_input of_sequence(auto const& at) const {
-        static_assert(Rank == 4, "fovea: states of a ragged batch are (sequence, head, feature, feature)");
-        if constexpr (Rank == 4) return {state_of_sequence(target, at.number, at.sequences, name)};
-        else return *this;
+    past_state_input of_sequence(sequence_place const& at) const {
+        return detail::state_argument_of_sequence(*this, at);
     }
 };
 

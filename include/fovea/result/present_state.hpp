@@ -21,10 +21,8 @@ struct present_state_output {
     }
 
     /// The state of one sequence of a ragged batch.
-    present_state_output of_sequence(auto const& at) const {
-        static_assert(Rank == 4, "fovea: states of a ragged batch are (sequence, head, feature, feature)");
-        if constexpr (Rank == 4) return {state_of_sequence(target, at.number, at.sequences, name)};
-        else return *this;
+    present_state_output of_sequence(sequence_place const& at) const {
+        return detail::state_argument_of_sequence(*this, at);
     }
 };
 

@@ -71,7 +71,7 @@ struct bound_gradient {
     static constexpr bool has_states = std::tuple_size_v<States> > 0;
     Call call;
     view<D, 4> d_result;
-    saved_type const* saved = nullptr;
+    std::optional<row_state_views<typename Call::number const>> saved = {};
     States states{};
 
     /// Where there is nothing to go back from.
@@ -95,6 +95,11 @@ struct bound_gradient {
         });
     }
 
+    /// The states of one sequence of a ragged batch.
+    States states_of_sequence(sequence_place const& at) const {
+        return std::apply([&](auto const&... state) { return States(state.of_sequence(at)...); }, states);
+    }
+
     /// Errors: shape_error where the saved rows are those of a call of other shapes.
     void take(saved_type const& rows) {
         if (!rows.complete()) return;
@@ -103,17 +108,28 @@ struct bound_gradient {
         if (rows.result().extents != needed)
             throw shape_error("the saved rows are those of a result ", rows.result().extents, ", this call has ",
                               needed);
-        saved = &rows;
+        saved = rows.rows();
     }
 };
 
+namespace detail {
+template <attention_spec A, class State>
+void check_state_of_gradient(A const& a, operand_shapes const& shapes, State const& state) {
+    require_sound(region_of(state.target, state.name.data()));
+    check_state(a, shapes, state_of_call(state.target, shapes).extents, state.name);
+}
+}  // namespace detail
+
 /// Everything that can be wrong with what a call of gradient reads.
-template <attention_spec A, class Call, class D>
-void check_gradient_call(A const& a, Call& call, view<D, 4> const& d_result) {
+template <attention_spec A, class Call, class D, class States>
+void check_gradient_call(A const& a, bound_gradient<Call, D, States>& bound) {
+    auto& call = bound.call;
+    auto const& d_result = bound.d_result;
     detail::check_memory_read(a, call);
     call.shapes = check_operands_of<typename Call::number>(a, call.query, call.key, call.value);
     detail::require_sound(detail::region_of(d_result, detail::gradient_of_result));
     detail::require_gradient_of_result(d_result.extents, result_shape(a, call.shapes, call.query.extents));
+    bound.for_each_state([&](auto const& state) { detail::check_state_of_gradient(a, call.shapes, state); });
 }
 
 /// bind_gradient: the call that the arguments after a specification make, checked; ill_formed where the compiler can
@@ -130,19 +146,10 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
     } else {
         auto const given = as_rows(d_result);
         using element = std::remove_pointer_t<decltype(given.data)>;
-        constexpr bool ragged = detail::packs_sequences<A>;
         auto const states = std::tuple_cat(detail::states_among(asked)...);
         using bound_type = bound_gradient<call_type, element, std::remove_const_t<decltype(states)>>;
-        static_assert(!(ragged && bound_type::has_states),
-                      "fovea: the gradient of a ragged batch takes no states: ask for it sequence by sequence");
-        call_type call{as_rows(query), as_rows(key), as_rows(value), {}, {}, {}};
-        check_gradient_call(a, call, given);
-        bound_type bound{call, given, nullptr, states};
-        if constexpr (!ragged)
-            bound.for_each_state([&](auto const& state) {
-                detail::require_sound(detail::region_of(state.target, state.name.data()));
-                check_state(a, call.shapes, state_of_call(state.target, call.shapes).extents, state.name);
-            });
+        bound_type bound{{as_rows(query), as_rows(key), as_rows(value), {}, {}, {}}, given, {}, states};
+        check_gradient_call(a, bound);
         using saved_type = typename bound_type::saved_type;
         auto const named = [&](auto const& argument) {
             using type = std::remove_cvref_t<decltype(argument)>;
@@ -152,7 +159,6 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
                 return std::tuple();
             } else {
                 constexpr bool fits = std::is_same_v<type, saved_type>;
-                static_assert(!ragged, "fovea: a ragged call saves no rows: leave saved_rows out of its gradient");
                 static_assert(fits, "fovea: these saved_rows have numbers of another type than this call computes in");
                 if constexpr (fits) bound.take(argument);
                 return std::tuple();

@@ -131,6 +131,15 @@ public:
             for (auto& element : each.total().elements) element += *from++;
         });
     }
+    /// The same of one of the arrays that lie one after another along its first axis.
+    template <class T, int Rank>
+    void add_one_of(view<T const, Rank> const& array, index_t number, Real const* amounts) {
+        for_each_named<false>(array, [&](auto& each) {
+            index_t const size = array.size() / array.extent(0);
+            Real* const to = each.total().data() + number * size;
+            for (index_t i = 0; i < size; ++i) to[i] += amounts[i];
+        });
+    }
     template <class T>
     void add_rows(view<T const, 4> const& rows, Real const* amounts) {
         add_all<true>(rows, amounts);
@@ -145,6 +154,11 @@ public:
                 for (index_t i = 0; i < count * features; ++i)
                     to[(h * rows.extent(2) + first) * features + i] += amounts[h * count * features + i];
         });
+    }
+    /// Adds to that of the state that a call began with.
+    template <class T, int Rank>
+    void add_state(view<T const, Rank> const& state, Real const* amounts) {
+        add_all(state, amounts);
     }
     /// Whether the gradient of an array is asked for.
     template <bool AsRows = false, class T, int Rank>

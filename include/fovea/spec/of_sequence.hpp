@@ -4,16 +4,9 @@
 
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/rewritten.hpp>
+#include <fovea/spec/sequence_place.hpp>
 
 namespace fovea::FOVEA_SET {
-
-/// One sequence of a ragged batch: its number, and where its queries and keys begin and how many there are.
-struct sequence_place {
-    index_t number = 0, sequences = 0;
-    index_t first_query = 0, queries = 0;
-    index_t first_key = 0, keys = 0;
-    index_t all_queries = 0, all_keys = 0;  // of all sequences together
-};
 
 namespace detail {
 /// Rows of one sequence, whose maps know all sequences.

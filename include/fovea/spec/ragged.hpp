@@ -87,7 +87,7 @@ constexpr auto offsets_of(Lvalue& offsets) {
 /// Cost: that of one call for each sequence; sequences run in parallel if there are as many as threads.
 /// Edge cases: a sequence may have no queries, or no keys. The offsets are kept as views.
 /// Errors: shape_error where offsets do not ascend from 0 to the number of positions; nothing is written then. At
-/// compile time, for masks that list keys, and outputs other than `lse`, past_state and present_state.
+/// compile time, for masks that list keys, and outputs other than `lse`, save, past_state and present_state.
 template <class Queries, class Keys>
 constexpr auto ragged(Queries&& query_offsets, Keys&& key_offsets) {
     auto const queries = detail::offsets_of<Queries>(query_offsets);
@@ -117,7 +117,7 @@ auto output_of_sequence(Asked const& asked, sequence_place const& at) {
     constexpr bool can = requires { asked.of_sequence(at); };
     static_assert(
         can,
-        "fovea: beside the result, ragged has lse, past_state and present_state; ask for others sequence by sequence");
+        "fovea: beside the result, ragged has lse, save, past_state and present_state; ask for others by sequence");
     if constexpr (can) return asked.of_sequence(at);
     else return asked;
 }
@@ -185,6 +185,15 @@ FOVEA_INLINE void check_call(ragged_attention<Index, A> const& of, Call& call) {
     call.shapes.query[2] = q.extent(2);
     call.shapes.key[2] = call.shapes.value[2] = k.extent(2);
     check_memory_written(a, call, asked, [&](auto const& visit) { all.memory(visit); });
+}
+
+/// Tells outputs of the shapes of all sequences, before the first of these writes.
+template <class Call>
+void begin_sequences(Call const& call) {
+    auto const begin = [&](auto const& asked) {
+        if constexpr (requires { asked.begin_sequences(call.shapes); }) asked.begin_sequences(call.shapes);
+    };
+    std::apply([&](auto const&... each) { (begin(each), ...); }, call.asked);
 }
 }  // namespace detail
 

@@ -10,10 +10,10 @@ namespace fovea::FOVEA_SET {
 
 /// sequence_sums: what one sequence adds to the sums of the gradients of all: its rows to their places among those of
 /// `all`, the rest as it is.
-template <class Sums, class Call>
+template <class Sums, class Bound>
 class sequence_sums {
 public:
-    sequence_sums(Sums& sums, Call const& all, sequence_place const& at) : sums_(sums), all_(all), at_(at) {}
+    sequence_sums(Sums& sums, Bound const& all, sequence_place const& at) : sums_(sums), all_(all), at_(at) {}
 
     template <class T, int Rank, class Real>
     void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
@@ -23,7 +23,7 @@ public:
     void add_step(step_table<T> steps, extents_t<4> at, Real amount) {
         if (steps.table && steps.table->stride(2) != 0) {  // a number for each position of all sequences
             steps.table->data = steps.table->place(index_t{0}, index_t{0}, -at_.first_key, index_t{0});
-            steps.table->extents[2] = all_.key.extent(2);
+            steps.table->extents[2] = all_.call.key.extent(2);
             at[2] += at_.first_key;
         }
         sums_.add_step(steps, at, amount);
@@ -31,6 +31,12 @@ public:
     template <bool AsRows = false, class T, int Rank, class Real>
     void add_all(view<T const, Rank> const& array, Real const* amounts) {
         sums_.template add_all<AsRows>(array, amounts);
+    }
+    /// The state is one of those that all sequences began with.
+    template <class T, int Rank, class Real>
+    void add_state(view<T const, Rank> const&, Real const* amounts) {
+        std::apply([&](auto const&... past) { (sums_.add_one_of(past.target, at_.number, amounts), ...); },
+                   all_.past());
     }
     template <class Rows, class Real>
     void add_rows(Rows const& rows, Real const* amounts) {
@@ -60,12 +66,12 @@ private:
                     f(all, first);
                 }
         };
-        look(all_.query, at_.first_query, at_.queries);
-        look(all_.key, at_.first_key, at_.keys);
-        look(all_.value, at_.first_key, at_.keys);
+        look(all_.call.query, at_.first_query, at_.queries);
+        look(all_.call.key, at_.first_key, at_.keys);
+        look(all_.call.value, at_.first_key, at_.keys);
     }
     Sums& sums_;
-    Call const& all_;
+    Bound const& all_;
     sequence_place at_;
 };
 
@@ -82,8 +88,10 @@ Call operands_of_sequence(A const& a, Call const& all, sequence_place const& at)
 }
 
 /// Everything that can be wrong with what the gradient of a ragged batch reads.
-template <class Index, attention_spec A, class Call, class D>
-void check_gradient_call(ragged_attention<Index, A> const& of, Call& call, view<D, 4> const& d_result) {
+template <class Index, attention_spec A, class Call, class D, class States>
+void check_gradient_call(ragged_attention<Index, A> const& of, bound_gradient<Call, D, States>& bound) {
+    auto& call = bound.call;
+    auto const& d_result = bound.d_result;
     auto const& all = of.sequences;
     check_packed(of, call, d_result, gradient_of_result);
     operand_shapes shapes = call.shapes;
@@ -92,9 +100,13 @@ void check_gradient_call(ragged_attention<Index, A> const& of, Call& call, view<
         auto const part = operands_of_sequence(one, call, all[i]);
         require_gradient_of_result(rows_of_sequence(d_result, all[i].first_query, all[i].queries).extents,
                                    result_shape(one, part.shapes, part.query.extents));
+        std::apply([&](auto const&... state) { (check_state_of_gradient(one, part.shapes, state), ...); },
+                   bound.states_of_sequence(all[i]));
         shapes = part.shapes;
     }
     call.shapes = shapes;
+    call.shapes.query[2] = call.query.extent(2);
+    call.shapes.key[2] = call.shapes.value[2] = call.key.extent(2);
 }
 
 /// Sums the gradients of all sequences in their order: add(specification, bound call, sums) adds those of one.
@@ -107,8 +119,10 @@ void sum_sequences(ragged_t<Index> const& all, A const& a, Bound const& bound, A
         Bound part = bound;
         part.call = operands_of_sequence(one, bound.call, all[i]);
         part.d_result = rows_of_sequence(bound.d_result, all[i].first_query, all[i].queries);
-        sequence_sums into(sums, bound.call, all[i]);
-        if (!part.d_result.empty()) add(one, part, into);
+        if (bound.saved) part.saved = bound.saved->of_sequence(all[i]);
+        part.states = bound.states_of_sequence(all[i]);
+        sequence_sums into(sums, bound, all[i]);
+        if (!part.empty()) add(one, part, into);
     }
     sums.write();
 }

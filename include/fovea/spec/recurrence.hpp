@@ -6,6 +6,7 @@
 #include <fovea/expr/separate.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/sequence_place.hpp>
 
 #include <string>
 #include <type_traits>
@@ -216,5 +217,16 @@ view<T, 4> state_of_sequence(view<T, 4> const& all, index_t number, index_t sequ
             {1, all.extent(1), all.extent(2), all.extent(3)},
             all.strides};
 }
+
+namespace detail {
+/// An argument that names such states, for one sequence.
+template <class State>
+State state_argument_of_sequence(State const& given, sequence_place const& at) {
+    constexpr bool one_each = decltype(given.target)::rank == 4;
+    static_assert(one_each, "fovea: states of a ragged batch are (sequence, head, feature, feature)");
+    if constexpr (one_each) return {state_of_sequence(given.target, at.number, at.sequences, State::name)};
+    else return given;
+}
+}  // namespace detail
 
 }  // namespace fovea::FOVEA_SET

@@ -4,11 +4,30 @@
 
 #include <fovea/core/tensor.hpp>
 #include <fovea/spec/outputs.hpp>
+#include <fovea/spec/sequence_place.hpp>
 
-#include <algorithm>
+#include <atomic>
 #include <type_traits>
 
 namespace fovea::FOVEA_SET {
+
+/// The rows of a call, or of one sequence of a ragged batch: (batch, head, query), and with features.
+template <class T>
+struct row_state_views {
+    view<T, 3> max, sum;
+    view<T, 4> result;
+
+    row_state_views of_sequence(sequence_place const& at) const {
+        auto part = *this;
+        for (view<T, 3>* const each : {&part.max, &part.sum}) {
+            each->data += at.first_query * each->strides[2];
+            each->extents[2] = at.queries;
+        }
+        part.result.data += at.first_query * part.result.strides[2];
+        part.result.extents[2] = at.queries;
+        return part;
+    }
+};
 
 /// saved_rows: what a forward call knows of its rows, written where it is asked for save(state), read by the gradient
 /// of the same call, and used again from step to step.
@@ -24,7 +43,7 @@ public:
     static constexpr std::string_view name = "saved_rows";
 
     /// Whether a call has left all that its gradient needs; without it that computes it again.
-    bool complete() const { return complete_; }
+    bool complete() const { return missing_ == 0; }
     view<T const, 3> max() const { return max_.view(); }
     view<T const, 3> sum() const { return sum_.view(); }
     view<T const, 4> result() const { return result_.view(); }
@@ -40,47 +59,37 @@ public:
 
     /// A call of these shapes is about to write: nothing is allocated for the same ones as before.
     void begin(operand_shapes const& shapes) {
-        complete_ = false;
+        missing_ = shapes.queries();
         extents_t<4> const needed{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
         if (result_.extents == needed) return;
         max_ = tensor<T, 3>({needed[0], needed[1], needed[2]});
         sum_ = max_;
         result_ = tensor<T, 4>(needed);
     }
-    view<T, 3> maxima() { return max_.view(); }
-    view<T, 3> sums() { return sum_.view(); }
-    template <class Out>
-    void finish(view<Out, 4> const& result) {
-        if constexpr (std::is_same_v<Out, T>) {
-            T* to = result_.data();
-            auto const& n = result.extents;
-            for (index_t b = 0; b < n[0]; ++b)
-                for (index_t h = 0; h < n[1]; ++h)
-                    for (index_t q = 0; q < n[2]; ++q, to += n[3]) std::copy_n(result.place(b, h, q, 0), n[3], to);
-            complete_ = true;
-        }
-    }
+    row_state_views<T> rows() { return {max_.view(), sum_.view(), result_.view()}; }
+    row_state_views<T const> rows() const { return {max(), sum(), result()}; }
+    /// So many queries have all of their rows; calls of several sequences say so at once.
+    void complete_queries(index_t count) { std::atomic_ref(missing_).fetch_sub(count, std::memory_order_relaxed); }
 
 private:
     tensor<T, 3> max_{{}}, sum_{{}};
     tensor<T, 4> result_{{}};
-    bool complete_ = false;
+    alignas(std::atomic_ref<index_t>::required_alignment) index_t missing_ = -1;  // queries; -1 before any call
 };
 
 /// What a call is asked for that writes them.
 template <class T>
 struct bound_save {
     view<T, 3> target, sums;
+    view<T, 4> results;
     saved_rows<T>* state;
 
     void row_state(row_place const& at, auto max, auto sum) const {
         target(at.batch, at.head, at.query) = static_cast<T>(max);
         sums(at.batch, at.head, at.query) = static_cast<T>(sum);
     }
-    template <class Out>
-    void finish(view<Out, 4> const& result) const {
-        state->finish(result);
-    }
+    /// The rows of the result have been written to `results`, too.
+    void complete() const { state->complete_queries(results.extent(2)); }
 };
 
 template <class T>
@@ -91,8 +100,22 @@ struct save_output {
 
     bound_save<T> bind(operand_shapes const& shapes) const {
         state->begin(shapes);
-        return {state->maxima(), state->sums(), state};
+        return of(state->rows());
     }
+
+    /// The rows of one sequence of a ragged batch, once `begin_sequences` has been told the shapes of all.
+    struct of_one_sequence {
+        using output_tag = void;
+        static constexpr std::string_view name = "save";
+        saved_rows<T>* state;
+        sequence_place at;
+        bound_save<T> bind(operand_shapes const&) const { return save_output{state}.of(state->rows().of_sequence(at)); }
+    };
+    of_one_sequence of_sequence(sequence_place const& at) const { return {state, at}; }
+    void begin_sequences(operand_shapes const& shapes) const { state->begin(shapes); }
+
+private:
+    bound_save<T> of(row_state_views<T> const& rows) const { return {rows.max, rows.sum, rows.result, state}; }
 };
 
 }  // namespace fovea::FOVEA_SET

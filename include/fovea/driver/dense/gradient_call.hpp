@@ -8,6 +8,8 @@
 #include <fovea/plan/gradient_plan.hpp>
 #include <fovea/spec/saved_rows.hpp>
 
+#include <optional>
+
 namespace fovea::FOVEA_SET::driver {
 
 /// What the gradient of an attention is computed of, beside its queries and keys, and where it goes: all
@@ -17,7 +19,7 @@ struct gradient_operands {
     ValueRows value;
     view<D const, 4> d_result;
     view<T, 4> d_query, d_key, d_value;
-    saved_rows<T> const* saved = nullptr;  // of a complete forward call
+    std::optional<row_state_views<T const>> saved = {};  // of a complete forward call
 };
 
 /// A call of a gradient pass: a call of scores beside which that of dO V^T stands.

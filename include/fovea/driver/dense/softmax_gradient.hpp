@@ -66,10 +66,10 @@ public:
         rows_.begin(call, tile_.rows());
         statistics_.begin();
     }
-    static int sweeps(call_type const& call) { return call.further.saved == nullptr ? 2 : 1; }
+    static int sweeps(call_type const& call) { return call.further.saved ? 1 : 2; }
     void begin_sweep(call_type const& call, int sweep) {
         has_sums_ = sweep + 1 == sweeps(call);
-        if (call.further.saved != nullptr) take_saved(call);
+        if (call.further.saved) take_saved(call);
         else if (has_sums_) statistics_.divide();
     }
     box span(dense_rows const& call) const { return tile_.span(call); }
@@ -93,9 +93,9 @@ private:
         index_t const features = call.values.features;
         for (index_t r = 0; r < tile_.rows().count; ++r) {
             auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
-            statistics_.max[r] = saved.max()(batch, head, query);
-            statistics_.sum[r] = saved.sum()(batch, head, query);
-            T const* const result = saved.result().place(batch, head, query, 0);
+            statistics_.max[r] = saved.max(batch, head, query);
+            statistics_.sum[r] = saved.sum(batch, head, query);
+            T const* const result = saved.result.place(batch, head, query, 0);
             T const* const d_result = rows_.d_result(r, features);
             vector delta(T{0});
             for (index_t c = 0; c < features; c += vector::lanes)

@@ -63,7 +63,7 @@ operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scr
              [&](index_t share) { return targets.of_share(share); });
     targets.add_tables_to(sums);
     if constexpr (Bound::has_states)
-        bound.template with_state<true>([&](auto const& state, auto const&) { sums.add_all(state.target, ends.d); });
+        bound.template with_state<true>([&](auto const& state, auto const&) { sums.add_state(state.target, ends.d); });
 
     auto const add_numbers = [&](auto const& table, T const* from, index_t features) {
         for (index_t i = 0; from != nullptr && i < steps * features; ++i) {
