@@ -9,7 +9,10 @@
 #include "bench/yardstick/stopwatch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -21,8 +24,6 @@ namespace {
 
 using unit = kernel::matrix_unit<arch::avx512_amx>;
 using four = kernel::tile_sums<unit, float, 2, 2>;
-constexpr double flops_of_product = 2.0 * 16 * 16 * 32;
-
 /// Prints a rate in multiples of the peak, which is measured right before and right after.
 template <class Call>
 void report(char const* name, double flops, Call const& call) {
@@ -31,46 +32,75 @@ void report(char const* name, double flops, Call const& call) {
     std::printf("%-54s %8.2f x peak  %8.1f Gflop/s\n", name, flops / seconds / peak.mean(), flops / seconds / 1e9);
 }
 
-/// Four products with operands in registers, or that are loaded for them from `bytes` of memory.
-void report_unit(char const* name, index_t bytes) {
-    constexpr index_t rounds = 4096, tile = 1024, step = 4 * tile;
-    std::vector<float> memory(static_cast<std::size_t>(std::max(bytes, step)) / sizeof(float) + 16);
-    report(name, rounds * 4 * flops_of_product, [&] {
-        unit::scope const configured;
-        four::clear();
-        for (index_t i = 0; i < rounds; ++i) {
-            float const* const from = memory.data() + (bytes == 0 ? 0 : i * step % bytes) / index_t{sizeof(float)};
-            if (bytes > 0 || i == 0) {
-                unit::load<four::left>(from, 64);
-                unit::load<four::left + 1>(from + 256, 64);
-                four::multiply(from + 512, 32);
-            } else {
-                kernel::each_of<2, 2>(
-                    [](auto m, auto n) { unit::add_products<2 * m() + n(), four::left + m(), four::right + n()>(); });
-            }
-        }
-        four::store(memory.data(), 32);
-    });
+/// Memory at cache lines, or some bytes after them.
+struct lines {
+    static constexpr index_t bytes = 1 << 20;
+    std::vector<std::byte> memory = std::vector<std::byte>(bytes + 2 * cache_line);
+    std::byte* at(index_t past) {
+        auto const first = reinterpret_cast<std::uintptr_t>(memory.data()) % cache_line;
+        return memory.data() + (cache_line - static_cast<index_t>(first)) + past;
+    }
+};
+
+constexpr int rounds = 1024;
+
+void four_products() {
+    kernel::each_of<2, 2>(
+        [](auto m, auto n) { unit::add_products<2 * m() + n(), four::left + m(), four::right + n()>(); });
 }
 
-/// Sums that are stored, and read by vectors at once.
-void report_way_to_vectors() {
-    alignas(64) static float sums[32 * 32];
-    constexpr int rounds = 4096;
-    float sink = 0;
-    auto const seconds = yardstick::time_in_turn<1>(0.3, [&] {
+/// The seconds of a round in products of a unit that does nothing else.
+template <class Round>
+void report_round(char const* name, double product, Round const& round) {
+    auto const seconds = yardstick::time_in_turn<1>(0.1, [&] {
         unit::scope const configured;
-        four::clear();
-        for (int i = 0; i < rounds; ++i) {
-            four::store(sums, 32);
-            using vector = kernel::pack<float, arch::avx512_amx>;
-            vector most(0.0f);
-            for (index_t k = 0; k < 64; ++k) most = max(vector::load(sums + 16 * k), most);
-            sink += kernel::lanes_of<float, arch::avx512_amx>::sum(most);
-        }
+        for (int i = 0; i < rounds; ++i) round(i);
     })[0];
-    std::printf("%-54s %8.1f ns%s\n", "four tiles stored, then read as 64 vectors", seconds / rounds * 1e9,
-                sink == 0 ? "" : " ?");
+    std::printf("%-62s %8.2f products\n", name, seconds / rounds / product);
+}
+
+void report_unit() {
+    double const product = yardstick::time_in_turn<1>(0.3,
+                                                      [] {
+                                                          unit::scope const configured;
+                                                          for (int i = 0; i < rounds; ++i) four_products();
+                                                      })[0]
+                         / rounds / 4;
+    std::printf("a product takes %.2f ns\n", product * 1e9);
+    lines from, to;
+    auto const with_loads = [&](index_t past, index_t bytes, auto const& also) {
+        return [&from, past, bytes, also](int i) {
+            auto const* const at = from.at(past) + i * index_t{4096} % bytes;
+            unit::load<four::left>(at, 64);
+            unit::load<four::left + 1>(at + 1024, 64);
+            unit::load<four::right>(at + 2048, 64);
+            unit::load<four::right + 1>(at + 3072, 64);
+            four_products();
+            also(i);
+        };
+    };
+    auto const nothing = [](int) {};
+    report_round("four products and their loads, 16 KB", product, with_loads(0, 16 << 10, nothing));
+    report_round("the same from 512 KB", product, with_loads(0, 512 << 10, nothing));
+    report_round("the same, rows across cache lines, 16 KB", product, with_loads(16, 16 << 10, nothing));
+    auto* const number = reinterpret_cast<int volatile*>(to.at(0));
+    report_round("the same beside the store of a number, 16 KB", product,
+                 with_loads(0, 16 << 10, [number](int i) { *number = i; }));
+    report_round("four stores of tiles", product, [&](int) { four::store(reinterpret_cast<float*>(to.at(0)), 32); });
+    for (int idle : {0, 100, 200, 300, 500, 1000}) {
+        double least = 1;
+        unit::scope const configured;
+        for (int i = 0; i < 300; ++i) {
+            for (int n = 0; n < 64; ++n) four_products();
+            auto const until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(idle);
+            while (std::chrono::steady_clock::now() < until) {}
+            least = std::min(least, yardstick::time_once([&] {
+                                 four_products();
+                                 unit::store<0>(to.at(0), 64);
+                             }));
+        }
+        std::printf("four products and a store after %4d ns without one %11.2f products\n", idle, least / product);
+    }
 }
 
 tensor<bfloat16, 4> drawn(testing::dice& random, index_t rows, index_t features) {
@@ -109,10 +139,7 @@ int main(int argc, char** argv) {
     bool const available = kernel::amx_permission::granted();
     if (!available) std::puts("this machine has no matrix unit, or does not let this process use it");
     if (!available || (argc > 1 && std::string_view(argv[1]) == "available")) return available ? 0 : 1;
-    report_unit("products of tiles, operands in registers", 0);
-    report_unit("products of tiles, operands in 16 KB", 16 << 10);
-    report_unit("products of tiles, operands in 512 KB", 512 << 10);
-    report_way_to_vectors();
+    report_unit();
     auto const dense = scaled_dot | softmax | weighted_sum;
     auto const triangular = scaled_dot | causal | softmax | weighted_sum;
     report_attention("dense, n 2048, d 64", dense, 2048, 64, 1);

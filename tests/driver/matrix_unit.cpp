@@ -16,6 +16,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -135,7 +136,8 @@ TEST_CASE("explain names the matrix unit", "[driver]") {
 
 TEST_CASE("the matrix unit computes attention with any number of queries, keys and features", "[driver]") {
     for (index_t n : {12, 16, 17, 31, 32, 33, 64, 65, 300}) check(plain, {n, 70, 64, 32});
-    for (index_t n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 127, 128, 129, 160, 257}) check(plain, {40, n, 32, 16});
+    for (index_t n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 127, 128, 160, 255, 256, 257, 300})
+        check(plain, {40, n, 32, 16});
     for (index_t n = 1; n <= 33; ++n) check(plain, {37, 41, n, 34 - n});
     check(plain, {33, 150, 128, 128});
     check(plain, {20, 70, 96, 80}, 5);
@@ -143,6 +145,30 @@ TEST_CASE("the matrix unit computes attention with any number of queries, keys a
     check(plain, {20, 0, 32, 16});
     check(dot | softmax | weighted_sum, {20, 17, 0, 16});
     check(plain, {20, 17, 32, 0});
+}
+
+TEST_CASE("keys at cache lines are read in place, others are copied, with the same bits", "[driver]") {
+    testing::dice random(4);
+    extents_t<4> const n{1, 2, 97, 64};
+    std::vector<bfloat16> memory(97 * 2 * 64 + 64);
+    for (auto& x : memory) x = bfloat16(static_cast<float>(random.real(-2, 2)));
+    std::vector<bfloat16> moved(memory.size());
+    auto const first = [](std::vector<bfloat16>& of) {  // the first cache line
+        auto const past = reinterpret_cast<std::uintptr_t>(of.data()) % cache_line;
+        return of.data() + (past == 0 ? 0 : (cache_line - past) / sizeof(bfloat16));
+    };
+    view<bfloat16 const, 4> const at_lines(first(memory), n), beside(first(moved) + 8, n);
+    std::copy_n(at_lines.data, at_lines.size(), first(moved) + 8);
+    CHECK(row_alignment(at_lines) == cache_line);
+    CHECK(row_alignment(beside) == 16);
+    CHECK(row_alignment(view<bfloat16 const, 4>(at_lines.data, {1, 2, 97, 60})) == 8);
+    auto const spec = scaled_dot | causal | softmax | weighted_sum;
+    tensor<bfloat16, 4> in_place(n), copied(n);
+    workspace scratch;
+    attend_on<with_matrix_unit>(serial, scratch, spec, at_lines, at_lines, at_lines, in_place);
+    attend_on<with_matrix_unit>(serial, scratch, spec, at_lines, beside, at_lines, copied);
+    CHECK(std::equal(in_place.begin(), in_place.end(), copied.begin(),
+                     [](bfloat16 a, bfloat16 b) { return a.bits == b.bits; }));
 }
 
 TEST_CASE("the matrix unit computes attention of heads that share keys", "[driver]") {

@@ -9,6 +9,8 @@ namespace fovea::FOVEA_SET {
 
 using index_t = std::ptrdiff_t;  // positions, sizes and strides
 
+inline constexpr index_t cache_line = 64;  // bytes
+
 /// A built-in array of N elements, or of N by M, where the numbers are signed as sizes are here.
 template <class T, auto N>
 using c_array = T[std::size_t{N}];

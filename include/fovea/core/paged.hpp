@@ -38,6 +38,7 @@ struct paged_rows {
                 std::min(slots - slot, extents[2] - position)};
     }
     constexpr index_t rows_per_run() const { return pages.extent(2); }
+    index_t row_alignment() const { return fovea::row_alignment(pages); }
     template <class Visit>
     constexpr void for_each_array(Visit const& visit) const {
         visit(pages, "'s pages");

@@ -6,6 +6,7 @@
 #include <fovea/core/view.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -66,6 +67,21 @@ template <class Rows>
 constexpr index_t rows_per_run(Rows const& rows) {
     if constexpr (evenly_spaced<Rows> || loaded_rows<Rows>) return rows.extent(2);
     else return rows.rows_per_run();
+}
+
+/// A power of two, up to the bytes of a cache line, that divides the addresses of all rows; 1 where it is not known.
+template <class Rows>
+index_t row_alignment([[maybe_unused]] Rows const& rows) {
+    if constexpr (is_view<Rows>) {
+        auto all = reinterpret_cast<std::uintptr_t>(rows.data) | std::uintptr_t{cache_line};
+        for (int axis = 0; axis < 3; ++axis)
+            if (rows.extent(axis) > 1) all |= static_cast<std::uintptr_t>(rows.stride(axis)) * sizeof(*rows.data);
+        return static_cast<index_t>(all & (~all + 1));
+    } else if constexpr (requires { rows.row_alignment(); }) {
+        return rows.row_alignment();
+    } else {
+        return 1;
+    }
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -122,9 +122,10 @@ std::string explain_traversal(plan::call_plan const& how, operand_shapes const& 
 }
 
 template <class T, class Arch, class Operands, class A>
-std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run) {
+std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run,
+                       index_t key_alignment) {
     auto const how = plan::make_plan<T, Arch, A, Operands>(
-        {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run});
+        {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run, key_alignment});
     auto const left = count_blocks<T>(a, n, how);
     std::string text = "score       " + driver::explain_score(a, n, how) + "\nmask        "
                      + driver::explain_mask(a, left) + "\nnormalize   " + driver::explain_normalizer(a)
@@ -148,11 +149,11 @@ std::string explain_bound(A const& a, Call const& call) {
     if constexpr (projection<decltype(a.project)>)
         return first
              + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(a, shapes, shapes.keys(),
-                                                                                    shapes.keys());
+                                                                                    shapes.keys(), cache_line);
     else
         return first
              + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(a, shapes, rows_per_run(call.key),
-                                                                    rows_per_run(call.value));
+                                                                    rows_per_run(call.value), row_alignment(call.key));
 }
 
 /// A call that has been bound, with its result or one that is assumed, on the architecture that would run it.

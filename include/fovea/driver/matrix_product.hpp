@@ -117,7 +117,7 @@ private:
 
     /// Prefetches the lines that the next rows will be added to.
     static void prefetch_next(T const* sums, index_t stride) {
-        constexpr index_t line = kernel::cache_line / static_cast<index_t>(sizeof(T));
+        constexpr index_t line = cache_line / static_cast<index_t>(sizeof(T));
         for (index_t n = 0; n < tile::rows; ++n)
             for (index_t c = 0; c < tile::panel; c += line) __builtin_prefetch(sums + n * stride + c, 1, 3);
     }

@@ -59,7 +59,8 @@ struct operands {
     index_t value_features() const { return value.extent(3); }
     index_t rows() const { return queries() * group(); }  // rows that share one key/value head
     plan::call_sizes sizes() const {
-        return {queries(), group(), keys(), features(), value_features(), rows_per_run(key), rows_per_run(value)};
+        return {queries(),           group(),           keys(), features(), value_features(), rows_per_run(key),
+                rows_per_run(value), row_alignment(key)};
     }
 };
 

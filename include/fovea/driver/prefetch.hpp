@@ -119,7 +119,7 @@ FOVEA_INLINE void prefetch_rows(stored_rows const& rows, index_t heads, group_ro
     index_t position = at.row / heads, head = at.row % heads;
     for (index_t r = at.row; r < last; ++r) {
         auto const* const row = rows.place(at.batch, at.head_group * heads + head, position);
-        for (index_t c = 0; c < rows.bytes; c += kernel::cache_line) __builtin_prefetch(row + c, Written, 2);
+        for (index_t c = 0; c < rows.bytes; c += cache_line) __builtin_prefetch(row + c, Written, 2);
         if (++head < heads) continue;
         head = 0;
         ++position;

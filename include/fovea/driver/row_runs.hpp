@@ -18,7 +18,7 @@ using read_as = std::conditional_t<loaded_rows<Rows>, T, element_of_rows<Rows>>;
 /// The distance between loaded rows.
 template <class T>
 constexpr index_t loaded_stride(index_t features) {
-    return round_up(features, kernel::cache_line / static_cast<index_t>(sizeof(T)));
+    return round_up(features, cache_line / static_cast<index_t>(sizeof(T)));
 }
 /// Rows that are loaded at a time, to stay in the L1 cache while they are read.
 inline constexpr index_t rows_at_once = 32;

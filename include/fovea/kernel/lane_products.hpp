@@ -19,7 +19,7 @@ using value_operand = broadcast_operand<T, unit_stride, index_t>;
 template <class T>
 struct lane_sums {
     index_t vector_count, element_count, steps;  // elements of each step: of keys, or of a value
-    T const* vectors;                            // (steps, width)
+    T* vectors;                                  // (steps, width); weights may be written over
     T* sums;                                     // (element_count, width)
     index_t width;              // from step to step, and from sum to sum; the first `vector_count` vectors take part
     T const* rescale;           // (vector_count * lanes), of values; null where nothing was added before

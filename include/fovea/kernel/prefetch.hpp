@@ -11,8 +11,6 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-inline constexpr index_t cache_line = 64;  // bytes
-
 /// How many rows of `row_bytes` bytes ahead of the one that is read to prefetch, where rows are read one after the
 /// other, each from front to back: far enough for the memory latency.
 constexpr index_t rows_ahead(index_t row_bytes) {

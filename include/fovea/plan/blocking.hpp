@@ -83,7 +83,7 @@ struct query_lanes_blocking {
     static constexpr index_t granule = mr;  // keys: a mask leaves out whole granules
     static constexpr int granules_per_panel = 2;
     static constexpr bool pads_keys = false;
-    static constexpr bool reads_in_place(index_t) { return true; }  // keys of so many features; values
+    static constexpr bool reads_in_place(index_t, index_t) { return true; }  // rows of so many features
     static constexpr bool packs_values = false;
     static constexpr index_t panel = granules_per_panel * granule;  // keys
     static constexpr index_t panels = 128 / panel;                  // of a block of keys
@@ -118,7 +118,8 @@ struct query_lanes_blocking {
 
 /// The same with the products of a matrix unit, whose tiles are 16 rows of 16 sums or of 32 elements of type `Element`:
 /// 32 keys, or features of a value, by 32 queries at a time. Keys are read in place where their features fill tiles,
-/// and in runs of whole granules; values are transposed, block by block. Each weight is the sum of so many elements.
+/// at whole cache lines and in runs of whole granules; values are transposed, block by block. Each weight is the sum of
+/// so many elements.
 template <class T, class Arch, class Element, int Weight_parts>
 struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
     using base = query_lanes_blocking<T, Arch>;
@@ -129,10 +130,13 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
     static constexpr index_t vectors = nv, rows = vectors * base::lanes;
     static constexpr index_t granule = 32;
     static constexpr int granules_per_panel = 1;
-    static constexpr index_t panel = granule, panels = 4, block_keys = panels * panel;
+    static constexpr index_t panel = granule, panels = 8, block_keys = panels * panel;
     static constexpr index_t block_rows = 8 * rows;
     static constexpr index_t states = vectors;
-    static constexpr bool reads_in_place(index_t features) { return features % tile_elements == 0; }
+    /// A row of a tile that crosses a cache line takes four times as long to load.
+    static constexpr bool reads_in_place(index_t features, index_t alignment) {
+        return features % tile_elements == 0 && alignment % cache_line == 0;
+    }
     static constexpr bool packs_values = true;
 
     /// Two lines are prefetched beside each four products of tiles.

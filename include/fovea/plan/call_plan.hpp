@@ -35,6 +35,7 @@ enum class reading {
 struct call_sizes {
     index_t queries, group, keys, features, value_features;
     index_t keys_per_run = keys, values_per_run = keys;  // rows at equal distances: all in a view, those of a page
+    index_t key_alignment = cache_line;                  // bytes
 };
 
 /// How a call is run. The other traversals leave what belongs to one of them as it is here.

@@ -23,9 +23,10 @@ namespace fovea::FOVEA_SET::plan {
 /// Whether tiles with a query in each lane read rows of this type in place: a run of them has to hold whole tiles, and
 /// runs that are shorter than a block cost as much as a copy of it, which many rows share.
 template <class Rows, class Tile>
-constexpr reading reading_in_query_lanes(index_t rows, index_t features, index_t per_run, index_t all) {
+constexpr reading reading_in_query_lanes(index_t rows, index_t features, index_t per_run, index_t all,
+                                         index_t alignment = cache_line) {
     if (!std::is_same_v<element_of_rows<Rows>, typename Tile::element> || loaded_rows<std::remove_const_t<Rows>>
-        || !Tile::reads_in_place(features))
+        || !Tile::reads_in_place(features, alignment))
         return reading::copied;
     bool const whole = per_run >= all || (per_run % Tile::granule == 0 && rows <= Tile::block_rows);
     return whole ? reading::in_place : reading::copied;
@@ -127,8 +128,8 @@ call_plan make_dense_plan(call_sizes const& n) {
             plan.tile_heads = query_tile::sharing(
                 n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
             index_t const tile_rows = n.queries * plan.tile_heads;
-            plan.keys = reading_in_query_lanes<decltype(Operands::key), query_tile>(tile_rows, n.features,
-                                                                                    n.keys_per_run, keys);
+            plan.keys = reading_in_query_lanes<decltype(Operands::key), query_tile>(
+                tile_rows, n.features, n.keys_per_run, keys, n.key_alignment);
             plan.values = query_tile::packs_values ? reading::packed
                                                    : reading_in_query_lanes<decltype(Operands::value), query_tile>(
                                                          tile_rows, n.value_features, n.values_per_run, keys);

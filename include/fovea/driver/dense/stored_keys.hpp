@@ -144,7 +144,7 @@ private:
     FOVEA_INLINE void prefetch_values(index_t from, index_t to) const {
         auto const& values = context_.value;
         for (index_t key = from; key < to; ++key)
-            for (index_t c = 0; c < values.bytes; c += kernel::cache_line)
+            for (index_t c = 0; c < values.bytes; c += cache_line)
                 __builtin_prefetch(values.place(keys_.heads().batch, keys_.heads().index, key) + c, 0, 2);
     }
 

@@ -74,7 +74,7 @@ private:
         else
             return round_up(
                 (places::rows + listed_softmax<Call>::facts) * lanes_.padded_heads + lanes_.heads * x_.value_features(),
-                kernel::cache_line / index_t{sizeof(T)});
+                cache_line / index_t{sizeof(T)});
     }
 
     template <class Executor, class Body>

@@ -127,7 +127,7 @@ protected:
     bool const prefetches;  // rows are short, and too many for the caches
 
 private:
-    static constexpr index_t line = kernel::cache_line / index_t{sizeof(T)};
+    static constexpr index_t line = cache_line / index_t{sizeof(T)};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    static constexpr index_t line = kernel::cache_line;
+    static constexpr index_t line = cache_line;
     static constexpr index_t size = sizeof(decltype(*std::declval<Rows const&>().place(0, 0, 0, 0)));
 
     Rows const* rows_;

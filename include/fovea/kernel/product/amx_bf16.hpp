@@ -3,15 +3,13 @@
 #pragma once
 
 #include <fovea/kernel/lane_products.hpp>
-#include <fovea/kernel/product/bf16_product.hpp>
+#include <fovea/kernel/product/amx_packing.hpp>
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/kernel/tile_sums.hpp>
 #include <fovea/plan/blocking.hpp>
 #include <fovea/plan/product.hpp>
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -21,7 +19,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// weights. The factor of a query is applied to its sums; weights are rounded to so many bfloat16, each of what the
 /// ones before it leave.
 template <class T, class Arch, int Weight_parts>
-struct amx_bf16 {
+struct amx_bf16 : amx_packing<T, Arch> {
     using number = T;
     using architecture = Arch;
     using element = bfloat16;
@@ -31,182 +29,152 @@ struct amx_bf16 {
     static constexpr bool available = plan::multiplies_in_matrix_unit<T, Arch>;
     static constexpr bool packs_values = true, scales_queries = false;
 
-    /// Queries as pairs of features, a query in each lane, with zeros up to whole tiles. Factors that are all powers of
-    /// two up to 1 are applied to them, exactly, and are 1 then.
-    template <class Rows>
-    static void pack_queries(Rows const& row, T* scales, transpose_target<T> const& destination) {
-        transpose_bf16_pairs<Arch>(row, destination);
-        T* const to = destination.first;
-        index_t const width = destination.stride, pairs = bf16_pair_count(destination.features),
-                      padded = round_up(destination.features, elements) / 2;
-        std::fill_n(to + pairs * width, (padded - pairs) * width, T{0});
-        if (!std::all_of(scales, scales + width, is_power_of_two)) return;
-        for (index_t p = 0; p < pairs; ++p)
-            for (index_t lane = 0; lane < width; lane += side) {
-                T* const at = to + p * width + lane;
-                scaled_pairs(vector::load(at), vector::load(scales + lane)).store(at);
-            }
-        std::fill_n(scales, width, T{1});
-    }
-
-    /// One row of a key, with zeros up to `stride` elements.
-    static void copy_key(element const* row, index_t features, element* to, index_t stride) {
-        std::fill_n(std::copy_n(row, features, to), stride - features, element{});
-    }
-
-    /// Values transposed: tiles of 16 features by 32 keys, (keys / 32, round_up(features, 32) / 16, 16, 32), with zeros
-    /// for keys and features that do not exist. `row(k)` points to the value of a key.
-    template <class Rows>
-    static void pack_values(Rows const& row, index_t count, index_t features, element* to) {
-        for (index_t k = 0; k < count; k += elements)
-            for (index_t f = 0; f < features; f += elements, to += 2 * side * elements) {
-                vector pairs[2][side];
-                for (index_t p = 0; p < side; ++p) {
-                    auto const load = [&](index_t key) FOVEA_LAMBDA {
-                        return key < count ? load_bf16_pairs<Arch>(row(key) + f, features - f) : vector(T{0});
-                    };
-                    vector both[2];
-                    bf16_pairs<Arch>::interleaved(load(k + 2 * p), load(k + 2 * p + 1), both);
-                    for (index_t half = 0; half < 2; ++half) pairs[half][p] = both[half];
-                }
-                for (index_t half = 0; half < 2; ++half) {
-                    lanes_of<T, Arch>::transpose(pairs[half]);
-                    for (index_t r = 0; r < side; ++r)
-                        pairs[half][r].store(reinterpret_cast<T*>(to + (half * side + r) * elements));
-                }
-            }
-    }
-    /// A number of packed values, `width` elements for each key.
-    static T value_at(element const* packed, index_t width, index_t key, index_t feature) {
-        index_t const tile = key / elements * (width / side) + feature / side;
-        return static_cast<T>(packed[(tile * side + feature % side) * elements + key % elements]);
-    }
+    // A tile is loaded only after every earlier store, even a spilled register, has left the processor, and before that
+    // all products before it have. So sums alone are stored between the first load and the last, their maximum is
+    // found afterwards, and lines are prefetched before.
 
     static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next) {
+        prefetch(all, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
-            for (index_t k = 0; k < all.element_count; k += elements) {
-                index_t const count = std::min(all.element_count - k, elements);
-                if (count > side) add_keys<2, vectors()>(keys.from_row(k), count, all, all.sums + k * all.width, next);
-                else add_keys<1, vectors()>(keys.from_row(k), count, all, all.sums + k * all.width, next);
-                if (k > 0) scale<vectors()>(all, k - elements, elements);  // while the unit works on the next ones
+            index_t k = 0;
+            for (; k + elements <= all.element_count; k += elements)
+                add_keys<vectors()>(keys.from_row(k), all, all.sums + k * all.width);
+            if (index_t const left = all.element_count - k; left > 0) {
+                T* const to = all.sums + k * all.width;
+                if (left > side) add_last_keys<2, vectors()>(keys.from_row(k), left, all, to);
+                else add_last_keys<1, vectors()>(keys.from_row(k), left, all, to);
             }
-            index_t const last = (all.element_count - 1) / elements * elements;
-            scale<vectors()>(all, last, all.element_count - last);
+            if (!all_ones(all.scales, vectors())) scale<vectors()>(all);
+            if (all.row_max == nullptr) return;
+            unrolled<vectors()>([&](auto n) FOVEA_LAMBDA {
+                T* const to = all.row_max + n() * side;
+                max(max_of_packs<T, Arch>(all.sums + n() * side, all.element_count, all.width), vector::load(to))
+                    .store(to);
+            });
         });
     }
 
-    /// The step stride of values is that of packed ones, for a key.
+    /// The step stride of values is that of packed ones, for a key. Weights that are rounded to one element take the
+    /// place of the numbers, since more memory would not stay in the L1 cache.
     static void accumulate_query_lanes(value_operand<element> const& values, lane_sums<T> const& all,
                                        prefetch_queue& next) {
+        prefetch(all, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
-            alignas(64) c_array<T, Weight_parts * plane<vectors()>> weights;  // pairs of keys
-            round_weights<vectors()>(all, &weights[0]);
+            constexpr bool in_place = Weight_parts == 1;
+            alignas(64) c_array<T, in_place ? 1 : Weight_parts * plane<vectors()>> other;
+            pairs_of_weights<vectors()> weights{in_place ? all.vectors : &other[0],
+                                                in_place ? all.width : index_t{vectors() * side}};
+            round_weights<vectors()>(all, weights);
             if (all.rescale != nullptr) rescale<vectors()>(all);
             for (index_t f = 0; f < all.element_count; f += 2 * side) {
                 auto const* const from = values.first + f * elements;
                 T* const sums = all.sums + f * all.width;
                 if (all.element_count - f > side)
-                    add_values<2, vectors()>(from, values.step_stride, all, weights, sums, next);
-                else add_values<1, vectors()>(from, values.step_stride, all, weights, sums, next);
+                    add_values<2, vectors()>(from, values.step_stride, all, weights, sums);
+                else add_values<1, vectors()>(from, values.step_stride, all, weights, sums);
             }
         });
     }
 
 private:
-    using vector = pack<T, Arch>;
-    using bits = registers<T, Arch>;
-    static constexpr index_t side = tile_rows_of_unit, elements = shape::tile_elements;
+    using packing = amx_packing<T, Arch>;
+    using packing::side, packing::elements;
+    using typename packing::vector;
     static constexpr index_t element_bytes = sizeof(element), number_bytes = sizeof(T);
     template <int M, int N>
     using tiles = tile_sums<unit, T, M, N>;
 
-    static bool is_power_of_two(T x) { return x > 0 && x <= 1 && (std::bit_cast<std::uint32_t>(x) & 0x7fffffU) == 0; }
-    /// Pairs times the factor of each lane, if the products are numbers of as many bits.
-    FOVEA_INLINE static vector scaled_pairs(vector const& pairs, vector const& factor) {
-        return bf16_pairs<Arch>::paired(lower(pairs) * factor, upper(pairs) * factor);
-    }
-    /// The lower and the upper numbers of pairs.
-    FOVEA_INLINE static vector lower(vector const& pairs) {
-        return {bits::as_reals(bits::template shift_left<16>(bits::as_integers(pairs.value)))};
-    }
-    FOVEA_INLINE static vector upper(vector const& pairs) {
-        auto const shifted = bits::template shift_right<16>(bits::as_integers(pairs.value));
-        return {bits::as_reals(bits::template shift_left<16>(shifted))};
-    }
-    /// Two lines beside each product of four tiles.
-    FOVEA_INLINE static void prefetch(prefetch_queue& next) {
-        for (int line = 0; line < 2; ++line) next.prefetch_line<Arch>();
+    /// Two lines for each product of four tiles.
+    FOVEA_INLINE static void prefetch(lane_sums<T> const& all, prefetch_queue& next) {
+        index_t const products = ceil_div(all.element_count, 2 * side) * ceil_div(all.steps, elements);
+        for (index_t line = 0; line < 2 * products; ++line) next.template prefetch_line<Arch>();
     }
 
-    /// The rows of a left tile. Fewer than 16 are copied, since there may be no memory after them.
-    template <int Tile>
-    FOVEA_INLINE static void load_keys(element const* from, index_t stride, index_t count) {
-        if (count >= side) unit::template load<Tile>(from, stride * element_bytes);
-        else load_copied<Tile>(from, stride, count);
+    /// S^T of 32 keys.
+    template <int N>
+    FOVEA_INLINE static void add_keys(key_operand<element> const& keys, lane_sums<T> const& all, T* to) {
+        using sums = tiles<2, N>;
+        sums::clear();
+        index_t const stride = keys.row_stride * element_bytes;
+        for (index_t f = 0; f < all.steps; f += elements) {
+            unit::template load<sums::left>(keys.first + f, stride);
+            unit::template load<sums::left + 1>(keys.from_row(side).first + f, stride);
+            sums::multiply(all.vectors + f / 2 * all.width, all.width);
+        }
+        sums::store(to, all.width);
+    }
+    /// S^T of fewer keys, and of what is in memory after them up to whole tiles. The rows of a tile that has fewer than
+    /// 16 are copied, since there may be no memory after them.
+    template <int M, int N>
+    [[gnu::noinline]] static void add_last_keys(key_operand<element> const keys, index_t count, lane_sums<T> const& all,
+                                                T* to) {
+        using sums = tiles<M, N>;
+        sums::clear();
+        for (index_t f = 0; f < all.steps; f += elements) {
+            unrolled<M>([&](auto m) FOVEA_LAMBDA {
+                auto const* const from = keys.from_row(m() * side).first + f;
+                index_t const rows = count - m() * side;
+                if (rows >= side) unit::template load<sums::left + m()>(from, keys.row_stride * element_bytes);
+                else load_copied<sums::left + m()>(from, keys.row_stride, rows);
+            });
+            sums::multiply(all.vectors + f / 2 * all.width, all.width);
+        }
+        sums::store(to, all.width);
     }
     template <int Tile>
-    [[gnu::cold, gnu::noinline]] static void load_copied(element const* from, index_t stride, index_t count) {
+    static void load_copied(element const* from, index_t stride, index_t count) {
         alignas(64) c_array<element, side * elements> rows = {};
         for (index_t r = 0; r < count; ++r) std::copy_n(from + r * stride, elements, &rows[r * elements]);
         unit::template load<Tile>(&rows[0], elements * element_bytes);
     }
 
-    /// S^T of `count` keys, and of what is in memory after them up to whole tiles.
-    template <int M, int N>
-    static void add_keys(key_operand<element> const& keys, index_t count, lane_sums<T> const& all, T* to,
-                         prefetch_queue& next) {
-        using sums = tiles<M, N>;
-        sums::clear();
-        for (index_t f = 0; f < all.steps; f += elements) {
-            unrolled<M>([&](auto m) FOVEA_LAMBDA {
-                load_keys<sums::left + m()>(keys.from_row(m() * side).first + f, keys.row_stride, count - m() * side);
-            });
-            sums::multiply(all.vectors + f / 2 * all.width, all.width);
-            prefetch(next);
-        }
-        sums::store(to, all.width);
-    }
-
-    /// The sums of some keys times the factors of their queries, and the greatest of each query.
+    /// All sums times the factors of their queries.
     template <int N>
-    static void scale(lane_sums<T> const& all, index_t first, index_t count) {
-        bool const scales = !all_ones(all.scales, N);
-        unrolled<N>([&](auto n) FOVEA_LAMBDA {
-            T* const from = all.sums + first * all.width + n() * side;
-            auto const factor = vector::load(all.scales + n() * side);
-            for (index_t k = 0; k < (scales ? count : 0); ++k)
-                (vector::load(from + k * all.width) * factor).store(from + k * all.width);
-            if (all.row_max == nullptr) return;
-            T* const to = all.row_max + n() * side;
-            max(max_of_packs<T, Arch>(from, count, all.width), vector::load(to)).store(to);
-        });
+    static void scale(lane_sums<T> const& all) {
+        for (index_t k = 0; k < all.element_count; ++k)
+            unrolled<N>([&](auto n) FOVEA_LAMBDA {
+                T* const at = all.sums + k * all.width + n() * side;
+                (vector::load(at) * vector::load(all.scales + n() * side)).store(at);
+            });
     }
-    static bool all_ones(T const* factors, int vectors) {
-        return std::all_of(factors, factors + vectors * side, [](T x) { return x == T{1}; });
+    FOVEA_INLINE static bool all_ones(T const* factors, int vectors) {
+        bool all = true;
+        for (int n = 0; n < vectors; ++n) all = all && !(!(vector::load(factors + n * side) == vector(T{1}))).any();
+        return all;
     }
 
-    /// The pairs of a block of weights: (block_keys / 2, N * 16).
+    /// The pairs of a part of a block of weights: (block_keys / 2, N * 16).
     template <int N>
     static constexpr index_t plane = shape::block_keys / 2 * N * side;
-
-    /// Weights of neighbouring keys as pairs, with zeros up to whole tiles: (parts, block_keys / 2, N * 16).
     template <int N>
-    static void round_weights(lane_sums<T> const& all, T* to) {
-        for (index_t k = 0; k < round_up(all.steps, elements); k += 2, to += N * side)
+    struct pairs_of_weights {
+        T* first;  // (parts, block_keys / 2, width)
+        index_t width;
+    };
+
+    /// Weights of neighbouring keys as pairs, with zeros up to whole tiles.
+    template <int N>
+    static void round_weights(lane_sums<T> const& all, pairs_of_weights<N> const& weights) {
+        auto const round = [&](index_t k, auto const& load) FOVEA_LAMBDA {
+            T* const to = weights.first + k / 2 * weights.width;
             unrolled<N>([&](auto n) FOVEA_LAMBDA {
-                vector rest[2];
-                for (index_t i = 0; i < 2; ++i)
-                    rest[i] =
-                        k + i < all.steps ? vector::load(all.vectors + (k + i) * all.width + n() * side) : vector(T{0});
+                vector rest[2] = {load(k, n() * side), load(k + 1, n() * side)};
                 unrolled<Weight_parts>([&](auto part) FOVEA_LAMBDA {
                     auto const pairs = bf16_pairs<Arch>::paired(rest[0], rest[1]);
                     pairs.store(to + part() * plane<N> + n() * side);
                     if constexpr (part() + 1 < Weight_parts) {
-                        rest[0] = remainder(rest[0], lower(pairs));
-                        rest[1] = remainder(rest[1], upper(pairs));
+                        rest[0] = remainder(rest[0], packing::lower(pairs));
+                        rest[1] = remainder(rest[1], packing::upper(pairs));
                     }
                 });
             });
+        };
+        auto const load = [&](index_t k, index_t lane)
+                              FOVEA_LAMBDA { return vector::load(all.vectors + k * all.width + lane); };
+        index_t k = 0;
+        for (; k + 2 <= all.steps; k += 2) round(k, load);
+        for (; k < round_up(all.steps, elements); k += 2)
+            round(k, [&](index_t at, index_t lane) { return at < all.steps ? load(at, lane) : vector(T{0}); });
     }
     /// What a part leaves of a weight: nothing of one that is not finite.
     FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
@@ -227,8 +195,8 @@ private:
 
     /// O^T of 16 features, or 32, from packed values.
     template <int M, int N>
-    static void add_values(element const* values, index_t stride, lane_sums<T> const& all, T const* weights, T* to,
-                           prefetch_queue& next) {
+    FOVEA_INLINE static void add_values(element const* values, index_t stride, lane_sums<T> const& all,
+                                        pairs_of_weights<N> const& weights, T* to) {
         using sums = tiles<M, N>;
         if (all.rescale == nullptr) sums::clear();
         else sums::load(to, all.width);
@@ -238,8 +206,7 @@ private:
                                                       elements * element_bytes);
             });
             for (int part = 0; part < Weight_parts; ++part)
-                sums::multiply(weights + part * plane<N> + k / 2 * N * side, N * side);
-            prefetch(next);
+                sums::multiply(weights.first + part * plane<N> + k / 2 * weights.width, weights.width);
         }
         sums::store(to, all.width);
     }
