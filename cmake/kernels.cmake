@@ -7,18 +7,18 @@
 #       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
 #       [GRADIENTS name...]               those of the kernels that also have gradients: weighted_sum on heads
 #       TYPES f32 f64 bf16 f16            of queries, keys, values and result
-#       ARCHS sse2 avx2 avx512 avx512_bf16 neon    those of other processors than the target are left out
+#       ARCHS sse2 avx2 avx512 avx512_bf16 avx512_amx neon    those of other processors are left out
 #       [ASSEMBLY])                       also name_assembly: the inner loops of each kernel as text
 #
 # Makes the library `name`, with name.h, and a page name.md beside it in the build folder. One unit is compiled for each
 # kernel, type and architecture, and another one for its gradients; each call runs the best architecture of the
-# processor. Of avx512_bf16 only kernels for 16 bits are built: others gain nothing. Everything but the functions of C
-# is local to its architecture: none runs code that was compiled for another.
+# processor. Of avx512_bf16 only kernels for 16 bits are built, of avx512_amx those of bf16: others gain nothing.
+# Everything but the functions of C is local to its architecture: none runs code that was compiled for another.
 include_guard(GLOBAL)
 set(fovea_bindings_dir ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
 
 # The processors of which an architecture is one, as CMAKE_SYSTEM_PROCESSOR names them.
-foreach(arch IN ITEMS sse2 avx2 avx512 avx512_bf16)
+foreach(arch IN ITEMS sse2 avx2 avx512 avx512_bf16 avx512_amx)
     set(fovea_bindings_processors_${arch} "^(x86_64|AMD64|amd64)$" CACHE INTERNAL "")
 endforeach()
 set(fovea_bindings_processors_neon "^(aarch64|arm64|ARM64)$" CACHE INTERNAL "")
@@ -32,6 +32,9 @@ set(fovea_bindings_flags_sse2 -march=x86-64 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx2 -march=x86-64-v3 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512 -march=x86-64-v4 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_avx512_amx -march=x86-64-v4 -mavx512bf16 -DFOVEA_MATRIX_UNIT=1 -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_types_avx512_bf16 "16$" CACHE INTERNAL "")
+set(fovea_bindings_types_avx512_amx "^bf16$" CACHE INTERNAL "")
 set(fovea_bindings_flags_neon -march=armv8-a -mtune=generic CACHE INTERNAL "")
 
 # Where the templates and the part of the library without specifications lie: beside this file when installed, in src/
@@ -102,7 +105,8 @@ macro(fovea_read_kernels)
     foreach(arch IN LISTS others)
         if(NOT DEFINED fovea_bindings_flags_${arch})
             message(
-                FATAL_ERROR "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, neon"
+                FATAL_ERROR
+                    "fovea_add_kernels: ARCHS '${arch}' is not one of sse2, avx2, avx512, avx512_bf16, avx512_amx, neon"
             )
         elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "${fovea_bindings_processors_${arch}}")
             list(APPEND given_ARCHS ${arch})
@@ -152,7 +156,7 @@ function(fovea_add_kernel_units result target arch types kernels)
         fovea_kernel_includes(INCLUDES ${headers_${KERNEL}})
         set(EXPRESSION "${expression_${KERNEL}}")
         foreach(TYPE IN LISTS types)
-            if("${arch}" STREQUAL "avx512_bf16" AND NOT TYPE MATCHES "16$")
+            if(DEFINED fovea_bindings_types_${arch} AND NOT TYPE MATCHES "${fovea_bindings_types_${arch}}")
                 continue()
             endif()
             set(ELEMENT ${fovea_bindings_elements_${TYPE}})

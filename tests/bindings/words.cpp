@@ -31,7 +31,7 @@ std::string text_of(Write const& write) {
 bool holds(std::string const& text, std::string const& piece) { return text.find(piece) != std::string::npos; }
 
 library_description library() {
-    library_description all{"demo", "", {"sse2", "avx512", "avx512_bf16"}, {}};
+    library_description all{"demo", "", {"sse2", "avx512", "avx512_bf16", "avx512_amx"}, {}};
     all.kernels.push_back(describe_kernel<float>("stepped", "kernels::stepped", kernels::stepped));
     all.kernels.push_back(describe_kernel<double>("stepped", "kernels::stepped", kernels::stepped));
     all.kernels.push_back(describe_kernel<bfloat16>("neighbours", "kernels::neighbours", kernels::neighbours));
@@ -234,14 +234,16 @@ TEST_CASE("kernels of 16 bits alone have an architecture of their own", "[bindin
     auto const dispatcher = text_of([](std::ostream& to) { write_dispatcher(to, library()); });
     CHECK(holds(dispatcher, "demo_neighbours_bf16_avx512_bf16"));
     CHECK(!holds(dispatcher, "demo_stepped_f32_avx512_bf16"));
+    CHECK(holds(dispatcher, "demo_neighbours_bf16_avx512_amx"));
+    CHECK(!holds(dispatcher, "demo_stepped_f32_avx512_amx"));
     auto const page = text_of([](std::ostream& to) { write_page(to, library()); });
     CHECK(holds(page, "| bias | float | (edges) |"));
     CHECK(holds(page, "`demo_stepped_f64`"));
 }
 
 TEST_CASE("kernels for C call architectures what explain calls them", "[bindings]") {
-    constexpr std::array names{arch::sse2::name, arch::avx2::name, arch::avx512::name, arch::avx512_bf16::name,
-                               arch::neon::name};
+    constexpr std::array names{arch::sse2::name,        arch::avx2::name,       arch::avx512::name,
+                               arch::avx512_bf16::name, arch::avx512_amx::name, arch::neon::name};
     for (auto const& each : architectures) CHECK(std::find(names.begin(), names.end(), each.name) != names.end());
     CHECK(rank_of_architecture(arch::best::name) < architectures.size());
 }

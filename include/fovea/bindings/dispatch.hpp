@@ -4,6 +4,7 @@
 
 #include <fovea/bindings/types.h>
 #include <fovea/driver/workspace.hpp>
+#include <fovea/simd/arch/amx.hpp>
 
 #include <array>
 #include <cstdio>
@@ -32,13 +33,15 @@ inline bool has_avx512() {
         && __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq")
         && __builtin_cpu_supports("avx512vl");
 }
-inline constexpr std::array<architecture, 4> architectures{
+inline constexpr std::array<architecture, 5> architectures{
     {{"sse2", [] { return true; }},
      {"avx2", has_avx2},
      {"avx512", has_avx512},
      // Beside tile registers products of bfloat16 run at half the rate (simd/architecture.hpp).
      {"avx512_bf16",
-      [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-tile"); }}}};
+      [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-tile"); }},
+     {"avx512_amx",
+      [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && kernel::amx_permission::granted(); }}}};
 #else
 inline constexpr std::array<architecture, 1> architectures{{{"neon", [] { return true; }}}};
 #endif

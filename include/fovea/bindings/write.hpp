@@ -119,6 +119,7 @@ inline void write_header(std::ostream& to, library_description const& all) {
 }
 
 inline bool builds_for(kernel_description const& k, std::string const& architecture) {
+    if (architecture == "avx512_amx") return k.type == "bf16";
     return architecture != "avx512_bf16" || k.type == "bf16" || k.type == "f16";
 }
 

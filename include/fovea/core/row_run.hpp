@@ -3,6 +3,7 @@
 // else is loaded.
 #pragma once
 
+#include <fovea/core/containers.hpp>
 #include <fovea/core/view.hpp>
 
 #include <concepts>

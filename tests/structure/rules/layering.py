@@ -4,7 +4,7 @@
                          +--> engine      plan -> kernel -> driver -> driver/dense, driver/graph, driver/recurrent
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention
-  base, the doors of driver/, gradient.hpp -> bindings     driver/ names no element type that is stored, and no pages
+  base, simd, the doors of driver/, gradient.hpp -> bindings   driver/ names no element type that is stored, and no pages
   base, the doors of driver/ -------------> interop    headers for other libraries, which include theirs
 """
 
@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "driver": (*BASE, "simd", "plan", "kernel", "driver"),
     "reference": (*BASE, "reference"),
     "testing": (*BASE, "reference", "testing"),
-    "bindings": (*BASE, "driver", "bindings"),
+    "bindings": (*BASE, "simd", "driver", "bindings"),
     "interop": (*BASE, "driver", "interop"),
 }
 # Entry points outside of driver/, and who may include them: that of gradients knows the definition too.
