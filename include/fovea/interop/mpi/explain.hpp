@@ -40,7 +40,8 @@ ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
     auto const needs_of_ranks = gather_needs(whole.comm, needs);
     plan.sent = plan.what == travelling::queries
                   ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
-                  : sent_keys(bytes, whole.pieces, needs_of_ranks, size_of(whole.comm));
+                  : sent_pieces([&](index_t count) { return bytes.piece(count); }, whole.pieces, needs_of_ranks,
+                                size_of(whole.comm));
     for (std::size_t r = 0; r < plan.sent.size(); ++r)
         for (std::size_t p = 0; p < whole.pieces.size() && !whole.queries_of_ranks[r].empty(); ++p) {
             if (whole.pieces[p].holder == static_cast<int>(r)) continue;
