@@ -3,6 +3,9 @@
 // ranks.
 #include "mpi/gradients.hpp"
 
+#include <limits>
+#include <numeric>
+
 using namespace sequences;
 using namespace fovea::placeholders;
 
@@ -17,4 +20,52 @@ TEST_CASE("gradients of softmax, whoever holds which positions", "[mpi]") {
     std::vector<int> every;  // from the last one down to the first
     for (int n = 102 - world_rank(); n >= 0; n -= world_size()) every.push_back(n);
     whole.check(mpi::listed(every), 32, spec, slopes);
+}
+
+TEST_CASE("gradients of tables, which have an element for each position of the sequence", "[mpi]") {
+    differentiated whole(sequence<float>(61, 130));
+    auto const table = [&](index_t rows, index_t columns) {
+        return testing::random_tensor<float>(whole.of.random, extents_t<2>{rows, columns});
+    };
+    auto const by_pair = table(61, 130), by_key = table(4, 130), by_distance = table(4, 32), by_feature = table(4, 16);
+    whole.check(mpi::contiguous, mpi::striped(8), 16, scaled_dot | bias(by_pair) | softmax | weighted_sum, by_pair);
+    whole.check(mpi::striped(8), mpi::contiguous, 16,
+                scaled_dot | rescore(score + param(by_key)[head][kv_idx]) | causal_at_end | softmax | weighted_sum,
+                by_key);
+    whole.check(mpi::zigzag, 16,
+                scaled_dot | rescore(score * param(by_distance)[head][min(abs(q_idx - kv_idx), 31)])
+                    | sliding_window(20, 4) | softmax | weighted_sum,
+                by_distance);
+    whole.check(
+        mpi::striped(4), mpi::striped(16), 16,
+        compare(sum(param(by_feature)[head] * q * k) + sum(param(by_feature)[head] * k)) | softmax | weighted_sum,
+        by_feature);
+}
+
+TEST_CASE("gradients of weights that go by key", "[mpi]") {
+    differentiated const whole(sequence<float>(90, 90));
+    tensor<float, 1> const offsets({4}, 0.5f);
+    whole.check(mpi::striped(8), 24,
+                scaled_dot | rescore(score - param(offsets)[head]) | causal | weigh(sigmoid(score)) | weighted_sum,
+                offsets);
+}
+
+TEST_CASE("no queries, no keys, and queries that see none, have gradients of zeros", "[mpi]") {
+    tensor<float, 1> const slopes({4}, 0.5f);
+    auto const spec = scaled_dot | alibi(slopes) | where(kv_idx + 16 <= q_idx) | softmax | weighted_sum;
+    for (auto const& [queries, keys] : {std::pair{0, 20}, {7, 0}, {40, 40}}) {
+        differentiated const whole(sequence<float>(queries, keys));
+        auto const got = whole.over(MPI_COMM_WORLD, mpi::striped(8), mpi::striped(8), 8, spec, slopes, false);
+        whole.check_close(got, whole.plain(spec, slopes), mpi::striped(8), mpi::striped(8));
+        if (queries != keys) CHECK(got.table.elements == std::vector<float>(4, 0));
+    }
+}
+
+TEST_CASE("what no query sees reaches no gradient", "[mpi]") {
+    differentiated whole(sequence<float>(64, 64));
+    for (auto* const rows : {&whole.of.k, &whole.of.v})
+        for (index_t n = 40; n < 64; ++n) (*rows)(0, 0, n, 3) = std::numeric_limits<float>::quiet_NaN();
+    tensor<float, 1> const slopes({4}, 0.5f);
+    auto const spec = scaled_dot | alibi(slopes) | causal | where(kv_idx < 40) | softmax | weighted_sum;
+    whole.check(mpi::striped(8), 16, spec, slopes);
 }

@@ -81,13 +81,17 @@ struct differentiated {
         CHECK(are_close(got.value, rows_of(all.value, held_here(keys, of.k.extent(2)))));
         CHECK(are_close(got.table, all.table));
     }
+    template <class Queries, class Keys, class Spec, class Table>
+    void check(Queries const& queries, Keys const& keys, index_t piece, Spec const& spec, Table const& table) const {
+        INFO("rank " << world_rank() << " of " << world_size() << ", " << queries.text() << ", " << keys.text() << ", "
+                     << text(spec));
+        auto const all = plain(spec, table);
+        check_close(over(MPI_COMM_WORLD, queries, keys, piece, spec, table, false), all, queries, keys);
+        check_close(over(MPI_COMM_WORLD, queries, keys, piece, spec, table, true), all, queries, keys);
+    }
     template <class Layout, class Spec, class Table>
     void check(Layout const& layout, index_t piece, Spec const& spec, Table const& table) const {
-        INFO("rank " << world_rank() << " of " << world_size() << ", " << layout.text() << ", " << text(spec));
-        auto const all = plain(spec, table);
-        auto const got = over(MPI_COMM_WORLD, layout, layout, piece, spec, table, false);
-        check_close(got, all, layout, layout);
-        check_close(over(MPI_COMM_WORLD, layout, layout, piece, spec, table, true), all, layout, layout);
+        check(layout, layout, piece, spec, table);
     }
 };
 

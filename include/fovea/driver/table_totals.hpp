@@ -37,6 +37,14 @@ public:
         for (auto const& each : sums_) all += each.found ? each.part.size() : 0;
         return static_cast<index_t>(all);
     }
+    /// Of all that is added up.
+    index_t bytes() const {
+        std::size_t all = 0;
+        for (auto const& each : sums_)
+            if (each.found)
+                all += each.by_query ? each.part.size() * sizeof(T) : each.whole.size() * sizeof(std::int64_t);
+        return static_cast<index_t>(all);
+    }
     /// Where a part adds to a table that is asked for in place N: dense.
     template <std::size_t N>
     T* of_asked() {

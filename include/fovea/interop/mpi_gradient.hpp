@@ -4,6 +4,7 @@
 
 #include <fovea/gradient.hpp>
 #include <fovea/interop/mpi.hpp>
+#include <fovea/interop/mpi/explain_gradient.hpp>
 #include <fovea/interop/mpi/run_gradient.hpp>
 
 namespace fovea::FOVEA_SET {

@@ -176,7 +176,7 @@ void differentiate_over_ranks(Executor const& executor, workspace& scratch, whol
     });
     if constexpr (Here::knows_rows)
         here.statistics = statistics_here<Arch>(
-            executor, scratch, here.d_result, whole.gradient.saved != 0 ? saved : nullptr,
+            whole.comm, executor, scratch, here.d_result, whole.gradient.saved != 0 ? saved : nullptr,
             [&](kept_statistics<T> const& kept, view<T, 4> const& out) {
                 attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, here.query, here.key, here.value, out,
                                                  std::tuple(kept), counts);

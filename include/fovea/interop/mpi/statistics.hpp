@@ -4,6 +4,7 @@
 
 #include <fovea/driver/dense/gradient_call.hpp>
 #include <fovea/driver/workspace.hpp>
+#include <fovea/interop/mpi/ranks.hpp>
 #include <fovea/interop/mpi/saved.hpp>
 
 #include <algorithm>
@@ -25,15 +26,23 @@ struct statistics_of_rows {
 };
 
 /// The same of the rows of this rank: m and l as all ranks have saved them, or from a forward call, which `attend`
-/// makes with the outputs and the result that it is given.
+/// makes with the outputs and the result that it is given. Collective.
 template <class Arch, class T, class Executor, class D, class Attend>
-statistics_of_rows<T> statistics_here(Executor const& executor, workspace& scratch, view<D const, 4> const& d_result,
-                                      saved_rows<T> const* saved, Attend const& attend) {
+statistics_of_rows<T> statistics_here(MPI_Comm comm, Executor const& executor, workspace& scratch,
+                                      view<D const, 4> const& d_result, saved_rows<T> const* saved,
+                                      Attend const& attend) {
     auto const& n = d_result.extents;
-    auto const rows = driver::fresh_rows<T>(scratch, {n[0], 3 * n[1], n[2], 1});
-    statistics_of_rows<T> const of{rows};
-    view<T const, 4> result;
-    if (saved != nullptr) {
+    statistics_of_rows<T> of{};
+    view<T, 4> out{};
+    view<T const, 4> result{};
+    on_all(comm, [&] {
+        of.all = driver::fresh_rows<T>(scratch, {n[0], 3 * n[1], n[2], 1});
+        if (saved == nullptr) out = driver::fresh_rows<T>(scratch, n);
+    });
+    if (saved == nullptr) {
+        attend(kept_statistics<T>{of.plane(0), of.plane(1)}, out);
+        result = out;
+    } else {
         result = saved->result();
         auto const copy = [&](view<T const, 3> const& from, view<T, 3> const& to) {
             for (index_t b = 0; b < n[0]; ++b)
@@ -42,21 +51,19 @@ statistics_of_rows<T> statistics_here(Executor const& executor, workspace& scrat
         };
         copy(saved->max(), of.plane(0));
         copy(saved->sum(), of.plane(1));
-    } else {
-        auto const out = driver::fresh_rows<T>(scratch, n);
-        attend(kept_statistics<T>{of.plane(0), of.plane(1)}, out);
-        result = out;
     }
     index_t const width = round_up(n[3], kernel::pack<T, Arch>::lanes);
-    executor.run(n[0] * n[1], [&](index_t task, index_t worker) {
-        auto& memory = scratch.worker(worker);
-        memory.clear();
-        T* const row = memory.template take<T>(width);
-        index_t const b = task / n[1], h = task % n[1];
-        for (index_t q = 0; q < n[2]; ++q) {
-            kernel::convert_row<T, Arch>(d_result.place(b, h, q, index_t{0}), n[3], row);
-            of.plane(2)(b, h, q) = driver::delta_of_row<T, Arch>(result.place(b, h, q, index_t{0}), row, n[3]);
-        }
+    on_all(comm, [&] {
+        executor.run(n[0] * n[1], [&](index_t task, index_t worker) {
+            auto& memory = scratch.worker(worker);
+            memory.clear();
+            T* const row = memory.template take<T>(width);
+            index_t const b = task / n[1], h = task % n[1];
+            for (index_t q = 0; q < n[2]; ++q) {
+                kernel::convert_row<T, Arch>(d_result.place(b, h, q, index_t{0}), n[3], row);
+                of.plane(2)(b, h, q) = driver::delta_of_row<T, Arch>(result.place(b, h, q, index_t{0}), row, n[3]);
+            }
+        });
     });
     return of;
 }
