@@ -60,14 +60,3 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
     gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }
-
-// case: ranks_with_the_gradient_of_a_layer
-// sentence: fovea: over ranks gradients are those of an attention on heads: leave projections, and what follows the
-// aggregator, out of the specification, and differentiate them on each rank
-void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x, [[maybe_unused]] view<float, 2> w) {
-#ifdef FOVEA_BROKEN
-    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum | output(w), x, d_result, grad(x, d_x));
-#else
-    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
-#endif
-}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gradients that are added up from pairs of pieces, those of queries and those of keys apart, are those of one call.
+#include <fovea/driver/array_totals.hpp>
 #include <fovea/driver/dense/piecewise_gradient.hpp>
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
@@ -70,7 +71,7 @@ struct sequence {
         saved_rows<float> saved;
         attend(spec, q, k, v, out, save(saved));
         operand_shapes const shapes{q.extents, k.extents, v.extents};
-        driver::table_totals<float, std::remove_const_t<decltype(asked)>> totals(spec, asked);
+        driver::array_totals<float, std::remove_const_t<decltype(asked)>> totals(spec, asked);
         piecewise const pass(spec, shapes);
         workspace scratch;
         scratch.prepare(executor.workers());

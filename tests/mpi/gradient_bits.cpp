@@ -43,6 +43,27 @@ void check_bits(index_t queries, index_t keys, Spec const& spec, Table const& ta
 
 }  // namespace
 
+TEST_CASE("the same bits where one rank, which holds all, adds up both sums at once", "[mpi]") {
+    differentiated const whole(sequence<float>(167, 167));
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    auto const over = [&](MPI_Comm comm, mpi::listed_t const& held) {
+        auto const q = rows_of(whole.of.q, held.own), k = rows_of(whole.of.k, held.own),
+                   v = rows_of(whole.of.v, held.own), d = rows_of(whole.d, held.own);
+        gradients<tensor<float, 1>> own(q, k, v, tensor<float, 1>({0}));
+        gradient(threads(2), mpi::ranks(comm, held).pieces(piece), spec, q, k, v, d, grad(q, own.query),
+                 grad(k, own.key), grad(v, own.value));
+        return own;
+    };
+    mpi::listed_t all;
+    mpi::detail::add_run(all.own, 0, 167);
+    auto const alone = over(MPI_COMM_SELF, all);
+    auto const held = shuffled(167);
+    auto const got = over(MPI_COMM_WORLD, held);
+    CHECK(got.query.elements == rows_of(alone.query, held.own).elements);
+    CHECK(got.key.elements == rows_of(alone.key, held.own).elements);
+    CHECK(got.value.elements == rows_of(alone.value, held.own).elements);
+}
+
 TEST_CASE("the same bits of gradients on any number of ranks and threads", "[mpi]") {
     testing::dice random{7};
     auto const slopes = testing::random_tensor<float>(random, extents_t<1>{4}, 0.1);

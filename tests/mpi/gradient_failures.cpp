@@ -115,7 +115,7 @@ TEST_CASE("ranks that ask for the gradients of other tables", "[mpi]") {
                  scaled_dot | rescore(score + param(table)[head][min(kv_idx, 3)]) | softmax | weighted_sum, c.q, c.k,
                  c.v, c.d, grad(table, d_table)),
         ContainsSubstring(
-            "the number of elements of tables whose gradients are asked for is 10, and of rank 0 it is 8"));
+            "the number of elements of tables and matrices whose gradients are asked for is 10, and of rank 0 it is 8"));
     CHECK(d_table.elements == std::vector<float>(d_table.elements.size(), 7));
 }
 

@@ -4,7 +4,6 @@
 #include "mpi/gradients.hpp"
 
 #include <limits>
-#include <numeric>
 
 using namespace sequences;
 using namespace fovea::placeholders;
@@ -22,24 +21,28 @@ TEST_CASE("gradients of softmax, whoever holds which positions", "[mpi]") {
     whole.check(mpi::listed(every), 32, spec, slopes);
 }
 
-TEST_CASE("gradients of tables, which have an element for each position of the sequence", "[mpi]") {
-    differentiated whole(sequence<float>(61, 130));
-    auto const table = [&](index_t rows, index_t columns) {
-        return testing::random_tensor<float>(whole.of.random, extents_t<2>{rows, columns});
-    };
-    auto const by_pair = table(61, 130), by_key = table(4, 130), by_distance = table(4, 32), by_feature = table(4, 16);
-    whole.check(mpi::contiguous, mpi::striped(8), 16, scaled_dot | bias(by_pair) | softmax | weighted_sum, by_pair);
-    whole.check(mpi::striped(8), mpi::contiguous, 16,
-                scaled_dot | rescore(score + param(by_key)[head][kv_idx]) | causal_at_end | softmax | weighted_sum,
-                by_key);
-    whole.check(mpi::zigzag, 16,
-                scaled_dot | rescore(score * param(by_distance)[head][min(abs(q_idx - kv_idx), 31)])
-                    | sliding_window(20, 4) | softmax | weighted_sum,
-                by_distance);
-    whole.check(
-        mpi::striped(4), mpi::striped(16), 16,
-        compare(sum(param(by_feature)[head] * q * k) + sum(param(by_feature)[head] * k)) | softmax | weighted_sum,
-        by_feature);
+TEST_CASE("a step of training over ranks", "[mpi]") {
+    differentiated const whole(sequence<float>(64, 64));
+    auto const layout = mpi::striped(8);
+    auto const held = held_here(layout, 64);
+    auto const q = rows_of(whole.of.q, held), k = rows_of(whole.of.k, held), v = rows_of(whole.of.v, held),
+               d_out = rows_of(whole.d, held);
+    tensor<float, 1> const slopes({4}, 0.25f);
+    tensor<float, 4> out(d_out.extents), d_q(q.extents), d_k(k.extents), d_v(v.extents);
+    tensor<float, 1> d_slopes({4});
+    saved_rows<float> state;
+    auto const ranks = mpi::ranks(MPI_COMM_WORLD, layout);
+    auto const spec = scaled_dot | alibi(slopes) | causal | softmax | weighted_sum;
+    //! [example]
+    attend(threads(2), ranks, spec, q, k, v, out, save(state));  // and a loss, with its gradient d_out
+    gradient(threads(2), ranks, spec, q, k, v, d_out, state, grad(q, d_q), grad(k, d_k), grad(v, d_v),
+             grad(slopes, d_slopes));
+    //! [example]
+    auto const all = whole.plain(spec, slopes);
+    CHECK(are_close(d_q, rows_of(all.query, held)));
+    CHECK(are_close(d_k, rows_of(all.key, held)));
+    CHECK(are_close(d_v, rows_of(all.value, held)));
+    CHECK(are_close(d_slopes, all.table));
 }
 
 TEST_CASE("gradients of weights that go by key", "[mpi]") {

@@ -54,12 +54,37 @@ TEST_CASE("gradients of rows in 16 bits, which travel as they are stored", "[mpi
     CHECK(sent.bytes_received == received);
     auto const text = explain_gradient(ranks, spec, q, k, v, d, state, grad(q, own_q), grad(k, own_k));
     INFO(text);
-    CHECK_THAT(text, ContainsSubstring("by queries  keys and values travel: a piece has 432 bytes"));
-    CHECK_THAT(text, ContainsSubstring("by keys     queries, what is known of their rows, and the gradients of their "
-                                       "results travel: a piece has 1088 bytes"));
+    CHECK_THAT(text, ContainsSubstring("of queries  keys and values travel: a piece has 432 bytes"));
+    CHECK_THAT(text, ContainsSubstring(
+                         "of keys     queries travel, with the gradients of their results: a piece has 1088 bytes"));
     std::vector<index_t> all_sent(static_cast<std::size_t>(world_size()));
     MPI_Allgather(&sent.bytes_sent, 1, MPI_INT64_T, all_sent.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
     std::string listed;
     for (std::size_t r = 0; r < all_sent.size(); ++r) listed += (r == 0 ? "" : ", ") + std::to_string(all_sent[r]);
     CHECK_THAT(text, ContainsSubstring("sent        " + listed + " bytes"));
+}
+
+TEST_CASE("gradients of numbers of 64 bits, and what of tables is added up over ranks", "[mpi]") {
+    sequence<double> whole(70, 70);
+    auto const all_d = testing::random_tensor<double>(whole.random, whole.result());
+    tensor<double, 1> const slopes({4}, 0.25);
+    tensor<double, 1> d_slopes({4}), got_slopes({4}, 7);
+    tensor<double, 4> d_k(whole.k.extents);
+    auto const with_table = scaled_dot | alibi(slopes) | causal | softmax | weighted_sum;
+    gradient(with_table, whole.q, whole.k, whole.v, all_d, grad(whole.k, d_k), grad(slopes, d_slopes));
+    auto const own = mpi::striped(16).held(70, world_rank(), world_size());
+    auto const q = rows_of(whole.q, own), k = rows_of(whole.k, own), v = rows_of(whole.v, own), d = rows_of(all_d, own);
+    tensor<double, 4> got_k(k.extents, 7);
+    auto const ranks = mpi::ranks(MPI_COMM_WORLD, mpi::striped(16)).pieces(16);
+    gradient(ranks, with_table, q, k, v, d, grad(k, got_k), grad(slopes, got_slopes));
+    auto const check_close = [](auto const& a, auto const& b) {
+        for (std::size_t i = 0; i < a.elements.size(); ++i)
+            CHECK(a.elements[i] == Approx(b.elements[i]).epsilon(1e-12).margin(1e-12));
+    };
+    check_close(got_k, rows_of(d_k, own));
+    check_close(got_slopes, d_slopes);
+    auto const text = explain_gradient(ranks, with_table, q, k, v, d, grad(k, got_k), grad(slopes, got_slopes));
+    INFO(text);
+    CHECK_THAT(text, ContainsSubstring("way         keys and values travel"));  // of the forward call
+    CHECK_THAT(text, ContainsSubstring("arrays      4 elements, of which all ranks add up 2176 bytes"));
 }

@@ -5,7 +5,6 @@
 
 #include <fovea/driver/dense/part_of_call.hpp>
 #include <fovea/driver/run_gradient.hpp>
-#include <fovea/driver/table_totals.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 

@@ -23,7 +23,7 @@ inline int rank_in(MPI_Comm comm) {
 
 /// What one rank says of its call beside, if it is one of gradient; numbers, without bytes between them.
 struct told_gradient {
-    index_t d_result_bytes = 0, table_elements = 0;  // of an element; of the tables that are asked for
+    index_t d_result_bytes = 0, table_elements = 0;  // of an element; of tables and matrices that are asked for
     index_t asks_queries = 0, asks_keys = 0;         // for the gradients of queries, of keys or values
     index_t saved = 0;                               // has saved rows that are complete
 };
@@ -68,8 +68,8 @@ inline operand_shapes whole_call(std::vector<told_call> const& all) {
         require_same("the size of a number of value", told.value_bytes, first.value_bytes);
         require_same("the size of a number of the gradient of the result", told.gradient.d_result_bytes,
                      first.gradient.d_result_bytes);
-        require_same("the number of elements of tables whose gradients are asked for", told.gradient.table_elements,
-                     first.gradient.table_elements);
+        require_same("the number of elements of tables and matrices whose gradients are asked for",
+                     told.gradient.table_elements, first.gradient.table_elements);
         whole.query[2] += told.query[2];
         whole.key[2] += told.key[2];
     }

@@ -28,13 +28,17 @@ gradient_plan plan_gradient_over_ranks(A const& a, whole_sequence const& whole) 
     auto const& shapes = whole.shapes;
     auto const rows = [&](index_t heads, index_t count) { return shapes.batches() * heads * count; };
     auto const size_of_element = [](auto const* element) { return static_cast<index_t>(sizeof *element); };
-    index_t const query = size_of_element(static_cast<typename call::query_element const*>(nullptr)),
-                  number = size_of_element(static_cast<T const*>(nullptr)), d_result = whole.gradient.d_result_bytes;
+    constexpr bool projects = projection<decltype(A::project)>;
+    using query_element = std::conditional_t<projects, T, typename call::query_element>;
+    index_t const query = size_of_element(static_cast<query_element const*>(nullptr)),
+                  number = size_of_element(static_cast<T const*>(nullptr)),
+                  d_result = writes_heads<A> ? whole.gradient.d_result_bytes : number;
     gradient_plan plan;
     plan.table_elements = whole.gradient.table_elements;
     plan.by_queries = whole.gradient.asks_queries != 0 || plan.table_elements > 0;
     plan.by_keys = whole.gradient.asks_keys != 0 || plan.table_elements > 0;
-    plan.forward = knows_rows && whole.gradient.saved == 0;
+    constexpr bool reads_result = driver::gradients_read_result<std::remove_cvref_t<decltype(a.aggregate)>>();
+    plan.forward = knows_rows ? whole.gradient.saved == 0 : reads_result;
     auto const bytes_of_queries = [&](index_t count) {
         index_t const all = rows(shapes.heads(), count), statistics = 3 * all * number;
         index_t const q = all * shapes.query[3] * query, d = all * shapes.features() * d_result;
@@ -58,17 +62,16 @@ gradient_plan plan_gradient_over_ranks(A const& a, whole_sequence const& whole) 
 inline std::string text_of(gradient_plan const& plan) {
     using driver::number;
     auto const travels = [](travel_plan const& travel, char const* to) {
-        return "travel: a piece has " + number(travel.piece_bytes, "byte") + ", " + number(travel.not_sent) + " of "
+        return "a piece has " + number(travel.piece_bytes, "byte") + "; " + number(travel.not_sent) + " of "
              + number(travel.transfers, "transfer") + " to ranks with " + to + " left out\n";
     };
     std::string text;
     if (plan.forward) text += text_of(plan.of_forward);
-    if (plan.by_queries) text += "by queries  keys and values " + travels(plan.keys, "queries");
+    if (plan.by_queries) text += "of queries  keys and values travel: " + travels(plan.keys, "queries");
     if (plan.by_keys)
-        text += "by keys     queries, what is known of their rows, and the gradients of their results "
-              + travels(plan.queries, "keys");
+        text += "of keys     queries travel, with the gradients of their results: " + travels(plan.queries, "keys");
     if (plan.table_elements > 0)
-        text += "tables      " + number(plan.table_elements, "element") + ", of which all ranks add up "
+        text += "arrays      " + number(plan.table_elements, "element") + ", of which all ranks add up "
               + number(plan.table_bytes, "byte") + "\n";
     return text + text_of_sent(plan.sent);
 }
@@ -101,7 +104,7 @@ std::string explain_gradient(mpi::ranks_t<Queries, Keys> const& ranks, A const& 
                             std::optional<asked_sums<T, std::remove_cvref_t<decltype(asked)>...>> sums;
                             auto const whole = gather_gradient<T>(comm, ranks, a, *bound, sums, asked...);
                             auto plan = plan_gradient_over_ranks<T, Arch, bound_type>(a, whole);
-                            plan.table_bytes = sums->totals.bytes();
+                            plan.table_bytes = sums->arrays.bytes();
                             return text_of_ranks(comm, ranks, a) + text_of(plan);
                         },
                         fovea::detail::gradients_among(arguments...));

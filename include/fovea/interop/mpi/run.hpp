@@ -81,6 +81,29 @@ inline std::vector<index_t> positions_of(runs const& all) {
     return positions;
 }
 
+/// Calls f(queries, keys, values) with the heads that projections make of the positions of this rank, on all ranks or
+/// on none. Collective, and so may f be.
+template <class T, class Arch, class Executor, attention_spec A, class Call, class F>
+void with_projected_on_all(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+                           Call const& call, F const& f) {
+    auto const queries = positions_of(whole.queries), keys = positions_of(whole.keys);
+    auto const local = rewritten(
+        a, fovea::detail::mapped_at{{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}},
+        [](auto const& aggregate) { return aggregate; });
+    bool projected = false;
+    try {
+        driver::with_projected<T, Arch>(executor, scratch, local, call,
+                                        [&](auto const& q, auto const& k, auto const& v) {
+                                            projected = true;
+                                            agree(whole.comm, nullptr);
+                                            f(q, k, v);
+                                        });
+    } catch (...) {
+        if (projected) throw;  // what was thrown since has been agreed upon
+        agree(whole.comm, std::current_exception());
+    }
+}
+
 /// A call whose arrays are right on each rank. Collective.
 template <class Arch, class Executor, class Ranks, attention_spec A, class Call>
 void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks, A const& a,
@@ -92,42 +115,29 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
     constexpr bool saves = driver::saves_rows<decltype(call.outputs())>
                         && driver::carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>,
                    rounds_saved = saves && !std::is_same_v<Out, T>;
-    auto const queries = positions_of(whole.queries), keys = positions_of(whole.keys);
-    auto const local = rewritten(
-        a, fovea::detail::mapped_at{{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}},
-        [](auto const& aggregate) { return aggregate; });
-    bool projected = false;
-    try {
-        driver::with_projected<T, Arch>(
-            executor, scratch, local, call, [&](auto const& q, auto const& k, auto const& v) {
-                auto const attend_into = [&](auto const& out) {
-                    projected = true;
-                    agree(comm, nullptr);
-                    attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, asked, ranks.counts);
-                    if constexpr (saves) finish_saved(call.asked, out);
-                };
-                if constexpr (writes_heads<A> && !rounds_saved) {
-                    attend_into(call.result);
-                } else {
-                    index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
-                    auto const x =
-                        split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}),
-                                    heads, "result");
-                    attend_into(x);
-                    on_all(comm, [&] {
-                        for (auto const& run : cut(whole.queries, whole.longest))
-                            driver::finish_rows<false, Arch>(
-                                executor, scratch,
-                                of_part(a, {run.first, 0, whole.shapes.queries(), whole.shapes.keys()}),
-                                driver::rows_at(x, run), driver::rows_at(call.query, run),
-                                driver::rows_at(call.result, run));
-                    });
-                }
+    with_projected_on_all<T, Arch>(executor, scratch, whole, a, call, [&](auto const& q, auto const& k, auto const& v) {
+        auto const attend_into = [&](auto const& out) {
+            attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, asked, ranks.counts);
+            if constexpr (saves) finish_saved(call.asked, out);
+        };
+        if constexpr (writes_heads<A> && !rounds_saved) {
+            attend_into(call.result);
+        } else {
+            view<T, 4> x{};
+            on_all(comm, [&] {
+                index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
+                x = split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}), heads,
+                                "result");
             });
-    } catch (...) {
-        if (projected) throw;  // what was thrown since has been agreed upon
-        agree(comm, std::current_exception());
-    }
+            attend_into(x);
+            on_all(comm, [&] {
+                for (auto const& run : cut(whole.queries, whole.longest))
+                    driver::finish_rows<false, Arch>(
+                        executor, scratch, of_part(a, {run.first, 0, whole.shapes.queries(), whole.shapes.keys()}),
+                        driver::rows_at(x, run), driver::rows_at(call.query, run), driver::rows_at(call.result, run));
+            });
+        }
+    });
 }
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

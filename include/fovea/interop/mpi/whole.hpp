@@ -91,10 +91,13 @@ std::vector<std::uint8_t> query_needs_of(A const& a, whole_sequence const& whole
 }
 
 /// An executor after whose tasks the thread that began the call looks at messages.
-template <class Executor, class Look>
+///
+/// One type whatever travels: what it runs is compiled once.
+template <class Executor>
 struct looking_executor {
     Executor const& executor;
-    Look const& look;
+    void* pieces;
+    void (*look)(void* pieces);
     pthread_t caller = pthread_self();
 
     index_t workers() const { return executor.workers(); }
@@ -102,13 +105,10 @@ struct looking_executor {
     void run(index_t count, Task const& task) const {
         executor.run(count, [&](index_t i, index_t worker) {
             task(i, worker);
-            if (pthread_equal(caller, pthread_self()) != 0) look();
+            if (pthread_equal(caller, pthread_self()) != 0) look(pieces);
         });
     }
 };
-template <class Executor, class Look>
-looking_executor(Executor const&, Look const&) -> looking_executor<Executor, Look>;
-
 /// Pieces that travel: which of them this rank needs, and the most positions that one has.
 struct travelling_plan {
     std::vector<held_piece> const& pieces;
@@ -134,8 +134,8 @@ void compute_while_travelling(Executor const& executor, workspace& scratch, MPI_
             thrown = std::current_exception();  // the pieces of others travel on
         }
     };
-    auto const look = [&] { travelling->progress(); };
-    looking_executor const looking{executor, look};
+    looking_executor<Executor> const looking{
+        executor, &*travelling, [](void* pieces) { static_cast<travelling_pieces<E...>*>(pieces)->progress(); }};
     for (std::size_t i = 0; i < way.size(); ++i) {
         travelling->arrive(i);
         if (way[i].needed)
