@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // needs: mpi/mpi.h
 #include <fovea/fovea.hpp>
-#include <fovea/interop/mpi.hpp>
+#include <fovea/interop/mpi_gradient.hpp>
 
 using namespace fovea;
 
@@ -16,7 +16,7 @@ void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] graph_view g
 }
 
 // case: ranks_with_weights
-// sentence: fovea: over ranks there is one additional output, lse
+// sentence: fovea: over ranks additional outputs are lse and save
 void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, [[maybe_unused]] view<float, 2> all) {
 #ifdef FOVEA_BROKEN
     static_cast<void>(sums);
@@ -47,5 +47,16 @@ void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<float, 
            result);
 #else
     attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, x, x, result);
+#endif
+}
+
+// case: ranks_with_the_gradient_of_whole_rows
+// sentence: fovea: over ranks there are gradients of softmax and of weights that go by key, such as unnormalized: other
+// normalizers need whole rows of scores
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax_plus_one | weighted_sum, x, d_result, grad(x, d_x));
+#else
+    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif
 }

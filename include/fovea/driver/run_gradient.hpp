@@ -41,6 +41,23 @@ inline constexpr bool may_read =
     || asked_reads<decltype(reweighting_of(std::declval<A const&>().normalize)), Asked>.any
     || row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>>;
 
+/// Whether a table that is asked for is among those that the weights of an attention read, and by which indices.
+struct found_table {
+    bool any = false;
+    plan::table_reads reads{};
+};
+template <class A, class Asked>
+found_table find_table(A const& a, Asked const& asked) {
+    found_table found;
+    fovea::detail::for_each_expression_of_weights(a, [&](auto const& e) {
+        bool here = false;
+        fovea::detail::for_each_table_of(e, [&](auto const& table) { here = here || fovea::names(asked, table); });
+        if (here) found.reads = plan::both(found.reads, asked_reads<decltype(e), Asked>);
+        found.any = found.any || here;
+    });
+    return found;
+}
+
 /// A table that is asked for, its sums, and whether no two tasks reach one element of it.
 template <class T, class Table>
 struct asked_table {
@@ -59,15 +76,7 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
     auto const may_be_read = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& each) {
         using type = std::remove_cvref_t<decltype(each)>;
         if constexpr (may_read<A, type>) {
-            bool found = false;
-            plan::table_reads reads;
-            fovea::detail::for_each_expression_of_weights(a, [&](auto const& e) {
-                bool here = false;
-                fovea::detail::for_each_table_of(e,
-                                                 [&](auto const& table) { here = here || fovea::names(each, table); });
-                if (here) reads = plan::both(reads, asked_reads<decltype(e), type>);
-                found = found || here;
-            });
+            auto const [found, reads] = find_table(a, each);
             any = any || found;
             bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1)
                             && (reads.query >= 0 || splits == 1);
@@ -92,6 +101,19 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
     f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
 }
 
+/// The pass of an attention whose score, mask and normalizer have been lowered.
+template <class T, class Arch, class A, class Lowered, class Q, class K, class V, class D, class Executor, class Tables>
+void run_weights_gradient(Executor const& executor, workspace& scratch, Lowered const& lowered,
+                          score_operands<Q, K> const& operands, gradient_operands<T, V, D> const& further,
+                          Tables const& tables) {
+    if constexpr (recomputes_weights<T, A>()) {
+        plan::lowered_score const spec{lowered.score, lowered.predicate};
+        run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables);
+    } else {
+        run_normalizer_gradient<T, Arch>(executor, scratch, lowered, operands, further, tables);
+    }
+}
+
 /// The gradients of queries, keys, values and tables, in passes; those of tables are added to `sums`.
 template <class T, class Arch, class Executor, class A, class Bound, class Sums, class... Asked>
 operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace& scratch, A const& a,
@@ -109,18 +131,15 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
     zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
     auto const lowered =
         plan::lower_attention(a, [&](auto const& expression) { return with_elements(expression, zeros); });
-    plan::lowered_score const spec{lowered.score, lowered.predicate};
     view<T, 4> const d_query = fresh_rows<T>(scratch, q.extents), d_key = fresh_rows<T>(scratch, call.key.extents),
                      d_value = fresh_rows<T>(scratch, call.value.extents);
     score_operands<query, keys> const operands{q, call.key, exact};
-    gradient_operands<T, values, d_result> const further{call.value, bound.d_result, d_query,
-                                                         d_key,      d_value,        bound.saved};
+    auto const known = bound.saved ? known_rows<T>(*bound.saved) : known_rows<T>();
+    gradient_operands<T, values, d_result> const further{call.value, bound.d_result, d_query, d_key, d_value, known};
     with_table_sums<T>(
         scratch, a, call, sums,
         [&](auto const& tables) {
-            if constexpr (recomputes_weights<T, A>())
-                run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables);
-            else run_normalizer_gradient<T, Arch>(executor, scratch, lowered, operands, further, tables);
+            run_weights_gradient<T, Arch, A>(executor, scratch, lowered, operands, further, tables);
         },
         asked...);
     return {d_query, d_key, d_value};

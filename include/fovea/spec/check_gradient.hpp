@@ -196,18 +196,23 @@ void find_arrays(A const& a, Bound const& bound, Sums& sums) {
     sums.require_found();
 }
 
+/// The arguments of gradient that ask for one.
+template <class... Arguments>
+auto gradients_among(Arguments const&... arguments) {
+    [[maybe_unused]] auto const asked = [](auto const& argument) {
+        if constexpr (asked_gradient<decltype(argument)>) return std::tuple(argument);
+        else return std::tuple();
+    };
+    return std::tuple_cat(asked(arguments)...);
+}
+
 /// Calls compute(bound call, asked...) for the arguments of gradient, if they make a call.
 template <class Compute, attention_spec A, class... Arguments>
 void with_gradient_call(Compute const& compute, A const& a, Arguments&&... arguments) {
     if constexpr (is_call<Arguments...>()) {
         auto const bound = bind_gradient(a, arguments...);
-        if constexpr (!is_ill_formed<decltype(bound)>) {
-            [[maybe_unused]] auto const asked = [](auto const& argument) {
-                if constexpr (asked_gradient<decltype(argument)>) return std::tuple(argument);
-                else return std::tuple();
-            };
-            std::apply([&](auto const&... each) { compute(bound, each...); }, std::tuple_cat(asked(arguments)...));
-        }
+        if constexpr (!is_ill_formed<decltype(bound)>)
+            std::apply([&](auto const&... each) { compute(bound, each...); }, gradients_among(arguments...));
     }
 }
 }  // namespace detail

@@ -144,13 +144,13 @@ public:
     void add_rows(view<T const, 4> const& rows, Real const* amounts) {
         add_all<true>(rows, amounts);
     }
-    /// The same of some positions of it, where it has one batch element.
+    /// The same of some positions of it.
     template <class T>
     void add_rows(view<T const, 4> const& rows, index_t first, index_t count, Real const* amounts) {
         for_each_named<true>(rows, [&](auto& each) {
             index_t const features = rows.extent(3);
             Real* const to = each.total().data();
-            for (index_t h = 0; h < rows.extent(1); ++h)
+            for (index_t h = 0; h < rows.extent(0) * rows.extent(1); ++h)
                 for (index_t i = 0; i < count * features; ++i)
                     to[(h * rows.extent(2) + first) * features + i] += amounts[h * count * features + i];
         });

@@ -5,7 +5,7 @@
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention
   base, simd, the doors of driver/, gradient.hpp -> bindings   driver/ names no element type that is stored, and no pages
-  base, the doors of driver/ -------------> interop    headers for other libraries, which include theirs
+  base, the doors of driver/, gradient.hpp -> interop    headers for other libraries, which include theirs
 """
 
 import posixpath
@@ -32,7 +32,7 @@ MAY_INCLUDE = {
     "interop": (*BASE, "driver", "interop"),
 }
 # Entry points outside of driver/, and who may include them: that of gradients knows the definition too.
-DOORS = {"gradient.hpp": ("bindings",)}
+DOORS = {"gradient.hpp": ("bindings", "interop")}
 # What headers outside interop/ may include of folders of headers.
 KNOWN_LIBRARIES = ("xsimd/", "boost/", "fovea/", "sys/")
 KNOW_ALL_TRAVERSALS = ("driver/run_call.hpp", "driver/run_gradient.hpp")

@@ -82,7 +82,7 @@ public:
         values.prepare(block, next);
     }
     void finish() const {
-        if (splits_ || (keys.heads().index + 1) % call_.per_key_head != 0) return;
+        if (!call_.further.makes.of_keys || splits_ || (keys.heads().index + 1) % call_.per_key_head != 0) return;
         if constexpr (finishes_keys) finish_keys();
         write(call_, sums_, keys.heads(), {0, call_.keys});
     }
@@ -100,9 +100,10 @@ public:
         index_t const head = call.key_head(of), features = call.values.key_features;
         T const *const d_keys = sums, *const d_values = sums + of_keys(call);
         for (index_t k = some.first; k < some.last; ++k) {
-            std::copy_n(d_keys + k * score::width(call), call.key_features,
-                        call.further.d_key.place(of.batch, head, k, 0));
-            std::copy_n(d_values + k * width(features), features, call.further.d_value.place(of.batch, head, k, 0));
+            call.further.leave(d_keys + k * score::width(call), call.key_features,
+                               call.further.d_key.place(of.batch, head, k, 0));
+            call.further.leave(d_values + k * width(features), features,
+                               call.further.d_value.place(of.batch, head, k, 0));
         }
     }
 

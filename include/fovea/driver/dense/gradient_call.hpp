@@ -8,9 +8,30 @@
 #include <fovea/plan/gradient_plan.hpp>
 #include <fovea/spec/saved_rows.hpp>
 
-#include <optional>
+#include <algorithm>
 
 namespace fovea::FOVEA_SET::driver {
+
+/// What is known of the rows of softmax before their gradient: the maximum m and the sum l of the exponentials, and
+/// D = sum_c dO O, or the result O that it is computed of; (batch, head, query) and (batch, head, query, feature).
+template <class T>
+struct known_rows {
+    view<T const, 3> max{}, sum{}, delta{};
+    view<T const, 4> result{};
+
+    known_rows() = default;
+    explicit known_rows(row_state_views<T const> const& saved) : max(saved.max), sum(saved.sum), result(saved.result) {}
+    known_rows(view<T const, 3> const& m, view<T const, 3> const& l, view<T const, 3> const& d)
+        : max(m), sum(l), delta(d) {}
+    bool any() const { return max.data != nullptr; }
+};
+
+/// What a pass makes: the gradients of queries, and of tables through pairs and queries; those of keys and values, and
+/// of tables through keys.
+struct made_gradients {
+    bool of_queries = true, of_keys = true;
+    bool adds = false;  // to what queries, keys and values have; otherwise they are written
+};
 
 /// What the gradient of an attention is computed of, beside its queries and keys, and where it goes: all
 /// (batch, head, position, feature).
@@ -19,8 +40,26 @@ struct gradient_operands {
     ValueRows value;
     view<D const, 4> d_result;
     view<T, 4> d_query, d_key, d_value;
-    std::optional<row_state_views<T const>> saved = {};  // of a complete forward call
+    known_rows<T> rows{};
+    made_gradients makes{};
+
+    /// A gradient that is complete to its place.
+    void leave(T const* from, index_t count, T* to) const {
+        if (!makes.adds) std::copy_n(from, count, to);
+        else
+            for (index_t i = 0; i < count; ++i) to[i] += from[i];
+    }
 };
+
+/// D of a row: dO is in whole vectors, O as it is.
+template <class T, class Arch>
+T delta_of_row(T const* result, T const* d_result, index_t features) {
+    using vector = kernel::pack<T, Arch>;
+    vector delta(T{0});
+    for (index_t c = 0; c < features; c += vector::lanes)
+        delta = fma(kernel::load_as<T, Arch>(result + c, features - c), vector::load(d_result + c), delta);
+    return kernel::lanes_of<T, Arch>::sum(delta);
+}
 
 /// A call of a gradient pass: a call of scores beside which that of dO V^T stands.
 template <class Call, class ValueRows, class D, class Shape, class Tables>

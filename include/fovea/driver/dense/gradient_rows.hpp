@@ -46,7 +46,8 @@ public:
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
-        tables_ = call.tables.of_task(call.task_of(of.heads, of.first));
+        tables_ =
+            call.further.makes.of_queries ? call.tables.of_task(call.task_of(of.heads, of.first)) : call.tables.none();
         std::fill_n(d_queries_, score::products * Shape::rows * width_, T{0});
         std::fill_n(d_pairs_, (score::pairs > 0 ? Shape::rows : 0) * width_, T{0});
         std::fill_n(d_terms_, score::row_terms * Shape::rows, T{0});
@@ -81,7 +82,8 @@ public:
     /// `kept` is the first part of the score, like P, where it is kept.
     void add(Call const& call, blocks& from, index_t block, score_block<Shape> const& p, score_block<Shape> const& ds,
              T const* kept) {
-        add_to_keys(p, d_results_, width(call.values.features), from.d_value(p.first), from.next);
+        if (call.further.makes.of_keys)
+            add_to_keys(p, d_results_, width(call.values.features), from.d_value(p.first), from.next);
         if constexpr (!score::is_product)
             score::backpropagate_pairs(
                 call, rows(), from.keys, p, ds, kept, d_terms_, [&](index_t head) { return from.d_terms(head); },
@@ -96,7 +98,8 @@ public:
                 });
         score::for_products(call, [&](auto const& product, index_t n) {
             auto const part = score::of_part(p, ds, n);
-            add_to_queries(call, from, block, part, product, n);
+            if (call.further.makes.of_queries) add_to_queries(call, from, block, part, product, n);
+            if (!call.further.makes.of_keys) return;
             if constexpr (score::template has_plain_key<decltype(product)>)
                 add_to_keys(part, queries(n), width_, from.d_key(p.first), from.next);
             else add_to_keys(part, queries(n), width_, from.d_mapped_key(n, p.first), from.next);
@@ -104,6 +107,7 @@ public:
     }
 
     void finish(Call const& call) {
+        if (!call.further.makes.of_queries) return;
         T *const row = row_, *const mapped = row_ + width_, *const factors = mapped + width_;
         for (index_t r = 0; r < rows().count; ++r) {
             auto const& facts = rows().facts_of(call, r);
@@ -119,7 +123,7 @@ public:
                 score::factors::finish_row(call, facts, r, d_factors_, mapped, [&](index_t first) {
                     return typename score::leaves{row + first, nullptr, tables_};
                 });
-            std::copy_n(row, call.features, call.further.d_query.place(batch, head, query, 0));
+            call.further.leave(row, call.features, call.further.d_query.place(batch, head, query, 0));
         }
     }
 

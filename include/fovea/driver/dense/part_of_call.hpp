@@ -54,6 +54,7 @@ protected:
           }()) {}
 
     operand_shapes const& whole() const { return whole_; }
+    bool exact() const { return exact_; }
     bool sees(position_run const& queries, position_run const& keys) const {
         return driver::sees<T>(attention_, whole_, queries, keys);
     }

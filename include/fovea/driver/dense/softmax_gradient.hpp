@@ -29,7 +29,6 @@ template <class Call, class ValueRows, class D, class Shape, class Tables>
 class softmax_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using vector = kernel::pack<T, Arch>;
     using step = gradient_tile<Shape>;
     using score = score_gradient<Call, Shape, Tables>;
 
@@ -66,10 +65,10 @@ public:
         rows_.begin(call, tile_.rows());
         statistics_.begin();
     }
-    static int sweeps(call_type const& call) { return call.further.saved ? 1 : 2; }
+    static int sweeps(call_type const& call) { return call.further.rows.any() ? 1 : 2; }
     void begin_sweep(call_type const& call, int sweep) {
         has_sums_ = sweep + 1 == sweeps(call);
-        if (call.further.saved) take_saved(call);
+        if (call.further.rows.any()) take_known(call);
         else if (has_sums_) statistics_.divide();
     }
     box span(dense_rows const& call) const { return tile_.span(call); }
@@ -87,20 +86,18 @@ public:
     void finish(call_type const& call) { rows_.finish(call); }
 
 private:
-    /// The statistics of the rows from the forward call, D = sum_c dO O.
-    void take_saved(call_type const& call) {
-        auto const& saved = *call.further.saved;
+    /// The statistics of the rows from the forward call.
+    void take_known(call_type const& call) {
+        auto const& known = call.further.rows;
         index_t const features = call.values.features;
         for (index_t r = 0; r < tile_.rows().count; ++r) {
             auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
-            statistics_.max[r] = saved.max(batch, head, query);
-            statistics_.sum[r] = saved.sum(batch, head, query);
-            T const* const result = saved.result.place(batch, head, query, 0);
-            T const* const d_result = rows_.d_result(r, features);
-            vector delta(T{0});
-            for (index_t c = 0; c < features; c += vector::lanes)
-                delta = fma(kernel::load_as<T, Arch>(result + c, features - c), vector::load(d_result + c), delta);
-            statistics_.delta[r] = kernel::lanes_of<T, Arch>::sum(delta);
+            statistics_.max[r] = known.max(batch, head, query);
+            statistics_.sum[r] = known.sum(batch, head, query);
+            statistics_.delta[r] = known.delta.data != nullptr
+                                     ? known.delta(batch, head, query)
+                                     : delta_of_row<T, Arch>(known.result.place(batch, head, query, 0),
+                                                             rows_.d_result(r, features), features);
         }
     }
 

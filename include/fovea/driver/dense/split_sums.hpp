@@ -27,7 +27,7 @@ public:
     /// After the last task: the gradients of keys and values.
     template <class Executor>
     void finish(Executor const& executor, workspace& scratch) const {
-        if (splits_ == 1) return;
+        if (splits_ == 1 || !call_.further.makes.of_keys) return;
         index_t const key_heads = call_.all_key_heads();
         auto const last_of = [&](index_t key_head) {
             return call_.head_group_at((key_head + 1) * call_.per_key_head - 1);

@@ -81,6 +81,8 @@ public:
             if (!apart_[n] && share > 0) all.sums[n] = copies_[n] + (share - 1) * size(n);
         return all;
     }
+    /// For what goes to no table.
+    share_type none() const { return {{}, &no_tables, results_}; }
     /// After the last task.
     void join() const {
         for (std::size_t n = 0; n < sizeof...(Tables); ++n)
@@ -89,6 +91,8 @@ public:
     }
 
 private:
+    static constexpr std::tuple<Tables...> no_tables{};
+
     index_t size(std::size_t n) const {
         index_t sizes[sizeof...(Tables) + 1] = {};
         std::size_t i = 0;

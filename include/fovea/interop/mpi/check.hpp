@@ -15,15 +15,19 @@ namespace fovea::FOVEA_SET::mpi::detail {
 template <attention_spec A>
 struct attention_over : A {};
 
-/// What can be wrong with the arrays of one rank, whatever the others have.
+/// What can be wrong with the operands of one rank, whatever the others have.
 template <attention_spec A, class Call>
-FOVEA_INLINE void check_call(attention_over<A> const& of, Call& call) {
-    A const& a = of;
+FOVEA_INLINE void check_read(A const& a, Call const& call) {
     fovea::detail::check_memory_read(a, call);
-    fovea::detail::require_sound(fovea::detail::region_of(call.result, "result"));
     if constexpr (!projection<decltype(a.project)>)
         check_operands<decltype(a.score)>(call.query.extents, call.key.extents, call.value.extents);
     fovea::detail::require_equal(call.value.extent(2), call.key.extent(2), "value", "position", "key");
+}
+/// The same of all arrays of a call of attend.
+template <attention_spec A, class Call>
+FOVEA_INLINE void check_call(attention_over<A> const& of, Call& call) {
+    check_read(static_cast<A const&>(of), call);
+    fovea::detail::require_sound(fovea::detail::region_of(call.result, "result"));
 }
 
 /// What can be wrong with the arrays of one rank in a call whose operands have the extents of `whole` together.
@@ -44,7 +48,9 @@ template <class A, class Call>
 constexpr bool goes_over_ranks() {
     constexpr bool dense = plan::is_dense<A>;
     constexpr bool outputs = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
-        return (takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))> && ...);
+        return ((takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>
+                 || takes_row_state<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>)
+                && ...);
     }(std::type_identity<decltype(Call::asked)>{});
     constexpr bool views = requires(Call const& call) {
         call.key.data;
@@ -57,7 +63,7 @@ constexpr bool goes_over_ranks() {
     static_assert(dense,
                   "fovea: over ranks keys travel piece by piece: a mask that lists keys, or a running state, cannot be "
                   "used");
-    static_assert(outputs, "fovea: over ranks there is one additional output, lse");
+    static_assert(outputs, "fovea: over ranks additional outputs are lse and save");
     return views && dense && outputs;
 }
 template <class Dense>

@@ -21,10 +21,18 @@ inline int rank_in(MPI_Comm comm) {
     return rank;
 }
 
+/// What one rank says of its call beside, if it is one of gradient; numbers, without bytes between them.
+struct told_gradient {
+    index_t d_result_bytes = 0, table_elements = 0;  // of an element; of tables and matrices that are asked for
+    index_t asks_queries = 0, asks_keys = 0;         // for the gradients of queries, of keys or values
+    index_t saved = 0;                               // has saved rows that are complete
+};
+
 /// What one rank says of its call.
 struct told_call {
     extents_t<4> query{}, key{}, value{};
-    index_t piece = 0, key_bytes = 0, value_bytes = 0;  // of an element
+    index_t piece = 0, query_bytes = 0, key_bytes = 0, value_bytes = 0;  // of an element
+    told_gradient gradient{};
 };
 
 /// The same of all ranks. Collective.
@@ -55,8 +63,13 @@ inline operand_shapes whole_call(std::vector<told_call> const& all) {
         require_same("key", told.key, with_positions_of(first.key, told.key));
         require_same("value", told.value, with_positions_of(first.value, told.value));
         require_same("the size of a piece", told.piece, first.piece);
+        require_same("the size of a number of query", told.query_bytes, first.query_bytes);
         require_same("the size of a number of key", told.key_bytes, first.key_bytes);
         require_same("the size of a number of value", told.value_bytes, first.value_bytes);
+        require_same("the size of a number of the gradient of the result", told.gradient.d_result_bytes,
+                     first.gradient.d_result_bytes);
+        require_same("the number of elements of tables and matrices whose gradients are asked for",
+                     told.gradient.table_elements, first.gradient.table_elements);
         whole.query[2] += told.query[2];
         whole.key[2] += told.key[2];
     }

@@ -11,17 +11,40 @@
 
 namespace fovea::FOVEA_SET::mpi {
 
+/// Pieces that travel past the ranks that need them.
+struct travel_plan {
+    index_t piece_bytes = 0;              // of the longest
+    index_t not_sent = 0, transfers = 0;  // to ranks that others need, and do not hold; those that are not sent
+    std::vector<index_t> sent;            // bytes, by each rank
+};
+
 /// How a call over ranks is computed.
 struct ranks_plan {
     travelling what = travelling::keys;
     bool merges = false;                          // partial results can be merged
-    index_t partial_bytes = 0, piece_bytes = 0;   // of all queries over a piece, and of the longest piece
+    index_t partial_bytes = 0;                    // of all queries over a piece
     index_t pieces = 0, longest = 0, unseen = 0;  // pieces, and those that no query sees
-    index_t not_sent = 0, transfers = 0;  // pieces for ranks that hold queries, and not them; those that are not sent
-    std::vector<index_t> sent;            // bytes, by each rank
+    travel_plan keys;                             // if they travel
+    std::vector<index_t> sent;
 };
 
 namespace detail {
+/// The plan of pieces of bytes_of(positions), of which this rank needs some, for ranks that hold `others`. Collective.
+template <class Bytes>
+travel_plan plan_travel(MPI_Comm comm, Bytes const& bytes_of, std::vector<held_piece> const& pieces, index_t longest,
+                        std::vector<std::uint8_t> const& needs, std::vector<runs> const& others) {
+    auto const needs_of_ranks = gather_needs(comm, needs);
+    travel_plan plan{.piece_bytes = bytes_of(longest),
+                     .sent = sent_pieces(bytes_of, pieces, needs_of_ranks, size_of(comm))};
+    for (std::size_t r = 0; r < others.size(); ++r)
+        for (std::size_t p = 0; p < pieces.size() && !others[r].empty(); ++p) {
+            if (pieces[p].holder == static_cast<int>(r)) continue;
+            ++plan.transfers;
+            plan.not_sent += needs_of_ranks[r * pieces.size() + p] == 0;
+        }
+    return plan;
+}
+
 /// The plan of a call whose sequence is known. Collective.
 template <class T, class Ways, attention_spec A>
 ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
@@ -31,22 +54,17 @@ ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
     plan.merges = Ways::partial::merges;
     plan.partial_bytes = bytes.partial(whole.shapes.queries());
     plan.longest = std::min(whole.longest, whole.shapes.keys());
-    plan.piece_bytes = bytes.piece(plan.longest);
     plan.pieces = static_cast<index_t>(whole.pieces.size());
     auto const holders = holders_of<T>(a, whole.shapes, whole.pieces);
     plan.unseen = std::count(holders.begin(), holders.end(), driver::no_holder);
     std::vector<std::uint8_t> needs;
     on_all(whole.comm, [&] { needs = needs_of<T>(a, whole); });
-    auto const needs_of_ranks = gather_needs(whole.comm, needs);
+    plan.keys = plan_travel(
+        whole.comm, [&](index_t count) { return bytes.piece(count); }, whole.pieces, plan.longest, needs,
+        whole.queries_of_ranks);
     plan.sent = plan.what == travelling::queries
                   ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
-                  : sent_keys(bytes, whole.pieces, needs_of_ranks, size_of(whole.comm));
-    for (std::size_t r = 0; r < plan.sent.size(); ++r)
-        for (std::size_t p = 0; p < whole.pieces.size() && !whole.queries_of_ranks[r].empty(); ++p) {
-            if (whole.pieces[p].holder == static_cast<int>(r)) continue;
-            ++plan.transfers;
-            plan.not_sent += needs_of_ranks[r * whole.pieces.size() + p] == 0;
-        }
+                  : plan.keys.sent;
     return plan;
 }
 
@@ -64,32 +82,43 @@ struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
     using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
 };
 
+/// A line: what each rank sends.
+inline std::string text_of_sent(std::vector<index_t> const& sent) {
+    using driver::number;
+    constexpr std::size_t listed = 8;
+    std::string text = "sent        ";
+    index_t all = 0;
+    for (std::size_t r = 0; r < sent.size(); ++r) {
+        all += sent[r];
+        if (r < listed) text += number(sent[r]) + (r + 1 < std::min(listed, sent.size()) ? ", " : "");
+    }
+    if (sent.size() > listed) text += ", ...";
+    return text + " bytes by rank 0 and those after it, " + number(all) + " in all\n";
+}
+/// Two lines: the specification, and the ranks.
+template <class Ranks, class A>
+std::string text_of_ranks(MPI_Comm comm, Ranks const& ranks, A const& a) {
+    return "attention   " + text(a) + "\nranks       " + driver::number(size_of(comm)) + ", queries "
+         + ranks.queries.text() + ", keys " + ranks.keys.text() + "\n";
+}
 inline std::string text_of(ranks_plan const& plan) {
     using driver::number;
     std::string text = "way         ";
     if (plan.what == travelling::queries)
         text += "queries travel, and partial results: those of all queries over a piece have "
-              + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.piece_bytes);
+              + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.keys.piece_bytes);
     else if (plan.merges)
-        text += "keys and values travel: a piece has " + number(plan.piece_bytes, "byte")
+        text += "keys and values travel: a piece has " + number(plan.keys.piece_bytes, "byte")
               + ", and the partial results of all queries over it " + number(plan.partial_bytes);
     else
-        text +=
-            "keys and values travel: partial results cannot be merged; a piece has " + number(plan.piece_bytes, "byte");
+        text += "keys and values travel: partial results cannot be merged; a piece has "
+              + number(plan.keys.piece_bytes, "byte");
     text += "\npieces      " + number(plan.pieces) + " of at most " + number(plan.longest, "position") + ", "
           + number(plan.unseen) + " seen by no query";
     if (plan.what == travelling::keys)
-        text += "; " + number(plan.not_sent) + " of " + number(plan.transfers, "transfer")
+        text += "; " + number(plan.keys.not_sent) + " of " + number(plan.keys.transfers, "transfer")
               + " to ranks with queries left out";
-    constexpr std::size_t listed = 8;
-    text += "\nsent        ";
-    index_t all = 0;
-    for (std::size_t r = 0; r < plan.sent.size(); ++r) {
-        all += plan.sent[r];
-        if (r < listed) text += number(plan.sent[r]) + (r + 1 < std::min(listed, plan.sent.size()) ? ", " : "");
-    }
-    if (plan.sent.size() > listed) text += ", ...";
-    return text + " bytes by rank 0 and those after it, " + number(all) + " in all\n";
+    return text + "\n" + text_of_sent(plan.sent);
 }
 }  // namespace detail
 
@@ -118,8 +147,7 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                     std::optional<call_type> call;
                     on_all(comm, [&] { call.emplace(bind_call(over, arguments...)); });
                     auto const whole = gather<typename call_type::number>(comm, ranks, a, *call);
-                    return "attention   " + text(a) + "\nranks       " + driver::number(size_of(comm)) + ", queries "
-                         + ranks.queries.text() + ", keys " + ranks.keys.text() + "\n"
+                    return text_of_ranks(comm, ranks, a)
                          + text_of(plan_over_ranks<typename call_type::number, ways>(a, whole));
                 }
             }

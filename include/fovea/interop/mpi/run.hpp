@@ -7,75 +7,13 @@
 #include <fovea/driver/dense/merged_attention.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/queries.hpp>
-#include <fovea/interop/mpi/travel.hpp>
-
-#include <pthread.h>
+#include <fovea/interop/mpi/saved.hpp>
+#include <fovea/interop/mpi/whole.hpp>
 
 #include <exception>
 #include <optional>
 
 namespace fovea::FOVEA_SET::mpi::detail {
-
-/// An executor after whose tasks the thread that began the call looks at messages.
-template <class Executor, class Look>
-struct looking_executor {
-    Executor const& executor;
-    Look const& look;
-    pthread_t caller = pthread_self();
-
-    index_t workers() const { return executor.workers(); }
-    template <class Task>
-    void run(index_t count, Task const& task) const {
-        executor.run(count, [&](index_t i, index_t worker) {
-            task(i, worker);
-            if (pthread_equal(caller, pthread_self()) != 0) look();
-        });
-    }
-};
-template <class Executor, class Look>
-looking_executor(Executor const&, Look const&) -> looking_executor<Executor, Look>;
-
-/// What all ranks make together, and what is held here.
-struct whole_sequence {
-    MPI_Comm comm;
-    index_t longest;        // piece
-    operand_shapes shapes;  // after projections
-    runs queries, keys;     // of this rank
-    std::vector<runs> queries_of_ranks;
-    std::vector<held_piece> pieces;
-};
-
-/// The sequence that the ranks have together, with every check; the extents of what is written here as well.
-/// Collective.
-template <class T, class Ranks, attention_spec A, class Call>
-whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call) {
-    auto const element = [](auto const& rows) {
-        return static_cast<index_t>(sizeof(element_of_rows<std::remove_cvref_t<decltype(rows)>>));
-    };
-    auto const all = gather_calls(comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece,
-                                                  element(call.key), element(call.value)});
-    whole_sequence whole{comm, ranks.piece, {}, {}, {}, {}, {}};
-    on_all(comm, [&] {
-        auto const sources = whole_call(all);
-        whole.shapes = projected_shapes(a, sources.query, sources.key, sources.value);
-        check_tables<T>(a, whole.shapes);
-        check_written(a, whole.shapes, call);
-        std::vector<index_t> queries, keys;
-        for (auto const& each : all) {
-            queries.push_back(each.query[2]);
-            keys.push_back(each.key[2]);
-        }
-        whole.queries = runs_of(ranks.queries, queries, rank_in(comm), "query");
-        whole.keys = runs_of(ranks.keys, keys, rank_in(comm), "key");
-    });
-    whole.queries_of_ranks = gather_runs(comm, whole.queries);
-    auto const keys_of_ranks = gather_runs(comm, whole.keys);
-    on_all(comm, [&] {
-        static_cast<void>(in_order(whole.queries_of_ranks, ranks.piece, "the queries"));
-        whole.pieces = in_order(keys_of_ranks, ranks.piece, "the keys");
-    });
-    return whole;
-}
 
 /// What is computed with keys that come piece by piece, and with queries that travel.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
@@ -96,18 +34,6 @@ struct ways_of_call {
     }
 };
 
-/// Which pieces the queries of this rank need.
-template <class T, attention_spec A>
-std::vector<std::uint8_t> needs_of(A const& a, whole_sequence const& whole) {
-    std::vector<std::uint8_t> needs;
-    auto const queries = cut(whole.queries, whole.longest);
-    for (auto const& piece : whole.pieces)
-        needs.push_back(std::any_of(queries.begin(), queries.end(), [&](position_run const& run) {
-            return driver::sees<T>(a, whole.shapes, run, piece);
-        }));
-    return needs;
-}
-
 /// The attention itself, on heads: keys and values travel, and each rank keeps its queries. Collective.
 template <class Rows, class T, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 void attend_where_queries_are(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
@@ -119,34 +45,12 @@ void attend_where_queries_are(Executor const& executor, workspace& scratch, whol
         needs = needs_of<T>(a, whole);
         attention.emplace(a, whole.shapes, query, out, asked, cut(whole.queries, whole.longest), whole.longest);
     });
-    auto const way = way_of(whole.pieces, gather_needs(whole.comm, needs), rank_in(whole.comm), size_of(whole.comm));
-    std::optional<travelling_pieces<K, V>> travelling;
-    on_all(whole.comm, [&] {
-        travelling.emplace(whole.comm, whole.pieces, way, key, value, std::min(whole.longest, whole.shapes.keys()),
-                           scratch.shared());
-    });
-    std::exception_ptr thrown;
-    auto const unless_thrown = [&](auto const& f) {
-        if (thrown) return;
-        try {
-            f();
-        } catch (...) {
-            thrown = std::current_exception();  // the keys of others travel on
-        }
-    };
-    auto const look = [&] { travelling->progress(); };
-    looking_executor const looking{executor, look};
-    for (std::size_t i = 0; i < way.size(); ++i) {
-        travelling->arrive(i);
-        if (way[i].needed)
-            unless_thrown([&] {
-                attention->take(looking, scratch, travelling->piece(i).first, travelling->key(i), travelling->value(i));
-            });
-    }
-    unless_thrown([&] { attention->finish(looking, scratch); });
-    travelling->end();
-    agree(whole.comm, thrown);
-    if (counts != nullptr) *counts += travelling->counts();
+    compute_while_travelling(
+        executor, scratch, whole.comm, {whole.pieces, needs, std::min(whole.longest, whole.shapes.keys())}, counts,
+        [&](auto const& looking, held_piece const& piece, auto const& keys, auto const& values) {
+            attention->take(looking, scratch, piece.first, keys, values);
+        },
+        [&](auto const& looking) { attention->finish(looking, scratch); }, key, value);
 }
 
 /// The attention itself, on heads. Collective.
@@ -177,48 +81,63 @@ inline std::vector<index_t> positions_of(runs const& all) {
     return positions;
 }
 
-/// A call whose arrays are right on each rank. Collective.
-template <class Arch, class Executor, class Ranks, attention_spec A, class Call>
-void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks, A const& a,
-                    Call& call) {
-    using T = typename Call::number;
-    auto const whole = gather<T>(comm, ranks, a, call);
+/// Calls f(queries, keys, values) with the heads that projections make of the positions of this rank, on all ranks or
+/// on none. Collective, and so may f be.
+template <class T, class Arch, class Executor, attention_spec A, class Call, class F>
+void with_projected_on_all(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+                           Call const& call, F const& f) {
     auto const queries = positions_of(whole.queries), keys = positions_of(whole.keys);
     auto const local = rewritten(
         a, fovea::detail::mapped_at{{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}},
         [](auto const& aggregate) { return aggregate; });
     bool projected = false;
     try {
-        driver::with_projected<T, Arch>(
-            executor, scratch, local, call, [&](auto const& q, auto const& k, auto const& v) {
-                auto const attend_into = [&](auto const& out) {
-                    projected = true;
-                    agree(comm, nullptr);
-                    attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, call.asked,
-                                                     ranks.counts);
-                };
-                if constexpr (writes_heads<A>) {
-                    attend_into(call.result);
-                } else {
-                    index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
-                    auto const x =
-                        split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}),
-                                    heads, "result");
-                    attend_into(x);
-                    on_all(comm, [&] {
-                        for (auto const& run : cut(whole.queries, whole.longest))
-                            driver::finish_rows<false, Arch>(
-                                executor, scratch,
-                                of_part(a, {run.first, 0, whole.shapes.queries(), whole.shapes.keys()}),
-                                driver::rows_at(x, run), driver::rows_at(call.query, run),
-                                driver::rows_at(call.result, run));
-                    });
-                }
-            });
+        driver::with_projected<T, Arch>(executor, scratch, local, call,
+                                        [&](auto const& q, auto const& k, auto const& v) {
+                                            projected = true;
+                                            agree(whole.comm, nullptr);
+                                            f(q, k, v);
+                                        });
     } catch (...) {
         if (projected) throw;  // what was thrown since has been agreed upon
-        agree(comm, std::current_exception());
+        agree(whole.comm, std::current_exception());
     }
+}
+
+/// A call whose arrays are right on each rank. Collective.
+template <class Arch, class Executor, class Ranks, attention_spec A, class Call>
+void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks, A const& a,
+                    Call& call) {
+    using T = typename Call::number;
+    using Out = typename Call::result_element;
+    auto const whole = gather<T>(comm, ranks, a, call);
+    auto const asked = outputs_in_parts(call.asked);
+    constexpr bool saves = driver::saves_rows<decltype(call.outputs())>
+                        && driver::carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>,
+                   rounds_saved = saves && !std::is_same_v<Out, T>;
+    with_projected_on_all<T, Arch>(executor, scratch, whole, a, call, [&](auto const& q, auto const& k, auto const& v) {
+        auto const attend_into = [&](auto const& out) {
+            attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, asked, ranks.counts);
+            if constexpr (saves) finish_saved(executor, call.asked, out);
+        };
+        if constexpr (writes_heads<A> && !rounds_saved) {
+            attend_into(call.result);
+        } else {
+            view<T, 4> x{};
+            on_all(comm, [&] {
+                index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
+                x = split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}), heads,
+                                "result");
+            });
+            attend_into(x);
+            on_all(comm, [&] {
+                for (auto const& run : cut(whole.queries, whole.longest))
+                    driver::finish_rows<false, Arch>(
+                        executor, scratch, of_part(a, {run.first, 0, whole.shapes.queries(), whole.shapes.keys()}),
+                        driver::rows_at(x, run), driver::rows_at(call.query, run), driver::rows_at(call.result, run));
+            });
+        }
+    });
 }
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Keys and values on their way around the ring: pieces come in the order of their positions, the next ones while one is
-// computed, and each is sent on as soon as it is here.
+// Pieces on their way around the ring, of keys and values, or of queries: they come in the order of their positions,
+// the next ones while one is computed, and each is sent on as soon as it is here.
 #pragma once
 
 #include <fovea/driver/dense/piecewise.hpp>
@@ -11,20 +11,22 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace fovea::FOVEA_SET::mpi::detail {
 
-/// The keys and values of the pieces that a rank holds or needs, one piece after the other.
-template <class K, class V>
+/// The rows that some arrays have of the pieces that a rank holds or needs, one piece after the other.
+template <class... E>
 class travelling_pieces {
     static constexpr std::size_t slots = 4;  // pieces that are here or on their way at the same time
 
 public:
     /// Errors: std::bad_alloc. Nothing is sent before begin().
     travelling_pieces(MPI_Comm comm, std::vector<held_piece> const& pieces, std::vector<step> const& way,
-                      view<K const, 4> const& key, view<V const, 4> const& value, index_t longest, arena& memory)
-        : comm_(comm), pieces_(pieces), way_(way), key_(key), value_(value) {
+                      index_t longest, arena& memory, view<E const, 4> const&... arrays)
+        : comm_(comm), pieces_(pieces), way_(way), arrays_(arrays...) {
         for (auto& slot : slots_) {
             slot.bytes = memory.take<std::byte>(bytes_of(longest));
             slot.in.reserve(bytes_of(longest));
@@ -60,14 +62,14 @@ public:
             if (slots_[i % slots].in.done()) forward(i);
     }
 
-    view<K const, 4> key(std::size_t i) const {
-        if (stays(i)) return driver::rows_at(key_, piece(i));
-        return {reinterpret_cast<K const*>(slots_[i % slots].bytes), extents(key_, i)};
-    }
-    view<V const, 4> value(std::size_t i) const {
-        if (stays(i)) return driver::rows_at(value_, piece(i));
-        auto const* const after_keys = slots_[i % slots].bytes + key_bytes(piece(i).count);
-        return {reinterpret_cast<V const*>(after_keys), extents(value_, i)};
+    /// The rows of array N of a step.
+    template <std::size_t N>
+    auto rows(std::size_t i) const {
+        auto const& all = std::get<N>(arrays_);
+        using rows_type = std::remove_cvref_t<decltype(all)>;
+        if (stays(i)) return driver::rows_at(all, piece(i));
+        return rows_type{reinterpret_cast<decltype(all.data)>(slots_[i % slots].bytes + place_of<N>(piece(i).count)),
+                         {all.extent(0), all.extent(1), piece(i).count, all.extent(3)}};
     }
     held_piece const& piece(std::size_t i) const { return pieces_[way_[i].piece]; }
 
@@ -89,11 +91,15 @@ private:
     static index_t rows_bytes(view<T const, 4> const& rows, index_t count) {
         return rows.extent(0) * rows.extent(1) * count * rows.extent(3) * static_cast<index_t>(sizeof(T));
     }
-    index_t key_bytes(index_t count) const { return key_bytes_of(rows_bytes(key_, count)); }
-    index_t bytes_of(index_t count) const { return piece_bytes_of(rows_bytes(key_, count), rows_bytes(value_, count)); }
-    template <class T>
-    extents_t<4> extents(view<T const, 4> const& rows, std::size_t i) const {
-        return {rows.extent(0), rows.extent(1), piece(i).count, rows.extent(3)};
+    index_t bytes_of(index_t count) const {
+        return std::apply([&](auto const&... all) { return piece_bytes_of({rows_bytes(all, count)...}); }, arrays_);
+    }
+    /// Where array N begins in a piece.
+    template <std::size_t N>
+    index_t place_of(index_t count) const {
+        return [&]<std::size_t... Before>(std::index_sequence<Before...>) {
+            return (index_t{0} + ... + lines_of(rows_bytes(std::get<Before>(arrays_), count)));
+        }(std::make_index_sequence<N>());
     }
     /// Whether a piece is held here and sent to nobody: then it is read in place.
     bool stays(std::size_t i) const { return way_[i].from == MPI_PROC_NULL && way_[i].to == MPI_PROC_NULL; }
@@ -105,8 +111,9 @@ private:
         auto const& at = way_[i];
         if (at.from == MPI_PROC_NULL) {
             if (!stays(i)) {
-                pack(key_, key(i), piece(i));
-                pack(value_, value(i), piece(i));
+                [&]<std::size_t... N>(std::index_sequence<N...>) {
+                    (pack(std::get<N>(arrays_), rows<N>(i), piece(i)), ...);
+                }(std::index_sequence_for<E...>());
             }
             forward(i);
         } else {
@@ -138,8 +145,7 @@ private:
     MPI_Comm comm_;
     std::vector<held_piece> const& pieces_;
     std::vector<step> const& way_;
-    view<K const, 4> key_;
-    view<V const, 4> value_;
+    std::tuple<view<E const, 4>...> arrays_;
     std::array<slot_type, slots> slots_;
     std::size_t current_ = 0, started_ = 0;
     traffic counts_;

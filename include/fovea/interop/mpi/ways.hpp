@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
 #include <vector>
 
@@ -20,10 +21,12 @@ namespace fovea::FOVEA_SET::mpi {
 enum class travelling { keys, queries };
 
 namespace detail {
-/// A piece as it is sent: its keys, whole lines, and then its values.
-inline index_t key_bytes_of(index_t keys) { return round_up(keys, static_cast<index_t>(arena::alignment)); }
-inline index_t piece_bytes_of(index_t keys, index_t values) {
-    return std::max<index_t>(key_bytes_of(keys) + values, static_cast<index_t>(arena::alignment));
+/// A piece as it is sent: the bytes of one array after the other, in whole lines but for the last.
+inline index_t lines_of(index_t bytes) { return round_up(bytes, static_cast<index_t>(arena::alignment)); }
+inline index_t piece_bytes_of(std::initializer_list<index_t> arrays) {
+    index_t bytes = 0;
+    for (index_t const each : arrays) bytes = lines_of(bytes) + each;
+    return std::max<index_t>(bytes, static_cast<index_t>(arena::alignment));
 }
 
 /// Bytes of an element of queries, of keys and of values, and of what is left of a row of queries after some keys.
@@ -38,7 +41,7 @@ struct call_bytes {
 
     index_t piece(index_t count) const {
         index_t const rows = shapes.batches() * shapes.key_heads() * count;
-        return piece_bytes_of(rows * shapes.key[3] * of.key, rows * shapes.features() * of.value);
+        return piece_bytes_of({rows * shapes.key[3] * of.key, rows * shapes.features() * of.value});
     }
     index_t queries(index_t count) const {
         return shapes.batches() * shapes.heads() * count * shapes.query[3] * of.query;
@@ -55,14 +58,16 @@ inline travelling chosen_way(call_bytes const& bytes, index_t longest, bool merg
                                                                                 : travelling::keys;
 }
 
-/// What each rank sends where keys travel; `needs` says which pieces each rank needs: (rank, piece).
-inline std::vector<index_t> sent_keys(call_bytes const& bytes, std::vector<held_piece> const& pieces,
-                                      std::vector<std::uint8_t> const& needs, int ranks) {
+/// What each rank sends where pieces travel, of bytes_of(positions); `needs` says which pieces each rank needs: (rank,
+/// piece).
+template <class Bytes>
+std::vector<index_t> sent_pieces(Bytes const& bytes_of, std::vector<held_piece> const& pieces,
+                                 std::vector<std::uint8_t> const& needs, int ranks) {
     std::vector<index_t> sent;
     for (int r = 0; r < ranks; ++r) {
         index_t of_rank = 0;
         for (auto const& at : way_of(pieces, needs, r, ranks))
-            if (at.to != MPI_PROC_NULL) of_rank += bytes.piece(pieces[at.piece].count);
+            if (at.to != MPI_PROC_NULL) of_rank += bytes_of(pieces[at.piece].count);
         sent.push_back(of_rank);
     }
     return sent;

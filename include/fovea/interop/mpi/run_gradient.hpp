@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A call of gradient over ranks: what can be wrong with it, and what computes it.
+#pragma once
+
+#include <fovea/interop/mpi/differentiate_layer.hpp>
+
+#include <optional>
+
+namespace fovea::FOVEA_SET::mpi::detail {
+
+/// What can be wrong with what a call of gradient reads on one rank, whatever the others have.
+template <attention_spec A, class Call, class D>
+void check_gradient_call(attention_over<A> const& of, Call& call, view<D, 4> const& d_result) {
+    check_read(static_cast<A const&>(of), call);
+    fovea::detail::require_sound(fovea::detail::region_of(d_result, fovea::detail::gradient_of_result));
+    call.shapes = projected_shapes(of, call.query.extents, call.key.extents, call.value.extents);
+}
+
+/// The sentence for gradients that are not computed over ranks.
+template <class T, class A>
+constexpr bool has_gradient_over_ranks() {
+    constexpr bool by_pieces =
+        driver::has_piecewise_gradient<T, decltype(driver::attention_on_heads(std::declval<A const&>()))>();
+    static_assert(
+        by_pieces,
+        "fovea: over ranks there are gradients of softmax and of weights that go by key, such as unnormalized: "
+        "other normalizers need whole rows of scores");
+    return by_pieces;
+}
+
+/// A call of gradient without projections and finishes, whose arrays are right on each rank. Collective.
+template <class T, class Arch, class Executor, attention_spec A, class Bound, class Sums>
+void differentiate_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+                              Bound const& bound, traffic* counts, Sums& sums) {
+    auto const& call = bound.call;
+    forward_rows<T> forward;
+    if constexpr (driver::recomputes_weights<T, A>())
+        forward =
+            forward_of<T, Arch>(executor, scratch, whole, a, call.query, call.key, call.value, bound.saved, counts);
+    auto const d = differentiate_heads<T, Arch>(executor, scratch, whole, a, call.query, call.key, call.value,
+                                                bound.d_result, forward, counts, sums);
+    sums.rows.add_lasting_rows(call.query, d.query.data);
+    sums.rows.add_lasting_rows(call.key, d.key.data);
+    sums.rows.add_lasting_rows(call.value, d.value.data);
+}
+
+/// A call of gradient whose arrays are right on each rank. Collective.
+template <class Arch, class Executor, class Ranks, attention_spec A, class Bound, class... Asked>
+void run_gradient_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks,
+                             A const& a, Bound const& bound, Asked const&... asked) {
+    using T = typename Bound::call_type::number;
+    std::optional<asked_sums<T, Asked...>> sums;
+    auto const whole = gather_gradient<T>(comm, ranks, a, bound, sums, asked...);
+    if constexpr (writes_heads<A>)
+        differentiate_over_ranks<T, Arch>(executor, scratch, whole, a, bound, ranks.counts, *sums);
+    else differentiate_layer_over_ranks<T, Arch>(executor, scratch, whole, a, bound, ranks.counts, *sums);
+    sums->add_up(comm);
+    on_all(comm, [&] { sums->write(); });
+}
+
+}  // namespace fovea::FOVEA_SET::mpi::detail

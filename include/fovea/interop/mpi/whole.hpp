@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What all ranks of a call are together, with every check, and the work that is done while pieces travel.
+#pragma once
+
+#include <fovea/interop/mpi/check.hpp>
+#include <fovea/interop/mpi/travel.hpp>
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <vector>
+
+namespace fovea::FOVEA_SET::mpi::detail {
+
+/// What all ranks make together, and what is held here.
+struct whole_sequence {
+    MPI_Comm comm;
+    index_t longest;          // piece
+    operand_shapes shapes{};  // after projections
+    runs queries{}, keys{};   // of this rank
+    std::vector<runs> queries_of_ranks{}, keys_of_ranks{};
+    std::vector<held_piece> query_pieces{}, pieces{};  // the latter of keys
+    told_gradient gradient{};                          // asked for by any rank, saved by all
+};
+
+/// The sequence that the ranks have together, with every check; check(whole) is for what only this rank can tell when
+/// it knows the whole. Collective.
+template <class T, class Ranks, attention_spec A, class Call, class Check>
+whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call const& call, told_gradient const& gradient,
+                      Check const& check) {
+    auto const element = [](auto const& rows) {
+        return static_cast<index_t>(sizeof(element_of_rows<std::remove_cvref_t<decltype(rows)>>));
+    };
+    auto const all =
+        gather_calls(comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece,
+                                     element(call.query), element(call.key), element(call.value), gradient});
+    whole_sequence whole{.comm = comm, .longest = ranks.piece};
+    on_all(comm, [&] {
+        auto const sources = whole_call(all);
+        whole.shapes = projected_shapes(a, sources.query, sources.key, sources.value);
+        check_tables<T>(a, whole.shapes);
+        check(whole.shapes);
+        std::vector<index_t> queries, keys;
+        whole.gradient = all.front().gradient;
+        for (auto const& each : all) {
+            queries.push_back(each.query[2]);
+            keys.push_back(each.key[2]);
+            whole.gradient.asks_queries = std::max(whole.gradient.asks_queries, each.gradient.asks_queries);
+            whole.gradient.asks_keys = std::max(whole.gradient.asks_keys, each.gradient.asks_keys);
+            whole.gradient.saved = std::min(whole.gradient.saved, each.gradient.saved);
+        }
+        whole.queries = runs_of(ranks.queries, queries, rank_in(comm), "query");
+        whole.keys = runs_of(ranks.keys, keys, rank_in(comm), "key");
+    });
+    whole.queries_of_ranks = gather_runs(comm, whole.queries);
+    whole.keys_of_ranks = gather_runs(comm, whole.keys);
+    on_all(comm, [&] {
+        whole.query_pieces = in_order(whole.queries_of_ranks, ranks.piece, "the queries");
+        whole.pieces = in_order(whole.keys_of_ranks, ranks.piece, "the keys");
+    });
+    return whole;
+}
+/// The same of a call of attend: the extents of what is written here as well. Collective.
+template <class T, class Ranks, attention_spec A, class Call>
+whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call) {
+    return gather<T>(comm, ranks, a, call, {}, [&](operand_shapes const& shapes) { check_written(a, shapes, call); });
+}
+
+/// Which pieces some runs of this rank need: sees(run, piece).
+template <class Sees>
+std::vector<std::uint8_t> needs_of(std::vector<held_piece> const& pieces, runs const& own, Sees const& sees) {
+    std::vector<std::uint8_t> needs;
+    for (auto const& piece : pieces)
+        needs.push_back(std::any_of(own.begin(), own.end(), [&](auto const& run) { return sees(run, piece); }));
+    return needs;
+}
+/// Which pieces of keys the queries of this rank need, and which pieces of queries its keys.
+template <class T, attention_spec A>
+std::vector<std::uint8_t> needs_of(A const& a, whole_sequence const& whole) {
+    return needs_of(whole.pieces, cut(whole.queries, whole.longest), [&](auto const& queries, auto const& keys) {
+        return driver::sees<T>(a, whole.shapes, queries, keys);
+    });
+}
+template <class T, attention_spec A>
+std::vector<std::uint8_t> query_needs_of(A const& a, whole_sequence const& whole) {
+    return needs_of(whole.query_pieces, cut(whole.keys, whole.longest), [&](auto const& keys, auto const& queries) {
+        return driver::sees<T>(a, whole.shapes, queries, keys);
+    });
+}
+
+/// An executor after whose tasks the thread that began the call looks at messages.
+///
+/// One type whatever travels: what it runs is compiled once.
+template <class Executor>
+struct looking_executor {
+    Executor const& executor;
+    void* pieces;
+    void (*look)(void* pieces);
+    pthread_t caller = pthread_self();
+
+    index_t workers() const { return executor.workers(); }
+    template <class Task>
+    void run(index_t count, Task const& task) const {
+        executor.run(count, [&](index_t i, index_t worker) {
+            task(i, worker);
+            if (pthread_equal(caller, pthread_self()) != 0) look(pieces);
+        });
+    }
+};
+/// Pieces that travel: which of them this rank needs, and the most positions that one has.
+struct travelling_plan {
+    std::vector<held_piece> const& pieces;
+    std::vector<std::uint8_t> const& needs;
+    index_t longest;
+};
+
+/// Calls take(executor, piece, rows of each array...) for the pieces that are needed here, in the order of their
+/// positions, while others are on their way, and finish(executor) after the last one. Collective.
+template <class Executor, class Take, class Finish, class... E>
+void compute_while_travelling(Executor const& executor, workspace& scratch, MPI_Comm comm, travelling_plan const& plan,
+                              traffic* counts, Take const& take, Finish const& finish,
+                              view<E const, 4> const&... arrays) {
+    auto const way = way_of(plan.pieces, gather_needs(comm, plan.needs), rank_in(comm), size_of(comm));
+    std::optional<travelling_pieces<E...>> travelling;
+    on_all(comm, [&] { travelling.emplace(comm, plan.pieces, way, plan.longest, scratch.shared(), arrays...); });
+    std::exception_ptr thrown;
+    auto const unless_thrown = [&](auto const& f) {
+        if (thrown) return;
+        try {
+            f();
+        } catch (...) {
+            thrown = std::current_exception();  // the pieces of others travel on
+        }
+    };
+    looking_executor<Executor> const looking{
+        executor, &*travelling, [](void* pieces) { static_cast<travelling_pieces<E...>*>(pieces)->progress(); }};
+    for (std::size_t i = 0; i < way.size(); ++i) {
+        travelling->arrive(i);
+        if (way[i].needed)
+            unless_thrown([&] {
+                [&]<std::size_t... N>(std::index_sequence<N...>) {
+                    take(looking, travelling->piece(i), travelling->template rows<N>(i)...);
+                }(std::index_sequence_for<E...>());
+            });
+    }
+    unless_thrown([&] { finish(looking); });
+    travelling->end();
+    agree(comm, thrown);
+    if (counts != nullptr) *counts += travelling->counts();
+}
+
+}  // namespace fovea::FOVEA_SET::mpi::detail
