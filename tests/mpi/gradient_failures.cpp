@@ -114,8 +114,8 @@ TEST_CASE("ranks that ask for the gradients of other tables", "[mpi]") {
         gradient(mpi::ranks(MPI_COMM_WORLD),
                  scaled_dot | rescore(score + param(table)[head][min(kv_idx, 3)]) | softmax | weighted_sum, c.q, c.k,
                  c.v, c.d, grad(table, d_table)),
-        ContainsSubstring(
-            "the number of elements of tables and matrices whose gradients are asked for is 10, and of rank 0 it is 8"));
+        ContainsSubstring("the number of elements of tables and matrices whose gradients are asked for is 10, and of "
+                          "rank 0 it is 8"));
     CHECK(d_table.elements == std::vector<float>(d_table.elements.size(), 7));
 }
 
@@ -133,4 +133,27 @@ TEST_CASE("a rank that throws amid the tasks of a gradient", "[mpi]") {
         CHECK(fails.is_untouched());
     }
     c.check_right();
+}
+
+TEST_CASE("a rank that throws amid the tasks of the gradient of a layer", "[mpi]") {
+    tensor<float, 2> const x({20, 8}, 1), d({20, 8}, 1), wo({8, 8}, 0.5f);
+    tensor<float, 2> d_x({20, 8}, 7), d_wo({8, 8}, 7);
+    auto const spec = project(as_is | rotary, as_is, as_is, heads<2>) | scaled_dot | causal | softmax | weighted_sum
+                    | concat_heads | output(wo);
+    auto const differentiate = [&](int& left) {
+        gradient(failing<stopped>{&left}, mpi::ranks(MPI_COMM_WORLD).pieces(8), spec, x, d, grad(x, d_x),
+                 grad(wo, d_wo));
+    };
+    int tasks = 1 << 20;
+    differentiate(tasks);
+    tasks = (1 << 20) - tasks;  // of this rank
+    auto const right_x = d_x.elements, right_wo = d_wo.elements;
+    for (int part = 0; part < 12; ++part) {
+        int left = is_last() ? tasks * part / 12 : 1 << 20;
+        CHECK_THROWS_WITH(differentiate(left), of_last() + "stopped");
+    }
+    int left = 1 << 20;
+    differentiate(left);
+    CHECK(d_x.elements == right_x);
+    CHECK(d_wo.elements == right_wo);
 }

@@ -5,6 +5,7 @@
 #include <fovea/interop/mpi/explain.hpp>
 #include <fovea/interop/mpi/run_gradient.hpp>
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -113,6 +114,13 @@ std::string explain_gradient(mpi::ranks_t<Queries, Keys> const& ranks, A const& 
         }
     }
     return {};
+}
+
+/// What may stand before the ranks changes nothing of what is said.
+template <class Arch = arch::best, class Before, class... Arguments>
+    requires(executor<std::remove_cvref_t<Before>> || std::same_as<Before, workspace&>)
+std::string explain_gradient(Before&&, Arguments&&... arguments) {
+    return explain_gradient<Arch>(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace fovea::FOVEA_SET
