@@ -6,7 +6,7 @@
 using namespace fovea;
 
 // case: ranks_with_a_list_of_keys
-// sentence: fovea: over ranks keys travel piece by piece: a mask that lists keys, or a running state, cannot be used
+// sentence: fovea: over ranks keys travel piece by piece: a mask that lists keys cannot be used
 void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] graph_view graph) {
 #ifdef FOVEA_BROKEN
     attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | neighbors(graph) | softmax | weighted_sum, x, result);

@@ -41,6 +41,17 @@ tensor<T, 3> rows_of(tensor<T, 3> const& all, mpi::runs const& runs) {
     return some;
 }
 
+/// The positions of a tensor (batch, position, feature) that some runs name.
+template <class T>
+tensor<T, 3> positions_of(tensor<T, 3> const& all, mpi::runs const& runs) {
+    tensor<T, 3> some({all.extent(0), mpi::detail::positions_in(runs), all.extent(2)});
+    for (auto const& run : runs)
+        for (index_t b = 0; b < all.extent(0); ++b)
+            for (index_t n = 0; n < run.count; ++n)
+                for (index_t c = 0; c < all.extent(2); ++c) some(b, run.place + n, c) = all(b, run.first + n, c);
+    return some;
+}
+
 /// Runs that leave ranks without a position, and give the others different numbers of them: rank r has those from
 /// where(r) to where(r + 1).
 inline mpi::runs uneven(index_t positions, int rank, int ranks) {

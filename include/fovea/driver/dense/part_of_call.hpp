@@ -5,6 +5,7 @@
 
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/rows_at.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/exact_integers.hpp>
@@ -15,14 +16,6 @@
 #include <utility>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// The rows of a run.
-template <class T>
-view<T, 4> rows_at(view<T, 4> const& all, position_run const& run) {
-    return {all.place(index_t{0}, index_t{0}, run.place, index_t{0}),
-            {all.extent(0), all.extent(1), run.count, all.extent(3)},
-            all.strides};
-}
 
 /// Whether a mask lets some queries of a sequence see some of its keys, in any head or batch element.
 template <class T, attention_spec A>

@@ -5,6 +5,7 @@
 #include <fovea/driver/dense/piecewise.hpp>
 #include <fovea/interop/mpi/ranks.hpp>
 #include <fovea/spec/check_call.hpp>
+#include <fovea/spec/check_state.hpp>
 
 #include <stdexcept>
 #include <tuple>
@@ -26,6 +27,18 @@ FOVEA_INLINE void check_call(attention_over<A> const& of, Call& call) {
     fovea::detail::require_equal(call.value.extent(2), call.key.extent(2), "value", "position", "key");
 }
 
+/// Errors: shape_error where a state that a call begins with, or leaves, does not fit the sequence, or the numbers for
+/// each step do not fit the positions of this rank; `own` has the extents of these.
+template <attention_spec A, class Call>
+void check_states(A const& a, operand_shapes const& own, Call const& call) {
+    check_recurrence(a, own);
+    auto const check = [&](auto const& output) {
+        using type = std::remove_cvref_t<decltype(output)>;
+        if constexpr (concerns_state<type>)
+            check_state(a, own, output.target.extents, gives_past_state<type> ? "past_state" : "present_state");
+    };
+    std::apply([&](auto const&... each) { (check(each.bind(own)), ...); }, call.asked);
+}
 /// What can be wrong with the arrays of one rank in a call whose operands have the extents of `whole` together.
 template <attention_spec A, class Call>
 void check_written(A const& a, operand_shapes const& whole, Call& call) {
@@ -36,15 +49,16 @@ void check_written(A const& a, operand_shapes const& whole, Call& call) {
     if (call.result.extents != expected)
         throw shape_error("result is ", call.result.extents, " and must be ", expected,
                           ", (batch, head, position, feature)");
+    if constexpr (is_recurrent<A>) check_states(a, call.shapes, call);
     fovea::detail::check_memory_written(a, call, call.asked, [](auto const&) {});
 }
 
 /// The sentences for what is not computed over ranks.
 template <class A, class Call>
 constexpr bool goes_over_ranks() {
-    constexpr bool dense = plan::is_dense<A>;
+    constexpr bool listless = !plan::lists_keys<A>;
     constexpr bool outputs = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
-        return (takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))> && ...);
+        return is_recurrent<A> || (takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))> && ...);
     }(std::type_identity<decltype(Call::asked)>{});
     constexpr bool views = requires(Call const& call) {
         call.key.data;
@@ -54,11 +68,9 @@ constexpr bool goes_over_ranks() {
         views,
         "fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by "
         "blocks are of all of them");
-    static_assert(dense,
-                  "fovea: over ranks keys travel piece by piece: a mask that lists keys, or a running state, cannot be "
-                  "used");
+    static_assert(listless, "fovea: over ranks keys travel piece by piece: a mask that lists keys cannot be used");
     static_assert(outputs, "fovea: over ranks there is one additional output, lse");
-    return views && dense && outputs;
+    return views && listless && outputs;
 }
 template <class Dense>
 constexpr bool goes_piece_by_piece() {

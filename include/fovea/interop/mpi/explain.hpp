@@ -64,6 +64,36 @@ struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
     using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
 };
 
+/// What each rank sends.
+inline std::string text_of_sent(std::vector<index_t> const& sent) {
+    using driver::number;
+    constexpr std::size_t listed = 8;
+    std::string text = "\nsent        ";
+    index_t all = 0;
+    for (std::size_t r = 0; r < sent.size(); ++r) {
+        all += sent[r];
+        if (r < listed) text += number(sent[r]) + (r + 1 < std::min(listed, sent.size()) ? ", " : "");
+    }
+    if (sent.size() > listed) text += ", ...";
+    return text + " bytes by rank 0 and those after it, " + number(all) + " in all\n";
+}
+
+/// The plan of a call with running states.
+template <class T, class Call, attention_spec A>
+std::string text_of_states(A const& a, whole_sequence const& whole) {
+    using driver::number;
+    auto const extents = state_extents(a, whole.shapes);
+    index_t const heads = extents[0] * extents[1];
+    index_t const bytes = extents[2] * extents[3] * static_cast<index_t>(sizeof(T));
+    auto const held = joined_pieces(whole.pieces);
+    constexpr bool to_all = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
+        return all_need_last_state<A, Asked...>;
+    }(std::type_identity<decltype(Call::asked)>{});
+    return "way         states travel, head after head: " + number(heads, "state") + " of " + number(bytes, "byte")
+         + (to_all ? ", the last ones to all ranks" : "") + "\npieces      " + number(static_cast<index_t>(held.size()))
+         + ", one after the other" + text_of_sent(sent_states(held, heads * bytes, to_all, size_of(whole.comm)));
+}
+
 inline std::string text_of(ranks_plan const& plan) {
     using driver::number;
     std::string text = "way         ";
@@ -81,15 +111,7 @@ inline std::string text_of(ranks_plan const& plan) {
     if (plan.what == travelling::keys)
         text += "; " + number(plan.not_sent) + " of " + number(plan.transfers, "transfer")
               + " to ranks with queries left out";
-    constexpr std::size_t listed = 8;
-    text += "\nsent        ";
-    index_t all = 0;
-    for (std::size_t r = 0; r < plan.sent.size(); ++r) {
-        all += plan.sent[r];
-        if (r < listed) text += number(plan.sent[r]) + (r + 1 < std::min(listed, plan.sent.size()) ? ", " : "");
-    }
-    if (plan.sent.size() > listed) text += ", ...";
-    return text + " bytes by rank 0 and those after it, " + number(all) + " in all\n";
+    return text + text_of_sent(plan.sent);
 }
 }  // namespace detail
 
@@ -111,16 +133,23 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
         using call_type = decltype(bind_call(over, arguments...));
         if constexpr (!is_ill_formed<call_type>) {
             if constexpr (goes_over_ranks<spec, call_type>()) {
-                using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
-                if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
+                using T = typename call_type::number;
+                auto const explained = [&](auto const& text_of_way) {
                     require_mpi(false);
                     MPI_Comm comm = own_communicator::of(ranks.comm);
                     std::optional<call_type> call;
                     on_all(comm, [&] { call.emplace(bind_call(over, arguments...)); });
-                    auto const whole = gather<typename call_type::number>(comm, ranks, a, *call);
+                    auto const whole = gather<T>(comm, ranks, a, *call);
                     return "attention   " + text(a) + "\nranks       " + driver::number(size_of(comm)) + ", queries "
-                         + ranks.queries.text() + ", keys " + ranks.keys.text() + "\n"
-                         + text_of(plan_over_ranks<typename call_type::number, ways>(a, whole));
+                         + ranks.queries.text() + ", keys " + ranks.keys.text() + "\n" + text_of_way(whole);
+                };
+                if constexpr (is_recurrent<spec>) {
+                    return explained([&](auto const& whole) { return text_of_states<T, call_type>(a, whole); });
+                } else {
+                    using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
+                    if constexpr (goes_piece_by_piece<typename ways::piecewise::call>())
+                        return explained(
+                            [&](auto const& whole) { return text_of(plan_over_ranks<T, ways>(a, whole)); });
                 }
             }
         }

@@ -7,6 +7,7 @@
 #include <fovea/driver/dense/merged_attention.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/queries.hpp>
+#include <fovea/interop/mpi/states.hpp>
 #include <fovea/interop/mpi/travel.hpp>
 
 #include <pthread.h>
@@ -154,14 +155,18 @@ template <class T, class Arch, class Executor, attention_spec A, class Q, class 
 void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
                              view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                              view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
-    using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
-    if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
-        if constexpr (ways::partial::merges)
-            if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
-                return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key, value,
-                                                                        out, asked, counts);
-        attend_where_queries_are<typename ways::piecewise, T>(executor, scratch, whole, a, query, key, value, out,
-                                                              asked, counts);
+    if constexpr (is_recurrent<A>) {
+        attend_with_states<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
+    } else {
+        using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
+        if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
+            if constexpr (ways::partial::merges)
+                if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
+                    return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key,
+                                                                            value, out, asked, counts);
+            attend_where_queries_are<typename ways::piecewise, T>(executor, scratch, whole, a, query, key, value, out,
+                                                                  asked, counts);
+        }
     }
 }
 
