@@ -15,28 +15,6 @@ void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] graph_view g
 #endif
 }
 
-// case: ranks_with_weights
-// sentence: fovea: over ranks there is one additional output, lse
-void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, [[maybe_unused]] view<float, 2> all) {
-#ifdef FOVEA_BROKEN
-    static_cast<void>(sums);
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result, weights(all));
-#else
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result, lse(sums));
-#endif
-}
-
-// case: ranks_with_whole_rows
-// sentence: fovea: over ranks keys travel piece by piece, and this attention needs whole rows of scores: use a
-// normalizer that takes a row in pieces, such as softmax or unnormalized
-void call(view<float, 2> x, view<float, 2> result) {
-#ifdef FOVEA_BROKEN
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | sparsemax | weighted_sum, x, result);
-#else
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result);
-#endif
-}
-
 // case: ranks_with_pages
 // sentence: fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by blocks
 // are of all of them

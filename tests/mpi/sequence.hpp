@@ -94,6 +94,15 @@ struct sequence {
     }
 };
 
+/// The results of all ranks have the bits of those of one.
+template <class Layout, class Spec>
+void check_bits(sequence<float> const& whole, Layout const& layout, index_t piece, Spec const& spec) {
+    tensor<float, 4> alone(whole.result());
+    attend(mpi::ranks(MPI_COMM_SELF).pieces(piece), spec, whole.q, whole.k, whole.v, alone);
+    INFO("rank " << world_rank() << " of " << world_size() << ", " << layout.text() << ", " << text(spec));
+    CHECK(whole.over(layout, piece, spec).elements == rows_of(alone, held_here(layout, whole.q.extent(2))).elements);
+}
+
 /// The results of all ranks are those of the definition over the whole sequence.
 template <class Layout, class Spec>
 void check_defined(sequence<float> const& whole, Layout const& layout, index_t piece, Spec const& spec) {

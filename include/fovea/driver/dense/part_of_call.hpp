@@ -63,17 +63,25 @@ protected:
         sizes.keys = sizes.keys_per_run = sizes.values_per_run = longest;
         return sizes;
     }
-    /// The outputs for a run of the positions that `query` has.
-    outputs_type outputs_of(position_run const& run, view<Q const, 4> const& query,
-                            std::tuple<Asked...> const& asked) const {
+    /// The outputs of the queries that `query` has, and those for a run of them.
+    outputs_type bind_outputs(view<Q const, 4> const& query, std::tuple<Asked...> const& asked) const {
         auto shapes = whole_;
-        shapes.query[2] = run.count;
-        sequence_place at;
-        at.first_query = run.place;
-        at.queries = run.count;
-        at.all_queries = query.extent(2);
-        return std::apply([&](auto const&... each) { return outputs_type(each.of_sequence(at).bind(shapes)...); },
-                          asked);
+        shapes.query[2] = query.extent(2);
+        return std::apply([&](auto const&... each) { return outputs_type(each.bind(shapes)...); }, asked);
+    }
+    static outputs_type outputs_of(position_run const& run, outputs_type const& outputs) {
+        return std::apply(
+            [&](auto const&... each) { return outputs_type(output_of_queries(each, run.place, run.count)...); },
+            outputs);
+    }
+    /// After the last row of all runs.
+    template <class Rows>
+    static void finish_outputs(outputs_type const& outputs, view<Rows, 4> const& rows) {
+        using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
+        for_each_output(outputs, [&](auto const& output) {
+            if constexpr (requires { output.finish(rows); })
+                if constexpr (carries_max_and_sum<normalizer, T>) output.finish(rows);
+        });
     }
     /// The lowered specification of the queries and keys from two positions on.
     spec_type spec_of(index_t first_query, index_t first_key, zeros_for_tables const& zeros) const {

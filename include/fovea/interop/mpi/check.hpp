@@ -44,12 +44,15 @@ template <attention_spec A, class Call>
 void check_written(A const& a, operand_shapes const& whole, Call& call) {
     call.shapes = whole;
     call.shapes.query[2] = call.query.extent(2);
-    call.shapes.key[2] = call.shapes.value[2] = call.key.extent(2);
     auto const expected = result_shape(a, call.shapes, call.query.extents);
     if (call.result.extents != expected)
         throw shape_error("result is ", call.result.extents, " and must be ", expected,
                           ", (batch, head, position, feature)");
-    if constexpr (is_recurrent<A>) check_states(a, call.shapes, call);
+    if constexpr (is_recurrent<A>) {
+        auto own = call.shapes;
+        own.key[2] = own.value[2] = call.key.extent(2);
+        check_states(a, own, call);
+    }
     fovea::detail::check_memory_written(a, call, call.asked, [](auto const&) {});
 }
 
@@ -57,9 +60,6 @@ void check_written(A const& a, operand_shapes const& whole, Call& call) {
 template <class A, class Call>
 constexpr bool goes_over_ranks() {
     constexpr bool listless = !plan::lists_keys<A>;
-    constexpr bool outputs = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
-        return is_recurrent<A> || (takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))> && ...);
-    }(std::type_identity<decltype(Call::asked)>{});
     constexpr bool views = requires(Call const& call) {
         call.key.data;
         call.value.data;
@@ -69,18 +69,8 @@ constexpr bool goes_over_ranks() {
         "fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by "
         "blocks are of all of them");
     static_assert(listless, "fovea: over ranks keys travel piece by piece: a mask that lists keys cannot be used");
-    static_assert(outputs, "fovea: over ranks there is one additional output, lse");
-    return views && listless && outputs;
+    return views && listless;
 }
-template <class Dense>
-constexpr bool goes_piece_by_piece() {
-    constexpr bool carries = !Dense::whole_rows;
-    static_assert(carries,
-                  "fovea: over ranks keys travel piece by piece, and this attention needs whole rows of scores: use a "
-                  "normalizer that takes a row in pieces, such as softmax or unnormalized");
-    return carries;
-}
-
 /// Errors: std::logic_error where MPI cannot be called from here.
 inline void require_mpi(bool several_threads) {
     int begun = 0, ended = 0, level = 0;

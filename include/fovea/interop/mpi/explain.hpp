@@ -15,6 +15,7 @@ namespace fovea::FOVEA_SET::mpi {
 struct ranks_plan {
     travelling what = travelling::keys;
     bool merges = false;                          // partial results can be merged
+    bool gathers = false;                         // keys are kept until the last one is here
     index_t partial_bytes = 0, piece_bytes = 0;   // of all queries over a piece, and of the longest piece
     index_t pieces = 0, longest = 0, unseen = 0;  // pieces, and those that no query sees
     index_t not_sent = 0, transfers = 0;  // pieces for ranks that hold queries, and not them; those that are not sent
@@ -28,7 +29,8 @@ ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
     auto const bytes = Ways::bytes(whole.shapes);
     ranks_plan plan;
     plan.what = Ways::chosen(whole.shapes, whole.longest);
-    plan.merges = Ways::partial::merges;
+    plan.merges = Ways::merges;
+    plan.gathers = Ways::gathers;
     plan.partial_bytes = bytes.partial(whole.shapes.queries());
     plan.longest = std::min(whole.longest, whole.shapes.keys());
     plan.piece_bytes = bytes.piece(plan.longest);
@@ -36,7 +38,7 @@ ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
     auto const holders = holders_of<T>(a, whole.shapes, whole.pieces);
     plan.unseen = std::count(holders.begin(), holders.end(), driver::no_holder);
     std::vector<std::uint8_t> needs;
-    on_all(whole.comm, [&] { needs = needs_of<T>(a, whole); });
+    on_all(whole.comm, [&] { needs = needs_of<T, Ways::needs_all>(a, whole); });
     auto const needs_of_ranks = gather_needs(whole.comm, needs);
     plan.sent = plan.what == travelling::queries
                   ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
@@ -60,7 +62,7 @@ struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
     static constexpr bool projects = projection<decltype(A::project)>;
     template <class Rows>
     using element = std::conditional_t<projects, T, element_of_rows<Rows>>;
-    using out = std::conditional_t<writes_heads<A>, typename call::result_element, T>;
+    using out = std::conditional_t<writes_heads<A, call>, typename call::result_element, T>;
     using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
 };
 
@@ -103,6 +105,9 @@ inline std::string text_of(ranks_plan const& plan) {
     else if (plan.merges)
         text += "keys and values travel: a piece has " + number(plan.piece_bytes, "byte")
               + ", and the partial results of all queries over it " + number(plan.partial_bytes);
+    else if (plan.gathers)
+        text += "keys and values travel, and are kept: rows are read whole; a piece has "
+              + number(plan.piece_bytes, "byte");
     else
         text +=
             "keys and values travel: partial results cannot be merged; a piece has " + number(plan.piece_bytes, "byte");
@@ -147,9 +152,7 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                     return explained([&](auto const& whole) { return text_of_states<T, call_type>(a, whole); });
                 } else {
                     using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
-                    if constexpr (goes_piece_by_piece<typename ways::piecewise::call>())
-                        return explained(
-                            [&](auto const& whole) { return text_of(plan_over_ranks<T, ways>(a, whole)); });
+                    return explained([&](auto const& whole) { return text_of(plan_over_ranks<T, ways>(a, whole)); });
                 }
             }
         }

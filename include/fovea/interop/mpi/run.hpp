@@ -4,7 +4,9 @@
 #pragma once
 
 #include <fovea/driver/attend.hpp>
+#include <fovea/driver/dense/gathered.hpp>
 #include <fovea/driver/dense/merged_attention.hpp>
+#include <fovea/interop/mpi/added.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/states.hpp>
@@ -82,9 +84,16 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call)
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 struct ways_of_call {
     using carried = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
-    using piecewise = std::conditional_t<carried::call::selects,
-                                         driver::merged_attention<T, Arch, A, Q, K, V, Out, Asked...>, carried>;
+    using gathered = driver::gathered_attention<T, Arch, A, Q, K, V, Out, Asked...>;
     using partial = driver::partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;
+    /// Whether keys are kept until the last one is here, and whether all are needed, whatever the mask says.
+    static constexpr bool gathers = gathered::call::whole_rows || gathered::shows_all, needs_all = gathered::shows_all,
+                          merges = partial::merges && !gathers;
+    static constexpr bool adds_over_queries = gathered::call::operands::outputs_sum_over_queries;
+    using piecewise =
+        std::conditional_t<gathers, gathered,
+                           std::conditional_t<gathered::call::selects,
+                                              driver::merged_attention<T, Arch, A, Q, K, V, Out, Asked...>, carried>>;
 
     static call_bytes bytes(operand_shapes const& shapes) {
         constexpr auto size = [](auto const* element) { return static_cast<index_t>(sizeof *element); };
@@ -93,31 +102,31 @@ struct ways_of_call {
                  size(static_cast<V const*>(nullptr)), partial::row_bytes(shapes)}};
     }
     static travelling chosen(operand_shapes const& shapes, index_t longest) {
-        return chosen_way(bytes(shapes), longest, partial::merges);
+        return chosen_way(bytes(shapes), longest, merges);
     }
 };
 
 /// Which pieces the queries of this rank need.
-template <class T, attention_spec A>
+template <class T, bool All, attention_spec A>
 std::vector<std::uint8_t> needs_of(A const& a, whole_sequence const& whole) {
     std::vector<std::uint8_t> needs;
     auto const queries = cut(whole.queries, whole.longest);
     for (auto const& piece : whole.pieces)
         needs.push_back(std::any_of(queries.begin(), queries.end(), [&](position_run const& run) {
-            return driver::sees<T>(a, whole.shapes, run, piece);
+            return All || driver::sees<T>(a, whole.shapes, run, piece);
         }));
     return needs;
 }
 
 /// The attention itself, on heads: keys and values travel, and each rank keeps its queries. Collective.
-template <class Rows, class T, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
+template <class Ways, class T, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 void attend_where_queries_are(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
                               view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                               view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     std::vector<std::uint8_t> needs;
-    std::optional<Rows> attention;
+    std::optional<typename Ways::piecewise> attention;
     on_all(whole.comm, [&] {
-        needs = needs_of<T>(a, whole);
+        needs = needs_of<T, Ways::needs_all>(a, whole);
         attention.emplace(a, whole.shapes, query, out, asked, cut(whole.queries, whole.longest), whole.longest);
     });
     auto const way = way_of(whole.pieces, gather_needs(whole.comm, needs), rank_in(whole.comm), size_of(whole.comm));
@@ -147,7 +156,13 @@ void attend_where_queries_are(Executor const& executor, workspace& scratch, whol
     unless_thrown([&] { attention->finish(looking, scratch); });
     travelling->end();
     agree(whole.comm, thrown);
-    if (counts != nullptr) *counts += travelling->counts();
+    traffic sent = travelling->counts();
+    if constexpr (Ways::adds_over_queries) {
+        std::optional<added_outputs> outputs;
+        on_all(whole.comm, [&] { outputs.emplace(whole.comm, whole.queries_of_ranks, whole.longest, *attention); });
+        outputs->add(*attention, sent);
+    }
+    if (counts != nullptr) *counts += sent;
 }
 
 /// The attention itself, on heads. Collective.
@@ -159,21 +174,19 @@ void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole
         attend_with_states<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     } else {
         using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
-        if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
-            if constexpr (ways::partial::merges)
-                if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
-                    return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key,
-                                                                            value, out, asked, counts);
-            attend_where_queries_are<typename ways::piecewise, T>(executor, scratch, whole, a, query, key, value, out,
-                                                                  asked, counts);
-        }
+        if constexpr (ways::merges)
+            if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
+                return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key, value,
+                                                                        out, asked, counts);
+        attend_where_queries_are<ways, T>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     }
 }
 
 /// Whether the result of a call has the rows of its heads: no projections, and nothing after the aggregator.
-template <attention_spec A>
+template <attention_spec A, class Call>
 inline constexpr bool writes_heads =
-    !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
+    !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>
+    && !driver::saves_more_bits<typename Call::number, A, Call>;
 
 inline std::vector<index_t> positions_of(runs const& all) {
     std::vector<index_t> positions;
@@ -202,7 +215,7 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
                     attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, call.asked,
                                                      ranks.counts);
                 };
-                if constexpr (writes_heads<A>) {
+                if constexpr (writes_heads<A, Call>) {
                     attend_into(call.result);
                 } else {
                     index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
