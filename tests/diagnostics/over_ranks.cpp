@@ -5,13 +5,17 @@
 
 using namespace fovea;
 
-// case: ranks_with_a_list_of_keys
-// sentence: fovea: over ranks keys travel piece by piece: a mask that lists keys cannot be used
-void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] graph_view graph) {
+// case: ranks_with_weights_of_a_list
+// sentence: fovea: over ranks a rank has the keys that its queries list, and no others: beside the result there are lse
+// and save
+void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, graph_view graph,
+          [[maybe_unused]] view<float, 2> all) {
+    auto const spec = scaled_dot | neighbors(graph) | softmax | weighted_sum;
 #ifdef FOVEA_BROKEN
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | neighbors(graph) | softmax | weighted_sum, x, result);
+    static_cast<void>(sums);
+    attend(mpi::ranks(MPI_COMM_WORLD), spec, x, result, weights(all));
 #else
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | causal | softmax | weighted_sum, x, result);
+    attend(mpi::ranks(MPI_COMM_WORLD), spec, x, result, lse(sums));
 #endif
 }
 

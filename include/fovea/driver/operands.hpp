@@ -6,6 +6,7 @@
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/call_plan.hpp>
+#include <fovea/spec/attention.hpp>
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/outputs.hpp>
 
@@ -107,6 +108,16 @@ template <class Normalizer, class T>
     requires requires { typename Normalizer::template state<T>; }
 inline constexpr bool carries_max_and_sum<Normalizer, T> =
     gives_max_and_sum<Normalizer, typename Normalizer::template state<T>>;
+
+/// After the loops of an attention, to outputs that take its result before any finish.
+template <class T, class A, class Outputs, class Rows>
+void finish_outputs(Outputs const& outputs, view<Rows, 4> const& rows) {
+    using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
+    for_each_output(outputs, [&](auto const& output) {
+        if constexpr (requires { output.finish(rows); })
+            if constexpr (carries_max_and_sum<normalizer, T>) output.finish(rows);
+    });
+}
 
 /// What a normalizer has carried for a row, to outputs that take it.
 template <class Outputs, class Normalizer, class State, class T>

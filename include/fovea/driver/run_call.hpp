@@ -86,6 +86,7 @@ struct attention_run {
 template <class T, class Arch, class Run, class Q, class K, class V, class Out>
 void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out) {
     auto const& [executor, scratch, a, call] = run;
+    using A = std::remove_cvref_t<decltype(a)>;
     bool const exact = [&] {
         if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, call.shapes);
         else return false;
@@ -102,11 +103,7 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
     });
     run_loop<T, Arch>(executor, scratch, a,
                       operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact});
-    for_each_output(outputs, [&](auto const& output) {
-        if constexpr (requires { output.finish(out); })
-            if constexpr (carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>)
-                output.finish(out);
-    });
+    finish_outputs<T, A>(outputs, out);
 }
 
 /// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.

@@ -54,7 +54,7 @@ public:
             begin(outputs_of_runs_.back());
             run_rows(executor, scratch, run, outputs_of_runs_.back());
         }
-        this->finish_outputs(outputs_, out_);
+        finish_outputs<T, A>(outputs_, out_);
     }
 
     /// Of outputs that add over queries: what is asked for, which nothing has been written to, and the sums of run i,

@@ -74,15 +74,6 @@ protected:
             [&](auto const&... each) { return outputs_type(output_of_queries(each, run.place, run.count)...); },
             outputs);
     }
-    /// After the last row of all runs.
-    template <class Rows>
-    static void finish_outputs(outputs_type const& outputs, view<Rows, 4> const& rows) {
-        using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
-        for_each_output(outputs, [&](auto const& output) {
-            if constexpr (requires { output.finish(rows); })
-                if constexpr (carries_max_and_sum<normalizer, T>) output.finish(rows);
-        });
-    }
     /// The lowered specification of the queries and keys from two positions on.
     spec_type spec_of(index_t first_query, index_t first_key, zeros_for_tables const& zeros) const {
         return plan::lower_attention(of_part(attention_, {first_query, first_key, whole_.queries(), whole_.keys()}),

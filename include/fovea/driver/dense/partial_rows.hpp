@@ -125,7 +125,7 @@ public:
                  [&](auto const& context, kernel::row_facts const& facts, index_t n, index_t row) {
                      merged_row<call>::finish(context, facts, partial_at(row_of(0, n, row), 1, 0));
                  });
-        this->finish_outputs(bound, out);
+        finish_outputs<T, A>(bound, out);
     }
 
     /// The bytes of one partial result for `count` positions.

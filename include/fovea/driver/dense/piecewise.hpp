@@ -49,7 +49,7 @@ public:
     template <class Executor>
     void finish(Executor const& executor, workspace& scratch) {
         for (auto& rows : rows_) run(executor, scratch, rows, 0, this->no_keys(), this->no_values(), true);
-        this->finish_outputs(outputs_, out_);
+        finish_outputs<T, A>(outputs_, out_);
     }
 
 private:

@@ -48,6 +48,7 @@ void check_written(A const& a, operand_shapes const& whole, Call& call) {
     if (call.result.extents != expected)
         throw shape_error("result is ", call.result.extents, " and must be ", expected,
                           ", (batch, head, position, feature)");
+    if constexpr (plan::lists_keys<A>) a.mask.neighbor_list().check(call.query.extent(2), whole.keys());
     if constexpr (is_recurrent<A>) {
         auto own = call.shapes;
         own.key[2] = own.value[2] = call.key.extent(2);
@@ -59,7 +60,11 @@ void check_written(A const& a, operand_shapes const& whole, Call& call) {
 /// The sentences for what is not computed over ranks.
 template <class A, class Call>
 constexpr bool goes_over_ranks() {
-    constexpr bool listless = !plan::lists_keys<A>;
+    constexpr bool of_rows = !plan::lists_keys<A> || []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
+        return ((takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>
+                 || takes_row_state<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>)
+                && ...);
+    }(std::type_identity<decltype(Call::asked)>{});
     constexpr bool views = requires(Call const& call) {
         call.key.data;
         call.value.data;
@@ -68,8 +73,10 @@ constexpr bool goes_over_ranks() {
         views,
         "fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by "
         "blocks are of all of them");
-    static_assert(listless, "fovea: over ranks keys travel piece by piece: a mask that lists keys cannot be used");
-    return views && listless;
+    static_assert(of_rows,
+                  "fovea: over ranks a rank has the keys that its queries list, and no others: beside the result there "
+                  "are lse and save");
+    return views && of_rows;
 }
 /// Errors: std::logic_error where MPI cannot be called from here.
 inline void require_mpi(bool several_threads) {

@@ -64,6 +64,13 @@ struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
     using element = std::conditional_t<projects, T, element_of_rows<Rows>>;
     using out = std::conditional_t<writes_heads<A, call>, typename call::result_element, T>;
     using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
+
+    /// The key and the value of one position.
+    static index_t position_bytes(operand_shapes const& of) {
+        return of.batches() * of.key_heads()
+             * (of.key[3] * static_cast<index_t>(sizeof(element<K>))
+                + of.features() * static_cast<index_t>(sizeof(element<V>)));
+    }
 };
 
 /// What each rank sends.
@@ -94,6 +101,21 @@ std::string text_of_states(A const& a, whole_sequence const& whole) {
     return "way         states travel, head after head: " + number(heads, "state") + " of " + number(bytes, "byte")
          + (to_all ? ", the last ones to all ranks" : "") + "\npieces      " + number(static_cast<index_t>(held.size()))
          + ", one after the other" + text_of_sent(sent_states(held, heads * bytes, to_all, size_of(whole.comm)));
+}
+
+/// The plan of a call with listed keys.
+template <attention_spec A>
+std::string text_of_lists(A const& a, whole_sequence const& whole, index_t position_bytes) {
+    using driver::number;
+    std::optional<listed_halo> halo;
+    on_all(whole.comm, [&] { halo.emplace(whole.comm, a.mask.neighbor_list(), whole.pieces); });
+    traffic sent;
+    halo->ask(sent);
+    index_t const own = sent.bytes_sent + halo->asked_by_others() * position_bytes;
+    std::vector<index_t> of_ranks(static_cast<std::size_t>(size_of(whole.comm)));
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, of_ranks.data(), sizeof own, MPI_BYTE, whole.comm);
+    return "way         keys and values that are listed are fetched, each of them once: "
+         + number(position_bytes, "byte") + text_of_sent(of_ranks);
 }
 
 inline std::string text_of(ranks_plan const& plan) {
@@ -150,6 +172,11 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                 };
                 if constexpr (is_recurrent<spec>) {
                     return explained([&](auto const& whole) { return text_of_states<T, call_type>(a, whole); });
+                } else if constexpr (plan::lists_keys<spec>) {
+                    return explained([&](auto const& whole) {
+                        return text_of_lists(a, whole,
+                                             ways_of_bound_call<Arch, spec, call_type>::position_bytes(whole.shapes));
+                    });
                 } else {
                     using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
                     return explained([&](auto const& whole) { return text_of(plan_over_ranks<T, ways>(a, whole)); });

@@ -8,6 +8,7 @@
 #include <fovea/driver/dense/merged_attention.hpp>
 #include <fovea/interop/mpi/added.hpp>
 #include <fovea/interop/mpi/check.hpp>
+#include <fovea/interop/mpi/halo.hpp>
 #include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/states.hpp>
 #include <fovea/interop/mpi/travel.hpp>
@@ -61,7 +62,7 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call)
     on_all(comm, [&] {
         auto const sources = whole_call(all);
         whole.shapes = projected_shapes(a, sources.query, sources.key, sources.value);
-        check_tables<T>(a, whole.shapes);
+        if constexpr (!plan::lists_keys<A>) check_tables<T>(a, whole.shapes);
         check_written(a, whole.shapes, call);
         std::vector<index_t> queries, keys;
         for (auto const& each : all) {
@@ -172,6 +173,8 @@ void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole
                              view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     if constexpr (is_recurrent<A>) {
         attend_with_states<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
+    } else if constexpr (plan::lists_keys<A>) {
+        attend_with_lists<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     } else {
         using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
         if constexpr (ways::merges)
