@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -61,6 +62,12 @@ inline mpi::runs uneven(index_t positions, int rank, int ranks) {
     mpi::runs own;
     mpi::detail::add_run(own, where(rank), where(rank + 1) - where(rank));
     return own;
+}
+/// 0, 1, ...
+inline std::vector<index_t> all_of(index_t positions) {
+    std::vector<index_t> all(static_cast<std::size_t>(positions));
+    std::iota(all.begin(), all.end(), index_t{0});
+    return all;
 }
 /// What a layout gives this rank of some positions.
 template <class Layout>

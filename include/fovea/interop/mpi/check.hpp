@@ -28,10 +28,11 @@ FOVEA_INLINE void check_call(attention_over<A> const& of, Call& call) {
 }
 
 /// Errors: shape_error where a state that a call begins with, or leaves, does not fit the sequence, or the numbers for
-/// each step do not fit the positions of this rank; `own` has the extents of these.
+/// each step do not fit the positions of this rank; `own` has the extents of these, and `states` is how many there are.
 template <attention_spec A, class Call>
-void check_states(A const& a, operand_shapes const& own, Call const& call) {
+void check_states(A const& a, operand_shapes own, index_t states, Call const& call) {
     check_recurrence(a, own);
+    own.query[0] = own.key[0] = own.value[0] = states;
     auto const check = [&](auto const& output) {
         using type = std::remove_cvref_t<decltype(output)>;
         if constexpr (concerns_state<type>)
@@ -41,7 +42,7 @@ void check_states(A const& a, operand_shapes const& own, Call const& call) {
 }
 /// What can be wrong with the arrays of one rank in a call whose operands have the extents of `whole` together.
 template <attention_spec A, class Call>
-void check_written(A const& a, operand_shapes const& whole, Call& call) {
+void check_written(A const& a, operand_shapes const& whole, index_t states, Call& call) {
     call.shapes = whole;
     call.shapes.query[2] = call.query.extent(2);
     auto const expected = result_shape(a, call.shapes, call.query.extents);
@@ -52,7 +53,7 @@ void check_written(A const& a, operand_shapes const& whole, Call& call) {
     if constexpr (is_recurrent<A>) {
         auto own = call.shapes;
         own.key[2] = own.value[2] = call.key.extent(2);
-        check_states(a, own, call);
+        check_states(a, own, states, call);
     }
     fovea::detail::check_memory_written(a, call, call.asked, [](auto const&) {});
 }

@@ -25,6 +25,7 @@ inline int rank_in(MPI_Comm comm) {
 struct told_call {
     extents_t<4> query{}, key{}, value{};
     index_t piece = 0, key_bytes = 0, value_bytes = 0;  // of an element
+    std::uint64_t sequences = 0;                        // stands for the offsets of a ragged batch
 };
 
 /// The same of all ranks. Collective.
@@ -57,6 +58,10 @@ inline operand_shapes whole_call(std::vector<told_call> const& all) {
         require_same("the size of a piece", told.piece, first.piece);
         require_same("the size of a number of key", told.key_bytes, first.key_bytes);
         require_same("the size of a number of value", told.value_bytes, first.value_bytes);
+        if (told.sequences != first.sequences)
+            throw shape_error("of rank ", r,
+                              " the offsets of ragged are not those of rank 0: all ranks pass those of "
+                              "all positions");
         whole.query[2] += told.query[2];
         whole.key[2] += told.key[2];
     }

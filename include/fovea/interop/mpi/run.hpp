@@ -9,6 +9,7 @@
 #include <fovea/interop/mpi/added.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/halo.hpp>
+#include <fovea/interop/mpi/one_sequence.hpp>
 #include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/states.hpp>
 #include <fovea/interop/mpi/travel.hpp>
@@ -39,31 +40,20 @@ struct looking_executor {
 template <class Executor, class Look>
 looking_executor(Executor const&, Look const&) -> looking_executor<Executor, Look>;
 
-/// What all ranks make together, and what is held here.
-struct whole_sequence {
-    MPI_Comm comm;
-    index_t longest;        // piece
-    operand_shapes shapes;  // after projections
-    runs queries, keys;     // of this rank
-    std::vector<runs> queries_of_ranks;
-    std::vector<held_piece> pieces;
-};
-
 /// The sequence that the ranks have together, with every check; the extents of what is written here as well.
 /// Collective.
-template <class T, class Ranks, attention_spec A, class Call>
-whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call) {
+template <class T, class Ranks, attention_spec A, class Call, class Within = one_sequence>
+whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call, Within const& within = {}) {
     auto const element = [](auto const& rows) {
         return static_cast<index_t>(sizeof(element_of_rows<std::remove_cvref_t<decltype(rows)>>));
     };
     auto const all = gather_calls(comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece,
-                                                  element(call.key), element(call.value)});
+                                                  element(call.key), element(call.value), within.told()});
     whole_sequence whole{comm, ranks.piece, {}, {}, {}, {}, {}};
     on_all(comm, [&] {
         auto const sources = whole_call(all);
-        whole.shapes = projected_shapes(a, sources.query, sources.key, sources.value);
-        if constexpr (!plan::lists_keys<A>) check_tables<T>(a, whole.shapes);
-        check_written(a, whole.shapes, call);
+        whole.shapes = within.template check<T>(a, sources);
+        check_written(a, whole.shapes, within.states(whole.shapes), call);
         std::vector<index_t> queries, keys;
         for (auto const& each : all) {
             queries.push_back(each.query[2]);
@@ -199,24 +189,29 @@ inline std::vector<index_t> positions_of(runs const& all) {
 }
 
 /// A call whose arrays are right on each rank. Collective.
-template <class Arch, class Executor, class Ranks, attention_spec A, class Call>
-void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks, A const& a,
-                    Call& call) {
+template <class Arch, class Executor, class Ranks, class Within, attention_spec A, class Call>
+void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks,
+                    Within const& within, A const& a, Call& call) {
     using T = typename Call::number;
-    auto const whole = gather<T>(comm, ranks, a, call);
+    auto const whole = gather<T>(comm, ranks, a, call, within);
     auto const queries = positions_of(whole.queries), keys = positions_of(whole.keys);
-    auto const local = rewritten(
-        a, fovea::detail::mapped_at{{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}},
-        [](auto const& aggregate) { return aggregate; });
+    auto const how = within.mapped(whole, queries, keys);
+    auto const local = rewritten(a, how, [](auto const& aggregate) { return aggregate; });
     bool projected = false;
     try {
+        decltype(auto) parts = within.parts(scratch, whole);
         driver::with_projected<T, Arch>(
             executor, scratch, local, call, [&](auto const& q, auto const& k, auto const& v) {
                 auto const attend_into = [&](auto const& out) {
                     projected = true;
                     agree(comm, nullptr);
-                    attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, call.asked,
-                                                     ranks.counts);
+                    within.for_each(scratch, parts, a, call.asked,
+                                    [&](auto const& one, auto const& of_one, auto const& asked, workspace& memory) {
+                                        if constexpr (Within::several)
+                                            on_all(comm, [&] { memory.prepare(executor.workers()); });
+                                        attend_heads_over_ranks<T, Arch>(executor, memory, one, of_one, q, k, v, out,
+                                                                         asked, ranks.counts);
+                                    });
                 };
                 if constexpr (writes_heads<A, Call>) {
                     attend_into(call.result);
@@ -226,14 +221,16 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
                         split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}),
                                     heads, "result");
                     attend_into(x);
-                    on_all(comm, [&] {
-                        for (auto const& run : cut(whole.queries, whole.longest))
+                    auto const finish = [&](auto const& one, auto const& of_one, auto const&, workspace& memory) {
+                        if constexpr (Within::several) memory.prepare(executor.workers());
+                        for (auto const& run : cut(one.queries, one.longest))
                             driver::finish_rows<false, Arch>(
-                                executor, scratch,
-                                of_part(a, {run.first, 0, whole.shapes.queries(), whole.shapes.keys()}),
+                                executor, memory,
+                                of_part(of_one, {run.first, 0, one.shapes.queries(), one.shapes.keys()}),
                                 driver::rows_at(x, run), driver::rows_at(call.query, run),
                                 driver::rows_at(call.result, run));
-                    });
+                    };
+                    on_all(comm, [&] { within.for_each(scratch, parts, a, std::tuple<>(), finish); });
                 }
             });
     } catch (...) {
