@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/plan/lowered_spec.hpp>
 #include <fovea/spec/of_part.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 #include <fovea/spec/table_bounds.hpp>
@@ -32,7 +31,7 @@ struct one_sequence {
     template <class T, attention_spec A>
     static operand_shapes check(A const& a, operand_shapes const& sources) {
         auto const shapes = projected_shapes(a, sources.query, sources.key, sources.value);
-        if constexpr (!plan::lists_keys<A>) check_tables<T>(a, shapes);
+        if constexpr (!enumerating_mask<decltype(a.mask)>) check_tables<T>(a, shapes);
         return shapes;
     }
     static fovea::detail::mapped_at mapped(whole_sequence const& whole, std::vector<index_t> const& queries,
