@@ -19,15 +19,39 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, graph_vi
 #endif
 }
 
-// case: ranks_with_pages
-// sentence: fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by blocks
-// are of all of them
-void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<float, 4> pages,
+// case: ranks_with_ragged_pages
+// sentence: fovea: over ranks the keys and values of a ragged batch are views: pages and scales by blocks are those of
+// one sequence
+void call(view<float, 2> x, view<float, 2> result, view<int, 1> offsets, [[maybe_unused]] view<float, 4> pages,
           [[maybe_unused]] view<int const, 2> table) {
+    auto const spec = scaled_dot | softmax | weighted_sum;
 #ifdef FOVEA_BROKEN
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, paged(pages, table), paged(pages, table),
+    attend(mpi::ranks(MPI_COMM_WORLD), ragged(offsets), spec, x, paged(pages, table), paged(pages, table), result);
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), ragged(offsets), spec, x, x, x, result);
+#endif
+}
+
+// case: ranks_with_a_ragged_list
+// sentence: fovea: a mask that lists keys cannot be used in a ragged call
+void call(view<float, 2> x, view<float, 2> result, view<int, 1> offsets, [[maybe_unused]] graph_view graph) {
+#ifdef FOVEA_BROKEN
+    attend(mpi::ranks(MPI_COMM_WORLD), ragged(offsets), scaled_dot | neighbors(graph) | softmax | weighted_sum, x,
            result);
 #else
-    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, x, x, result);
+    attend(mpi::ranks(MPI_COMM_WORLD), ragged(offsets), scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: ranks_with_ragged_weights
+// sentence: fovea: beside the result, ragged has lse, past_state and present_state; ask for others sequence by sequence
+void call(view<float, 2> x, view<float, 2> result, view<int, 1> offsets, view<float, 1> sums,
+          [[maybe_unused]] view<float, 2> all) {
+    auto const spec = scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    static_cast<void>(sums);
+    attend(mpi::ranks(MPI_COMM_WORLD), ragged(offsets), spec, x, result, weights(all));
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), ragged(offsets), spec, x, result, lse(sums));
 #endif
 }

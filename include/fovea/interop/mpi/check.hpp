@@ -66,18 +66,10 @@ constexpr bool goes_over_ranks() {
                  || takes_row_state<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>)
                 && ...);
     }(std::type_identity<decltype(Call::asked)>{});
-    constexpr bool views = requires(Call const& call) {
-        call.key.data;
-        call.value.data;
-    };
-    static_assert(
-        views,
-        "fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by "
-        "blocks are of all of them");
     static_assert(of_rows,
                   "fovea: over ranks a rank has the keys that its queries list, and no others: beside the result there "
                   "are lse and save");
-    return views && of_rows;
+    return of_rows;
 }
 /// Errors: std::logic_error where MPI cannot be called from here.
 inline void require_mpi(bool several_threads) {

@@ -61,7 +61,7 @@ struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
     using T = typename call::number;
     static constexpr bool projects = projection<decltype(A::project)>;
     template <class Rows>
-    using element = std::conditional_t<projects, T, element_of_rows<Rows>>;
+    using element = std::conditional_t<projects, T, sent_element<Rows, T>>;
     using out = std::conditional_t<writes_heads<A, call>, typename call::result_element, T>;
     using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
 

@@ -29,7 +29,12 @@ constexpr bool is_sound_ragged() {
     static_assert(
         outputs,
         "fovea: beside the result, ragged has lse, past_state and present_state; ask for others sequence by sequence");
-    return listless && outputs;
+    constexpr bool views =
+        (!(is_paged<std::remove_cvref_t<Arguments>> || loaded_rows<std::remove_cvref_t<Arguments>>) && ...);
+    static_assert(views,
+                  "fovea: over ranks the keys and values of a ragged batch are views: pages and scales by blocks are "
+                  "those of one sequence");
+    return listless && outputs && views;
 }
 
 /// Rows that lie at the positions of a list, each of a sequence of its own.

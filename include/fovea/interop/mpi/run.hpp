@@ -12,6 +12,7 @@
 #include <fovea/interop/mpi/one_sequence.hpp>
 #include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/states.hpp>
+#include <fovea/interop/mpi/stored.hpp>
 #include <fovea/interop/mpi/travel.hpp>
 
 #include <pthread.h>
@@ -45,7 +46,7 @@ looking_executor(Executor const&, Look const&) -> looking_executor<Executor, Loo
 template <class T, class Ranks, attention_spec A, class Call, class Within = one_sequence>
 whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call, Within const& within = {}) {
     auto const element = [](auto const& rows) {
-        return static_cast<index_t>(sizeof(element_of_rows<std::remove_cvref_t<decltype(rows)>>));
+        return static_cast<index_t>(sizeof(sent_element<std::remove_cvref_t<decltype(rows)>, T>));
     };
     auto const all = gather_calls(comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece,
                                                   element(call.key), element(call.value), within.told()});
@@ -67,6 +68,8 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call,
     on_all(comm, [&] {
         static_cast<void>(in_order(whole.queries_of_ranks, ranks.piece, "the queries"));
         whole.pieces = in_order(keys_of_ranks, ranks.piece, "the keys");
+        check_stored<T>(a, call.key, whole.shapes, whole.keys, "key");
+        check_stored<T>(a, call.value, whole.shapes, whole.keys, "value");
     });
     return whole;
 }
@@ -201,7 +204,9 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
     try {
         decltype(auto) parts = within.parts(scratch, whole);
         driver::with_projected<T, Arch>(
-            executor, scratch, local, call, [&](auto const& q, auto const& k, auto const& v) {
+            executor, scratch, local, call, [&](auto const& q, auto const& stored_k, auto const& stored_v) {
+                auto const k = one_after_another<T>(stored_k, scratch);
+                auto const v = one_after_another<T>(stored_v, scratch);
                 auto const attend_into = [&](auto const& out) {
                     projected = true;
                     agree(comm, nullptr);
