@@ -47,6 +47,8 @@ protected:
           }()) {}
 
     operand_shapes const& whole() const { return whole_; }
+    /// True where integers may need more bits than a lane has.
+    bool exact() const { return exact_; }
     bool sees(position_run const& queries, position_run const& keys) const {
         return driver::sees<T>(attention_, whole_, queries, keys);
     }

@@ -16,6 +16,7 @@ struct ranks_plan {
     travelling what = travelling::keys;
     bool merges = false;                          // partial results can be merged
     bool gathers = false;                         // keys are kept until the last one is here
+    bool lists = false;                           // partial results are lists of keys
     index_t partial_bytes = 0, piece_bytes = 0;   // of all queries over a piece, and of the longest piece
     index_t pieces = 0, longest = 0, unseen = 0;  // pieces, and those that no query sees
     index_t not_sent = 0, transfers = 0;  // pieces for ranks that hold queries, and not them; those that are not sent
@@ -26,11 +27,12 @@ namespace detail {
 /// The plan of a call whose sequence is known. Collective.
 template <class T, class Ways, attention_spec A>
 ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
-    auto const bytes = Ways::bytes(whole.shapes);
+    auto const bytes = Ways::bytes(a, whole.shapes);
     ranks_plan plan;
-    plan.what = Ways::chosen(whole.shapes, whole.longest);
+    plan.what = Ways::chosen(a, whole.shapes, whole.longest);
     plan.merges = Ways::merges;
     plan.gathers = Ways::gathers;
+    plan.lists = Ways::lists;
     plan.partial_bytes = bytes.partial(whole.shapes.queries());
     plan.longest = std::min(whole.longest, whole.shapes.keys());
     plan.piece_bytes = bytes.piece(plan.longest);
@@ -41,7 +43,8 @@ ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
     on_all(whole.comm, [&] { needs = needs_of<T, Ways::needs_all>(a, whole); });
     auto const needs_of_ranks = gather_needs(whole.comm, needs);
     plan.sent = plan.what == travelling::queries
-                  ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
+                  ? sent_queries(bytes, Ways::lists ? std::vector<driver::subtree>() : driver::subtrees_of(holders),
+                                 whole.queries_of_ranks)
                   : sent_keys(bytes, whole.pieces, needs_of_ranks, size_of(whole.comm));
     for (std::size_t r = 0; r < plan.sent.size(); ++r)
         for (std::size_t p = 0; p < whole.pieces.size() && !whole.queries_of_ranks[r].empty(); ++p) {
@@ -121,7 +124,10 @@ std::string text_of_lists(A const& a, whole_sequence const& whole, index_t posit
 inline std::string text_of(ranks_plan const& plan) {
     using driver::number;
     std::string text = "way         ";
-    if (plan.what == travelling::queries)
+    if (plan.what == travelling::queries && plan.lists)
+        text += "queries travel, and lists of keys that may have a weight: those of all queries over a piece have some "
+              + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.piece_bytes);
+    else if (plan.what == travelling::queries)
         text += "queries travel, and partial results: those of all queries over a piece have "
               + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.piece_bytes);
     else if (plan.merges)
@@ -138,6 +144,7 @@ inline std::string text_of(ranks_plan const& plan) {
     if (plan.what == travelling::keys)
         text += "; " + number(plan.not_sent) + " of " + number(plan.transfers, "transfer")
               + " to ranks with queries left out";
+    if (plan.what == travelling::queries && plan.lists) text += "; beside the lists";
     return text + text_of_sent(plan.sent);
 }
 }  // namespace detail
