@@ -21,7 +21,7 @@ void check_lists(sequence<float> const& whole, Spec const& spec) {
     check_defined(whole, mpi::contiguous, 100, spec);
     check_defined(whole, mpi::striped(50), 100, spec);
     check_bits(whole, mpi::striped(100), 100, spec);
-    check_bits(whole, mpi::striped(200), 100, spec);
+    check_bits(whole, mpi::striped(200), 100, spec);  // on one rank there are more pieces than threads
 }
 
 }  // namespace
@@ -35,7 +35,6 @@ TEST_CASE("few queries over many keys: lists of those that may have a weight", "
     sequence<float> const one(1, 333);
     check_lists(one, scaled_dot | sparsemax | weighted_sum);
     check_lists(one, scaled_dot | entmax15 | weighted_sum);
-    check_lists(one, scaled_dot | entmax(1.3) | weighted_sum);
     check_lists(one, scaled_dot | keep(min_p(0.1)) | softmax | weighted_sum);
     check_lists(one, scaled_dot | keep(threshold(0.5)) | sparsemax | weighted_sum);
     check_lists(one, scaled_dot | where(kv_idx < 0) | sparsemax | weighted_sum);

@@ -3,37 +3,17 @@
 // in the order of the keys, which are joined and finished where the queries are.
 #pragma once
 
+#include <fovea/driver/dense/candidate_list.hpp>
 #include <fovea/driver/dense/gathered.hpp>
+#include <fovea/driver/executor.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// What stands for a normalizer where only scores are of interest: values are not read.
-struct no_key_wins : stage<role::normalizer> {
-    static constexpr std::string_view name = "";
-    template <class T>
-    struct state {};
-    template <class State, class Row>
-    static constexpr void fold(State&, Row const&) {}
-    template <class State>
-    static constexpr void merge(State&, State const&) {}
-    template <class State>
-    static constexpr index_t selected(State const&) {
-        return -1;
-    }
-};
-
-/// The numbers of keys in a list.
-struct numbered_keys {
-    index_t const* list = nullptr;
-    index_t operator()(index_t k) const { return list[k]; }
-};
 
 /// The lists of some runs of the queries of a sequence.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
@@ -57,7 +37,7 @@ public:
         index_t size = 64;
         if constexpr (requires { normalizer_of(a.normalize).support_size(); })
             size = normalizer_of(a.normalize).support_size();
-        return bytes_of(size, whole.features());
+        return list::bytes_of(size, whole.features());
     }
 
     candidate_rows(A const& a, operand_shapes const& whole, view<Q const, 4> const& query,
@@ -66,13 +46,32 @@ public:
         rows_.resize(static_cast<std::size_t>(query.extent(0) * query.extent(1) * query.extent(2)));
     }
 
-    /// The keys of a piece that may have a weight are added to the lists, in whose order pieces come.
-    template <class Executor>
-    void take(Executor const& executor, workspace& scratch, position_run const& piece, view<K const, 4> const& key,
+    /// The keys of some pieces that may have a weight are added to the lists. Pieces are computed side by side where
+    /// there are enough of them, otherwise one after the other with all workers on each.
+    template <class Executor, class Pieces>
+    void take(Executor const& executor, workspace& scratch, Pieces const& pieces, view<K const, 4> const& key,
               view<V const, 4> const& value) {
-        for (auto const& run : runs_)
-            if (this->sees(run, piece))
-                take_run(executor, scratch, run, piece, rows_at(key, piece), rows_at(value, piece));
+        std::vector<std::vector<list>> of_pieces(pieces.size());
+        auto const take_piece = [&](auto const& workers, workspace& memory, std::size_t p) {
+            auto& found = of_pieces[p];
+            found.resize(rows_.size());
+            for (auto const& run : runs_)
+                if (this->sees(run, pieces[p]))
+                    take_run(workers, memory, run, pieces[p], rows_at(key, pieces[p]), rows_at(value, pieces[p]),
+                             found);
+        };
+        if (auto const count = static_cast<index_t>(pieces.size());
+            executor.workers() > 1 && count >= executor.workers()) {
+            scratch.prepare_nested(executor.workers());
+            executor.run(count, [&](index_t p, index_t worker) {
+                scratch.nested(worker).prepare(1);
+                take_piece(runner_of(serial), scratch.nested(worker), static_cast<std::size_t>(p));
+            });
+        } else {
+            for (std::size_t p = 0; p < pieces.size(); ++p) take_piece(executor, scratch, p);
+        }
+        for (auto const& found : of_pieces)
+            for (std::size_t i = 0; i < found.size(); ++i) rows_[i].append(found[i]);
     }
 
     /// What has no weight is dropped, and the keys of several lists are put in order.
@@ -102,61 +101,26 @@ public:
     /// The bytes of the lists of `count` positions from one of the query's on, and a copy of them.
     index_t packed_bytes(index_t first, index_t count) const {
         index_t bytes = 0;
-        for_positions(first, count, [&](std::size_t row) { bytes += bytes_of(rows_[row].size(), features()); });
+        for_positions(first, count, [&](std::size_t row) { bytes += list::bytes_of(rows_[row].size(), features()); });
         return bytes;
     }
     std::byte* pack(index_t first, index_t count, std::byte* to) const {
-        auto const put = [&](auto const* from, index_t n) {
-            std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof *from);
-            to += static_cast<std::size_t>(n) * sizeof *from;
-        };
-        for_positions(first, count, [&](std::size_t number) {
-            auto const& row = rows_[number];
-            index_t const size = row.size();
-            put(&size, 1);
-            put(row.keys.data(), size);
-            put(row.scores.data(), size);
-            put(row.values.data(), size * features());
-        });
+        for_positions(first, count, [&](std::size_t row) { to = rows_[row].pack(to); });
         return to;
     }
     /// The counterpart of pack: what comes is added to the lists.
     std::byte const* unpack(index_t first, index_t count, std::byte const* from) {
-        auto const take_some = [&](auto& to, index_t n) {
-            using element = typename std::remove_cvref_t<decltype(to)>::value_type;
-            auto const old = to.size();
-            to.resize(old + static_cast<std::size_t>(n));
-            std::memcpy(to.data() + old, from, static_cast<std::size_t>(n) * sizeof(element));
-            from += static_cast<std::size_t>(n) * sizeof(element);
-        };
-        for_positions(first, count, [&](std::size_t number) {
-            index_t size = 0;
-            std::memcpy(&size, from, sizeof size);
-            from += sizeof size;
-            take_some(rows_[number].keys, size);
-            take_some(rows_[number].scores, size);
-            take_some(rows_[number].values, size * features());
-        });
+        for_positions(first, count, [&](std::size_t row) { from = rows_[row].unpack(features(), from); });
         return from;
     }
 
 private:
-    /// The keys of a row.
-    struct list {
-        std::vector<index_t> keys;
-        std::vector<T> scores;
-        std::vector<V> values;  // (keys, features)
-        index_t size() const { return static_cast<index_t>(keys.size()); }
-    };
-    static index_t bytes_of(index_t keys, index_t features) {
-        return static_cast<index_t>(sizeof(index_t))
-             + keys
-                   * static_cast<index_t>(sizeof(index_t) + sizeof(T) + static_cast<std::size_t>(features) * sizeof(V));
-    }
+    using list = candidate_list<T, V>;
 
     /// The output that takes the scores of a piece.
     struct listing {
-        candidate_rows* rows;
+        candidate_rows const* rows;
+        std::vector<list>* found;
         spec_type const* spec;
         position_run run, piece;
         view<V const, 4> value;
@@ -192,7 +156,7 @@ private:
 
     template <class Executor>
     void take_run(Executor const& executor, workspace& scratch, position_run const& run, position_run const& piece,
-                  view<K const, 4> const& key, view<V const, 4> const& value) {
+                  view<K const, 4> const& key, view<V const, 4> const& value, std::vector<list>& found) const {
         zeros_for_tables const zeros{scratch.shared(), this->whole().compared()};
         auto const spec = this->spec_of(run.first, piece.first, zeros);
         attention const plain{a_.project, a_.score, a_.mask, no_key_wins{}, core_of(a_.aggregate)};
@@ -206,7 +170,7 @@ private:
                                key,
                                no_features,
                                {nullptr, {query.extent(0), query.extent(1), query.extent(2), 0}},
-                               outputs{listing{this, &spec, run, piece, value}},
+                               outputs{listing{this, &found, &spec, run, piece, value}},
                                this->exact()};
         using of_part_type = std::remove_const_t<decltype(part)>;
         using part_call = plan::call_of<T, Arch, of_part_type, part_operands>;
@@ -217,9 +181,9 @@ private:
     }
 
     template <class Row>
-    void add(listing const& from, row_place const& at, Row const& row) {
+    void add(listing const& from, row_place const& at, Row const& row) const {
         T const limit = static_cast<T>(normalizer_at(*from.spec, facts_of(at)).support_limit(row));
-        auto& to = rows_[number_of(at.batch, at.head, from.run.place + at.query)];
+        auto& to = (*from.found)[number_of(at.batch, at.head, from.run.place + at.query)];
         index_t const key_head = at.head / (query_.extent(1) / from.value.extent(1));
         for (index_t i = 0; i < row.size(); ++i) {
             if (row[i] < limit || row[i] == excluded<T>) continue;
@@ -231,45 +195,27 @@ private:
         }
     }
 
-    /// The scores of a list, followed by excluded ones.
-    std::vector<T> padded(list const& row) const {
-        std::vector<T> scores(static_cast<std::size_t>(round_up(std::max<index_t>(row.size(), 1), width)), excluded<T>);
-        std::copy(row.scores.begin(), row.scores.end(), scores.begin());
-        return scores;
-    }
-    std::vector<index_t> padded_keys(list const& row) const {
-        auto keys = row.keys;
-        keys.resize(static_cast<std::size_t>(round_up(std::max<index_t>(row.size(), 1), width)), index_t{-1});
-        return keys;
-    }
     static row_type row_of(std::vector<T>& scores, std::vector<index_t> const& keys) {
         return {scores.data(), static_cast<index_t>(scores.size()) / width, {keys.data()}};
     }
 
     template <class Normalizer>
     void prune_row(Normalizer const& normalizer, list& row) const {
-        auto scores = padded(row);
-        auto const keys = padded_keys(row);
+        auto scores = row.padded_scores(width);
+        auto const keys = row.padded_keys(width);
         T const limit = static_cast<T>(normalizer.support_limit(row_of(scores, keys)));
         std::vector<std::size_t> kept;
         for (std::size_t i = 0; i < row.keys.size(); ++i)
             if (!(scores[i] < limit) && scores[i] != excluded<T>) kept.push_back(i);
         std::sort(kept.begin(), kept.end(), [&](std::size_t i, std::size_t j) { return keys[i] < keys[j]; });
-        list few;
-        for (std::size_t const i : kept) {
-            few.keys.push_back(row.keys[i]);
-            few.scores.push_back(row.scores[i]);
-            auto const value = row.values.begin() + static_cast<std::ptrdiff_t>(i) * features();
-            few.values.insert(few.values.end(), value, value + features());
-        }
-        row = std::move(few);
+        row = row.part(kept, features());
     }
 
     template <class Normalizer, class Outputs>
     void finish_row(Normalizer const& normalizer, kernel::row_facts const& facts, list const& row,
                     view<Out, 4> const& out, Outputs const& outputs) const {
-        auto weights = padded(row);
-        auto const keys = padded_keys(row);
+        auto weights = row.padded_scores(width);
+        auto const keys = row.padded_keys(width);
         typename normalizing::state state{};
         normalizing::whole(normalizer, state, row_of(weights, keys));
         std::vector<T> sums(static_cast<std::size_t>(features()), T{0});

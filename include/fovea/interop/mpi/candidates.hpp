@@ -91,7 +91,7 @@ void attend_by_lists(Executor const& executor, workspace& scratch, Whole const& 
     });
     gathered->gather(sent);
     on_all(comm, [&] {
-        for (auto const& piece : pieces) all->take(executor, scratch, piece, key, value);
+        all->take(executor, scratch, pieces, key, value);
         all->prune();
         lists->pack(*all, whole.queries_of_ranks);
     });
