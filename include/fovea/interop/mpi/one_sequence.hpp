@@ -2,6 +2,7 @@
 // What all ranks make together of the positions of a call, which are one sequence.
 #pragma once
 
+#include <fovea/driver/workspace.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/spec/of_part.hpp>
 #include <fovea/spec/projected_shapes.hpp>
