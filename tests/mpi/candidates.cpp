@@ -14,9 +14,9 @@ template <class Spec>
 void check_lists(sequence<float> const& whole, Spec const& spec) {
     index_t const all_queries = whole.q.extent(2), all_keys = whole.k.extent(2);
     auto const queries = held_here(mpi::contiguous, all_queries), keys = held_here(mpi::contiguous, all_keys);
-    auto const q = rows_of(whole.q, queries), k = rows_of(whole.k, keys), v = rows_of(whole.v, keys);
-    tensor<float, 4> out({2, 4, q.extent(2), 11});
-    CHECK_THAT(explain(mpi::ranks(MPI_COMM_WORLD).pieces(100), spec, q, k, v, out),
+    auto const own_q = rows_of(whole.q, queries), own_k = rows_of(whole.k, keys), own_v = rows_of(whole.v, keys);
+    tensor<float, 4> own_out({2, 4, own_q.extent(2), 11});
+    CHECK_THAT(explain(mpi::ranks(MPI_COMM_WORLD).pieces(100), spec, own_q, own_k, own_v, own_out),
                ContainsSubstring("queries travel, and lists of keys that may have a weight"));
     check_defined(whole, mpi::contiguous, 100, spec);
     check_defined(whole, mpi::striped(50), 100, spec);
@@ -51,9 +51,9 @@ TEST_CASE("of equal scores the keys with the lowest positions are listed", "[mpi
 TEST_CASE("a log-sum-exp beside lists", "[mpi]") {
     sequence<float> const whole(3, 333);
     auto const spec = scaled_dot | causal_at_end | keep(top_k(3)) | softmax | weighted_sum;
-    tensor<float, 4> out(whole.result());
+    tensor<float, 4> own_out(whole.result());
     tensor<float, 3> sums(whole.rows());
-    attend(spec, whole.q, whole.k, whole.v, out, lse(sums));
+    attend(spec, whole.q, whole.k, whole.v, own_out, lse(sums));
     auto const expected = rows_of(sums, held_here(mpi::contiguous, 3));
     tensor<float, 3> got(expected.extents, 7);
     static_cast<void>(whole.over(mpi::contiguous, 100, spec, lse(got)));

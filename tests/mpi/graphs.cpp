@@ -59,12 +59,12 @@ void check(sequence<float> const& whole, SpecOf const& spec_of) {
         INFO("rank " << world_rank() << " of " << world_size() << ", " << of_queries.text() << ", " << of_keys.text());
         auto const queries = held_here(of_queries, whole.q.extent(2)), keys = held_here(of_keys, whole.k.extent(2));
         auto const own = all.of(queries);
-        auto const q = rows_of(whole.q, queries), k = rows_of(whole.k, keys), v = rows_of(whole.v, keys);
-        tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
-        tensor<float, 3> own_sums({q.extent(0), q.extent(1), q.extent(2)}, 7);
-        attend(threads(threads_of_rank), mpi::ranks(MPI_COMM_WORLD, of_queries, of_keys), spec_of(own), q, k, v, out,
-               lse(own_sums));
-        CHECK(out.elements == rows_of(expected, queries).elements);
+        auto const own_q = rows_of(whole.q, queries), own_k = rows_of(whole.k, keys), own_v = rows_of(whole.v, keys);
+        tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
+        tensor<float, 3> own_sums({own_q.extent(0), own_q.extent(1), own_q.extent(2)}, 7);
+        attend(threads(threads_of_rank), mpi::ranks(MPI_COMM_WORLD, of_queries, of_keys), spec_of(own), own_q, own_k,
+               own_v, own_out, lse(own_sums));
+        CHECK(own_out.elements == rows_of(expected, queries).elements);
         CHECK(own_sums.elements == rows_of(sums, queries).elements);
     };
     check_over(mpi::contiguous, mpi::contiguous, 1);  // some ranks have no positions
@@ -126,13 +126,13 @@ TEST_CASE("keys that are listed are sent once, and the plan says so", "[mpi]") {
     listed_keys const all(60, 60);
     auto const held = held_here(mpi::striped(10), 60);
     auto const own = all.of(held);
-    auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    tensor<float, 4> out({1, 2, q.extent(2), 11});
+    auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    tensor<float, 4> own_out({1, 2, own_q.extent(2), 11});
     auto const spec = scaled_dot | neighbors(own.view()) | softmax | weighted_sum;
     mpi::traffic counts;
     auto const ranks = mpi::ranks(MPI_COMM_WORLD, mpi::striped(10)).counted_in(counts);
-    auto const plan = explain(ranks, spec, q, k, v, out);
-    attend(ranks, spec, q, k, v, out);
+    auto const plan = explain(ranks, spec, own_q, own_k, own_v, own_out);
+    attend(ranks, spec, own_q, own_k, own_v, own_out);
     std::vector<bool> seen(60, false);
     for (auto const key : own.keys) seen[static_cast<std::size_t>(key)] = true;
     for (auto const& run : held)
@@ -154,16 +154,16 @@ TEST_CASE("a list that is wrong on one rank throws on all", "[mpi]") {
     auto const held = held_here(mpi::zigzag, 40);
     auto own = listed_keys(40, 40).of(held);
     bool const last = world_rank() == world_size() - 1;
-    auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
-    auto const before = out.elements;
+    auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
+    auto const before = own_out.elements;
     auto const throws = [&](auto const& table, std::string const& sentence) {
         CHECK_THROWS_WITH(
             attend(mpi::ranks(MPI_COMM_WORLD, mpi::zigzag),
                    scaled_dot | rescore(score + param(table)[kv_idx]) | neighbors(own.view()) | softmax | weighted_sum,
-                   q, k, v, out),
+                   own_q, own_k, own_v, own_out),
             ContainsSubstring("rank " + std::to_string(world_size() - 1) + ": " + sentence));
-        CHECK(out.elements == before);
+        CHECK(own_out.elements == before);
     };
     std::vector<float> const enough(40, 1.0f), few(last ? 3 : 40, 1.0f);
     throws(few, "");

@@ -55,8 +55,9 @@ tensor<float, 3> saved_lse(saved_rows<float> const& saved) {
 template <class Layout, class Spec>
 void check(sequence<float> const& whole, Layout const& layout, index_t piece, Spec const& spec) {
     INFO("rank " << world_rank() << " of " << world_size() << ", " << layout.text() << ", " << text(spec));
-    auto const call = [&](auto const& over, auto const& q, auto const& k, auto const& v, auto& out, outputs& o) {
-        over(spec, q, k, v, out, weights(o.weights), scores<score_stage::raw>(o.raw),
+    auto const call = [&](auto const& over, auto const& own_q, auto const& own_k, auto const& own_v, auto& own_out,
+                          outputs& o) {
+        over(spec, own_q, own_k, own_v, own_out, weights(o.weights), scores<score_stage::raw>(o.raw),
              scores<score_stage::rescored>(o.rescored), scores(o.masked), lse(o.lse), entropy(o.entropy),
              best_key(o.best), save(o.saved));
     };
@@ -66,15 +67,15 @@ void check(sequence<float> const& whole, Layout const& layout, index_t piece, Sp
     call([&](auto&&... arguments) { attend(mpi::ranks(MPI_COMM_SELF).pieces(piece), arguments...); }, whole.q, whole.k,
          whole.v, alone, by_itself);
     auto const queries = held_here(layout, whole.q.extent(2)), keys = held_here(layout, whole.k.extent(2));
-    auto const q = rows_of(whole.q, queries), k = rows_of(whole.k, keys), v = rows_of(whole.v, keys);
-    tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
-    outputs some(whole, q.extent(2));
+    auto const own_q = rows_of(whole.q, queries), own_k = rows_of(whole.k, keys), own_v = rows_of(whole.v, keys);
+    tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
+    outputs some(whole, own_q.extent(2));
     call(
         [&](auto&&... arguments) {
             attend(threads(2), mpi::ranks(MPI_COMM_WORLD, layout).pieces(piece), arguments...);
         },
-        q, k, v, out, some);
-    check_close("result", out, rows_of(plain, queries));
+        own_q, own_k, own_v, own_out, some);
+    check_close("result", own_out, rows_of(plain, queries));
     check_close("weights", some.weights, rows_of(one.weights, queries));
     check_close("raw scores", some.raw, rows_of(one.raw, queries));
     check_close("rescored scores", some.rescored, rows_of(one.rescored, queries));
@@ -87,7 +88,7 @@ void check(sequence<float> const& whole, Layout const& layout, index_t piece, Sp
         check_close("saved rows", saved_lse(some.saved), rows_of(saved_lse(one.saved), queries));
         check_close("saved result", copied(some.saved.result()), rows_of(copied(one.saved.result()), queries));
     }
-    CHECK(out.elements == rows_of(alone, queries).elements);  // the bits, where runs are whole pieces
+    CHECK(own_out.elements == rows_of(alone, queries).elements);  // the bits, where runs are whole pieces
     CHECK(some.weights.elements == rows_of(by_itself.weights, queries).elements);
     CHECK(some.masked.elements == rows_of(by_itself.masked, queries).elements);
     CHECK(some.lse.elements == rows_of(by_itself.lse, queries).elements);
@@ -128,11 +129,11 @@ TEST_CASE("rows are saved where keys travel, and where queries do", "[mpi]") {
         saved_rows<float> one, some;
         attend(spec, whole.q, whole.k, whole.v, plain, save(one));
         auto const queries = held_here(layout, whole.q.extent(2)), keys = held_here(layout, whole.k.extent(2));
-        auto const q = rows_of(whole.q, queries), k = rows_of(whole.k, keys), v = rows_of(whole.v, keys);
-        tensor<bfloat16, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)});
+        auto const own_q = rows_of(whole.q, queries), own_k = rows_of(whole.k, keys), own_v = rows_of(whole.v, keys);
+        tensor<bfloat16, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)});
         auto const ranks = mpi::ranks(MPI_COMM_WORLD, layout).pieces(16);
-        CHECK_THAT(explain(ranks, spec, q, k, v, out, save(some)), ContainsSubstring(what));
-        attend(ranks, spec, q, k, v, out, save(some));
+        CHECK_THAT(explain(ranks, spec, own_q, own_k, own_v, own_out, save(some)), ContainsSubstring(what));
+        attend(ranks, spec, own_q, own_k, own_v, own_out, save(some));
         CHECK(some.complete());
         check_close("saved rows", saved_lse(some), rows_of(saved_lse(one), queries));
         check_close("saved result", copied(some.result()), rows_of(copied(one.result()), queries));
@@ -146,23 +147,23 @@ TEST_CASE("rows are saved where keys travel, and where queries do", "[mpi]") {
 TEST_CASE("the plan of a call whose rows are read whole", "[mpi]") {
     sequence<float> const whole(4, 64);
     auto const held = held_here(mpi::striped(16), 64), queries = held_here(mpi::striped(16), 4);
-    auto const q = rows_of(whole.q, queries), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)});
+    auto const own_q = rows_of(whole.q, queries), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)});
     CHECK_THAT(explain(mpi::ranks(MPI_COMM_WORLD, mpi::striped(16)).pieces(16), scaled_dot | sparsemax | weighted_sum,
-                       q, k, v, out),
+                       own_q, own_k, own_v, own_out),
                ContainsSubstring("keys and values travel, and are kept: rows are read whole"));
 }
 
 TEST_CASE("an output that is wrong on one rank throws on all", "[mpi]") {
     sequence<float> const whole(40, 40);
     auto const held = held_here(mpi::zigzag, 40);
-    auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
-    auto const before = out.elements;
+    auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
+    auto const before = own_out.elements;
     bool const last = world_rank() == world_size() - 1;
-    tensor<float, 4> wrong({2, 4, q.extent(2), last ? 39 : 40});
-    CHECK_THROWS_WITH(attend(mpi::ranks(MPI_COMM_WORLD, mpi::zigzag), scaled_dot | softmax | weighted_sum, q, k, v, out,
-                             weights(wrong)),
+    tensor<float, 4> wrong({2, 4, own_q.extent(2), last ? 39 : 40});
+    CHECK_THROWS_WITH(attend(mpi::ranks(MPI_COMM_WORLD, mpi::zigzag), scaled_dot | softmax | weighted_sum, own_q, own_k,
+                             own_v, own_out, weights(wrong)),
                       ContainsSubstring("rank " + std::to_string(world_size() - 1) + ": weights are (2, 4, "));
-    CHECK(out.elements == before);
+    CHECK(own_out.elements == before);
 }

@@ -58,12 +58,13 @@ TEST_CASE("pages over ranks are read as rows, where keys travel and where querie
             INFO("rank " << world_rank() << " of " << world_size() << ", " << layout.text() << ", " << queries);
             auto const of_queries = all_queries_on(world_size() - 1, queries);
             auto const held = held_here(layout, 160);
-            auto const q = rows_of(whole.q, of_queries.own), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-            cache const keys(k, held, lengths), values(v, held, lengths);
-            tensor<float, 4> out({2, 4, q.extent(2), 11}, 7);
-            attend(threads(2), mpi::ranks(MPI_COMM_WORLD, of_queries, layout).pieces(16), spec, q, keys.rows(),
-                   values.rows(), out);
-            CHECK(out.elements == rows_of(expected, of_queries.own).elements);
+            auto const own_q = rows_of(whole.q, of_queries.own), own_k = rows_of(whole.k, held),
+                       own_v = rows_of(whole.v, held);
+            cache const keys(own_k, held, lengths), values(own_v, held, lengths);
+            tensor<float, 4> own_out({2, 4, own_q.extent(2), 11}, 7);
+            attend(threads(2), mpi::ranks(MPI_COMM_WORLD, of_queries, layout).pieces(16), spec, own_q, keys.rows(),
+                   values.rows(), own_out);
+            CHECK(own_out.elements == rows_of(expected, of_queries.own).elements);
         };
         check_over(mpi::striped(16));
         check_over(mpi::striped(48));  // some ranks have no page
@@ -75,17 +76,18 @@ TEST_CASE("a page that is not there and is seen throws on all ranks", "[mpi]") {
     sequence<float> const whole(3, 160);
     auto const held = held_here(mpi::striped(16), 160);
     auto const of_queries = all_queries_on(0, 3);
-    auto const q = rows_of(whole.q, of_queries.own), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    cache const keys(k, held, less), values(v, held, lengths);
-    tensor<float, 4> out({2, 4, q.extent(2), 11}, 7);
-    auto const before = out.elements;
+    auto const own_q = rows_of(whole.q, of_queries.own), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    cache const keys(own_k, held, less), values(own_v, held, lengths);
+    tensor<float, 4> own_out({2, 4, own_q.extent(2), 11}, 7);
+    auto const before = own_out.elements;
     auto const call = [&](auto const& spec) {
-        attend(mpi::ranks(MPI_COMM_WORLD, of_queries, mpi::striped(16)), spec, q, keys.rows(), values.rows(), out);
+        attend(mpi::ranks(MPI_COMM_WORLD, of_queries, mpi::striped(16)), spec, own_q, keys.rows(), values.rows(),
+               own_out);
     };
     CHECK_THROWS_WITH(
         call(scaled_dot | key_lengths(lengths) | softmax | weighted_sum),
         ContainsSubstring("rank " + std::to_string(9 % world_size()) + ": key has no page for position "));
-    CHECK(out.elements == before);
+    CHECK(own_out.elements == before);
     CHECK_NOTHROW(call(scaled_dot | key_lengths(less) | softmax | weighted_sum));
 }
 
@@ -97,17 +99,18 @@ TEST_CASE("keys with scales by blocks over ranks", "[mpi]") {
         for (auto& x : numbers.elements) x = static_cast<std::int8_t>(random.between(-100, 100));
         return numbers;
     };
-    auto const k = integers_of(16), v = integers_of(12);
+    auto const all_k = integers_of(16), all_v = integers_of(12);
     auto const scales = testing::random_tensor<float>(random, extents_t<4>{2, 2, 96, 4}, 0.02);
     constexpr auto spec = scaled_dot | causal_at_end | softmax | weighted_sum;
     tensor<float, 4> expected({2, 4, 20, 12});
-    attend(spec, whole.q, block_scaled(k, scales), block_scaled(v, scales), expected);
+    attend(spec, whole.q, block_scaled(all_k, scales), block_scaled(all_v, scales), expected);
     auto const held = held_here(mpi::contiguous, 96), queries = held_here(mpi::contiguous, 20);
-    auto const q = rows_of(whole.q, queries), own_scales = rows_of(scales, held), wanted = rows_of(expected, queries);
-    auto const own_k = rows_of(k, held), own_v = rows_of(v, held);
-    tensor<float, 4> out(wanted.extents, 7);
-    attend(mpi::ranks(MPI_COMM_WORLD).pieces(16), spec, q, block_scaled(own_k, own_scales),
-           block_scaled(own_v, own_scales), out);
-    for (std::size_t i = 0; i < out.elements.size(); ++i)
-        CHECK(out.elements[i] == Approx(wanted.elements[i]).margin(1e-5));
+    auto const own_q = rows_of(whole.q, queries), own_scales = rows_of(scales, held),
+               wanted = rows_of(expected, queries);
+    auto const own_k = rows_of(all_k, held), own_v = rows_of(all_v, held);
+    tensor<float, 4> own_out(wanted.extents, 7);
+    attend(mpi::ranks(MPI_COMM_WORLD).pieces(16), spec, own_q, block_scaled(own_k, own_scales),
+           block_scaled(own_v, own_scales), own_out);
+    for (std::size_t i = 0; i < own_out.elements.size(); ++i)
+        CHECK(own_out.elements[i] == Approx(wanted.elements[i]).margin(1e-5));
 }

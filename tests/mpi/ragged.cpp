@@ -25,19 +25,19 @@ void check(sequence<float> const& whole, std::vector<int> const& of_queries, std
     auto const check_over = [&](auto const& layout, index_t threads_of_rank, bool same_bits) {
         INFO("rank " << world_rank() << " of " << world_size() << ", " << layout.text());
         auto const queries = held_here(layout, whole.q.extent(2)), keys = held_here(layout, whole.k.extent(2));
-        auto const q = rows_of(whole.q, queries), k = rows_of(whole.k, keys), v = rows_of(whole.v, keys);
-        tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
-        tensor<float, 3> own_sums({q.extent(0), q.extent(1), q.extent(2)}, 7);
+        auto const own_q = rows_of(whole.q, queries), own_k = rows_of(whole.k, keys), own_v = rows_of(whole.v, keys);
+        tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
+        tensor<float, 3> own_sums({own_q.extent(0), own_q.extent(1), own_q.extent(2)}, 7);
         attend(threads(threads_of_rank), mpi::ranks(MPI_COMM_WORLD, layout).pieces(16), ragged(of_queries, of_keys),
-               spec, q, k, v, out, lse(own_sums));
+               spec, own_q, own_k, own_v, own_out, lse(own_sums));
         auto const wanted = rows_of(expected, queries);
         auto const wanted_sums = rows_of(sums, queries);
-        for (std::size_t i = 0; i < out.elements.size(); ++i)
-            CHECK(out.elements[i] == Approx(wanted.elements[i]).margin(1e-5));
+        for (std::size_t i = 0; i < own_out.elements.size(); ++i)
+            CHECK(own_out.elements[i] == Approx(wanted.elements[i]).margin(1e-5));
         for (std::size_t i = 0; i < own_sums.elements.size(); ++i)
             if (own_sums.elements[i] != wanted_sums.elements[i])  // -inf too
                 CHECK(own_sums.elements[i] == Approx(wanted_sums.elements[i]).margin(1e-5));
-        if (same_bits) CHECK(out.elements == rows_of(alone, queries).elements);
+        if (same_bits) CHECK(own_out.elements == rows_of(alone, queries).elements);
     };
     check_over(mpi::contiguous, 1, false);
     check_over(mpi::zigzag, 2, false);
@@ -92,12 +92,12 @@ TEST_CASE("a state for each sequence", "[mpi]") {
     attend(ragged(offsets), spec_of(rates), whole.q, whole.k, whole.v, expected, past_state(past),
            present_state(present));
     auto const held = held_here(mpi::striped(11), 130);
-    auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held),
+    auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held),
                own_rates = rows_of(rates, held);
-    tensor<float, 4> out({1, 4, q.extent(2), 11}, 7);
-    attend(mpi::ranks(MPI_COMM_WORLD, mpi::striped(11)), ragged(offsets), spec_of(own_rates), q, k, v, out,
-           past_state(past), present_state(own_present));
-    CHECK(out.elements == rows_of(expected, held).elements);
+    tensor<float, 4> own_out({1, 4, own_q.extent(2), 11}, 7);
+    attend(mpi::ranks(MPI_COMM_WORLD, mpi::striped(11)), ragged(offsets), spec_of(own_rates), own_q, own_k, own_v,
+           own_out, past_state(past), present_state(own_present));
+    CHECK(own_out.elements == rows_of(expected, held).elements);
     CHECK(own_present.elements == present.elements);
 }
 
@@ -106,17 +106,18 @@ TEST_CASE("what is wrong with offsets on one rank throws on all", "[mpi]") {
     bool const last = world_rank() == world_size() - 1;
     constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
     auto const held = held_here(mpi::zigzag, 40);
-    auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
-    auto const before = out.elements;
+    auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
+    auto const before = own_out.elements;
     auto const throws = [&](std::vector<int> const& wrong, std::string const& sentence) {
-        CHECK_THROWS_WITH(attend(mpi::ranks(MPI_COMM_WORLD, mpi::zigzag), ragged(wrong), spec, q, k, v, out),
-                          ContainsSubstring(sentence));
+        CHECK_THROWS_WITH(
+            attend(mpi::ranks(MPI_COMM_WORLD, mpi::zigzag), ragged(wrong), spec, own_q, own_k, own_v, own_out),
+            ContainsSubstring(sentence));
     };
     throws({0, 10, 39}, "rank 0: ragged: the query offsets end at 39, query has 40 positions");
     throws({0, 20, 10, 40}, "rank 0: ragged: the query offsets fall from 20 to 10");
     if (world_size() > 1)
         throws({0, last ? 11 : 10, 40},
                "of rank " + std::to_string(world_size() - 1) + " the offsets of ragged are not those of rank 0");
-    CHECK(out.elements == before);
+    CHECK(own_out.elements == before);
 }

@@ -47,12 +47,12 @@ void check_bits(sequence<float> const& whole, index_t columns, SpecOf const& spe
                          << " threads");
             auto const held = held_here(layout, whole.k.extent(2));
             auto const [spec, tables] = spec_of(held);
-            auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-            tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
+            auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+            tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
             given_states over(whole, columns);
-            attend(threads(threads_of_rank), mpi::ranks(MPI_COMM_WORLD, layout), spec, q, k, v, out,
+            attend(threads(threads_of_rank), mpi::ranks(MPI_COMM_WORLD, layout), spec, own_q, own_k, own_v, own_out,
                    past_state(over.past), present_state(over.present));
-            CHECK(out.elements == rows_of(expected, held).elements);
+            CHECK(own_out.elements == rows_of(expected, held).elements);
             CHECK(over.present.elements == alone.present.elements);
         }
     };
@@ -119,10 +119,10 @@ TEST_CASE("a layer with a running state", "[mpi]") {
 TEST_CASE("a state as it is stored, and a sequence without positions", "[mpi]") {
     constexpr auto spec = scaled_dot | causal | unnormalized | running_state;
     tensor<float, 4> const none({1, 2, 0, 16});
-    tensor<float, 4> values({1, 2, 0, 11}), out({1, 2, 0, 11});
+    tensor<float, 4> values({1, 2, 0, 11}), own_out({1, 2, 0, 11});
     tensor<double, 4> past({1, 2, 16, 11}, world_rank() == 0 ? 0.5 : 9.0);
     tensor<bfloat16, 4> present({1, 2, 16, 11});
-    attend(mpi::ranks(MPI_COMM_WORLD), spec, none, none, values, out, past_state(past), present_state(present));
+    attend(mpi::ranks(MPI_COMM_WORLD), spec, none, none, values, own_out, past_state(past), present_state(present));
     for (auto const x : present.elements) CHECK(static_cast<float>(x) == 0.5f);
 }
 
@@ -130,14 +130,14 @@ TEST_CASE("the plan of running states says what is sent", "[mpi]") {
     sequence<float> const whole(64, 64);
     constexpr auto spec = scaled_dot | causal | unnormalized | running_state;
     auto const held = mpi::striped(16).held(64, world_rank(), world_size());
-    auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)});
+    auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)});
     mpi::traffic counts;
     auto const ranks = mpi::ranks(MPI_COMM_WORLD, mpi::striped(16)).counted_in(counts);
-    auto const plan = explain(ranks, spec, q, k, v, out);
+    auto const plan = explain(ranks, spec, own_q, own_k, own_v, own_out);
     INFO(plan);
     CHECK_THAT(plan, ContainsSubstring("states travel, head after head: 4 states of 704 bytes"));
-    attend(ranks, spec, q, k, v, out);
+    attend(ranks, spec, own_q, own_k, own_v, own_out);
     index_t sent = 0, all = 0;
     MPI_Allreduce(&counts.bytes_sent, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     sent = world_size() == 1 ? 0 : 3 * 4 * 704;
@@ -150,24 +150,25 @@ TEST_CASE("what is wrong with states on one rank throws on all", "[mpi]") {
     constexpr auto spec = scaled_dot | causal | unnormalized | running_state;
     int const last = world_size() - 1;
     auto const held = held_here(mpi::zigzag, 40);
-    auto const q = rows_of(whole.q, held), k = rows_of(whole.k, held), v = rows_of(whole.v, held);
-    tensor<float, 4> out({q.extent(0), q.extent(1), q.extent(2), v.extent(3)}, 7);
-    auto const before = out.elements;
+    auto const own_q = rows_of(whole.q, held), own_k = rows_of(whole.k, held), own_v = rows_of(whole.v, held);
+    tensor<float, 4> own_out({own_q.extent(0), own_q.extent(1), own_q.extent(2), own_v.extent(3)}, 7);
+    auto const before = own_out.elements;
     auto const ranks = mpi::ranks(MPI_COMM_WORLD, mpi::zigzag);
     std::string const of_last = "rank " + std::to_string(last) + ": ";
     tensor<float, 4> const past({2, 2, world_rank() == last ? index_t{15} : index_t{16}, 11});
-    CHECK_THROWS_WITH(attend(ranks, spec, q, k, v, out, past_state(past)),
+    CHECK_THROWS_WITH(attend(ranks, spec, own_q, own_k, own_v, own_out, past_state(past)),
                       ContainsSubstring(of_last + "past_state is (2, 2, 15, 11)"));
-    tensor<float, 3> const rates({2, 2, k.extent(2) + (world_rank() == last ? 1 : 0)});
-    CHECK_THROWS_WITH(attend(ranks, spec | delta(rates), q, k, v, out),
+    tensor<float, 3> const rates({2, 2, own_k.extent(2) + (world_rank() == last ? 1 : 0)});
+    CHECK_THROWS_WITH(attend(ranks, spec | delta(rates), own_q, own_k, own_v, own_out),
                       ContainsSubstring(of_last + "delta is (2, 2, "));
-    tensor<float, 4> const more({2, 4, q.extent(2) + 1, 16});
-    tensor<float, 4> more_out({2, 4, q.extent(2) + 1, 11});
-    CHECK_THROWS_WITH(attend(mpi::ranks(MPI_COMM_WORLD), spec, more, k, v, more_out),
+    tensor<float, 4> const more({2, 4, own_q.extent(2) + 1, 16});
+    tensor<float, 4> more_out({2, 4, own_q.extent(2) + 1, 11});
+    CHECK_THROWS_WITH(attend(mpi::ranks(MPI_COMM_WORLD), spec, more, own_k, own_v, more_out),
                       ContainsSubstring("a running state goes along queries and keys together: query has "));
     if (world_size() == 2) {
-        CHECK_THROWS_WITH(attend(mpi::ranks(MPI_COMM_WORLD, mpi::zigzag, mpi::striped(10)), spec, q, k, v, out),
-                          ContainsSubstring("over ranks each holds the same positions of both"));
+        CHECK_THROWS_WITH(
+            attend(mpi::ranks(MPI_COMM_WORLD, mpi::zigzag, mpi::striped(10)), spec, own_q, own_k, own_v, own_out),
+            ContainsSubstring("over ranks each holds the same positions of both"));
     }
-    CHECK(out.elements == before);
+    CHECK(own_out.elements == before);
 }
