@@ -3,8 +3,10 @@
 #include "mpi/sequence.hpp"
 
 #include <csignal>
+#include <cstdint>
 #include <new>
 #include <stdexcept>
+#include <vector>
 
 using namespace sequences;
 using Catch::Matchers::ContainsSubstring;
@@ -111,6 +113,28 @@ TEST_CASE("a rank that throws amid its tasks", "[mpi]") {
             std::runtime_error);
     }
     c.check_right();
+}
+
+TEST_CASE("a rank that throws amid its tasks, whatever travels", "[mpi]") {
+    even_call c;
+    std::vector<index_t> offsets(21);
+    std::vector<std::int32_t> keys(20);
+    for (std::size_t i = 0; i < 20; ++i) {
+        offsets[i + 1] = static_cast<index_t>(i) + 1;
+        keys[i] = static_cast<std::int32_t>(i * static_cast<std::size_t>(world_size()));
+    }
+    auto const all = mpi::ranks(MPI_COMM_WORLD).pieces(8);
+    auto const check = [&](auto const& of_call, auto const& ranks, index_t queries) {
+        tensor<float, 4> const q({1, 2, queries, 8}, 1);
+        tensor<float, 4> out({1, 2, queries, 8});
+        int left = is_last() ? 0 : 1000;
+        CHECK_THROWS_WITH(attend(failing<stopped>{&left}, ranks, of_call, q, c.k, c.v, out), of_last() + "stopped");
+        CHECK_NOTHROW(attend(ranks, of_call, q, c.k, c.v, out));
+    };
+    check(scaled_dot | causal | unnormalized | running_state, all, 20);
+    check(scaled_dot | causal | sparsemax | weighted_sum, all, 20);
+    check(scaled_dot | neighbors(graph_view{offsets, keys}) | softmax | weighted_sum, all, 20);
+    check(scaled_dot | keep(top_k(1)) | softmax | weighted_sum, mpi::ranks(MPI_COMM_WORLD), 1);
 }
 
 TEST_CASE("messages of a call are never those of the program", "[mpi]") {

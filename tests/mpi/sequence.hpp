@@ -9,6 +9,7 @@
 
 #include "catch.hpp"
 
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,17 @@ tensor<T, 3> rows_of(tensor<T, 3> const& all, mpi::runs const& runs) {
     return some;
 }
 
+/// The positions of a tensor (batch, position, feature) that some runs name.
+template <class T>
+tensor<T, 3> positions_of(tensor<T, 3> const& all, mpi::runs const& runs) {
+    tensor<T, 3> some({all.extent(0), mpi::detail::positions_in(runs), all.extent(2)});
+    for (auto const& run : runs)
+        for (index_t b = 0; b < all.extent(0); ++b)
+            for (index_t n = 0; n < run.count; ++n)
+                for (index_t c = 0; c < all.extent(2); ++c) some(b, run.place + n, c) = all(b, run.first + n, c);
+    return some;
+}
+
 /// Runs that leave ranks without a position, and give the others different numbers of them: rank r has those from
 /// where(r) to where(r + 1).
 inline mpi::runs uneven(index_t positions, int rank, int ranks) {
@@ -50,6 +62,12 @@ inline mpi::runs uneven(index_t positions, int rank, int ranks) {
     mpi::runs own;
     mpi::detail::add_run(own, where(rank), where(rank + 1) - where(rank));
     return own;
+}
+/// 0, 1, ...
+inline std::vector<index_t> all_of(index_t positions) {
+    std::vector<index_t> all(static_cast<std::size_t>(positions));
+    std::iota(all.begin(), all.end(), index_t{0});
+    return all;
 }
 /// What a layout gives this rank of some positions.
 template <class Layout>
@@ -82,6 +100,15 @@ struct sequence {
         return out;
     }
 };
+
+/// The results of all ranks have the bits of those of one.
+template <class Layout, class Spec>
+void check_bits(sequence<float> const& whole, Layout const& layout, index_t piece, Spec const& spec) {
+    tensor<float, 4> alone(whole.result());
+    attend(mpi::ranks(MPI_COMM_SELF).pieces(piece), spec, whole.q, whole.k, whole.v, alone);
+    INFO("rank " << world_rank() << " of " << world_size() << ", " << layout.text() << ", " << text(spec));
+    CHECK(whole.over(layout, piece, spec).elements == rows_of(alone, held_here(layout, whole.q.extent(2))).elements);
+}
 
 /// The results of all ranks are those of the definition over the whole sequence.
 template <class Layout, class Spec>

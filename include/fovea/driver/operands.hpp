@@ -3,9 +3,11 @@
 #pragma once
 
 #include <fovea/core/view.hpp>
+#include <fovea/driver/copy_rows.hpp>
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/call_plan.hpp>
+#include <fovea/spec/attention.hpp>
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/outputs.hpp>
 
@@ -108,6 +110,19 @@ template <class Normalizer, class T>
     requires requires { typename Normalizer::template state<T>; }
 inline constexpr bool carries_max_and_sum<Normalizer, T> =
     gives_max_and_sum<Normalizer, typename Normalizer::template state<T>>;
+
+/// After the loops of an attention, to outputs that take its result before any finish.
+template <class T, class A, class Executor, class Outputs, class Rows>
+void finish_outputs(Executor const& executor, Outputs const& outputs, view<Rows, 4> const& rows) {
+    using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
+    for_each_output(outputs, [&](auto const& output) {
+        if constexpr (requires { output.complete(); }
+                      && std::is_same_v<Rows, T> && carries_max_and_sum<normalizer, T>) {
+            copy_rows(executor, rows, output.results);
+            output.complete();
+        }
+    });
+}
 
 /// What a normalizer has carried for a row, to outputs that take it.
 template <class Outputs, class Normalizer, class State, class T>

@@ -87,6 +87,7 @@ struct attention_run {
 template <class T, class Arch, class Run, class Q, class K, class V, class Out>
 void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out) {
     auto const& [executor, scratch, a, call] = run;
+    using A = std::remove_cvref_t<decltype(a)>;
     bool const exact = [&] {
         if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, call.shapes);
         else return false;
@@ -103,13 +104,7 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
     });
     run_loop<T, Arch>(executor, scratch, a,
                       operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact});
-    for_each_output(outputs, [&](auto const& output) {
-        if constexpr (requires { output.complete(); } && std::is_same_v<Out, T>
-                      && carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>) {
-            copy_rows(executor, out, output.results);
-            output.complete();
-        }
-    });
+    finish_outputs<T, A>(executor, outputs, out);
 }
 
 /// The same for rows from any source: a list of edges and a running state read them one at a time, in memory.
@@ -136,6 +131,12 @@ inline constexpr bool saves_rows = false;
 template <class... Output>
 inline constexpr bool saves_rows<std::tuple<Output...>> = (takes_row_state<Output> || ...);
 
+/// Whether a call saves rows with more bits than its result has.
+template <class T, class A, class Call>
+inline constexpr bool saves_more_bits =
+    !std::is_same_v<typename Call::result_element, T> && saves_rows<typename Call::outputs_type>
+    && carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>, T>;
+
 /// Runs the heads into the result and finishes there, or into scratch memory, position by position, where the result
 /// has other elements or a finish makes other rows of them.
 template <class T, class Arch, class Run, class Q, class K, class V>
@@ -145,9 +146,8 @@ void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V 
     using Out = std::remove_pointer_t<decltype(out.data)>;
     using aggregate = std::remove_cvref_t<decltype(a.aggregate)>;
     constexpr bool in_result = std::is_same_v<Out, T> && finishes_in_place<aggregate>();
-    constexpr bool rounds_saved = !std::is_same_v<Out, T> && saves_rows<decltype(call.outputs())>
-                               && carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>;
-    if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate> && !rounds_saved) {
+    if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate>
+                  && !saves_more_bits<T, std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(call)>>) {
         attend_heads<T, Arch>(run, q, k, v, out);
     } else {
         index_t const heads = call.shapes.heads(), row = heads * call.shapes.features();

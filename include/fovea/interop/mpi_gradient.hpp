@@ -19,7 +19,7 @@ void gradient_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Quer
         if constexpr (!is_ill_formed<bound_type>) {
             using call_type = typename bound_type::call_type;
             if constexpr (mpi::detail::goes_over_ranks<A, call_type>()) {
-                if constexpr (mpi::detail::has_gradient_over_ranks<typename call_type::number, A>()) {
+                if constexpr (mpi::detail::has_gradient_over_ranks<A, call_type>()) {
                     decltype(auto) runner = driver::runner_of(executor);
                     mpi::detail::require_mpi(runner.workers() > 1);
                     MPI_Comm comm = mpi::detail::own_communicator::of(ranks.comm);
@@ -41,6 +41,14 @@ void gradient_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Quer
             }
         }
     }
+}
+
+template <class Arch, executor Executor, class Queries, class Keys, class Index, class... Arguments>
+void gradient_on(Executor const&, workspace&, mpi::ranks_t<Queries, Keys> const&, ragged_t<Index> const&,
+                 Arguments&&...) {
+    static_assert(never<Index>,
+                  "fovea: over ranks there are gradients of one sequence: ask for those of a ragged batch sequence by "
+                  "sequence");
 }
 
 }  // namespace fovea::FOVEA_SET

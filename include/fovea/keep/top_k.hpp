@@ -20,12 +20,13 @@ namespace fovea::FOVEA_SET {
 /// Errors: std::invalid_argument for k below 1; at compile time, for a real number.
 /// Source: Gupta et al. 2021, section 2.
 struct top_k_t : key_selection {
-    static constexpr bool idempotent = true, keeps_greatest = true;
+    static constexpr bool idempotent = true, keeps_greatest = true, of_parts = true;
     index_t k = 1;
 
     constexpr explicit top_k_t(index_t count) : k(count) {
         detail::require_number("top_k: k", count, "1 or more", [](double n) { return n >= 1; });
     }
+    constexpr index_t at_most() const { return k; }
     std::string text() const { return "top_k(" + std::to_string(k) + ")"; }
 
     // Scores below the kth largest of a few maxima are set aside; among the others the kth largest is bisected.

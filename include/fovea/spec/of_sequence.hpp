@@ -2,7 +2,7 @@
 // A specification for one sequence of many: `batch` is the number of the sequence, tables for each step are cut.
 #pragma once
 
-#include <fovea/spec/recurrence.hpp>
+#include <fovea/spec/of_steps.hpp>
 #include <fovea/spec/rewritten.hpp>
 #include <fovea/spec/sequence_place.hpp>
 
@@ -41,15 +41,8 @@ struct numbered {
 /// of_sequence: what a specification for a ragged batch is for one of its sequences.
 template <attention_spec A>
 constexpr auto of_sequence(A const& a, sequence_place const& at) {
-    return rewritten(a, detail::numbered{at.number, at.sequences}, [&](auto aggregate) {
-        using aggregate_type = decltype(aggregate);
-        if constexpr (recurrent_aggregator<aggregate_type>) {
-            if constexpr (aggregate_type::gated)
-                aggregate.gate.decay = aggregate.gate.decay.part(at.first_key, at.keys, at.all_keys, "gated");
-            if constexpr (aggregate_type::corrected)
-                aggregate.correction.rate = aggregate.correction.rate.part(at.first_key, at.keys, at.all_keys, "delta");
-        }
-        return aggregate;
+    return rewritten(a, detail::numbered{at.number, at.sequences}, [&](auto const& aggregate) {
+        return detail::at_steps(aggregate, at.first_key, at.keys, at.all_keys);
     });
 }
 

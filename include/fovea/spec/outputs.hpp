@@ -25,7 +25,7 @@ struct row_place {
 /// What is bound has the target, a view of as many axes as there can be, and those of these that it needs:
 ///     begin()                  once, before the loops
 ///     log_sum(place, x)        the log-sum-exp of a row
-///     row_state(place, m, l)   the maximum of a row of softmax and the sum of exp(s - m)
+///     row_state(place, m, l)   the maximum of a row of softmax and the sum of exp(s - m), which has a view `sums`
 ///     finish(rows)             once, after the loops, with the result before any finish
 ///     scores(place, row)       the scores of a row as they enter the normalizer
 ///     weights(place, row)      its weights as they leave it
@@ -56,6 +56,24 @@ concept takes_all_scores = requires(B const& b, A const& a, double const* scores
     b.score_of(a);
     b.scores_of_run(row_place{}, index_t{0}, scores, index_t{0});
 };
+
+namespace detail {
+/// Adjacent queries of what has numbers for each: (batch, head, query, ...).
+template <class T, int Rank>
+view<T, Rank> queries_of(view<T, Rank> all, index_t first, index_t count) {
+    all.data += first * all.stride(2);
+    all.extents[2] = count;
+    return all;
+}
+}  // namespace detail
+
+/// A bound output for `count` of the queries of its call from one on. What adds over queries is that of all of them.
+template <class Bound>
+Bound output_of_queries(Bound output, index_t first, index_t count) {
+    if constexpr (!adds_over_queries<Bound>) output.target = detail::queries_of(output.target, first, count);
+    if constexpr (takes_row_state<Bound>) output.sums = detail::queries_of(output.sums, first, count);
+    return output;
+}
 
 /// A computed number in the type of a target.
 template <class T, class Real>

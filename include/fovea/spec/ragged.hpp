@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET {
 /// Where the sequences of a ragged batch begin and end: one offset more than there are sequences.
 template <class Index>
 struct ragged_t {
-    static constexpr int turn_before_specification = 2;  // after an executor and a workspace
+    static constexpr int turn_before_specification = 3;  // after an executor, a workspace and ranks
     view<Index const, 1> query_offsets;
     view<Index const, 1> key_offsets;
 

@@ -5,6 +5,7 @@
 
 #include <fovea/driver/empty_tables.hpp>
 #include <fovea/driver/operands.hpp>
+#include <fovea/driver/rows_at.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/exact_integers.hpp>
@@ -15,14 +16,6 @@
 #include <utility>
 
 namespace fovea::FOVEA_SET::driver {
-
-/// The rows of a run.
-template <class T>
-view<T, 4> rows_at(view<T, 4> const& all, position_run const& run) {
-    return {all.place(index_t{0}, index_t{0}, run.place, index_t{0}),
-            {all.extent(0), all.extent(1), run.count, all.extent(3)},
-            all.strides};
-}
 
 /// Whether a mask lets some queries of a sequence see some of its keys, in any head or batch element.
 template <class T, attention_spec A>
@@ -54,6 +47,7 @@ protected:
           }()) {}
 
     operand_shapes const& whole() const { return whole_; }
+    /// True where integers may need more bits than a lane has.
     bool exact() const { return exact_; }
     bool sees(position_run const& queries, position_run const& keys) const {
         return driver::sees<T>(attention_, whole_, queries, keys);
@@ -71,17 +65,16 @@ protected:
         sizes.keys = sizes.keys_per_run = sizes.values_per_run = longest;
         return sizes;
     }
-    /// The outputs for a run of the positions that `query` has.
-    outputs_type outputs_of(position_run const& run, view<Q const, 4> const& query,
-                            std::tuple<Asked...> const& asked) const {
+    /// The outputs of the queries that `query` has, and those for a run of them.
+    outputs_type bind_outputs(view<Q const, 4> const& query, std::tuple<Asked...> const& asked) const {
         auto shapes = whole_;
-        shapes.query[2] = run.count;
-        sequence_place at;
-        at.first_query = run.place;
-        at.queries = run.count;
-        at.all_queries = query.extent(2);
-        return std::apply([&](auto const&... each) { return outputs_type(each.of_sequence(at).bind(shapes)...); },
-                          asked);
+        shapes.query[2] = query.extent(2);
+        return std::apply([&](auto const&... each) { return outputs_type(each.bind(shapes)...); }, asked);
+    }
+    static outputs_type outputs_of(position_run const& run, outputs_type const& outputs) {
+        return std::apply(
+            [&](auto const&... each) { return outputs_type(output_of_queries(each, run.place, run.count)...); },
+            outputs);
     }
     /// The lowered specification of the queries and keys from two positions on.
     spec_type spec_of(index_t first_query, index_t first_key, zeros_for_tables const& zeros) const {

@@ -118,12 +118,14 @@ public:
     template <class Executor>
     void finish(Executor const& executor, workspace& scratch, view<Out, 4> const& out,
                 std::tuple<Asked...> const& asked) {
+        auto const bound = this->bind_outputs(query_, asked);
         std::vector<outputs_type> outputs;
-        for (auto const& run : runs_) outputs.push_back(this->outputs_of(run, query_, asked));
+        for (auto const& run : runs_) outputs.push_back(this->outputs_of(run, bound));
         for_runs(executor, scratch, {out, outputs}, 0, runs_.size(),
                  [&](auto const& context, kernel::row_facts const& facts, index_t n, index_t row) {
                      merged_row<call>::finish(context, facts, partial_at(row_of(0, n, row), 1, 0));
                  });
+        finish_outputs<T, A>(executor, bound, out);
     }
 
     /// The bytes of one partial result for `count` positions.

@@ -27,11 +27,11 @@ public:
     /// more than `longest` keys.
     piecewise_attention(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<Out, 4> const& out,
                         std::tuple<Asked...> const& asked, std::vector<position_run> const& runs, index_t longest)
-        : base(a, whole) {
+        : base(a, whole), out_(out), outputs_(this->bind_outputs(query, asked)) {
         for (auto const& run : runs) {
             auto const rows = rows_at(query, run);
             rows_.push_back(
-                {run, rows, rows_at(out, run), this->outputs_of(run, query, asked),
+                {run, rows, rows_at(out, run), this->outputs_of(run, outputs_),
                  carried_rows<T>(plan::make_plan<T, Arch, part_spec, operands_type>(this->sizes_of(rows, longest)))});
         }
     }
@@ -49,6 +49,7 @@ public:
     template <class Executor>
     void finish(Executor const& executor, workspace& scratch) {
         for (auto& rows : rows_) run(executor, scratch, rows, 0, this->no_keys(), this->no_values(), true);
+        finish_outputs<T, A>(executor, outputs_, out_);
     }
 
 private:
@@ -69,6 +70,8 @@ private:
                                          this->operands_of(rows.query, key, value, rows.out, rows.outputs), ends);
     }
 
+    view<Out, 4> out_;
+    outputs_type outputs_;
     std::vector<run_rows> rows_;
 };
 

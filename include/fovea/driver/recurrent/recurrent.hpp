@@ -2,6 +2,7 @@
 // Linear attention: a running state, updated with one key after the other, takes the place of the keys.
 #pragma once
 
+#include <fovea/driver/index_range.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/driver/recurrent/step_operands.hpp>
 #include <fovea/driver/workspace.hpp>
@@ -33,19 +34,24 @@ public:
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
-        index_t const heads = operands_.batches() * operands_.key_heads();
+        run(executor, scratch, {0, operands_.batches() * operands_.key_heads()});
+    }
+    /// Some heads of the keys, which are numbered through all batch elements.
+    template <class Executor>
+    void run(Executor const& executor, workspace& scratch, index_range numbers) const {
+        index_t const heads = numbers.size();
         index_t const panels = std::max<index_t>(ceil_div(operands_.value_features(), width), 1);
         index_t const shares = std::clamp<index_t>(executor.workers() / std::max<index_t>(heads, 1), 1, panels);
         index_t const panels_of_share = ceil_div(panels, shares);
         T* const sums = keeps_key_sum ? scratch.shared().template take<T>(heads * operands_.key_features()) : nullptr;
         if constexpr (keeps_key_sum)
-            for (index_t i = 0; i < heads; ++i) load_sum(i, sums + i * operands_.key_features());
+            for (index_t i = 0; i < heads; ++i) load_sum(numbers.first + i, sums + i * operands_.key_features());
         executor.run(heads * shares, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
             index_t const head = task / shares, first = task % shares * panels_of_share;
             if (first < panels)
-                run_head(memory, head, first * width,
+                run_head(memory, numbers.first + head, first * width,
                          std::min((first + panels_of_share) * width, operands_.value_features()),
                          keeps_key_sum ? sums + head * operands_.key_features() : nullptr);
         });

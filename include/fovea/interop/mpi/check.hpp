@@ -5,6 +5,7 @@
 #include <fovea/driver/dense/piecewise.hpp>
 #include <fovea/interop/mpi/ranks.hpp>
 #include <fovea/spec/check_call.hpp>
+#include <fovea/spec/check_state.hpp>
 
 #include <stdexcept>
 #include <tuple>
@@ -30,51 +31,50 @@ FOVEA_INLINE void check_call(attention_over<A> const& of, Call& call) {
     fovea::detail::require_sound(fovea::detail::region_of(call.result, "result"));
 }
 
+/// Errors: shape_error where a state that a call begins with, or leaves, does not fit the sequence, or the numbers for
+/// each step do not fit the positions of this rank; `own` has the extents of these, and `states` is how many there are.
+template <attention_spec A, class Call>
+void check_states(A const& a, operand_shapes own, index_t states, Call const& call) {
+    check_recurrence(a, own);
+    own.query[0] = own.key[0] = own.value[0] = states;
+    auto const check = [&](auto const& output) {
+        using type = std::remove_cvref_t<decltype(output)>;
+        if constexpr (concerns_state<type>)
+            check_state(a, own, output.target.extents, gives_past_state<type> ? "past_state" : "present_state");
+    };
+    std::apply([&](auto const&... each) { (check(each.bind(own)), ...); }, call.asked);
+}
 /// What can be wrong with the arrays of one rank in a call whose operands have the extents of `whole` together.
 template <attention_spec A, class Call>
-void check_written(A const& a, operand_shapes const& whole, Call& call) {
+void check_written(A const& a, operand_shapes const& whole, index_t states, Call& call) {
     call.shapes = whole;
     call.shapes.query[2] = call.query.extent(2);
-    call.shapes.key[2] = call.shapes.value[2] = call.key.extent(2);
     auto const expected = result_shape(a, call.shapes, call.query.extents);
     if (call.result.extents != expected)
         throw shape_error("result is ", call.result.extents, " and must be ", expected,
                           ", (batch, head, position, feature)");
+    if constexpr (plan::lists_keys<A>) a.mask.neighbor_list().check(call.query.extent(2), whole.keys());
+    if constexpr (is_recurrent<A>) {
+        auto own = call.shapes;
+        own.key[2] = own.value[2] = call.key.extent(2);
+        check_states(a, own, states, call);
+    }
     fovea::detail::check_memory_written(a, call, call.asked, [](auto const&) {});
 }
 
 /// The sentences for what is not computed over ranks.
 template <class A, class Call>
 constexpr bool goes_over_ranks() {
-    constexpr bool dense = plan::is_dense<A>;
-    constexpr bool outputs = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
+    constexpr bool of_rows = !plan::lists_keys<A> || []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
         return ((takes_log_sum<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>
                  || takes_row_state<decltype(std::declval<Asked const&>().bind(operand_shapes{}))>)
                 && ...);
     }(std::type_identity<decltype(Call::asked)>{});
-    constexpr bool views = requires(Call const& call) {
-        call.key.data;
-        call.value.data;
-    };
-    static_assert(
-        views,
-        "fovea: over ranks keys and values are views: each rank holds some positions, and pages and scales by "
-        "blocks are of all of them");
-    static_assert(dense,
-                  "fovea: over ranks keys travel piece by piece: a mask that lists keys, or a running state, cannot be "
-                  "used");
-    static_assert(outputs, "fovea: over ranks additional outputs are lse and save");
-    return views && dense && outputs;
+    static_assert(of_rows,
+                  "fovea: over ranks a rank has the keys that its queries list, and no others: beside the result there "
+                  "are lse and save");
+    return of_rows;
 }
-template <class Dense>
-constexpr bool goes_piece_by_piece() {
-    constexpr bool carries = !Dense::whole_rows;
-    static_assert(carries,
-                  "fovea: over ranks keys travel piece by piece, and this attention needs whole rows of scores: use a "
-                  "normalizer that takes a row in pieces, such as softmax or unnormalized");
-    return carries;
-}
-
 /// Errors: std::logic_error where MPI cannot be called from here.
 inline void require_mpi(bool several_threads) {
     int begun = 0, ended = 0, level = 0;

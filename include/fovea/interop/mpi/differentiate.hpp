@@ -6,6 +6,7 @@
 #include <fovea/interop/mpi/gradient_here.hpp>
 #include <fovea/interop/mpi/gradient_sums.hpp>
 #include <fovea/interop/mpi/run.hpp>
+#include <fovea/interop/mpi/saved.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -23,7 +24,7 @@ whole_sequence gather_gradient(MPI_Comm comm, Ranks const& ranks, A const& a, Bo
         sums.emplace(a, bound, asked...);
         told = sums->told(bound);
     });
-    return gather<T>(comm, ranks, a, bound.call, told, [&](operand_shapes shapes) {
+    return gather<T>(comm, ranks, one_sequence{}, a, bound.call, told, [&](operand_shapes shapes) {
         shapes.query[2] = bound.call.query.extent(2);
         fovea::detail::require_gradient_of_result(bound.d_result.extents,
                                                   result_shape(a, shapes, bound.call.query.extents));

@@ -34,52 +34,54 @@ void differentiate_layer_over_ranks(Executor const& executor, workspace& scratch
     auto const from = [&](index_t first_query, index_t first_key) {
         return of_part(a, {first_query, first_key, whole.shapes.queries(), whole.shapes.keys()});
     };
-    with_projected_on_all<T, Arch>(executor, scratch, whole, a, call, [&](auto const& q, auto const& k, auto const& v) {
-        forward_rows<T> forward;
-        if constexpr (reads_result || driver::recomputes_weights<T, on_heads_type>())
-            forward = forward_of<T, Arch>(executor, scratch, whole, on_heads, q, k, v, bound.saved, counts);
-        view<T, 4> d_heads{};
-        on_all(whole.comm, [&] {
-            d_heads = driver::fresh_rows<T>(scratch, {q.extent(0), heads, q.extent(2), features});
-            for (auto const& run : queries) {
-                auto const source = driver::rows_at(call.query, run);
-                sums_of_run<Sums, std::remove_cvref_t<decltype(call.query)>> of_run{sums, call.query, run};
-                view<T, 4> x{nullptr, {q.extent(0), heads, run.count, features}};
-                if constexpr (reads_result)
-                    x = copied_rows<T>(executor, scratch, driver::rows_at(forward.result, run), true);
-                auto const part = from(run.first, 0);
-                auto d = driver::finishes_gradient<T, Arch>(
-                    executor, scratch, part.aggregate, x,
-                    copied_rows<T>(executor, scratch, driver::rows_at(bound.d_result, run), true), source, of_run);
-                if (d.extent(1) != heads) d = split_heads(d, heads, "result");
-                driver::copy_rows<T>(executor, d, driver::rows_at(d_heads, run));
-                sums.arrays.end_part();
-            }
-        });
-        auto const d = differentiate_heads<T, Arch>(executor, scratch, whole, on_heads, q, k, v,
-                                                    view<T const, 4>(d_heads), forward, counts, sums);
-        on_all(whole.comm, [&] {
-            auto const back = [&](auto const& map, auto const& all, view<T, 4> const& of_heads, auto const& run) {
-                sums_of_run<Sums, std::remove_cvref_t<decltype(all)>> of_run{sums, all, run};
-                driver::add_project_gradient<T, Arch>(
-                    executor, scratch, map, driver::rows_at(all, run),
-                    copied_rows<T>(executor, scratch, driver::rows_at(of_heads, run), all.extent(1) == 1), of_run);
-                sums.arrays.end_part();
-            };
-            if constexpr (projection<decltype(a.project)>) {
-                for (auto const& run : queries) back(from(run.first, 0).project.query, call.query, d.query, run);
-                for (auto const& run : keys) {
-                    auto const part = from(0, run.first);
-                    back(part.project.key, call.key, d.key, run);
-                    back(part.project.value, call.value, d.value, run);
+    with_projected_on_all<T, Arch>(
+        executor, scratch, whole, one_sequence{}, a, call,
+        [&](auto const&, auto const& q, auto const& k, auto const& v) {
+            forward_rows<T> forward;
+            if constexpr (reads_result || driver::recomputes_weights<T, on_heads_type>())
+                forward = forward_of<T, Arch>(executor, scratch, whole, on_heads, q, k, v, bound.saved, counts);
+            view<T, 4> d_heads{};
+            on_all(whole.comm, [&] {
+                d_heads = driver::fresh_rows<T>(scratch, {q.extent(0), heads, q.extent(2), features});
+                for (auto const& run : queries) {
+                    auto const source = driver::rows_at(call.query, run);
+                    sums_of_run<Sums, std::remove_cvref_t<decltype(call.query)>> of_run{sums, call.query, run};
+                    view<T, 4> x{nullptr, {q.extent(0), heads, run.count, features}};
+                    if constexpr (reads_result)
+                        x = copied_rows<T>(executor, scratch, driver::rows_at(forward.result, run), true);
+                    auto const part = from(run.first, 0);
+                    auto d = driver::finishes_gradient<T, Arch>(
+                        executor, scratch, part.aggregate, x,
+                        copied_rows<T>(executor, scratch, driver::rows_at(bound.d_result, run), true), source, of_run);
+                    if (d.extent(1) != heads) d = split_heads(d, heads, "result");
+                    driver::copy_rows<T>(executor, d, driver::rows_at(d_heads, run));
+                    sums.arrays.end_part();
                 }
-            } else {
-                sums.rows.add_lasting_rows(call.query, d.query.data);
-                sums.rows.add_lasting_rows(call.key, d.key.data);
-                sums.rows.add_lasting_rows(call.value, d.value.data);
-            }
+            });
+            auto const d = differentiate_heads<T, Arch>(executor, scratch, whole, on_heads, q, k, v,
+                                                        view<T const, 4>(d_heads), forward, counts, sums);
+            on_all(whole.comm, [&] {
+                auto const back = [&](auto const& map, auto const& all, view<T, 4> const& of_heads, auto const& run) {
+                    sums_of_run<Sums, std::remove_cvref_t<decltype(all)>> of_run{sums, all, run};
+                    driver::add_project_gradient<T, Arch>(
+                        executor, scratch, map, driver::rows_at(all, run),
+                        copied_rows<T>(executor, scratch, driver::rows_at(of_heads, run), all.extent(1) == 1), of_run);
+                    sums.arrays.end_part();
+                };
+                if constexpr (projection<decltype(a.project)>) {
+                    for (auto const& run : queries) back(from(run.first, 0).project.query, call.query, d.query, run);
+                    for (auto const& run : keys) {
+                        auto const part = from(0, run.first);
+                        back(part.project.key, call.key, d.key, run);
+                        back(part.project.value, call.value, d.value, run);
+                    }
+                } else {
+                    sums.rows.add_lasting_rows(call.query, d.query.data);
+                    sums.rows.add_lasting_rows(call.key, d.key.data);
+                    sums.rows.add_lasting_rows(call.value, d.value.data);
+                }
+            });
         });
-    });
 }
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

@@ -32,6 +32,7 @@ struct told_gradient {
 struct told_call {
     extents_t<4> query{}, key{}, value{};
     index_t piece = 0, query_bytes = 0, key_bytes = 0, value_bytes = 0;  // of an element
+    std::uint64_t sequences = 0;                                         // stands for the offsets of a ragged batch
     told_gradient gradient{};
 };
 
@@ -70,6 +71,10 @@ inline operand_shapes whole_call(std::vector<told_call> const& all) {
                      first.gradient.d_result_bytes);
         require_same("the number of elements of tables and matrices whose gradients are asked for",
                      told.gradient.table_elements, first.gradient.table_elements);
+        if (told.sequences != first.sequences)
+            throw shape_error("of rank ", r,
+                              " the offsets of ragged are not those of rank 0: all ranks pass those of "
+                              "all positions");
         whole.query[2] += told.query[2];
         whole.key[2] += told.key[2];
     }

@@ -22,6 +22,8 @@ struct travel_plan {
 struct ranks_plan {
     travelling what = travelling::keys;
     bool merges = false;                          // partial results can be merged
+    bool gathers = false;                         // keys are kept until the last one is here
+    bool lists = false;                           // partial results are lists of keys
     index_t partial_bytes = 0;                    // of all queries over a piece
     index_t pieces = 0, longest = 0, unseen = 0;  // pieces, and those that no query sees
     travel_plan keys;                             // if they travel
@@ -48,22 +50,25 @@ travel_plan plan_travel(MPI_Comm comm, Bytes const& bytes_of, std::vector<held_p
 /// The plan of a call whose sequence is known. Collective.
 template <class T, class Ways, attention_spec A>
 ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
-    auto const bytes = Ways::bytes(whole.shapes);
+    auto const bytes = Ways::bytes(a, whole.shapes);
     ranks_plan plan;
-    plan.what = Ways::chosen(whole.shapes, whole.longest);
-    plan.merges = Ways::partial::merges;
+    plan.what = Ways::chosen(a, whole.shapes, whole.longest);
+    plan.merges = Ways::merges;
+    plan.gathers = Ways::gathers;
+    plan.lists = Ways::lists;
     plan.partial_bytes = bytes.partial(whole.shapes.queries());
     plan.longest = std::min(whole.longest, whole.shapes.keys());
     plan.pieces = static_cast<index_t>(whole.pieces.size());
     auto const holders = holders_of<T>(a, whole.shapes, whole.pieces);
     plan.unseen = std::count(holders.begin(), holders.end(), driver::no_holder);
     std::vector<std::uint8_t> needs;
-    on_all(whole.comm, [&] { needs = needs_of<T>(a, whole); });
+    on_all(whole.comm, [&] { needs = needs_of<T, Ways::needs_all>(a, whole); });
     plan.keys = plan_travel(
         whole.comm, [&](index_t count) { return bytes.piece(count); }, whole.pieces, plan.longest, needs,
         whole.queries_of_ranks);
     plan.sent = plan.what == travelling::queries
-                  ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
+                  ? sent_queries(bytes, Ways::lists ? std::vector<driver::subtree>() : driver::subtrees_of(holders),
+                                 whole.queries_of_ranks)
                   : plan.keys.sent;
     return plan;
 }
@@ -77,9 +82,16 @@ struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
     using T = typename call::number;
     static constexpr bool projects = projection<decltype(A::project)>;
     template <class Rows>
-    using element = std::conditional_t<projects, T, element_of_rows<Rows>>;
-    using out = std::conditional_t<writes_heads<A>, typename call::result_element, T>;
+    using element = std::conditional_t<projects, T, sent_element<Rows, T>>;
+    using out = std::conditional_t<writes_heads<A, call>, typename call::result_element, T>;
     using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
+
+    /// The key and the value of one position.
+    static index_t position_bytes(operand_shapes const& of) {
+        return of.batches() * of.key_heads()
+             * (of.key[3] * static_cast<index_t>(sizeof(element<K>))
+                + of.features() * static_cast<index_t>(sizeof(element<V>)));
+    }
 };
 
 /// A line: what each rank sends.
@@ -101,15 +113,53 @@ std::string text_of_ranks(MPI_Comm comm, Ranks const& ranks, A const& a) {
     return "attention   " + text(a) + "\nranks       " + driver::number(size_of(comm)) + ", queries "
          + ranks.queries.text() + ", keys " + ranks.keys.text() + "\n";
 }
+
+/// The plan of a call with running states.
+template <class T, class Call, attention_spec A>
+std::string text_of_states(A const& a, whole_sequence const& whole) {
+    using driver::number;
+    auto const extents = state_extents(a, whole.shapes);
+    index_t const heads = extents[0] * extents[1];
+    index_t const bytes = extents[2] * extents[3] * static_cast<index_t>(sizeof(T));
+    auto const held = joined_pieces(whole.pieces);
+    constexpr bool to_all = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
+        return all_need_last_state<A, Asked...>;
+    }(std::type_identity<decltype(Call::asked)>{});
+    return "way         states travel, head after head: " + number(heads, "state") + " of " + number(bytes, "byte")
+         + (to_all ? ", the last ones to all ranks" : "") + "\npieces      " + number(static_cast<index_t>(held.size()))
+         + ", one after the other\n" + text_of_sent(sent_states(held, heads * bytes, to_all, size_of(whole.comm)));
+}
+
+/// The plan of a call with listed keys.
+template <attention_spec A>
+std::string text_of_lists(A const& a, whole_sequence const& whole, index_t position_bytes) {
+    using driver::number;
+    std::optional<listed_halo> halo;
+    on_all(whole.comm, [&] { halo.emplace(whole.comm, a.mask.neighbor_list(), whole.pieces); });
+    traffic sent;
+    halo->ask(sent);
+    index_t const own = sent.bytes_sent + halo->asked_by_others() * position_bytes;
+    std::vector<index_t> of_ranks(static_cast<std::size_t>(size_of(whole.comm)));
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, of_ranks.data(), sizeof own, MPI_BYTE, whole.comm);
+    return "way         keys and values that are listed are fetched, each of them once: "
+         + number(position_bytes, "byte") + "\n" + text_of_sent(of_ranks);
+}
+
 inline std::string text_of(ranks_plan const& plan) {
     using driver::number;
     std::string text = "way         ";
-    if (plan.what == travelling::queries)
+    if (plan.what == travelling::queries && plan.lists)
+        text += "queries travel, and lists of keys that may have a weight: those of all queries over a piece have some "
+              + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.keys.piece_bytes);
+    else if (plan.what == travelling::queries)
         text += "queries travel, and partial results: those of all queries over a piece have "
               + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.keys.piece_bytes);
     else if (plan.merges)
         text += "keys and values travel: a piece has " + number(plan.keys.piece_bytes, "byte")
               + ", and the partial results of all queries over it " + number(plan.partial_bytes);
+    else if (plan.gathers)
+        text += "keys and values travel, and are kept: rows are read whole; a piece has "
+              + number(plan.keys.piece_bytes, "byte");
     else
         text += "keys and values travel: partial results cannot be merged; a piece has "
               + number(plan.keys.piece_bytes, "byte");
@@ -118,6 +168,7 @@ inline std::string text_of(ranks_plan const& plan) {
     if (plan.what == travelling::keys)
         text += "; " + number(plan.keys.not_sent) + " of " + number(plan.keys.transfers, "transfer")
               + " to ranks with queries left out";
+    if (plan.what == travelling::queries && plan.lists) text += "; beside the lists";
     return text + "\n" + text_of_sent(plan.sent);
 }
 }  // namespace detail
@@ -140,15 +191,25 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
         using call_type = decltype(bind_call(over, arguments...));
         if constexpr (!is_ill_formed<call_type>) {
             if constexpr (goes_over_ranks<spec, call_type>()) {
-                using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
-                if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
+                using T = typename call_type::number;
+                auto const explained = [&](auto const& text_of_way) {
                     require_mpi(false);
                     MPI_Comm comm = own_communicator::of(ranks.comm);
                     std::optional<call_type> call;
                     on_all(comm, [&] { call.emplace(bind_call(over, arguments...)); });
-                    auto const whole = gather<typename call_type::number>(comm, ranks, a, *call);
-                    return text_of_ranks(comm, ranks, a)
-                         + text_of(plan_over_ranks<typename call_type::number, ways>(a, whole));
+                    auto const whole = gather<T>(comm, ranks, a, *call);
+                    return text_of_ranks(comm, ranks, a) + text_of_way(whole);
+                };
+                if constexpr (is_recurrent<spec>) {
+                    return explained([&](auto const& whole) { return text_of_states<T, call_type>(a, whole); });
+                } else if constexpr (plan::lists_keys<spec>) {
+                    return explained([&](auto const& whole) {
+                        return text_of_lists(a, whole,
+                                             ways_of_bound_call<Arch, spec, call_type>::position_bytes(whole.shapes));
+                    });
+                } else {
+                    using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
+                    return explained([&](auto const& whole) { return text_of(plan_over_ranks<T, ways>(a, whole)); });
                 }
             }
         }

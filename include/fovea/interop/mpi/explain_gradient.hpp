@@ -33,7 +33,7 @@ gradient_plan plan_gradient_over_ranks(A const& a, whole_sequence const& whole) 
     using query_element = std::conditional_t<projects, T, typename call::query_element>;
     index_t const query = size_of_element(static_cast<query_element const*>(nullptr)),
                   number = size_of_element(static_cast<T const*>(nullptr)),
-                  d_result = writes_heads<A> ? whole.gradient.d_result_bytes : number;
+                  d_result = works_on_heads<A> ? whole.gradient.d_result_bytes : number;
     gradient_plan plan;
     plan.table_elements = whole.gradient.table_elements;
     plan.by_queries = whole.gradient.asks_queries != 0 || plan.table_elements > 0;
@@ -95,7 +95,7 @@ std::string explain_gradient(mpi::ranks_t<Queries, Keys> const& ranks, A const& 
             using call_type = typename bound_type::call_type;
             using T = typename call_type::number;
             if constexpr (goes_over_ranks<A, call_type>()) {
-                if constexpr (has_gradient_over_ranks<T, A>()) {
+                if constexpr (has_gradient_over_ranks<A, call_type>()) {
                     require_mpi(false);
                     MPI_Comm comm = own_communicator::of(ranks.comm);
                     std::optional<bound_type> bound;

@@ -4,10 +4,16 @@
 #pragma once
 
 #include <fovea/driver/attend.hpp>
+#include <fovea/driver/dense/gathered.hpp>
 #include <fovea/driver/dense/merged_attention.hpp>
+#include <fovea/interop/mpi/added.hpp>
+#include <fovea/interop/mpi/candidates.hpp>
 #include <fovea/interop/mpi/check.hpp>
+#include <fovea/interop/mpi/halo.hpp>
+#include <fovea/interop/mpi/one_sequence.hpp>
 #include <fovea/interop/mpi/queries.hpp>
-#include <fovea/interop/mpi/saved.hpp>
+#include <fovea/interop/mpi/states.hpp>
+#include <fovea/interop/mpi/stored.hpp>
 #include <fovea/interop/mpi/whole.hpp>
 
 #include <exception>
@@ -19,38 +25,57 @@ namespace fovea::FOVEA_SET::mpi::detail {
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 struct ways_of_call {
     using carried = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
-    using piecewise = std::conditional_t<carried::call::selects,
-                                         driver::merged_attention<T, Arch, A, Q, K, V, Out, Asked...>, carried>;
+    using gathered = driver::gathered_attention<T, Arch, A, Q, K, V, Out, Asked...>;
     using partial = driver::partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;
+    using listed = driver::candidate_rows<T, Arch, A, Q, K, V, Out, Asked...>;
+    /// Whether keys are kept until the last one is here, and whether all are needed, whatever the mask says.
+    static constexpr bool gathers = gathered::call::whole_rows || gathered::shows_all, needs_all = gathered::shows_all,
+                          merges = partial::merges && !gathers, lists = gathers && listed::lists;
+    static constexpr bool adds_over_queries = gathered::call::operands::outputs_sum_over_queries;
+    using piecewise =
+        std::conditional_t<gathers, gathered,
+                           std::conditional_t<gathered::call::selects,
+                                              driver::merged_attention<T, Arch, A, Q, K, V, Out, Asked...>, carried>>;
 
-    static call_bytes bytes(operand_shapes const& shapes) {
+    static call_bytes bytes(A const& a, operand_shapes const& shapes) {
         constexpr auto size = [](auto const* element) { return static_cast<index_t>(sizeof *element); };
+        index_t const row = [&] {
+            if constexpr (lists) return listed::row_bytes(a, shapes);
+            else return partial::row_bytes(shapes);
+        }();
         return {shapes,
                 {size(static_cast<Q const*>(nullptr)), size(static_cast<K const*>(nullptr)),
-                 size(static_cast<V const*>(nullptr)), partial::row_bytes(shapes)}};
+                 size(static_cast<V const*>(nullptr)), row}};
     }
-    static travelling chosen(operand_shapes const& shapes, index_t longest) {
-        return chosen_way(bytes(shapes), longest, partial::merges);
+    static travelling chosen(A const& a, operand_shapes const& shapes, index_t longest) {
+        return chosen_way(bytes(a, shapes), longest, merges || lists);
     }
 };
 
 /// The attention itself, on heads: keys and values travel, and each rank keeps its queries. Collective.
-template <class Rows, class T, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
+template <class Ways, class T, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 void attend_where_queries_are(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
                               view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                               view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     std::vector<std::uint8_t> needs;
-    std::optional<Rows> attention;
+    std::optional<typename Ways::piecewise> attention;
     on_all(whole.comm, [&] {
-        needs = needs_of<T>(a, whole);
+        needs = needs_of<T, Ways::needs_all>(a, whole);
         attention.emplace(a, whole.shapes, query, out, asked, cut(whole.queries, whole.longest), whole.longest);
     });
+    traffic sent;
     compute_while_travelling(
-        executor, scratch, whole.comm, {whole.pieces, needs, std::min(whole.longest, whole.shapes.keys())}, counts,
+        executor, scratch, whole.comm, {whole.pieces, needs, std::min(whole.longest, whole.shapes.keys())}, &sent,
         [&](auto const& looking, held_piece const& piece, auto const& keys, auto const& values) {
             attention->take(looking, scratch, piece.first, keys, values);
         },
         [&](auto const& looking) { attention->finish(looking, scratch); }, key, value);
+    if constexpr (Ways::adds_over_queries) {
+        std::optional<added_outputs> outputs;
+        on_all(whole.comm, [&] { outputs.emplace(whole.comm, whole.queries_of_ranks, whole.longest, *attention); });
+        outputs->add(*attention, sent);
+    }
+    if (counts != nullptr) *counts += sent;
 }
 
 /// The attention itself, on heads. Collective.
@@ -58,21 +83,31 @@ template <class T, class Arch, class Executor, attention_spec A, class Q, class 
 void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
                              view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                              view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
-    using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
-    if constexpr (goes_piece_by_piece<typename ways::piecewise::call>()) {
-        if constexpr (ways::partial::merges)
-            if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
+    if constexpr (is_recurrent<A>) {
+        attend_with_states<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
+    } else if constexpr (plan::lists_keys<A>) {
+        attend_with_lists<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
+    } else {
+        using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
+        if constexpr (ways::lists)
+            if (ways::chosen(a, whole.shapes, whole.longest) == travelling::queries)
+                return attend_by_lists<typename ways::listed, T>(executor, scratch, whole, a, query, key, value, out,
+                                                                 asked, counts);
+        if constexpr (ways::merges)
+            if (ways::chosen(a, whole.shapes, whole.longest) == travelling::queries)
                 return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key, value,
                                                                         out, asked, counts);
-        attend_where_queries_are<typename ways::piecewise, T>(executor, scratch, whole, a, query, key, value, out,
-                                                              asked, counts);
+        attend_where_queries_are<ways, T>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     }
 }
 
-/// Whether the result of a call has the rows of its heads: no projections, and nothing after the aggregator.
+/// Whether an attention is one on heads: no projections, and nothing after the aggregator; and whether its result has
+/// the rows of its heads.
 template <attention_spec A>
-inline constexpr bool writes_heads =
+inline constexpr bool works_on_heads =
     !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
+template <attention_spec A, class Call>
+inline constexpr bool writes_heads = works_on_heads<A> && !driver::saves_more_bits<typename Call::number, A, Call>;
 
 inline std::vector<index_t> positions_of(runs const& all) {
     std::vector<index_t> positions;
@@ -81,22 +116,24 @@ inline std::vector<index_t> positions_of(runs const& all) {
     return positions;
 }
 
-/// Calls f(queries, keys, values) with the heads that projections make of the positions of this rank, on all ranks or
-/// on none. Collective, and so may f be.
-template <class T, class Arch, class Executor, attention_spec A, class Call, class F>
-void with_projected_on_all(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
-                           Call const& call, F const& f) {
+/// Calls f(parts, queries, keys, values) with the heads that projections make of the positions of this rank, on all
+/// ranks or on none. Collective, and so may f be.
+template <class T, class Arch, class Executor, class Within, attention_spec A, class Call, class F>
+void with_projected_on_all(Executor const& executor, workspace& scratch, whole_sequence const& whole,
+                           Within const& within, A const& a, Call const& call, F const& f) {
     auto const queries = positions_of(whole.queries), keys = positions_of(whole.keys);
-    auto const local = rewritten(
-        a, fovea::detail::mapped_at{{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}},
-        [](auto const& aggregate) { return aggregate; });
+    auto const how = within.mapped(whole, queries, keys);
+    auto const local = rewritten(a, how, [](auto const& aggregate) { return aggregate; });
     bool projected = false;
     try {
+        decltype(auto) parts = within.parts(scratch, whole);
         driver::with_projected<T, Arch>(executor, scratch, local, call,
-                                        [&](auto const& q, auto const& k, auto const& v) {
+                                        [&](auto const& q, auto const& stored_k, auto const& stored_v) {
+                                            auto const k = one_after_another<T>(stored_k, scratch);
+                                            auto const v = one_after_another<T>(stored_v, scratch);
                                             projected = true;
                                             agree(whole.comm, nullptr);
-                                            f(q, k, v);
+                                            f(parts, q, k, v);
                                         });
     } catch (...) {
         if (projected) throw;  // what was thrown since has been agreed upon
@@ -105,39 +142,42 @@ void with_projected_on_all(Executor const& executor, workspace& scratch, whole_s
 }
 
 /// A call whose arrays are right on each rank. Collective.
-template <class Arch, class Executor, class Ranks, attention_spec A, class Call>
-void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks, A const& a,
-                    Call& call) {
+template <class Arch, class Executor, class Ranks, class Within, attention_spec A, class Call>
+void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks,
+                    Within const& within, A const& a, Call& call) {
     using T = typename Call::number;
-    using Out = typename Call::result_element;
-    auto const whole = gather<T>(comm, ranks, a, call);
-    auto const asked = outputs_in_parts(call.asked);
-    constexpr bool saves = driver::saves_rows<decltype(call.outputs())>
-                        && driver::carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>, T>,
-                   rounds_saved = saves && !std::is_same_v<Out, T>;
-    with_projected_on_all<T, Arch>(executor, scratch, whole, a, call, [&](auto const& q, auto const& k, auto const& v) {
-        auto const attend_into = [&](auto const& out) {
-            attend_heads_over_ranks<T, Arch>(executor, scratch, whole, a, q, k, v, out, asked, ranks.counts);
-            if constexpr (saves) finish_saved(executor, call.asked, out);
-        };
-        if constexpr (writes_heads<A> && !rounds_saved) {
-            attend_into(call.result);
-        } else {
-            view<T, 4> x{};
-            on_all(comm, [&] {
-                index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
-                x = split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}), heads,
-                                "result");
-            });
-            attend_into(x);
-            on_all(comm, [&] {
-                for (auto const& run : cut(whole.queries, whole.longest))
-                    driver::finish_rows<false, Arch>(
-                        executor, scratch, of_part(a, {run.first, 0, whole.shapes.queries(), whole.shapes.keys()}),
-                        driver::rows_at(x, run), driver::rows_at(call.query, run), driver::rows_at(call.result, run));
-            });
-        }
-    });
+    auto const whole = gather<T>(comm, ranks, a, call, within);
+    auto const attend_into = [&](auto const& parts, auto const& q, auto const& k, auto const& v, auto const& out) {
+        within.for_each(scratch, parts, a, call.asked,
+                        [&](auto const& one, auto const& of_one, auto const& asked, workspace& memory) {
+                            if constexpr (Within::several) on_all(comm, [&] { memory.prepare(executor.workers()); });
+                            attend_heads_over_ranks<T, Arch>(executor, memory, one, of_one, q, k, v, out, asked,
+                                                             ranks.counts);
+                        });
+    };
+    with_projected_on_all<T, Arch>(
+        executor, scratch, whole, within, a, call, [&](auto const& parts, auto const& q, auto const& k, auto const& v) {
+            if constexpr (writes_heads<A, Call>) {
+                attend_into(parts, q, k, v, call.result);
+            } else {
+                view<T, 4> x{};
+                on_all(comm, [&] {
+                    index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
+                    x = split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}),
+                                    heads, "result");
+                });
+                attend_into(parts, q, k, v, x);
+                auto const finish = [&](auto const& one, auto const& of_one, auto const&, workspace& memory) {
+                    if constexpr (Within::several) memory.prepare(executor.workers());
+                    for (auto const& run : cut(one.queries, one.longest))
+                        driver::finish_rows<false, Arch>(
+                            executor, memory, of_part(of_one, {run.first, 0, one.shapes.queries(), one.shapes.keys()}),
+                            driver::rows_at(x, run), driver::rows_at(call.query, run),
+                            driver::rows_at(call.result, run));
+                };
+                on_all(comm, [&] { within.for_each(scratch, parts, a, std::tuple<>(), finish); });
+            }
+        });
 }
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

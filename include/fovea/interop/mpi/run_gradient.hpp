@@ -16,16 +16,27 @@ void check_gradient_call(attention_over<A> const& of, Call& call, view<D, 4> con
     call.shapes = projected_shapes(of, call.query.extents, call.key.extents, call.value.extents);
 }
 
-/// The sentence for gradients that are not computed over ranks.
-template <class T, class A>
+/// The sentences for gradients that are not computed over ranks.
+template <class A, class Call>
 constexpr bool has_gradient_over_ranks() {
-    constexpr bool by_pieces =
-        driver::has_piecewise_gradient<T, decltype(driver::attention_on_heads(std::declval<A const&>()))>();
+    using on_heads = decltype(driver::attention_on_heads(std::declval<A const&>()));
+    constexpr bool dense = plan::is_dense<A>;
+    constexpr bool views = requires(Call const& call) {
+        call.key.data;
+        call.value.data;
+    };
+    constexpr bool by_pieces = !dense || driver::has_piecewise_gradient<typename Call::number, on_heads>();
+    static_assert(dense,
+                  "fovea: over ranks there are gradients of keys that travel piece by piece: not those of a mask that "
+                  "lists keys, or of a running state");
+    static_assert(views,
+                  "fovea: over ranks there are gradients of keys and values that are views: not in pages, or scaled by "
+                  "blocks");
     static_assert(
         by_pieces,
         "fovea: over ranks there are gradients of softmax and of weights that go by key, such as unnormalized: "
         "other normalizers need whole rows of scores");
-    return by_pieces;
+    return dense && views && by_pieces;
 }
 
 /// A call of gradient without projections and finishes, whose arrays are right on each rank. Collective.
@@ -51,7 +62,7 @@ void run_gradient_over_ranks(Executor const& executor, workspace& scratch, MPI_C
     using T = typename Bound::call_type::number;
     std::optional<asked_sums<T, Asked...>> sums;
     auto const whole = gather_gradient<T>(comm, ranks, a, bound, sums, asked...);
-    if constexpr (writes_heads<A>)
+    if constexpr (works_on_heads<A>)
         differentiate_over_ranks<T, Arch>(executor, scratch, whole, a, bound, ranks.counts, *sums);
     else differentiate_layer_over_ranks<T, Arch>(executor, scratch, whole, a, bound, ranks.counts, *sums);
     sums->add_up(comm);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// save(state) over ranks: each keeps what its own rows leave for their gradient.
+// What the rows of a rank leave for their gradient, where no call has saved it.
 #pragma once
 
-#include <fovea/driver/copy_rows.hpp>
 #include <fovea/spec/saved_rows.hpp>
 
 #include <string_view>
-#include <tuple>
 
 namespace fovea::FOVEA_SET::mpi::detail {
 
@@ -37,32 +35,5 @@ struct kept_statistics {
         return {some(max), some(sum)};
     }
 };
-
-template <class Asked>
-inline constexpr bool is_save = false;
-template <class T>
-inline constexpr bool is_save<save_output<T>> = true;
-
-/// The outputs of a call as parts of it write them.
-template <class Asked>
-auto in_parts(Asked const& asked) {
-    if constexpr (is_save<Asked>) return kept_statistics{asked.state->rows().max, asked.state->rows().sum};
-    else return asked;
-}
-template <class... Asked>
-auto outputs_in_parts(std::tuple<Asked...> const& asked) {
-    return std::apply([](auto const&... each) { return std::tuple(in_parts(each)...); }, asked);
-}
-/// After the attention on heads, with its result: saved rows are complete.
-template <class Executor, class Rows, class... Asked>
-void finish_saved(Executor const& executor, std::tuple<Asked...> const& asked, Rows const& result) {
-    [[maybe_unused]] auto const finish = [&](auto const& each) {
-        if constexpr (is_save<std::remove_cvref_t<decltype(each)>>) {
-            driver::copy_rows(executor, result, each.state->rows().result);
-            each.state->complete_queries(result.extent(2));
-        }
-    };
-    std::apply([&](auto const&... each) { (finish(each), ...); }, asked);
-}
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <fovea/interop/mpi/check.hpp>
+#include <fovea/interop/mpi/one_sequence.hpp>
+#include <fovea/interop/mpi/stored.hpp>
 #include <fovea/interop/mpi/travel.hpp>
 
 #include <pthread.h>
@@ -14,33 +16,21 @@
 
 namespace fovea::FOVEA_SET::mpi::detail {
 
-/// What all ranks make together, and what is held here.
-struct whole_sequence {
-    MPI_Comm comm;
-    index_t longest;          // piece
-    operand_shapes shapes{};  // after projections
-    runs queries{}, keys{};   // of this rank
-    std::vector<runs> queries_of_ranks{}, keys_of_ranks{};
-    std::vector<held_piece> query_pieces{}, pieces{};  // the latter of keys
-    told_gradient gradient{};                          // asked for by any rank, saved by all
-};
-
-/// The sequence that the ranks have together, with every check; check(whole) is for what only this rank can tell when
+/// The sequence that the ranks have together, with every check; check(shapes) is for what only this rank can tell when
 /// it knows the whole. Collective.
-template <class T, class Ranks, attention_spec A, class Call, class Check>
-whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call const& call, told_gradient const& gradient,
-                      Check const& check) {
+template <class T, class Ranks, class Within, attention_spec A, class Call, class Check>
+whole_sequence gather(MPI_Comm comm, Ranks const& ranks, Within const& within, A const& a, Call const& call,
+                      told_gradient const& gradient, Check const& check) {
     auto const element = [](auto const& rows) {
-        return static_cast<index_t>(sizeof(element_of_rows<std::remove_cvref_t<decltype(rows)>>));
+        return static_cast<index_t>(sizeof(sent_element<std::remove_cvref_t<decltype(rows)>, T>));
     };
-    auto const all =
-        gather_calls(comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece,
-                                     element(call.query), element(call.key), element(call.value), gradient});
+    auto const all = gather_calls(
+        comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece, element(call.query),
+                        element(call.key), element(call.value), within.told(), gradient});
     whole_sequence whole{.comm = comm, .longest = ranks.piece};
     on_all(comm, [&] {
         auto const sources = whole_call(all);
-        whole.shapes = projected_shapes(a, sources.query, sources.key, sources.value);
-        check_tables<T>(a, whole.shapes);
+        whole.shapes = within.template check<T>(a, sources);
         check(whole.shapes);
         std::vector<index_t> queries, keys;
         whole.gradient = all.front().gradient;
@@ -59,13 +49,16 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call const&
     on_all(comm, [&] {
         whole.query_pieces = in_order(whole.queries_of_ranks, ranks.piece, "the queries");
         whole.pieces = in_order(whole.keys_of_ranks, ranks.piece, "the keys");
+        check_stored<T>(a, call.key, whole.shapes, whole.keys, "key");
+        check_stored<T>(a, call.value, whole.shapes, whole.keys, "value");
     });
     return whole;
 }
 /// The same of a call of attend: the extents of what is written here as well. Collective.
-template <class T, class Ranks, attention_spec A, class Call>
-whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call) {
-    return gather<T>(comm, ranks, a, call, {}, [&](operand_shapes const& shapes) { check_written(a, shapes, call); });
+template <class T, class Ranks, attention_spec A, class Call, class Within = one_sequence>
+whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call, Within const& within = {}) {
+    return gather<T>(comm, ranks, within, a, call, {},
+                     [&](operand_shapes const& shapes) { check_written(a, shapes, within.states(shapes), call); });
 }
 
 /// Which pieces some runs of this rank need: sees(run, piece).
@@ -76,11 +69,12 @@ std::vector<std::uint8_t> needs_of(std::vector<held_piece> const& pieces, runs c
         needs.push_back(std::any_of(own.begin(), own.end(), [&](auto const& run) { return sees(run, piece); }));
     return needs;
 }
-/// Which pieces of keys the queries of this rank need, and which pieces of queries its keys.
-template <class T, attention_spec A>
+/// Which pieces of keys the queries of this rank need, all of them or those that they see, and which pieces of queries
+/// its keys.
+template <class T, bool All = false, attention_spec A>
 std::vector<std::uint8_t> needs_of(A const& a, whole_sequence const& whole) {
     return needs_of(whole.pieces, cut(whole.queries, whole.longest), [&](auto const& queries, auto const& keys) {
-        return driver::sees<T>(a, whole.shapes, queries, keys);
+        return All || driver::sees<T>(a, whole.shapes, queries, keys);
     });
 }
 template <class T, attention_spec A>
