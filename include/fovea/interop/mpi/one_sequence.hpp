@@ -40,12 +40,12 @@ struct one_sequence {
                                            std::vector<index_t> const& keys) {
         return {{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}};
     }
-    static whole_sequence const& parts(workspace&, whole_sequence const& whole) { return whole; }
+    static whole_sequence const* parts(workspace&, whole_sequence const& whole) { return &whole; }
     static constexpr bool several = false;
     /// f(sequence, its specification, its outputs, workspace)
     template <attention_spec A, class Asked, class F>
-    static void for_each(workspace& scratch, whole_sequence const& whole, A const& a, Asked const& asked, F const& f) {
-        f(whole, a, asked, scratch);
+    static void for_each(workspace& scratch, whole_sequence const* whole, A const& a, Asked const& asked, F const& f) {
+        f(*whole, a, asked, scratch);
     }
 };
 

@@ -126,7 +126,7 @@ void with_projected_on_all(Executor const& executor, workspace& scratch, whole_s
     auto const local = rewritten(a, how, [](auto const& aggregate) { return aggregate; });
     bool projected = false;
     try {
-        decltype(auto) parts = within.parts(scratch, whole);
+        auto const parts = within.parts(scratch, whole);
         driver::with_projected<T, Arch>(executor, scratch, local, call,
                                         [&](auto const& q, auto const& stored_k, auto const& stored_v) {
                                             auto const k = one_after_another<T>(stored_k, scratch);
