@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where one rank fails, all throw one sentence, and the next call is as good as the first.
+#include "mpi/failing.hpp"
 #include "mpi/sequence.hpp"
 
 #include <csignal>
@@ -37,22 +38,6 @@ struct even_call {
     }
 };
 
-/// An executor that throws in the task with a number of all that it is given.
-template <class Error>
-struct failing {
-    using executor_tag = void;
-    int* left;
-    index_t workers() const { return 1; }
-    void run(index_t count, auto const& task) const {
-        for (index_t i = 0; i < count; ++i) {
-            if ((*left)-- == 0) throw Error();
-            task(i, index_t{0});
-        }
-    }
-    void bulk(index_t n, auto const& f) const {
-        for (index_t i = 0; i < n; ++i) f(i);
-    }
-};
 bool dies = false;
 struct stopped : std::runtime_error {
     stopped() : std::runtime_error("stopped") {

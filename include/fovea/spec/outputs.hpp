@@ -26,7 +26,7 @@ struct row_place {
 ///     begin()                  once, before the loops
 ///     log_sum(place, x)        the log-sum-exp of a row
 ///     row_state(place, m, l)   the maximum of a row of softmax and the sum of exp(s - m), which has a view `sums`
-///     finish(rows)             once, after the loops, with the result before any finish
+///     complete()               once, after the loops, when `results` has the result before any finish
 ///     scores(place, row)       the scores of a row as they enter the normalizer
 ///     weights(place, row)      its weights as they leave it
 ///     adds_over_queries        true where rows of one head write to the same elements

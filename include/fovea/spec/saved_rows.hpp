@@ -18,14 +18,8 @@ struct row_state_views {
     view<T, 4> result;
 
     row_state_views of_sequence(sequence_place const& at) const {
-        auto part = *this;
-        for (view<T, 3>* const each : {&part.max, &part.sum}) {
-            each->data += at.first_query * each->strides[2];
-            each->extents[2] = at.queries;
-        }
-        part.result.data += at.first_query * part.result.strides[2];
-        part.result.extents[2] = at.queries;
-        return part;
+        auto const rows = [&](auto const& all) { return detail::queries_of(all, at.first_query, at.queries); };
+        return {rows(max), rows(sum), rows(result)};
     }
 };
 

@@ -113,16 +113,30 @@ inline void agree(MPI_Comm comm, std::exception_ptr const& thrown) {
     throw std::runtime_error(sentence);
 }
 
+/// What this rank throws first while what others wait for goes on: nothing is done after it, until the ranks agree.
+class first_thrown {
+public:
+    template <class F>
+    void unless_thrown(F const& f) {
+        if (thrown_) return;
+        try {
+            f();
+        } catch (...) {
+            thrown_ = std::current_exception();
+        }
+    }
+    std::exception_ptr const& thrown() const { return thrown_; }
+
+private:
+    std::exception_ptr thrown_;
+};
+
 /// Runs f, which does not talk to other ranks; where it throws on one of them, all throw. Collective.
 template <class F>
 void on_all(MPI_Comm comm, F const& f) {
-    std::exception_ptr thrown;
-    try {
-        f();
-    } catch (...) {
-        thrown = std::current_exception();
-    }
-    agree(comm, thrown);
+    first_thrown error;
+    error.unless_thrown(f);
+    agree(comm, error.thrown());
 }
 }  // namespace detail
 

@@ -26,14 +26,6 @@ struct kept_statistics {
     bound bind(Shapes const&) const {
         return {max, sum};
     }
-    kept_statistics of_sequence(auto const& at) const {
-        auto const some = [&](view<T, 3> rows) {
-            rows.data += at.first_query;
-            rows.extents[2] = at.queries;
-            return rows;
-        };
-        return {some(max), some(sum)};
-    }
 };
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

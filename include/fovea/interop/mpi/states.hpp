@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -145,15 +144,7 @@ void attend_with_states(Executor const& executor, workspace& scratch, Whole cons
                     });
             });
     });
-    std::exception_ptr thrown;
-    auto const unless_thrown = [&](auto const& f) {
-        if (thrown) return;
-        try {
-            f();
-        } catch (...) {
-            thrown = std::current_exception();  // the states of others travel on
-        }
-    };
+    first_thrown error;  // the states of others travel on
     index_t const heads = states->heads(), at_once = std::max<index_t>(executor.workers(), 1);
     for (std::size_t i = 0; i < held.size(); ++i) {
         if (held[i].holder != rank) continue;
@@ -163,7 +154,7 @@ void attend_with_states(Executor const& executor, workspace& scratch, Whole cons
         for (index_t first = 0; first < heads; first += at_once) {
             index_t const last = std::min(first + at_once, heads);
             for (index_t h = first; comes && h < last; ++h) travelling->arrive(h);
-            unless_thrown([&] { states->take(executor, scratch, held[i], {first, last}); });
+            error.unless_thrown([&] { states->take(executor, scratch, held[i], {first, last}); });
             for (index_t h = first; goes && h < last; ++h) travelling->send(h, held[i + 1].holder);
         }
         travelling->add_piece();
@@ -171,10 +162,10 @@ void attend_with_states(Executor const& executor, workspace& scratch, Whole cons
     travelling->end();
     if constexpr (all_need_last_state<A, Asked...>) travelling->broadcast(last_holder(held));
     if constexpr (!states_type::call::causal)
-        unless_thrown([&] {
+        error.unless_thrown([&] {
             for (auto const& run : whole.queries) states->read(executor, scratch, run);
         });
-    agree(comm, thrown);
+    agree(comm, error.thrown());
     for_each_asked([&](auto const& output) {
         if constexpr (takes_present_state<std::remove_cvref_t<decltype(output)>>)
             fovea::detail::for_each_index(output.target.extents, [&](auto... at) {

@@ -10,7 +10,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <vector>
 
@@ -119,29 +118,21 @@ void compute_while_travelling(Executor const& executor, workspace& scratch, MPI_
     auto const way = way_of(plan.pieces, gather_needs(comm, plan.needs), rank_in(comm), size_of(comm));
     std::optional<travelling_pieces<E...>> travelling;
     on_all(comm, [&] { travelling.emplace(comm, plan.pieces, way, plan.longest, scratch.shared(), arrays...); });
-    std::exception_ptr thrown;
-    auto const unless_thrown = [&](auto const& f) {
-        if (thrown) return;
-        try {
-            f();
-        } catch (...) {
-            thrown = std::current_exception();  // the pieces of others travel on
-        }
-    };
+    first_thrown error;  // the pieces of others travel on
     looking_executor<Executor> const looking{
         executor, &*travelling, [](void* pieces) { static_cast<travelling_pieces<E...>*>(pieces)->progress(); }};
     for (std::size_t i = 0; i < way.size(); ++i) {
         travelling->arrive(i);
         if (way[i].needed)
-            unless_thrown([&] {
+            error.unless_thrown([&] {
                 [&]<std::size_t... N>(std::index_sequence<N...>) {
                     take(looking, travelling->piece(i), travelling->template rows<N>(i)...);
                 }(std::index_sequence_for<E...>());
             });
     }
-    unless_thrown([&] { finish(looking); });
+    error.unless_thrown([&] { finish(looking); });
     travelling->end();
-    agree(comm, thrown);
+    agree(comm, error.thrown());
     if (counts != nullptr) *counts += travelling->counts();
 }
 
