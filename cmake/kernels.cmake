@@ -33,9 +33,14 @@ set(fovea_bindings_flags_avx2 -march=x86-64-v3 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512 -march=x86-64-v4 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mtune=generic CACHE INTERNAL "")
 set(fovea_bindings_flags_avx512_amx -march=x86-64-v4 -mavx512bf16 -DFOVEA_MATRIX_UNIT=1 -mtune=generic CACHE INTERNAL "")
+set(fovea_bindings_flags_neon -march=armv8-a -mtune=generic CACHE INTERNAL "")
+
+# The storage types whose kernels differ from those of the next lesser architecture.
+foreach(arch IN ITEMS sse2 avx2 avx512 neon)
+    set(fovea_bindings_types_${arch} "." CACHE INTERNAL "")
+endforeach()
 set(fovea_bindings_types_avx512_bf16 "16$" CACHE INTERNAL "")
 set(fovea_bindings_types_avx512_amx "^bf16$" CACHE INTERNAL "")
-set(fovea_bindings_flags_neon -march=armv8-a -mtune=generic CACHE INTERNAL "")
 
 # Where the templates and the part of the library without specifications lie: beside this file when installed, in src/
 # before.
@@ -156,7 +161,7 @@ function(fovea_add_kernel_units result target arch types kernels)
         fovea_kernel_includes(INCLUDES ${headers_${KERNEL}})
         set(EXPRESSION "${expression_${KERNEL}}")
         foreach(TYPE IN LISTS types)
-            if(DEFINED fovea_bindings_types_${arch} AND NOT TYPE MATCHES "${fovea_bindings_types_${arch}}")
+            if(NOT TYPE MATCHES "${fovea_bindings_types_${arch}}")
                 continue()
             endif()
             set(ELEMENT ${fovea_bindings_elements_${TYPE}})
