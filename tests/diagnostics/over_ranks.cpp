@@ -57,6 +57,17 @@ void call(view<float, 2> x, view<float, 2> result, view<int, 1> offsets, view<fl
 #endif
 }
 
+// case: explaining_a_ragged_batch_over_ranks
+// sentence: fovea: ragged(...) runs one call for each sequence: explain that of one sequence, without ragged
+void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<int, 1> offsets) {
+    auto const spec = scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    static_cast<void>(explain(mpi::ranks(MPI_COMM_WORLD), ragged(offsets), spec, x, result));
+#else
+    static_cast<void>(explain(mpi::ranks(MPI_COMM_WORLD), spec, x, result));
+#endif
+}
+
 // case: ranks_with_the_gradient_of_whole_rows
 // sentence: fovea: over ranks there are gradients of softmax and of weights that go by key, such as unnormalized: other
 // normalizers need whole rows of scores

@@ -4,9 +4,11 @@
 
 #include <fovea/driver/explain.hpp>
 #include <fovea/interop/mpi/run.hpp>
+#include <fovea/spec/ragged.hpp>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fovea::FOVEA_SET::mpi {
@@ -215,6 +217,11 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
         }
     }
     return {};
+}
+/// A ragged batch has sizes of each sequence, over ranks as on one.
+template <class Arch = arch::best, class Queries, class Keys, class Index, class... Arguments>
+std::string explain(mpi::ranks_t<Queries, Keys> const&, ragged_t<Index> const& all, Arguments&&... arguments) {
+    return explain<Arch>(all, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace fovea::FOVEA_SET
