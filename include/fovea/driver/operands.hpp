@@ -28,7 +28,9 @@ struct score_operands {
     index_t keys() const { return key.extent(2); }
     index_t features() const { return query.extent(3); }  // of the query
     index_t key_features() const { return key.extent(3); }
-    plan::call_sizes sizes() const { return {queries(), group(), keys(), features(), 0, rows_per_run(key)}; }
+    plan::call_sizes sizes() const {
+        return {queries(), group(), keys(), features(), 0, rows_per_run(key), keys(), row_alignment(key)};
+    }
 };
 
 /// The views of one attention, all (batch, head, position, feature), and the further outputs that were asked for.

@@ -25,7 +25,7 @@ namespace fovea::FOVEA_SET::driver {
 /// What a mask excludes is kept out of every sum: where what is added up over keys, or over queries, is not finite, it
 /// is added pair by pair.
 /// Source: FlashAttention-2 (Dao, 2023), algorithm 2.
-template <class Call, class ValueRows, class D, class Shape, class Tables>
+template <class Call, class Further, class Shape, class Tables>
 class softmax_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
@@ -39,7 +39,7 @@ public:
     struct partial_sums : no_partial_sums {
         T* of_keys = nullptr;
     };
-    using call_type = gradient_call<Call, ValueRows, D, Shape, Tables>;
+    using call_type = gradient_call<Call, Further, Shape, Tables>;
     using head_blocks = gradient_blocks<call_type, Shape>;
     static constexpr bool prefetches_rows = false;
 
@@ -108,15 +108,17 @@ private:
 };
 
 /// The gradients of queries, keys and values of softmax(score) V, and of tables.
-template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, class Executor,
+template <class T, class Arch, class Score, class Predicate, class Q, class K, class Further, class Executor,
           class Tables>
-void run_softmax_gradient(Executor const& executor, workspace& scratch,
-                          plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
-                          gradient_operands<T, V, D> const& further, Tables const& tables) {
-    using scores = plan::score_call<T, Arch, plan::lowered_score<Score, Predicate>, score_operands<Q, K>>;
+void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lowered_score<Score, Predicate> const& spec,
+                       score_operands<Q, K> const& operands, Further const& further, Tables const& tables) {
+    using lowered = plan::lowered_score<Score, Predicate>;
+    using lanes = plan::gradient_lanes<plan::score_call<T, Arch, lowered, score_operands<Q, K>>,
+                                       decltype(Further::value), typename Further::d_element, Further::weight_parts>;
+    using scores = plan::score_call<T, Arch, lowered, score_operands<Q, K>, lanes>;
     auto const plan = plan::make_gradient_plan<scores>(operands.sizes());
     auto const run = [&]<class Shape>(std::type_identity<Shape>, auto const& in_scopes) {
-        using pass = softmax_gradient<scores, V, D, Shape, Tables>;
+        using pass = softmax_gradient<scores, Further, Shape, Tables>;
         typename pass::call_type const context(plan, spec, operands, further, tables);
         dense_loop<pass> const loop(context);
         for_key_heads<typename pass::head_blocks>(
@@ -126,14 +128,26 @@ void run_softmax_gradient(Executor const& executor, workspace& scratch,
     };
     if constexpr (plan::gradient_takes_query_lanes<scores>)
         if (plan.by == plan::traversal::query_lanes)
-            return run(std::type_identity<plan::query_lanes_blocking<T, Arch>>{}, executor);
+            return run(std::type_identity<lanes>{}, in_scopes<lane_products_of<lanes>>(executor));
     run(std::type_identity<plan::key_lanes_blocking<T, Arch>>{}, in_scopes_of<scores>(executor));
 }
-/// The same without those of tables.
-template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, class Executor>
+/// The same on an architecture whose matrix unit is used only where this process may use it.
+template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, int Weight_parts,
+          class Executor, class Tables>
 void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
-                          gradient_operands<T, V, D> const& further) {
+                          gradient_operands<T, V, D, Weight_parts> const& further, Tables const& tables) {
+    kernel::on_usable<Arch, T, Q, element_of_rows<K>, element_of_rows<V>, D>(
+        [&]<class Usable>(std::type_identity<Usable>) {
+            run_softmax_tiles<T, Usable>(executor, scratch, spec, operands, further, tables);
+        });
+}
+/// The same without those of tables.
+template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, int Weight_parts,
+          class Executor>
+void run_softmax_gradient(Executor const& executor, workspace& scratch,
+                          plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
+                          gradient_operands<T, V, D, Weight_parts> const& further) {
     index_t const key_heads = operands.batches() * operands.key.extent(1);
     table_sums<T> const none({}, {}, {}, scratch.shared(),
                              key_heads * plan::row_splits(key_heads, operands.query.extent(2)));

@@ -34,6 +34,9 @@ struct amx_bf16 : amx_packing<T, Arch> {
     // found afterwards, and lines are prefetched before.
 
     static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next) {
+        if (all.vector_count > shape::nv)
+            return for_vectors<shape::nv>(
+                all, side, [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
         prefetch(all, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             index_t k = 0;
@@ -58,6 +61,9 @@ struct amx_bf16 : amx_packing<T, Arch> {
     /// place of the numbers, since more memory would not stay in the L1 cache.
     static void accumulate_query_lanes(value_operand<element> const& values, lane_sums<T> const& all,
                                        prefetch_queue& next) {
+        if (all.vector_count > shape::nv)
+            return for_vectors<shape::nv>(
+                all, side, [&](lane_sums<T> const& some) { accumulate_query_lanes(values, some, next); });
         prefetch(all, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             constexpr bool in_place = Weight_parts == 1;
@@ -163,8 +169,8 @@ private:
                     auto const pairs = bf16_pairs<Arch>::paired(rest[0], rest[1]);
                     pairs.store(to + part() * plane<N> + n() * side);
                     if constexpr (part() + 1 < Weight_parts) {
-                        rest[0] = remainder(rest[0], packing::lower(pairs));
-                        rest[1] = remainder(rest[1], packing::upper(pairs));
+                        rest[0] = packing::remainder(rest[0], packing::lower(pairs));
+                        rest[1] = packing::remainder(rest[1], packing::upper(pairs));
                     }
                 });
             });
@@ -175,11 +181,6 @@ private:
         for (; k + 2 <= all.steps; k += 2) round(k, load);
         for (; k < round_up(all.steps, elements); k += 2)
             round(k, [&](index_t at, index_t lane) { return at < all.steps ? load(at, lane) : vector(T{0}); });
-    }
-    /// What a part leaves of a weight: nothing of one that is not finite.
-    FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
-        auto const rest = weight - part;
-        return select(rest == rest, rest, vector(T{0}));
     }
 
     /// The sums so far times the factors of their queries, unless these are all 1.

@@ -4,6 +4,7 @@
 
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/product/amx_bf16.hpp>
+#include <fovea/kernel/product/amx_key_sums.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/number_product.hpp>
 #include <fovea/plan/product.hpp>
@@ -68,6 +69,10 @@ static_assert(product<number_product<float, arch::best>> && product<stored_produ
 /// The product of a matrix unit, with weights of one part or more.
 template <class T, class Arch, int Weight_parts = 1>
 using matrix_unit_product = amx_bf16<T, Arch, Weight_parts>;
+
+/// Its sums of keys in a gradient.
+template <class T, class Arch, int Weight_parts>
+using matrix_unit_key_sums = amx_key_sums<T, Arch, Weight_parts>;
 
 /// Calls f(type of architecture): another one than `Arch` where operands of these elements would be multiplied by a
 /// matrix unit, and this process may not use it.
