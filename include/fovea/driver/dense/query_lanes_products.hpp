@@ -74,7 +74,7 @@ private:
 template <class Shape>
 void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
                                            key_run<shape> const& at, scores const& to, next_lines& next) {
-    bool const are_scores = of.functions.is_bare_product && !any_mixed(at);
+    bool const are_scores = to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
     auto const [first_feature, features] = of.summed.product;
     if (features == 0) return multiply_no_features(rows, to, are_scores);
     for (auto const& [vectors, granules] : *to.pieces) {

@@ -48,6 +48,7 @@ public:
         typename tile_type::scratch scores, products;
         scratch(arena& memory, call_type const& call, index_t blocks)
             : scores(memory, call, blocks), products(memory, call.values, blocks) {
+            products.finds_max = false;
             if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
         }
         /// The first part of scores, like these.
@@ -77,6 +78,7 @@ public:
     void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
               scratch& of) {
         bool const trims = shape::queries_in_lanes && any_mixed(at) && rows_.finite() && from.finite(at.block);
+        of.scores.finds_max = !has_sums_;
         auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);
         auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);
         if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gradients of bfloat16 attention by the products of a matrix unit, or of its emulation, against the definition: every
+// rest of queries, keys and features.
+#include <fovea/core/paged.hpp>
+#include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+#include "support/matrix_unit.hpp"
+#include "support/rows_in_memory.hpp"
+#include "support/worst.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <tuple>
+
+using namespace fovea;
+using namespace fovea::placeholders;
+
+namespace {
+
+struct sizes {
+    index_t queries, keys, features, value_features, heads = 1, group = 1;
+};
+
+/// Operands with any distance between rows, and the gradient of the result.
+struct problem {
+    testing::dice random;
+    rows_in_memory q, k, v, d;
+
+    explicit problem(sizes const& s, index_t gap = 0)
+        : random(static_cast<unsigned>(31 * s.queries + s.keys)),
+          q(random, s.heads * s.group, s.queries, s.features, gap),
+          k(random, s.heads, s.keys, s.features, gap),
+          v(random, s.heads, s.keys, s.value_features, gap),
+          d(random, s.heads * s.group, s.queries, s.value_features, gap) {}
+};
+
+template <class T, int Rank>
+bool same_bits(tensor<T, Rank> const& a, tensor<T, Rank> const& b) {
+    return a.elements.size() == b.elements.size()
+        && (a.elements.empty() || std::memcmp(a.elements.data(), b.elements.data(), a.elements.size() * sizeof(T)) == 0);
+}
+
+/// The worst difference from the definition, in multiples of its largest element.
+template <class T, int Rank>
+double difference(tensor<T, Rank> const& found, tensor<double, Rank> const& expected) {
+    double most = 0, scale = 0.1;
+    for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+        scale = std::max(scale, std::abs(expected.elements[i]));
+        most = worse(most, std::abs(static_cast<double>(found.elements[i]) - expected.elements[i]));
+    }
+    return most / scale;
+}
+
+/// Calls f with the gradients that are asked for: of queries, keys, values and tables.
+template <class T, class F, class... Tables>
+auto asked(problem const& of, F const& f, Tables const&... tables) {
+    std::tuple to(tensor<T, 4>(of.q.rows.extents), tensor<T, 4>(of.k.rows.extents), tensor<T, 4>(of.v.rows.extents),
+                  tensor<std::conditional_t<std::is_same_v<T, double>, double, float>,
+                         static_cast<int>(std::tuple_size_v<decltype(tables.extents)>)>(tables.extents)...);
+    std::apply(
+        [&](auto& q, auto& k, auto& v, auto&... each) {
+            f(grad(of.q.rows, q), grad(of.k.rows, k), grad(of.v.rows, v), grad(tables, each)...);
+        },
+        to);
+    return to;
+}
+
+/// Gradients on the unit, in targets of type T, from saved rows if there are some.
+template <class T, class Executor, class Spec, class... Tables>
+auto on_unit(Executor const& executor, Spec const& spec, problem const& of, saved_rows<float> const& saved,
+             Tables const&... tables) {
+    return asked<T>(
+        of,
+        [&](auto const&... each) {
+            workspace scratch;
+            for (int times = 0; times < 2; ++times)  // scratch memory that has been used
+                if (saved.complete())
+                    gradient_on<with_matrix_unit>(executor, scratch, spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows,
+                                                  saved, each...);
+                else
+                    gradient_on<with_matrix_unit>(executor, scratch, spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows,
+                                                  each...);
+        },
+        tables...);
+}
+
+/// The definition, with rows that are computed again and with saved ones, and the same bits in any number of threads.
+template <class T = float, class Spec, class... Tables>
+void check(Spec const& spec, problem const& of, double tolerance, Tables const&... tables) {
+    auto const expected = asked<double>(
+        of,
+        [&](auto const&... each) {
+            reference::gradient(spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows, each...);
+        },
+        tables...);
+    saved_rows<float> none, saved;
+    tensor<bfloat16, 4> out(of.d.rows.extents);
+    workspace scratch;
+    attend_on<with_matrix_unit>(serial, scratch, spec, of.q.rows, of.k.rows, of.v.rows, out, save(saved));
+    for (auto const* rows : {&none, &saved}) {
+        auto const got = on_unit<T>(serial, spec, of, *rows, tables...);
+        auto const in_threads = on_unit<T>(threads(3), spec, of, *rows, tables...);
+        [&]<std::size_t... N>(std::index_sequence<N...>) {
+            CHECK(worse(0, difference(std::get<N>(got), std::get<N>(expected))...) < tolerance);
+            CHECK((same_bits(std::get<N>(got), std::get<N>(in_threads)) && ...));
+        }(std::make_index_sequence<3 + sizeof...(Tables)>());
+    }
+}
+template <class T = float, class Spec>
+void check(Spec const& spec, sizes const& s, index_t gap = 0, double tolerance = 1e-5) {
+    CAPTURE(s.queries, s.keys, s.features, s.value_features, s.heads, s.group, gap);
+    check<T>(spec, problem(s, gap), tolerance);
+}
+
+auto const plain = scaled_dot | softmax | weighted_sum;
+auto const at_end = scaled_dot | causal_at_end | softmax | weighted_sum;
+
+}  // namespace
+
+TEST_CASE("the matrix unit computes gradients of any number of queries, keys and features", "[driver]") {
+    for (index_t n : {12, 16, 17, 31, 32, 33, 63, 127, 128, 129, 300}) check(plain, {n, 40, 32, 16});
+    for (index_t n : {0, 1, 15, 16, 17, 31, 32, 33, 255, 256, 257, 300}) check(plain, {20, n, 32, 16});
+    for (index_t n = 1; n <= 33; n += 4) check(plain, {21, 41, n, 34 - n});
+    check(plain, {33, 150, 128, 96});
+    check(plain, {20, 70, 96, 80}, 5);
+    check(plain, {70, 20, 33, 65}, 3);
+    check(plain, {20, 17, 32, 0});
+    check(plain, {3, 140, 64, 32, 2, 5}, 2);  // heads that share keys and tiles
+    check(plain, {50, 140, 40, 24, 2, 2});
+}
+
+TEST_CASE("the matrix unit computes gradients of bfloat16 with the precision of their targets", "[driver]") {
+    sizes const s{150, 290, 64, 40};
+    check<bfloat16>(at_end, s, 0, 0x1p-7);
+    check<float16>(at_end, s, 0, 0x1p-11);
+    check(at_end, s);
+}
