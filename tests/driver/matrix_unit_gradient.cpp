@@ -43,7 +43,8 @@ struct problem {
 template <class T, int Rank>
 bool same_bits(tensor<T, Rank> const& a, tensor<T, Rank> const& b) {
     return a.elements.size() == b.elements.size()
-        && (a.elements.empty() || std::memcmp(a.elements.data(), b.elements.data(), a.elements.size() * sizeof(T)) == 0);
+        && (a.elements.empty()
+            || std::memcmp(a.elements.data(), b.elements.data(), a.elements.size() * sizeof(T)) == 0);
 }
 
 /// The worst difference from the definition, in multiples of its largest element.
@@ -95,9 +96,7 @@ template <class T = float, class Spec, class... Tables>
 void check(Spec const& spec, problem const& of, double tolerance, Tables const&... tables) {
     auto const expected = asked<double>(
         of,
-        [&](auto const&... each) {
-            reference::gradient(spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows, each...);
-        },
+        [&](auto const&... each) { reference::gradient(spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows, each...); },
         tables...);
     saved_rows<float> none, saved;
     tensor<bfloat16, 4> out(of.d.rows.extents);
@@ -119,7 +118,9 @@ void check(Spec const& spec, sizes const& s, index_t gap = 0, double tolerance =
 }
 
 auto const plain = scaled_dot | softmax | weighted_sum;
-auto const at_end = scaled_dot | causal_at_end | softmax | weighted_sum;
+/// Query 0 sees nothing, no query every key, and vectors of queries see different granules of keys.
+auto const masked =
+    scaled_dot | where(kv_idx < q_idx && q_idx - kv_idx < 150 && kv_idx % 50 < 40) | softmax | weighted_sum;
 
 }  // namespace
 
@@ -137,7 +138,80 @@ TEST_CASE("the matrix unit computes gradients of any number of queries, keys and
 
 TEST_CASE("the matrix unit computes gradients of bfloat16 with the precision of their targets", "[driver]") {
     sizes const s{150, 290, 64, 40};
-    check<bfloat16>(at_end, s, 0, 0x1p-7);
-    check<float16>(at_end, s, 0, 0x1p-11);
-    check(at_end, s);
+    check<bfloat16>(plain, s, 0, 0x1p-7);
+    check<float16>(plain, s, 0, 0x1p-11);
+    check(plain, s);
+}
+
+TEST_CASE("the matrix unit computes gradients under masks, and of rows in several tasks", "[driver]") {
+    for (index_t n : {40, 129, 300}) check(masked, {n, n + 45, 48, 20}, 1);
+    check(masked, {70, 40, 32, 32, 1, 3});
+    REQUIRE(plan::row_splits(2, 1100) > 1);
+    check(masked, {1100, 37, 16, 16, 2, 1});
+}
+
+TEST_CASE("the matrix unit computes gradients of tables that a score reads beside its product", "[driver]") {
+    problem of({150, 170, 32, 16, 2, 2});
+    auto const table = [&](auto... extents) {
+        return testing::random_tensor<float>(of.random, extents_t<sizeof...(extents)>{extents...});
+    };
+    auto const slopes = table(index_t{4});
+    auto const bias = table(index_t{4}, index_t{170});
+    auto const factors = table(index_t{4});
+    auto const spec = compare(param(factors)[head] * sum(q * k))
+                    | rescore(5 * tanh(score / 5) - param(slopes)[head] * abs(q_idx - kv_idx) / 50)
+                    | rescore(score + param(bias)(head, kv_idx)) | causal | softmax | weighted_sum;
+    check(spec, of, 1e-5, slopes, bias, factors);
+}
+
+TEST_CASE("gradients by the matrix unit leave out what is not visible and not finite", "[driver]") {
+    auto const bad = bfloat16(std::numeric_limits<float>::quiet_NaN());
+    problem of({140, 170, 32, 16});
+    auto const check_finite = [&] {
+        auto const got = on_unit<float>(serial, masked, of, {});
+        auto const expected = asked<double>(of, [&](auto const&... each) {
+            reference::gradient(masked, of.q.rows, of.k.rows, of.v.rows, of.d.rows, each...);
+        });
+        auto const alike = [](auto const& a, auto const& b) {
+            return std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(),
+                              [](float x, double y) { return std::isfinite(x) == std::isfinite(y); });
+        };
+        CHECK(alike(std::get<0>(got), std::get<0>(expected)));
+        CHECK(alike(std::get<1>(got), std::get<1>(expected)));
+        CHECK(alike(std::get<2>(got), std::get<2>(expected)));
+        return std::isfinite(std::get<0>(got)(0, 0, 139, 0));
+    };
+    for (index_t n : {48, 139, 150, 169}) of.k.rows(0, 0, n, 3) = of.v.rows(0, 0, n, 5) = bad;  // which none sees
+    CHECK(check_finite());
+    of.q.rows(0, 0, 0, 1) = of.d.rows(0, 0, 0, 2) = bad;  // a query that sees none
+    CHECK(check_finite());
+    of.k.rows(0, 0, 100, 3) = of.v.rows(0, 0, 120, 2) = of.d.rows(0, 0, 30, 2) = bad;
+    CHECK_FALSE(check_finite());
+}
+
+TEST_CASE("the matrix unit computes gradients of queries over pages", "[driver]") {
+    for (index_t slots : {32, 48}) {
+        index_t const pages = 5;
+        sizes const s{70, slots * pages, 64, 40, 2, 1};
+        problem const of(s);
+        tensor<bfloat16, 4> key_pages({pages, 2, slots, s.features}), value_pages({pages, 2, slots, s.value_features});
+        tensor<std::int32_t, 2> table({1, pages});
+        for (index_t p = 0; p < pages; ++p) {
+            table(0, p) = static_cast<std::int32_t>(pages - 1 - p);
+            for (index_t h = 0; h < 2; ++h)
+                for (index_t n = 0; n < slots; ++n) {
+                    std::copy_n(of.k.rows.place(0, h, p * slots + n, 0), s.features,
+                                key_pages.view().place(pages - 1 - p, h, n, 0));
+                    std::copy_n(of.v.rows.place(0, h, p * slots + n, 0), s.value_features,
+                                value_pages.view().place(pages - 1 - p, h, n, 0));
+                }
+        }
+        tensor<float, 4> got(of.q.rows.extents), expected(of.q.rows.extents);
+        workspace scratch;
+        gradient_on<with_matrix_unit>(serial, scratch, masked, of.q.rows, paged(key_pages, table),
+                                      paged(value_pages, table), of.d.rows, grad(of.q.rows, got));
+        gradient_on<with_matrix_unit>(serial, scratch, masked, of.q.rows, of.k.rows, of.v.rows, of.d.rows,
+                                      grad(of.q.rows, expected));
+        CHECK(same_bits(got, expected));
+    }
 }

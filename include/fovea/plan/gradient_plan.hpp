@@ -37,8 +37,8 @@ inline constexpr bool gradient_uses_matrix_unit =
 template <class... Targets>
 inline constexpr int gradient_parts = std::max({1, weight_parts<Targets>...});
 
-/// The arrangement of a gradient with queries in lanes. Without a matrix unit arithmetic is that of numbers, whatever is
-/// stored.
+/// The arrangement of a gradient with queries in lanes. Without a matrix unit arithmetic is that of numbers, whatever
+/// is stored.
 template <class Call, class ValueRows, class D, int Weight_parts>
 using gradient_lanes =
     std::conditional_t<gradient_uses_matrix_unit<Call, ValueRows, D>,
@@ -57,8 +57,8 @@ call_plan make_gradient_plan(call_sizes const& n) {
                 lanes::sharing(n.queries, n.group, n.keys,
                                uses<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>);
             index_t const rows = n.queries * plan.tile_heads;
-            plan.keys = reading_in_query_lanes<decltype(Call::operands::key), lanes>(
-                rows, n.features, n.keys_per_run, n.keys, n.key_alignment);
+            plan.keys = reading_in_query_lanes<decltype(Call::operands::key), lanes>(rows, n.features, n.keys_per_run,
+                                                                                     n.keys, n.key_alignment);
             plan.rows = lanes::width_for(std::min(rows, lanes::rows));
             plan.matrix_unit = lanes::packs_values;
             plan.sums = lanes::packs_values ? 0 : lanes::sums_for(plan.rows);

@@ -95,8 +95,7 @@ public:
     /// `kept` is the first part of the score, like P, where it is kept.
     void add(Call const& call, blocks& from, index_t block, score_block<Shape> const& p, score_block<Shape> const& ds,
              T const* kept) {
-        if (call.further.makes.of_keys)
-            add_to_keys(p, d_rows_of(call), from.d_value(p.first), from);
+        if (call.further.makes.of_keys) add_to_keys(p, d_rows_of(call), from.d_value(p.first), from);
         if constexpr (!score::is_product)
             score::backpropagate_pairs(
                 call, rows(), from.keys, p, ds, kept, d_terms_, [&](index_t head) { return from.d_terms(head); },
@@ -242,11 +241,11 @@ private:
     T* d_pairs_;               // (rows, width), what sums of pairs give queries
     T* d_terms_;               // (row terms, rows)
     T* row_;                   // of one row: (2 + products, width)
-    // Where rows are packed for sums of keys: the factors of queries, which need not be those that scores are multiplied
-    // by, and pairs of queries and of dO.
+    // Where rows are packed for sums of keys: the factors of queries, which need not be those that scores are
+    // multiplied by, and pairs of queries and of dO.
     T *scales_, *query_pairs_, *d_result_pairs_;
-    T* ones_;                  // (most_rows)
-    T* d_factors_;             // of pairs, as driver/dense/factor_gradient.hpp has them
+    T* ones_;       // (most_rows)
+    T* d_factors_;  // of pairs, as driver/dense/factor_gradient.hpp has them
     typename Call::tables_type::share_type tables_;
     bool finite_ = true, has_factors_ = false;
 };

@@ -32,15 +32,11 @@ public:
     key_sums(arena&) {}
 
     void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
-        product::accumulate_transposed({{{weights.scores, {}, weights.stride},
-                                         rows.count,
-                                         {rows.numbers, rows.width},
-                                         sums,
-                                         rows.width,
-                                         nullptr},
-                                        rows.width,
-                                        weights.count,
-                                        Shape::rows});
+        product::accumulate_transposed(
+            {{{weights.scores, {}, weights.stride}, rows.count, {rows.numbers, rows.width}, sums, rows.width, nullptr},
+             rows.width,
+             weights.count,
+             Shape::rows});
     }
 };
 

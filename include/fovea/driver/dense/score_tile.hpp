@@ -37,7 +37,7 @@ public:
         T* scores;       // (planes, rows, stride), or (block_keys, width)
         bool* visible;   // the same for one plane
         vector_pieces<Shape> pieces;
-        T* kept = nullptr;  // like a plane: the first part of the scores as it is before they take its place
+        T* kept = nullptr;      // like a plane: the first part of the scores as it is before they take its place
         bool finds_max = true;  // of each row, with queries in lanes
 
         scratch(arena& memory, call_type const& call, index_t blocks)

@@ -35,8 +35,8 @@ struct amx_bf16 : amx_packing<T, Arch> {
 
     static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next) {
         if (all.vector_count > shape::nv)
-            return for_vectors<shape::nv>(
-                all, side, [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
+            return for_vectors<shape::nv>(all, side,
+                                          [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
         prefetch(all, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             index_t k = 0;

@@ -23,14 +23,15 @@ struct key_sums_of_tile {
     T* sums;  // (round_up(keys, 16), row_width)
 };
 
-/// The product of the matrix unit of an architecture whose sums are rows of keys: dV += P^T dO and dK += dS^T Q, 32 keys
-/// by 32 features in four tiles of sums. The left operand are rows of weights, rounded to so many bfloat16 in order, the
-/// right one pairs of neighbouring rows of queries, a feature in each lane, which are packed once for a tile of queries.
+/// The product of the matrix unit of an architecture whose sums are rows of keys: dV += P^T dO and dK += dS^T Q, 32
+/// keys by 32 features in four tiles of sums. The left operand are rows of weights, rounded to so many bfloat16 in
+/// order, the right one pairs of neighbouring rows of queries, a feature in each lane, which are packed once for a tile
+/// of queries.
 template <class T, class Arch, int Weight_parts>
 struct amx_key_sums : amx_packing<T, Arch> {
     using packing = amx_packing<T, Arch>;
-    using typename packing::element, typename packing::vector;
     using packing::side, packing::elements;
+    using typename packing::element, typename packing::vector;
     using unit = matrix_unit<Arch>;
 
     /// Elements of the memory in which weights are rounded.
