@@ -2,6 +2,7 @@
 // Gradients of bfloat16 attention by the products of a matrix unit, or of its emulation, against the definition: every
 // rest of queries, keys and features.
 #include <fovea/core/paged.hpp>
+#include <fovea/driver/explain_gradient.hpp>
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
 #include <fovea/testing/random.hpp>
@@ -123,6 +124,17 @@ auto const masked =
     scaled_dot | where(kv_idx < q_idx && q_idx - kv_idx < 150 && kv_idx % 50 < 40) | softmax | weighted_sum;
 
 }  // namespace
+
+TEST_CASE("explain_gradient names the matrix unit where it multiplies operands as they are stored", "[driver]") {
+    auto const names_it = [](std::string const& text) { return text.find("matrix unit") != std::string::npos; };
+    CHECK(names_it(explain_gradient<bfloat16, with_matrix_unit>(plain)));
+    CHECK(names_it(explain_gradient<bfloat16, with_matrix_unit>(masked)));
+    CHECK_FALSE(names_it(explain_gradient<float, with_matrix_unit>(plain)));
+    CHECK_FALSE(names_it(explain_gradient<bfloat16, arch::emulated<64, 32>>(plain)));
+    CHECK_FALSE(
+        names_it(explain_gradient<bfloat16, with_matrix_unit>(compare(sum(square(q) * k)) | softmax | weighted_sum)));
+    CHECK_FALSE(names_it(explain_gradient<bfloat16, with_matrix_unit>(dot | sparsemax | weighted_sum)));
+}
 
 TEST_CASE("the matrix unit computes gradients of any number of queries, keys and features", "[driver]") {
     for (index_t n : {12, 16, 17, 31, 32, 33, 63, 127, 128, 129, 300}) check(plain, {n, 40, 32, 16});
