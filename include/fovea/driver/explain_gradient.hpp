@@ -62,8 +62,7 @@ std::string explain_what_runs() {
 
 /// explain_gradient: the derivatives of a specification, and what computes a gradient of it.
 ///
-///     explain_gradient(spec)      explain_gradient<double>(spec)      explain_gradient<bfloat16,
-///     arch::avx512_amx>(spec)
+///     explain_gradient(spec)      explain_gradient<double>(spec)      explain_gradient<float, arch::avx2>(spec)
 ///
 /// A line for the score, one for each place where it reads a number that has a gradient, with the derivative by it, the
 /// same for a reweighting, then the normalizer and what runs for operands of type T. Tables are printed as `param`. The

@@ -101,11 +101,6 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
     f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
 }
 
-/// The target of a gradient that is asked for, if it is one of elements like those of operands; else no more than they.
-template <class Operand, class Asked>
-using target_of_operand = std::conditional_t<std::is_same_v<typename Asked::element, Operand>,
-                                             std::remove_pointer_t<decltype(Asked::target.data)>, bfloat16>;
-
 /// The pass of an attention whose score, mask and normalizer have been lowered.
 template <class T, class Arch, class A, class Lowered, class Q, class K, class Further, class Executor, class Tables>
 void run_weights_gradient(Executor const& executor, workspace& scratch, Lowered const& lowered,
@@ -139,7 +134,7 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
                      d_value = fresh_rows<T>(scratch, call.value.extents);
     score_operands<query, keys> const operands{q, call.key, exact};
     auto const known = bound.saved ? known_rows<T>(*bound.saved) : known_rows<T>();
-    constexpr int parts = plan::gradient_parts<target_of_operand<query, Asked>...>;
+    constexpr int parts = plan::gradient_parts<query, Asked...>;
     gradient_operands<T, values, d_result, parts> const further{call.value, bound.d_result, d_query,
                                                                 d_key,      d_value,        known};
     with_table_sums<T>(

@@ -33,9 +33,12 @@ inline constexpr bool gradient_uses_matrix_unit =
                          D>;
 
 /// The bfloat16 numbers that a weight, or the gradient of a score, is split into for it: as many as keep the precision
-/// of the operands' gradients that are asked for, whose targets are of these types.
-template <class... Targets>
-inline constexpr int gradient_parts = std::max({1, weight_parts<Targets>...});
+/// of the gradients that are asked for, of arrays with elements like those of operands.
+template <class Operand, class... Asked>
+inline constexpr int gradient_parts =
+    std::max({1, std::is_same_v<typename Asked::element, Operand>
+                     ? weight_parts<std::remove_pointer_t<decltype(Asked::target.data)>>
+                     : 1 ...});
 
 /// The arrangement of a gradient with queries in lanes. Without a matrix unit arithmetic is that of numbers, whatever
 /// is stored.

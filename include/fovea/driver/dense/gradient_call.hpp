@@ -34,12 +34,12 @@ struct made_gradients {
 };
 
 /// What the gradient of an attention is computed of, beside its queries and keys, and where it goes: all
-/// (batch, head, position, feature). A matrix unit rounds weights to `Weight_parts` bfloat16, as targets need.
-template <class T, class ValueRows, class D = T, int Weight_parts = plan::gradient_parts<T>>
+/// (batch, head, position, feature). A matrix unit rounds weights to `Weight_parts` numbers, as targets need.
+template <class T, class ValueRows, class D = T, int Weight_parts = plan::weight_parts<T>>
 struct gradient_operands {
-    ValueRows value;
     using d_element = D;
     static constexpr int weight_parts = Weight_parts;
+    ValueRows value;
     view<D const, 4> d_result;
     view<T, 4> d_query, d_key, d_value;
     known_rows<T> rows{};
