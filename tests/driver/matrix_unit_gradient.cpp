@@ -73,9 +73,9 @@ auto asked(problem const& of, F const& f, Tables const&... tables) {
     return to;
 }
 
-/// Gradients on the unit, in targets of type T, from saved rows if there are some.
-template <class T, class Executor, class Spec, class... Tables>
-auto on_unit(Executor const& executor, Spec const& spec, problem const& of, saved_rows<float> const& saved,
+/// Gradients on the unit, in targets of type T, from those of the result and saved rows, if there are some.
+template <class T, class Executor, class Spec, class D, class... Tables>
+auto on_unit(Executor const& executor, Spec const& spec, problem const& of, D const& d, saved_rows<float> const& saved,
              Tables const&... tables) {
     return asked<T>(
         of,
@@ -83,29 +83,27 @@ auto on_unit(Executor const& executor, Spec const& spec, problem const& of, save
             workspace scratch;
             for (int times = 0; times < 2; ++times)  // scratch memory that has been used
                 if (saved.complete())
-                    gradient_on<with_matrix_unit>(executor, scratch, spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows,
-                                                  saved, each...);
-                else
-                    gradient_on<with_matrix_unit>(executor, scratch, spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows,
+                    gradient_on<with_matrix_unit>(executor, scratch, spec, of.q.rows, of.k.rows, of.v.rows, d, saved,
                                                   each...);
+                else
+                    gradient_on<with_matrix_unit>(executor, scratch, spec, of.q.rows, of.k.rows, of.v.rows, d, each...);
         },
         tables...);
 }
 
 /// The definition, with rows that are computed again and with saved ones, and the same bits in any number of threads.
-template <class T = float, class Spec, class... Tables>
-void check(Spec const& spec, problem const& of, double tolerance, Tables const&... tables) {
+template <class T = float, class Spec, class D, class... Tables>
+void check(Spec const& spec, problem const& of, D const& d, double tolerance, Tables const&... tables) {
     auto const expected = asked<double>(
-        of,
-        [&](auto const&... each) { reference::gradient(spec, of.q.rows, of.k.rows, of.v.rows, of.d.rows, each...); },
+        of, [&](auto const&... each) { reference::gradient(spec, of.q.rows, of.k.rows, of.v.rows, d, each...); },
         tables...);
     saved_rows<float> none, saved;
     tensor<bfloat16, 4> out(of.d.rows.extents);
     workspace scratch;
     attend_on<with_matrix_unit>(serial, scratch, spec, of.q.rows, of.k.rows, of.v.rows, out, save(saved));
     for (auto const* rows : {&none, &saved}) {
-        auto const got = on_unit<T>(serial, spec, of, *rows, tables...);
-        auto const in_threads = on_unit<T>(threads(3), spec, of, *rows, tables...);
+        auto const got = on_unit<T>(threads(1), spec, of, d, *rows, tables...);
+        auto const in_threads = on_unit<T>(threads(3), spec, of, d, *rows, tables...);
         [&]<std::size_t... N>(std::index_sequence<N...>) {
             CHECK(worse(0, difference(std::get<N>(got), std::get<N>(expected))...) < tolerance);
             CHECK((same_bits(std::get<N>(got), std::get<N>(in_threads)) && ...));
@@ -115,7 +113,8 @@ void check(Spec const& spec, problem const& of, double tolerance, Tables const&.
 template <class T = float, class Spec>
 void check(Spec const& spec, sizes const& s, index_t gap = 0, double tolerance = 1e-5) {
     CAPTURE(s.queries, s.keys, s.features, s.value_features, s.heads, s.group, gap);
-    check<T>(spec, problem(s, gap), tolerance);
+    problem const of(s, gap);
+    check<T>(spec, of, of.d.rows, tolerance);
 }
 
 auto const plain = scaled_dot | softmax | weighted_sum;
@@ -153,6 +152,10 @@ TEST_CASE("the matrix unit computes gradients of bfloat16 with the precision of 
     check<bfloat16>(plain, s, 0, 0x1p-7);
     check<float16>(plain, s, 0, 0x1p-11);
     check(plain, s);
+    problem of(s);
+    auto const d = testing::random_tensor<float>(of.random, of.d.rows.extents);
+    check<bfloat16>(plain, of, d, 0x1p-7);
+    check(plain, of, d, 1e-5);
 }
 
 TEST_CASE("the matrix unit computes gradients under masks, and of rows in several tasks", "[driver]") {
@@ -173,14 +176,14 @@ TEST_CASE("the matrix unit computes gradients of tables that a score reads besid
     auto const spec = compare(param(factors)[head] * sum(q * k))
                     | rescore(5 * tanh(score / 5) - param(slopes)[head] * abs(q_idx - kv_idx) / 50)
                     | rescore(score + param(bias)(head, kv_idx)) | causal | softmax | weighted_sum;
-    check(spec, of, 1e-5, slopes, bias, factors);
+    check(spec, of, of.d.rows, 1e-5, slopes, bias, factors);
 }
 
 TEST_CASE("gradients by the matrix unit leave out what is not visible and not finite", "[driver]") {
     auto const bad = bfloat16(std::numeric_limits<float>::quiet_NaN());
     problem of({140, 170, 32, 16});
     auto const check_finite = [&] {
-        auto const got = on_unit<float>(serial, masked, of, {});
+        auto const got = on_unit<float>(threads(1), masked, of, of.d.rows, {});
         auto const expected = asked<double>(of, [&](auto const&... each) {
             reference::gradient(masked, of.q.rows, of.k.rows, of.v.rows, of.d.rows, each...);
         });

@@ -53,10 +53,12 @@ std::string explain_gradient_pass() {
 template <class Stored, class Arch, class A>
 std::string explain_what_runs() {
     using T = compute_type<Stored>;
-    if constexpr (!has_gradient_pass<T, A>() && has_layer_gradient<T, A>())  // its operands are of the arithmetic
+    if constexpr (!has_gradient_pass<T, A>() && has_layer_gradient<T, A>()) {
+        constexpr bool projects = projection<decltype(std::declval<A const&>().project)>;  // to numbers
         return "driver/layer_gradient.hpp, around "
-             + explain_gradient_pass<T, Arch, decltype(attention_on_heads(std::declval<A const&>()))>();
-    else return explain_gradient_pass<Stored, Arch, A>();
+             + explain_gradient_pass<std::conditional_t<projects, T, Stored>, Arch,
+                                     decltype(attention_on_heads(std::declval<A const&>()))>();
+    } else return explain_gradient_pass<Stored, Arch, A>();
 }
 }  // namespace driver
 

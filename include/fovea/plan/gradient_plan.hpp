@@ -23,14 +23,13 @@ constexpr index_t row_splits(index_t key_heads, index_t queries) {
     return std::clamp<index_t>(queries / least_queries, 1, ceil_div(tasks, std::max<index_t>(key_heads, 1)));
 }
 
-/// True where a matrix unit computes the products of a gradient with queries in lanes: of queries, keys, values and the
-/// gradients of results as they are stored.
+/// True where a matrix unit computes the products of a gradient with queries in lanes: of queries, keys and values as
+/// they are stored, and of the gradients of results in parts.
 template <class Call, class ValueRows, class D>
 inline constexpr bool gradient_uses_matrix_unit =
-    gradient_takes_query_lanes<Call>
+    gradient_takes_query_lanes<Call> && sizeof(D) <= sizeof(float)
     && suits_matrix_unit<typename Call::number, typename Call::architecture, typename Call::parts,
-                         typename Call::query_element, std::remove_const_t<decltype(Call::operands::key)>, ValueRows,
-                         D>;
+                         typename Call::query_element, std::remove_const_t<decltype(Call::operands::key)>, ValueRows>;
 
 /// The bfloat16 numbers that a weight, or the gradient of a score, is split into for it: as many as keep the precision
 /// of the gradients that are asked for, of arrays with elements like those of operands.

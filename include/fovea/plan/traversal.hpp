@@ -33,13 +33,12 @@ constexpr reading reading_in_query_lanes(index_t rows, index_t features, index_t
 }
 
 /// True where a matrix unit computes the products of a score and of values: the one of queries and keys as they are
-/// stored, all in place and of elements that it multiplies, and so are the `Others`.
-template <class T, class Arch, class Parts, class Query, class KeyRows, class ValueRows, class... Others>
+/// stored, all of elements that it multiplies.
+template <class T, class Arch, class Parts, class Query, class KeyRows, class ValueRows>
 inline constexpr bool suits_matrix_unit = [] {
     if constexpr (is_one_product<Parts> && !loaded_rows<KeyRows> && !loaded_rows<ValueRows>) {
         using multiplied = std::remove_cvref_t<decltype(hana::at_c<0>(std::declval<Parts>().products))>;
-        return multiplies_in_matrix_unit<T, Arch, Query, element_of_rows<KeyRows>, element_of_rows<ValueRows>,
-                                         Others...>
+        return multiplies_in_matrix_unit<T, Arch, Query, element_of_rows<KeyRows>, element_of_rows<ValueRows>>
             && take_all_features<decltype(Parts::products)>
             && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
             && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_key)>, k_t>;

@@ -66,7 +66,8 @@ T delta_of_row(T const* result, T const* d_result, index_t features) {
 /// A call of a gradient pass: a call of scores beside which that of dO V^T stands.
 template <class Call, class Further, class Shape, class Tables>
 struct gradient_call : context_of<Call, Shape> {
-    using of_values = values_of_gradient<Call, decltype(Further::value), typename Further::d_element>;
+    using d_element = typename Further::d_element;
+    using of_values = values_of_gradient<Call, decltype(Further::value), d_element>;
     using value_call = typename of_values::call;
     using score_type = score_gradient<Call, Shape, Tables>;
     using tables_type = Tables;

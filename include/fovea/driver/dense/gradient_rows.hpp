@@ -32,6 +32,7 @@ class gradient_rows {
     using blocks = gradient_blocks<Call, Shape>;
     using rows_type = tile_rows<Shape>;
     using adds = key_sums<Shape>;
+    static constexpr index_t d_parts = adds::template parts<typename Call::d_element>;
     // Of a tile, or of a register tile of keys, which may have more where vectors are short.
     static constexpr index_t most_rows = std::max<index_t>(Shape::rows, plan::key_lanes_blocking<T, Arch>::rows);
 
@@ -46,7 +47,7 @@ public:
           row_(memory.template take<T>((2 + score::products) * width_)),
           scales_(memory.template take<T>(adds::packs ? Shape::rows : 0)),
           query_pairs_(memory.template take<T>(adds::pairs(width_))),
-          d_result_pairs_(memory.template take<T>(adds::pairs(width(call.values.features)))),
+          d_result_pairs_(memory.template take<T>(d_parts * adds::pairs(width(call.values.features)))),
           ones_(memory.template take<T>(most_rows)),
           d_factors_(memory.template take<T>(score::factors::of_queries * score::factors::of_tile(call))) {}
 
@@ -64,8 +65,6 @@ public:
             score::for_products(call, [&](auto const& p, index_t) {
                 score::scale_rows(call, of, p, std::fill_n(scales_, Shape::rows, T{0}) - Shape::rows);
             });
-            adds::pack(of.strided(call, call.operands.query), rows_of(call, 0));
-            adds::pack(of.strided(call, call.further.d_result), d_rows_of(call));
         }
         for (index_t r = 0; r < of.count; ++r) {
             auto const& facts = rows().facts_of(call, r);
@@ -80,6 +79,10 @@ public:
             return kernel::all_finite<T, Arch>([&](index_t r) { return from + r * width(features); }, of.count,
                                                features);
         };
+        if constexpr (adds::packs) {
+            adds::pack(of.strided(call, call.operands.query), rows_of(call, 0));
+            adds::pack(of.strided(call, call.further.d_result), d_rows_of(call));
+        }
         finite_ = finite(d_results_, call.values.features);
         for (index_t n = 0; n < score::products; ++n) finite_ = finite_ && finite(queries(n), width_);
     }
@@ -148,7 +151,7 @@ private:
     }
     added_rows<T> d_rows_of(Call const& call) const {
         index_t const features = call.values.features;
-        return {rows().count, features, width(features), d_results_, d_result_pairs_};
+        return {rows().count, features, width(features), d_results_, d_result_pairs_, nullptr, d_parts};
     }
     T* queries(index_t product) const { return queries_ + product * Shape::rows * width_; }
     T* d_queries(index_t product) const { return d_queries_ + product * Shape::rows * width_; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/driver/dense/block_functions.hpp>
+#include <fovea/driver/dense/query_lanes_products.hpp>
 #include <fovea/driver/dense/vector_pieces.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/plan/blocking.hpp>
@@ -16,8 +17,9 @@ template <class T>
 struct added_rows {
     index_t count, features, width;  // those that exist; whole vectors
     T* numbers;                      // (count, width)
-    T* pairs = nullptr;              // of rows as they are stored, for a product that packs them
-    T const* factors = nullptr;      // of these
+    T* pairs = nullptr;              // of rows without the factors, for a product that packs them
+    T const* factors = nullptr;
+    index_t parts = 1;  // of pairs
 };
 
 /// Adds rows, weighted by a tile of scores, to the sums of its keys: (keys, width). With keys in lanes.
@@ -29,6 +31,8 @@ class key_sums {
 public:
     static constexpr bool packs = false;
     static index_t pairs(index_t) { return 0; }
+    template <class>
+    static constexpr index_t parts = 1;
     key_sums(arena&) {}
 
     void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
@@ -52,6 +56,8 @@ class key_sums<Shape> {
 public:
     static constexpr bool packs = false;
     static index_t pairs(index_t) { return 0; }
+    template <class>
+    static constexpr index_t parts = 1;
     key_sums(arena&) {}
 
     void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const* ones, T* sums,
@@ -91,11 +97,18 @@ public:
     static constexpr bool packs = true;
     key_sums(arena& memory) : rounded_(memory.take<element>(product::room(Shape::block_keys, Shape::rows))) {}
 
-    /// The numbers of pairs of all rows of a tile, and what packs them: row(r) is one as it is stored.
+    /// The numbers of a part of the pairs of all rows of a tile, and what packs them: row(r) is one as it is stored.
     static index_t pairs(index_t width) { return round_up(Shape::rows, 2 * Shape::lanes) / 2 * width; }
-    template <class Rows>
-    static void pack(Rows const& row, added_rows<T> const& to) {
-        product::pack_rows(row, to.count, round_up(to.count, 2 * Shape::lanes), to.features, to.pairs, to.width);
+    template <class Element>
+    static constexpr index_t parts = lane_products_of<Shape>::template query_parts<Element>;
+    template <class Element>
+    static void pack(strided_rows<Element const> const& row, added_rows<T> const& to) {
+        index_t const padded = round_up(to.count, 2 * Shape::lanes);
+        if constexpr (std::is_same_v<Element, element>)
+            product::pack_rows(row, to.count, padded, to.features, to.pairs, to.width);
+        else
+            product::template pack_numbers<parts<Element>>(to.numbers, to.count, padded, to.pairs, to.width,
+                                                           pairs(to.width));
     }
 
     void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
@@ -111,6 +124,8 @@ public:
                           .factors = rows.factors,
                           .rows = rows.pairs,
                           .row_width = rows.width,
+                          .row_parts = rows.parts,
+                          .row_plane = pairs(rows.width),
                           .sums = sums + (part.first - weights.first) * rows.width},
                          rounded_);
         }

@@ -53,7 +53,10 @@ public:
         auto const& functions = call.functions;
         index_t const factors =
             std::max<index_t>((functions.products + functions.squares) * round_up(call.summed.most, Shape::lanes), 1);
-        rows_.queries = memory.template take<T>(factors * Shape::rows + Shape::lanes);
+        // Parts are pairs of features, up to whole tiles of 32.
+        index_t const parts =
+            functions.query_parts > 1 ? functions.query_parts * round_up(call.summed.most, 32) / 2 : 0;
+        rows_.queries = memory.template take<T>(std::max(factors, parts) * Shape::rows + Shape::lanes);
         index_t const each =
             functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;
         index_t const centre = functions.squares > 0 ? 3 * call.summed.most : 0;

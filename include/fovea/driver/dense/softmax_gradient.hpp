@@ -139,7 +139,7 @@ template <class T, class Arch, class Score, class Predicate, class Q, class K, c
 void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
                           gradient_operands<T, V, D, Weight_parts> const& further, Tables const& tables) {
-    kernel::on_usable<Arch, T, Q, element_of_rows<K>, element_of_rows<V>, D>(
+    kernel::on_usable<Arch, T, Q, element_of_rows<K>, element_of_rows<V>>(
         [&]<class Usable>(std::type_identity<Usable>) {
             run_softmax_tiles<T, Usable>(executor, scratch, spec, operands, further, tables);
         });

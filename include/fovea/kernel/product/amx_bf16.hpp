@@ -28,6 +28,9 @@ struct amx_bf16 : amx_packing<T, Arch> {
     using scope = typename unit::scope;
     static constexpr bool available = plan::multiplies_in_matrix_unit<T, Arch>;
     static constexpr bool packs_values = true, scales_queries = false;
+    /// The parts of queries of other elements: no more than weights have.
+    template <class Query>
+    static constexpr int query_parts = std::min(plan::weight_parts<Query>, Weight_parts);
 
     // A tile is loaded only after every earlier store, even a spilled register, has left the processor, and before that
     // all products before it have. So sums alone are stored between the first load and the last, their maximum is
@@ -105,9 +108,16 @@ private:
         for (index_t f = 0; f < all.steps; f += elements) {
             unit::template load<sums::left>(keys.first + f, stride);
             unit::template load<sums::left + 1>(keys.from_row(side).first + f, stride);
-            sums::multiply(all.vectors + f / 2 * all.width, all.width);
+            multiply_parts<sums>(all, f);
         }
         sums::store(to, all.width);
+    }
+    /// Times queries, which may be sums of parts.
+    template <class Sums>
+    FOVEA_INLINE static void multiply_parts(lane_sums<T> const& all, index_t feature) {
+        T const* from = all.vectors + feature / 2 * all.width;
+        for (index_t part = 0; part < all.parts; ++part, from += round_up(all.steps, elements) / 2 * all.width)
+            Sums::multiply(from, all.width);
     }
     /// S^T of fewer keys, and of what is in memory after them up to whole tiles. The rows of a tile that has fewer than
     /// 16 are copied, since there may be no memory after them.
@@ -123,7 +133,7 @@ private:
                 if (rows >= side) unit::template load<sums::left + m()>(from, keys.row_stride * element_bytes);
                 else load_copied<sums::left + m()>(from, keys.row_stride, rows);
             });
-            sums::multiply(all.vectors + f / 2 * all.width, all.width);
+            multiply_parts<sums>(all, f);
         }
         sums::store(to, all.width);
     }

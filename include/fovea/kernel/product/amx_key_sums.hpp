@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/product/amx_packing.hpp>
+#include <fovea/kernel/product/amx_parts.hpp>
 #include <fovea/kernel/tile_sums.hpp>
 
 #include <algorithm>
@@ -17,16 +18,17 @@ struct key_sums_of_tile {
     index_t queries;                  // that exist; the weights of others may be anything
     T const* weights;                 // (keys, width), from query 0 on
     index_t width;
-    T const* factors;  // (last_query); or null
-    T const* rows;     // pairs of neighbouring queries, from query 0 on: (round_up(last_query, 32) / 2, row_width)
-    index_t row_width;
+    T const* factors;   // (last_query); or null
+    T const* rows;      // pairs of neighbouring queries, from query 0 on: (row_parts, row_plane), with planes of
+    index_t row_width;  // (round_up(last_query, 32) / 2, row_width)
+    index_t row_parts, row_plane;
     T* sums;  // (round_up(keys, 16), row_width)
 };
 
 /// The product of the matrix unit of an architecture whose sums are rows of keys: dV += P^T dO and dK += dS^T Q, 32
 /// keys by 32 features in four tiles of sums. The left operand are rows of weights, rounded to so many bfloat16 in
 /// order, the right one pairs of neighbouring rows of queries, a feature in each lane, which are packed once for a tile
-/// of queries.
+/// of queries. Rows may be sums of parts too; products smaller than those of the last part of a weight are left out.
 template <class T, class Arch, int Weight_parts>
 struct amx_key_sums : amx_packing<T, Arch> {
     using packing = amx_packing<T, Arch>;
@@ -46,6 +48,16 @@ struct amx_key_sums : amx_packing<T, Arch> {
             if (r < count) interleave_rows<Arch>(row(r), r + 1 < count ? row(r + 1) : nullptr, features, to);
             else std::fill_n(to, width, T{0});
         }
+    }
+
+    /// The same of rows of numbers, (count, width), in so many parts: (parts, plane).
+    template <int Parts>
+    static void pack_numbers(T const* rows, index_t count, index_t padded, T* to, index_t width, index_t plane) {
+        auto const load = [&](index_t r, index_t c)
+                              FOVEA_LAMBDA { return r < count ? vector::load(rows + r * width + c) : vector(T{0}); };
+        for (index_t r = 0; r < padded; r += 2, to += width)
+            for (index_t c = 0; c < width; c += side)
+                store_pair_parts<Parts>(load(r, c), load(r + 1, c), to + c, plane);
     }
 
     /// Weights are rounded first: nothing else is stored between the loads of a tile of sums and its store.
@@ -78,16 +90,17 @@ private:
         index_t const plane = round_up(all.keys, side) * elements;
         T const* right = all.rows + first_step(all) * side * all.row_width + feature;
         sums::load(to, all.row_width);
-        for (index_t step = steps(all); step > 0; --step, right += side * all.row_width) {
-            sums::load_right(right, all.row_width);
-            for (int part = 0; part < Weight_parts; ++part, left += plane) {
-                unrolled<M>([&](auto m) FOVEA_LAMBDA {
-                    unit::template load<sums::left + m()>(left + m() * side * elements,
-                                                          elements * index_t{sizeof(element)});
-                });
-                sums::multiply();
+        for (index_t step = steps(all); step > 0; --step, right += side * all.row_width, left += Weight_parts * plane)
+            for (index_t of_rows = 0; of_rows < all.row_parts; ++of_rows) {
+                sums::load_right(right + of_rows * all.row_plane, all.row_width);
+                for (index_t part = 0; part + of_rows < Weight_parts; ++part) {
+                    unrolled<M>([&](auto m) FOVEA_LAMBDA {
+                        unit::template load<sums::left + m()>(left + part * plane + m() * side * elements,
+                                                              elements * index_t{sizeof(element)});
+                    });
+                    sums::multiply();
+                }
             }
-        }
         sums::store(to, all.row_width);
     }
 

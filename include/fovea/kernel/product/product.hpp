@@ -5,6 +5,7 @@
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/product/amx_bf16.hpp>
 #include <fovea/kernel/product/amx_key_sums.hpp>
+#include <fovea/kernel/product/amx_parts.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/number_product.hpp>
 #include <fovea/plan/product.hpp>
