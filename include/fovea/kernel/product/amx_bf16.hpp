@@ -105,19 +105,20 @@ private:
         using sums = tiles<2, N>;
         sums::clear();
         index_t const stride = keys.row_stride * element_bytes;
-        for (index_t f = 0; f < all.steps; f += elements) {
-            unit::template load<sums::left>(keys.first + f, stride);
-            unit::template load<sums::left + 1>(keys.from_row(side).first + f, stride);
-            multiply_parts<sums>(all, f);
-        }
+        for_parts(all, [&](T const* queries) FOVEA_LAMBDA {
+            for (index_t f = 0; f < all.steps; f += elements) {
+                unit::template load<sums::left>(keys.first + f, stride);
+                unit::template load<sums::left + 1>(keys.from_row(side).first + f, stride);
+                sums::multiply(queries + f / 2 * all.width, all.width);
+            }
+        });
         sums::store(to, all.width);
     }
-    /// Times queries, which may be sums of parts.
-    template <class Sums>
-    FOVEA_INLINE static void multiply_parts(lane_sums<T> const& all, index_t feature) {
-        T const* from = all.vectors + feature / 2 * all.width;
-        for (index_t part = 0; part < all.parts; ++part, from += round_up(all.steps, elements) / 2 * all.width)
-            Sums::multiply(from, all.width);
+    /// Calls f with the pairs of each part of queries.
+    template <class F>
+    FOVEA_INLINE static void for_parts(lane_sums<T> const& all, F const& f) {
+        for (index_t part = 0; part < all.parts; ++part)
+            f(all.vectors + part * (round_up(all.steps, elements) / 2 * all.width));
     }
     /// S^T of fewer keys, and of what is in memory after them up to whole tiles. The rows of a tile that has fewer than
     /// 16 are copied, since there may be no memory after them.
@@ -126,15 +127,17 @@ private:
                                                 T* to) {
         using sums = tiles<M, N>;
         sums::clear();
-        for (index_t f = 0; f < all.steps; f += elements) {
-            unrolled<M>([&](auto m) FOVEA_LAMBDA {
-                auto const* const from = keys.from_row(m() * side).first + f;
-                index_t const rows = count - m() * side;
-                if (rows >= side) unit::template load<sums::left + m()>(from, keys.row_stride * element_bytes);
-                else load_copied<sums::left + m()>(from, keys.row_stride, rows);
-            });
-            multiply_parts<sums>(all, f);
-        }
+        for_parts(all, [&](T const* queries) FOVEA_LAMBDA {
+            for (index_t f = 0; f < all.steps; f += elements) {
+                unrolled<M>([&](auto m) FOVEA_LAMBDA {
+                    auto const* const from = keys.from_row(m() * side).first + f;
+                    index_t const rows = count - m() * side;
+                    if (rows >= side) unit::template load<sums::left + m()>(from, keys.row_stride * element_bytes);
+                    else load_copied<sums::left + m()>(from, keys.row_stride, rows);
+                });
+                sums::multiply(queries + f / 2 * all.width, all.width);
+            }
+        });
         sums::store(to, all.width);
     }
     template <int Tile>
