@@ -43,8 +43,9 @@ concept product = step_of_products<typename P::step> && std::default_initializab
 ///     contract_query_lanes(keys, sums, next)   S^T = K Q^T
 ///     accumulate_query_lanes(values, ...)      O^T = O^T rescale + V^T P^T
 ///     packs_values                             values are packed block by block:
-///     pack_queries, copy_key, pack_values      how operands are packed, and
-///     value_at(packed, width, key, feature)    a number of packed values
+///     pack_queries, copy_key, pack_values      how operands are packed,
+///     value_at(packed, width, key, feature)    a number of packed values, and
+///     query_parts<Element>                     the parts that queries of another type are packed in
 template <class P>
 concept lane_product =
     std::default_initializable<typename P::scope>
