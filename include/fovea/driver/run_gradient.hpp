@@ -18,7 +18,7 @@ namespace fovea::FOVEA_SET::driver {
 template <class T, class A>
 constexpr bool recomputes_weights() {
     using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
-    return carries_max_and_sum<normalizer, T>
+    return carries_rows<T, A> && (!row_dependent_normalizer<normalizer> || gives_gradient_of_row<normalizer, T>)
         && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
 }
 
@@ -107,7 +107,7 @@ void run_weights_gradient(Executor const& executor, workspace& scratch, Lowered 
                           score_operands<Q, K> const& operands, Further const& further, Tables const& tables) {
     if constexpr (recomputes_weights<T, A>()) {
         plan::lowered_score const spec{lowered.score, lowered.predicate};
-        run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables);
+        run_softmax_gradient<T, Arch>(executor, scratch, spec, lowered.normalize, operands, further, tables);
     } else {
         run_normalizer_gradient<T, Arch>(executor, scratch, lowered, operands, further, tables);
     }

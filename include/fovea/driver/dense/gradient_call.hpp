@@ -27,9 +27,9 @@ struct known_rows {
 };
 
 /// What a pass makes: the gradients of queries, and of tables through pairs and queries; those of keys and values, and
-/// of tables through keys.
+/// of tables through keys; those of a normalizer that differs from row to row, which the rows of one call give.
 struct made_gradients {
-    bool of_queries = true, of_keys = true;
+    bool of_queries = true, of_keys = true, of_rows = true;
     bool adds = false;  // to what queries, keys and values have; otherwise they are written
 };
 
