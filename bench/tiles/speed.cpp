@@ -2,6 +2,7 @@
 // What the matrix unit of this machine reaches, alone and in attention, in multiples of the float32 multiply-add peak.
 // `available` as an argument: nothing is measured, the exit status says whether there is a unit.
 #include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
 #include <fovea/kernel/tile_sums.hpp>
 #include <fovea/testing/random.hpp>
 
@@ -109,6 +110,14 @@ tensor<bfloat16, 4> drawn(testing::dice& random, index_t rows, index_t features)
     return to;
 }
 
+void report_farthest(tensor<bfloat16, 4> const& found, tensor<bfloat16, 4> const& expected) {
+    float worst = 0;
+    for (std::size_t i = 0; i < found.elements.size(); ++i)
+        worst =
+            std::max(worst, std::abs(static_cast<float>(found.elements[i]) - static_cast<float>(expected.elements[i])));
+    std::printf("%-54s %8.2g\n", "    farthest from float32 arithmetic", static_cast<double>(worst));
+}
+
 /// A specification on each architecture; how far results are from those in float32 arithmetic.
 template <class Spec>
 void report_attention(char const* name, Spec const& spec, index_t positions, index_t features, double share) {
@@ -126,11 +135,30 @@ void report_attention(char const* name, Spec const& spec, index_t positions, ind
     run(arch::avx512{}, by_floats);
     run(arch::avx512_bf16{}, by_unit);
     run(arch::avx512_amx{}, by_unit);
-    float worst = 0;
-    for (std::size_t i = 0; i < by_unit.elements.size(); ++i)
-        worst = std::max(worst,
-                         std::abs(static_cast<float>(by_unit.elements[i]) - static_cast<float>(by_floats.elements[i])));
-    std::printf("%-54s %8.2g\n", "    farthest from float32 arithmetic", static_cast<double>(worst));
+    report_farthest(by_unit, by_floats);
+}
+
+/// A forward call that saves its rows and its gradients, of which five products are the pass back.
+template <class Spec>
+void report_training(char const* name, Spec const& spec, index_t positions, index_t features, double share) {
+    testing::dice random(1);
+    auto const q = drawn(random, positions, features), k = drawn(random, positions, features),
+               v = drawn(random, positions, features), d = drawn(random, positions, features);
+    tensor<bfloat16, 4> result(q.extents), d_q(q.extents), d_v(q.extents), by_unit(q.extents), by_floats(q.extents);
+    workspace scratch;
+    saved_rows<float> rows;
+    double const squared = static_cast<double>(positions) * static_cast<double>(positions),
+                 flops = share * 4 * 14 * squared * static_cast<double>(features);
+    auto const run = [&]<class Arch>(Arch, tensor<bfloat16, 4>& d_k) {
+        std::string const row = std::string(name) + ", forward and back, " + std::string(Arch::name);
+        report(row.c_str(), flops, [&] {
+            attend_on<Arch>(serial, scratch, spec, q, k, v, result, save(rows));
+            gradient_on<Arch>(serial, scratch, spec, q, k, v, d, rows, grad(q, d_q), grad(k, d_k), grad(v, d_v));
+        });
+    };
+    run(arch::avx512{}, by_floats);
+    run(arch::avx512_amx{}, by_unit);
+    report_farthest(by_unit, by_floats);
 }
 
 }  // namespace
@@ -145,4 +173,7 @@ int main(int argc, char** argv) {
     report_attention("dense, n 2048, d 64", dense, 2048, 64, 1);
     report_attention("dense, n 2048, d 128", dense, 2048, 128, 1);
     report_attention("causal, n 2048, d 128", triangular, 2048, 128, 0.5);
+    report_training("dense, n 2048, d 64", dense, 2048, 64, 1);
+    report_training("dense, n 2048, d 128", dense, 2048, 128, 1);
+    report_training("causal, n 2048, d 128", triangular, 2048, 128, 0.5);
 }

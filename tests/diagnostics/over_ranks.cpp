@@ -69,11 +69,11 @@ void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<int, 1>
 }
 
 // case: ranks_with_the_gradient_of_whole_rows
-// sentence: fovea: over ranks there are gradients of softmax and of weights that go by key, such as unnormalized: other
-// normalizers need whole rows of scores
+// sentence: fovea: over ranks there are gradients of softmax, with a sink or without, and of weights that go by key,
+// such as unnormalized: other normalizers need whole rows of scores
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
-    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax_plus_one | weighted_sum, x, d_result, grad(x, d_x));
+    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | sparsemax | weighted_sum, x, d_result, grad(x, d_x));
 #else
     gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
 #endif

@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <vector>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -22,8 +24,8 @@ struct sizes {
 };
 
 /// The worst difference of a gradient from the definition, in multiples of its largest element.
-template <class T>
-double difference(tensor<T, 4> const& found, tensor<double, 4> const& expected) {
+template <class T, int Rank>
+double difference(tensor<T, Rank> const& found, tensor<double, Rank> const& expected) {
     double most = 0, scale = 1;
     for (std::size_t i = 0; i < expected.elements.size(); ++i) {
         scale = std::max(scale, std::abs(expected.elements[i]));
@@ -109,6 +111,37 @@ TEST_CASE("a forward call that saves its rows leaves the gradient what it would 
             check(apart, 0.0, queries, keys);
             check(far, 0.f, queries, keys);
             check(causally, bfloat16(0.f), queries, keys);
+        }
+}
+
+TEST_CASE("sinks below, among and above all scores have gradients, with saved rows and without", "[driver]") {
+    constexpr float none = -std::numeric_limits<float>::infinity();
+    std::vector<float> const sinks{0.3f, -40, 4, 1e4f, -none, none};
+    auto const a = scaled_dot | where(kv_idx + 1 < q_idx || q_idx > 40) | softmax_with_sink(sinks) | weighted_sum;
+    testing::dice dice(12);
+    for (index_t const queries : {1, 30, 100})
+        for (index_t const keys : {1, 40, 300}) {
+            CAPTURE(queries, keys);
+            auto const q = testing::random_tensor<float>(dice, extents_t<4>{2, 6, queries, 17}),
+                       k = testing::random_tensor<float>(dice, extents_t<4>{2, 2, keys, 17}),
+                       v = testing::random_tensor<float>(dice, extents_t<4>{2, 2, keys, 9}),
+                       d = testing::random_tensor<float>(dice, extents_t<4>{2, 6, queries, 9});
+            tensor<double, 4> e_q(q.extents), e_k(k.extents), e_v(v.extents);
+            tensor<double, 1> e_sinks({6});
+            reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v), grad(sinks, e_sinks));
+            saved_rows<float> state;
+            tensor<float, 4> out(d.extents), d_q(q.extents), d_k(k.extents), d_v(v.extents);
+            tensor<float, 1> d_sinks({6});
+            auto const check = [&](auto const&... saved) {
+                gradient(threads(2), a, q, k, v, d, saved..., grad(q, d_q), grad(k, d_k), grad(v, d_v),
+                         grad(sinks, d_sinks));
+                CHECK(worse(difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v)) < 1e-5);
+                CHECK(difference(d_sinks, e_sinks) < 1e-5);
+            };
+            check();
+            attend(a, q, k, v, out, save(state));
+            CHECK(state.complete());
+            check(state);
         }
 }
 

@@ -6,8 +6,8 @@
 #include <fovea/testing/tolerance.hpp>
 
 #include "catch.hpp"
-#include "support/guarded.hpp"
 #include "support/matrix_unit.hpp"
+#include "support/rows_in_memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,34 +27,6 @@ namespace {
 struct sizes {
     index_t queries, keys, features, value_features, heads = 1, group = 1;
 };
-
-/// Rows in memory that ends with the last of them, with a distance between rows.
-struct rows_in_memory {
-    guarded<bfloat16> memory;
-    view<bfloat16, 4> rows;
-
-    rows_in_memory(testing::dice& random, index_t heads, index_t count, index_t features, index_t gap)
-        : memory(heads * count * (features + gap) - (count > 0 ? gap : 0)),
-          rows(memory.data(), {1, heads, count, features},
-               {heads * count * (features + gap), count * (features + gap), features + gap, 1}) {
-        for (auto& x : memory) x = bfloat16(std::numeric_limits<float>::quiet_NaN());
-        for (index_t h = 0; h < heads; ++h)
-            for (index_t n = 0; n < count; ++n)
-                for (index_t c = 0; c < features; ++c)
-                    rows(0, h, n, c) = bfloat16(static_cast<float>(random.real(-2, 2)));
-    }
-};
-
-tensor<float, 4> widened(view<bfloat16 const, 4> const& x, bool magnitude = false) {
-    tensor<float, 4> to(x.extents);
-    for (index_t h = 0; h < x.extents[1]; ++h)
-        for (index_t n = 0; n < x.extents[2]; ++n)
-            for (index_t c = 0; c < x.extents[3]; ++c) {
-                auto const number = static_cast<float>(x(0, h, n, c));
-                to(0, h, n, c) = magnitude ? std::abs(number) : number;
-            }
-    return to;
-}
 
 template <class Spec, class K, class V>
 plan::call_plan plan_of(Spec const&, sizes const& s, K const&, V const&, index_t per_run) {

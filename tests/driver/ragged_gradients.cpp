@@ -101,6 +101,37 @@ TEST_CASE("gradients of a ragged batch are sums of those of its sequences, with 
     }
 }
 
+TEST_CASE("numbers of the rows of a normalizer have gradients in a ragged batch", "[driver]") {
+    packed const p;
+    auto const check = [&](auto const& with) {
+        auto const spec = [&](auto number) {
+            return project(p.w, p.w, p.w, heads<2>) | scaled_dot | causal_at_end | with(param(p.slope)[number])
+                 | weighted_sum | output(p.w);
+        };
+        auto const expected = p.alone(spec);
+        check_alike(p.together<float>([](auto const&... of) { gradient(of...); }, spec(batch)), expected, 5e-5);
+        check_alike(p.together<double>([](auto const&... of) { reference::gradient(of...); }, spec(batch)), expected,
+                    1e-12);
+    };
+    check([](auto const& number) { return softmax_with_sink(number); });
+    check([](auto const& number) { return weigh(sigmoid(score - number)); });
+    check([](auto const& number) { return keep(top_k(2)) | softmax_with_sink(number); });
+}
+
+TEST_CASE("selections of rows are those of the sequence in a ragged batch", "[driver]") {
+    packed const p;
+    tensor<float, 2> found(p.d.extents), expected(p.d.extents);
+    auto const spec = [&](auto number) {
+        return scaled_dot | keep(threshold(param(p.slope)[number])) | softmax | weighted_sum;
+    };
+    attend(ragged(p.q_offsets), spec(batch), p.x, found);
+    for (std::size_t i = 0; i < 5; ++i)
+        attend(spec(static_cast<index_t>(i)), packed::rows(p.x.view(), p.q_offsets, i),
+               packed::rows(expected.view(), p.q_offsets, i));
+    for (std::size_t i = 0; i < found.elements.size(); ++i)
+        CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-5));
+}
+
 TEST_CASE("one packed array that is queries, keys and values has the sum of the gradients of its sequences",
           "[driver]") {
     packed const p;

@@ -24,4 +24,10 @@ TEST_CASE("gradients of tables, which have an element for each position of the s
         mpi::striped(4), mpi::striped(16), 16,
         compare(sum(param(by_feature)[head] * q * k) + sum(param(by_feature)[head] * k)) | softmax | weighted_sum,
         by_feature);
+    auto const by_query = table(4, 61);
+    whole.check(mpi::striped(4), mpi::striped(16), 16,
+                scaled_dot | sliding_window(70, 4) | softmax_with_sink(param(by_query)(head, q_idx)) | weighted_sum,
+                by_query);
+    whole.check(mpi::striped(4), mpi::striped(16), 16,
+                scaled_dot | causal_at_end | softmax_with_sink(param(by_feature)[head][3]) | weighted_sum, by_feature);
 }

@@ -45,6 +45,20 @@ TEST_CASE("sinks far above and far below all scores", "[normalize]") {
     CHECK(weights_of(detail::softmax_beside<double>{{}, 1e4}, {1e4, excluded<double>})[0] == Approx(0.5));
 }
 
+TEST_CASE("the maximum and the sum of a row give its weights again, with the sink", "[normalize]") {
+    std::vector<double> const scores{1, 3, -2.5};
+    for (double const sink : {-1e4, 0.0, 2.9, 3.0, 3.1, 1e4}) {
+        auto const with_sink = detail::softmax_beside<double>{{}, sink};
+        double sum = 0;
+        for (double const s : scores) sum += std::exp(s - 3);
+        auto const [max, whole] = with_sink.max_and_sum(softmax_t::state<double>{3, sum});
+        auto const expected = weights_of(with_sink, scores);
+        for (std::size_t j = 0; j < scores.size(); ++j)
+            CHECK(std::exp(scores[j] - max) / whole == Approx(expected[j]).margin(1e-300));
+    }
+    CHECK(detail::softmax_beside<double>{{}, 2.0}.max_and_sum(softmax_t::state<double>{}).second == 0);
+}
+
 TEST_CASE("a sink for each head, fused", "[normalize]") {
     CHECK(describe(softmax_with_sink(sinks)) == describe(softmax_with_sink(param(sinks)[head])));
     check_fused_at_all_widths<float>(scaled_dot | causal | softmax_with_sink(sinks) | weighted_sum);

@@ -28,7 +28,9 @@ struct score_operands {
     index_t keys() const { return key.extent(2); }
     index_t features() const { return query.extent(3); }  // of the query
     index_t key_features() const { return key.extent(3); }
-    plan::call_sizes sizes() const { return {queries(), group(), keys(), features(), 0, rows_per_run(key)}; }
+    plan::call_sizes sizes() const {
+        return {queries(), group(), keys(), features(), 0, rows_per_run(key), keys(), row_alignment(key)};
+    }
 };
 
 /// The views of one attention, all (batch, head, position, feature), and the further outputs that were asked for.
@@ -111,13 +113,22 @@ template <class Normalizer, class T>
 inline constexpr bool carries_max_and_sum<Normalizer, T> =
     gives_max_and_sum<Normalizer, typename Normalizer::template state<T>>;
 
+/// True where a normalizer that differs from row to row gives the gradient of what makes the difference, of the maximum
+/// and the sum of a row.
+template <class Normalizer, class T>
+concept gives_gradient_of_row =
+    requires(Normalizer const& n, row_facts_archetype<T> at) { n.gradient_of_row(T{}, T{}, T{}, at); };
+
+/// True where what an attention carries for a row gives the weights of it again.
+template <class T, class A>
+inline constexpr bool carries_rows = carries_max_and_sum<
+    row_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>, T>, T>;
+
 /// After the loops of an attention, to outputs that take its result before any finish.
 template <class T, class A, class Executor, class Outputs, class Rows>
 void finish_outputs(Executor const& executor, Outputs const& outputs, view<Rows, 4> const& rows) {
-    using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
     for_each_output(outputs, [&](auto const& output) {
-        if constexpr (requires { output.complete(); }
-                      && std::is_same_v<Rows, T> && carries_max_and_sum<normalizer, T>) {
+        if constexpr (requires { output.complete(); } && std::is_same_v<Rows, T> && carries_rows<T, A>) {
             copy_rows(executor, rows, output.results);
             output.complete();
         }

@@ -134,8 +134,7 @@ inline constexpr bool saves_rows<std::tuple<Output...>> = (takes_row_state<Outpu
 /// Whether a call saves rows with more bits than its result has.
 template <class T, class A, class Call>
 inline constexpr bool saves_more_bits =
-    !std::is_same_v<typename Call::result_element, T> && saves_rows<typename Call::outputs_type>
-    && carries_max_and_sum<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>, T>;
+    !std::is_same_v<typename Call::result_element, T> && saves_rows<typename Call::outputs_type> && carries_rows<T, A>;
 
 /// Runs the heads into the result and finishes there, or into scratch memory, position by position, where the result
 /// has other elements or a finish makes other rows of them.

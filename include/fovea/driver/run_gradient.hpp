@@ -18,7 +18,7 @@ namespace fovea::FOVEA_SET::driver {
 template <class T, class A>
 constexpr bool recomputes_weights() {
     using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
-    return carries_max_and_sum<normalizer, T>
+    return carries_rows<T, A> && (!row_dependent_normalizer<normalizer> || gives_gradient_of_row<normalizer, T>)
         && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>;
 }
 
@@ -102,13 +102,12 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
 }
 
 /// The pass of an attention whose score, mask and normalizer have been lowered.
-template <class T, class Arch, class A, class Lowered, class Q, class K, class V, class D, class Executor, class Tables>
+template <class T, class Arch, class A, class Lowered, class Q, class K, class Further, class Executor, class Tables>
 void run_weights_gradient(Executor const& executor, workspace& scratch, Lowered const& lowered,
-                          score_operands<Q, K> const& operands, gradient_operands<T, V, D> const& further,
-                          Tables const& tables) {
+                          score_operands<Q, K> const& operands, Further const& further, Tables const& tables) {
     if constexpr (recomputes_weights<T, A>()) {
         plan::lowered_score const spec{lowered.score, lowered.predicate};
-        run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further, tables);
+        run_softmax_gradient<T, Arch>(executor, scratch, spec, lowered.normalize, operands, further, tables);
     } else {
         run_normalizer_gradient<T, Arch>(executor, scratch, lowered, operands, further, tables);
     }
@@ -135,7 +134,9 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
                      d_value = fresh_rows<T>(scratch, call.value.extents);
     score_operands<query, keys> const operands{q, call.key, exact};
     auto const known = bound.saved ? known_rows<T>(*bound.saved) : known_rows<T>();
-    gradient_operands<T, values, d_result> const further{call.value, bound.d_result, d_query, d_key, d_value, known};
+    constexpr int parts = plan::gradient_parts<query, Asked...>;
+    gradient_operands<T, values, d_result, parts> const further{call.value, bound.d_result, d_query,
+                                                                d_key,      d_value,        known};
     with_table_sums<T>(
         scratch, a, call, sums,
         [&](auto const& tables) {

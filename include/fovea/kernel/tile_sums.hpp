@@ -35,9 +35,15 @@ struct tile_sums {
     }
     /// Adds the products of the left tiles and of pairs of elements: (16, width).
     FOVEA_INLINE static void multiply(T const* pairs, index_t width) {
+        load_right(pairs, width);
+        multiply();
+    }
+    FOVEA_INLINE static void load_right(T const* pairs, index_t width) {
         unrolled<N>([&](auto n) FOVEA_LAMBDA {
             Unit::template load<right + n()>(pairs + place(0, n(), width), width * number_bytes);
         });
+    }
+    FOVEA_INLINE static void multiply() {
         each_of<M, N>([](auto m, auto n)
                           FOVEA_LAMBDA { Unit::template add_products<sum(m(), n()), left + m(), right + n()>(); });
     }

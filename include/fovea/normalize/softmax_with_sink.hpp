@@ -28,6 +28,13 @@ struct softmax_beside : softmax_t {
         return most + std::log(std::exp(with - most) + std::exp(without - most));
     }
 
+    /// What gives the weights again, with the sink.
+    template <class T>
+    constexpr std::pair<T, T> max_and_sum(state<T> const& s) const {
+        auto const rest = sink_and_rest(s);
+        return {rest.second < T(1) ? static_cast<T>(sink) : s.max, rest.first};
+    }
+
 private:
     /// The sum with the sink, and what weights are to be multiplied with beside it; a sink far above all scores is its
     /// own maximum, so that nothing overflows.
@@ -73,6 +80,12 @@ struct softmax_with_sink_t : stage<role::normalizer> {
         T const mean = row.sum([](auto const&, auto const& w, auto const& g) { return w * g; });
         softmax_t::gradient(row);
         at.add(sink, -(T(1) - taken) * mean);
+    }
+    /// That of its sink alone, where weights are exp(s_j - max) / sum and have the mean gradient sum_j w_j g_j.
+    template <class T, class Facts>
+    void gradient_of_row(T max, T sum, T mean, Facts const& at) const {
+        T const beside = static_cast<T>(at(sink));
+        at.add(sink, -(beside == max ? T(1) : std::exp(beside - max)) / sum * mean);
     }
     std::string text() const { return "softmax_with_sink(" + print(sink) + ")"; }
 };

@@ -143,4 +143,14 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
     static constexpr index_t steps_per_line(index_t) { return 1; }
 };
 
+/// The same for gradients: a tile is so many queries that the sums of keys, which are loaded and stored once for each
+/// of them, take 4 products of tiles at a time; scores and what goes back to them, 128 KB each, lie in the L2 cache.
+template <class T, class Arch, class Element, int Weight_parts>
+struct matrix_unit_gradient_blocking : matrix_unit_blocking<T, Arch, Element, Weight_parts> {
+    using base = matrix_unit_blocking<T, Arch, Element, Weight_parts>;
+    static constexpr index_t vectors = index_t{4} * base::nv, rows = vectors * base::lanes;
+    static constexpr index_t block_rows = 2 * rows;
+    static constexpr index_t states = vectors;
+};
+
 }  // namespace fovea::FOVEA_SET::plan

@@ -15,8 +15,9 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// What the types of a call say of its scores: those of `spec`, of the queries and keys of `operands`.
-template <class T, class Arch, class Spec, class Operands>
+/// What the types of a call say of its scores: those of `spec`, of the queries and keys of `operands`; `QueryLanes` is
+/// the arrangement of queries in lanes.
+template <class T, class Arch, class Spec, class Operands, class QueryLanes = query_lanes_blocking<T, Arch>>
 struct score_call {
     using number = T;
     using architecture = Arch;
@@ -25,7 +26,7 @@ struct score_call {
     using parts = std::remove_cvref_t<decltype(Spec::score.parts)>;
     using query_element = std::remove_cvref_t<decltype(*Operands::query.data)>;
     using key_element = element_of_rows<decltype(Operands::key)>;
-    using query_lanes = query_lanes_blocking<T, Arch>;
+    using query_lanes = QueryLanes;
     /// True where nothing is computed of the product: it may be -inf by itself, and is excluded by the mask alone.
     static constexpr bool is_bare_product = plan::is_bare_product<decltype(Spec::score.pointwise)>;
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;

@@ -23,12 +23,35 @@ constexpr index_t row_splits(index_t key_heads, index_t queries) {
     return std::clamp<index_t>(queries / least_queries, 1, ceil_div(tasks, std::max<index_t>(key_heads, 1)));
 }
 
-/// The plan of the scores of a gradient: queries in lanes where they fill them. Arithmetic is that of numbers, whatever
+/// True where a matrix unit computes the products of a gradient with queries in lanes: of queries, keys and values as
+/// they are stored, and of the gradients of results in parts.
+template <class Call, class ValueRows, class D>
+inline constexpr bool gradient_uses_matrix_unit =
+    gradient_takes_query_lanes<Call> && sizeof(D) <= sizeof(float)
+    && suits_matrix_unit<typename Call::number, typename Call::architecture, typename Call::parts,
+                         typename Call::query_element, std::remove_const_t<decltype(Call::operands::key)>, ValueRows>;
+
+/// The bfloat16 numbers that a weight, or the gradient of a score, is split into for it: as many as keep the precision
+/// of the gradients that are asked for, of arrays with elements like those of operands.
+template <class Operand, class... Asked>
+inline constexpr int gradient_parts =
+    std::max({1, std::is_same_v<typename Asked::element, Operand>
+                     ? weight_parts<std::remove_pointer_t<decltype(Asked::target.data)>>
+                     : 1 ...});
+
+/// The arrangement of a gradient with queries in lanes. Without a matrix unit arithmetic is that of numbers, whatever
 /// is stored.
+template <class Call, class ValueRows, class D, int Weight_parts>
+using gradient_lanes =
+    std::conditional_t<gradient_uses_matrix_unit<Call, ValueRows, D>,
+                       matrix_unit_gradient_blocking<typename Call::number, typename Call::architecture,
+                                                     typename Call::query_element, Weight_parts>,
+                       query_lanes_blocking<typename Call::number, typename Call::architecture>>;
+
+/// The plan of the scores of a gradient: queries in lanes where they fill them.
 template <class Call>
 call_plan make_gradient_plan(call_sizes const& n) {
-    using T = typename Call::number;
-    using lanes = query_lanes_blocking<T, typename Call::architecture>;
+    using lanes = typename Call::query_lanes;
     if constexpr (gradient_takes_query_lanes<Call>)
         if (lanes::suits(n.queries * n.group, n.features)) {
             call_plan plan{traversal::query_lanes, blocking_of<lanes>};
@@ -36,10 +59,11 @@ call_plan make_gradient_plan(call_sizes const& n) {
                 lanes::sharing(n.queries, n.group, n.keys,
                                uses<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>);
             index_t const rows = n.queries * plan.tile_heads;
-            plan.keys =
-                reading_in_query_lanes<decltype(Call::operands::key), lanes>(rows, n.features, n.keys_per_run, n.keys);
+            plan.keys = reading_in_query_lanes<decltype(Call::operands::key), lanes>(rows, n.features, n.keys_per_run,
+                                                                                     n.keys, n.key_alignment);
             plan.rows = lanes::width_for(std::min(rows, lanes::rows));
-            plan.sums = lanes::sums_for(plan.rows);
+            plan.matrix_unit = lanes::packs_values;
+            plan.sums = lanes::packs_values ? 0 : lanes::sums_for(plan.rows);
             return plan;
         }
     return make_key_lanes_plan<Call>(n);
@@ -50,8 +74,8 @@ template <class Call, class Shape>
 call_plan make_value_plan(call_plan const& scores, call_sizes const& n) {
     if constexpr (Shape::queries_in_lanes) {
         auto plan = scores;
-        plan.keys = reading_in_query_lanes<decltype(Call::operands::key), Shape>(n.queries * plan.tile_heads,
-                                                                                 n.features, n.keys_per_run, n.keys);
+        plan.keys = reading_in_query_lanes<decltype(Call::operands::key), Shape>(
+            n.queries * plan.tile_heads, n.features, n.keys_per_run, n.keys, n.key_alignment);
         return plan;
     } else {
         return make_key_lanes_plan<Call>(n);

@@ -32,6 +32,21 @@ constexpr reading reading_in_query_lanes(index_t rows, index_t features, index_t
     return whole ? reading::in_place : reading::copied;
 }
 
+/// True where a matrix unit computes the products of a score and of values: the one of queries and keys as they are
+/// stored, all of elements that it multiplies.
+template <class T, class Arch, class Parts, class Query, class KeyRows, class ValueRows>
+inline constexpr bool suits_matrix_unit = [] {
+    if constexpr (is_one_product<Parts> && !loaded_rows<KeyRows> && !loaded_rows<ValueRows>) {
+        using multiplied = std::remove_cvref_t<decltype(hana::at_c<0>(std::declval<Parts>().products))>;
+        return multiplies_in_matrix_unit<T, Arch, Query, element_of_rows<KeyRows>, element_of_rows<ValueRows>>
+            && take_all_features<decltype(Parts::products)>
+            && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
+            && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_key)>, k_t>;
+    } else {
+        return false;
+    }
+}();
+
 /// What the types of a dense call say of it.
 template <class T, class Arch, class Spec, class Operands>
 struct dense_call : call_types<T, Arch, Spec, Operands> {
@@ -54,18 +69,10 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
     /// True where these products are those of a matrix unit: of a query and a key as they are stored, and of values and
     /// weights.
-    static constexpr bool uses_matrix_unit = [] {
-        if constexpr (may_take_query_lanes && !loaded_rows<std::remove_const_t<decltype(Operands::key)>>
-                      && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>
-                      && multiplies_in_matrix_unit<T, Arch, query_element, key_element, value_element>
-                      && take_all_features<decltype(parts::products)>) {
-            using multiplied = std::remove_cvref_t<decltype(hana::at_c<0>(std::declval<parts>().products))>;
-            return std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
-                && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_key)>, k_t>;
-        } else {
-            return false;
-        }
-    }();
+    static constexpr bool uses_matrix_unit =
+        may_take_query_lanes
+        && suits_matrix_unit<T, Arch, parts, query_element, std::remove_const_t<decltype(Operands::key)>,
+                             std::remove_const_t<decltype(Operands::value)>>;
     using query_lanes =
         std::conditional_t<uses_matrix_unit, matrix_unit_blocking<T, Arch, key_element, weight_parts<result_element>>,
                            query_lanes_blocking<T, Arch>>;

@@ -13,10 +13,9 @@ namespace fovea::FOVEA_SET {
 /// together: same specification, same operands.
 /// Cost: two numbers for each query and a copy of the result, with all bits of the arithmetic; nothing is allocated for
 /// the shapes of the last call.
-/// Edge cases: a normalizer other than softmax leaves nothing; the gradient then computes it again.
-/// saved_rows::complete() tells.
-/// Errors: shape_error from gradient where the state is that of a call of other shapes.
-/// Source: FlashAttention-2 (Dao, 2023), section 3.1.
+/// Edge cases: a normalizer other than softmax, with a sink or without, leaves nothing; the gradient then computes it
+/// again. saved_rows::complete() tells. Errors: shape_error from gradient where the state is that of a call of other
+/// shapes. Source: FlashAttention-2 (Dao, 2023), section 3.1.
 template <class T>
 save_output<T> save(saved_rows<T>& state) {
     return {&state};

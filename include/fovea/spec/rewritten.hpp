@@ -5,6 +5,7 @@
 #include <fovea/spec/attention.hpp>
 #include <fovea/spec/finish.hpp>
 #include <fovea/spec/headwise.hpp>
+#include <fovea/spec/selection.hpp>
 
 #include <string>
 
@@ -45,17 +46,58 @@ struct rewritten_mask : stage<role::mask> {
     std::string text() const { return describe(mask); }
 };
 
-template <class Normalize, class How>
-struct rewritten_normalizer : stage<role::normalizer> {
-    Normalize normalize;
+/// The facts of a row that a word sees through its rewriting, and what it gives its expressions in a gradient.
+template <class Facts, class How>
+struct rewritten_facts {
+    Facts const& at;
+    How const& how;
+
+    template <class E>
+    constexpr decltype(auto) operator()(E const& e) const {
+        return at(how(e));
+    }
+    template <class E, class... Numbers>
+    constexpr decltype(auto) add(E const& e, Numbers const&... numbers) const {
+        return at.add(how(e), numbers...);
+    }
+};
+
+/// A normalizer, or a selection, that differs from row to row, with the rules that it has for gradients.
+template <class Word, class How>
+struct rewritten_by_row {
+    Word word;
     How how;
 
-    constexpr rewritten_normalizer(Normalize const& n, How const& h) : normalize(n), how(h) {}
+    constexpr rewritten_by_row(Word const& w, How const& h) : word(w), how(h) {}
+    template <class Facts>
+    constexpr rewritten_facts<Facts, How> through(Facts const& at) const {
+        return {at, how};
+    }
     template <class Facts>
     constexpr auto for_row(Facts const& at) const {
-        return normalize.for_row([&](auto const& e) { return at(how(e)); });
+        return word.for_row(through(at));
     }
-    std::string text() const { return describe(normalize); }
+    template <class Row, class Facts>
+    void gradient(Row&& row, Facts const& at) const
+        requires requires { word.gradient(row, through(at)); }
+    {
+        word.gradient(row, through(at));
+    }
+    template <class T, class Facts>
+    void gradient_of_row(T max, T sum, T mean, Facts const& at) const
+        requires requires { word.gradient_of_row(max, sum, mean, through(at)); }
+    {
+        word.gradient_of_row(max, sum, mean, through(at));
+    }
+    std::string text() const { return describe(word); }
+};
+template <class Normalize, class How>
+struct rewritten_normalizer : stage<role::normalizer>, rewritten_by_row<Normalize, How> {
+    using rewritten_by_row<Normalize, How>::rewritten_by_row;
+};
+template <class Selection, class How>
+struct rewritten_selection : key_selection, rewritten_by_row<Selection, How> {
+    using rewritten_by_row<Selection, How>::rewritten_by_row;
 };
 
 template <head_map Map, class Rows>
@@ -138,12 +180,23 @@ constexpr auto rewritten_predicate(Mask const& m, How const& how) {
     else return m;
 }
 
+template <class Selection, rewriting How>
+constexpr auto rewritten_keep(Selection const& s, How const& how) {
+    if constexpr (row_dependent_selection<Selection>) return rewritten_selection<Selection, How>{s, how};
+    else return s;
+}
+
 template <class Normalize, rewriting How>
 constexpr auto rewritten_normalize(Normalize const& n, How const& how) {
     if constexpr (is_reweighted<Normalize>) {
         auto const first = rewritten_normalize(n.first, how);
         using second = rewritten_word<role::reweighting, std::remove_cvref_t<decltype(n.second)>, How>;
         return reweighted<std::remove_const_t<decltype(first)>, second>{first, second{n.second, how}};
+    } else if constexpr (is_kept<Normalize>) {
+        auto const selection = rewritten_keep(n.first.selection, how);
+        auto const second = rewritten_normalize(n.second, how);
+        using selection_type = std::remove_const_t<decltype(selection)>;
+        return kept<selection_type, std::remove_const_t<decltype(second)>>(keep_t<selection_type>(selection), second);
     } else if constexpr (row_dependent_normalizer<Normalize>) {
         return rewritten_normalizer<Normalize, How>{n, how};
     } else {

@@ -151,6 +151,9 @@ struct score_functions {
     void (*multiply)(call const&, rows const&, keys const&, key_run<Shape> const&, scores const&, next_lines&);
     /// They become scores; the mask is applied if `masked`.
     void (*transform)(call const&, rows const&, keys const&, scores const&, bool masked);
+
+    // With queries in lanes alone:
+    index_t query_parts = 1;  // whose sum a query is, for products that take parts
 };
 
 /// What is compiled for a normalizer and an aggregator.

@@ -5,7 +5,9 @@
 #include <fovea/driver/all_finite.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/dense/key_sums.hpp>
 #include <fovea/driver/dense/score_gradient.hpp>
+#include <fovea/driver/dense/transposed_keys.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 
@@ -18,7 +20,8 @@ template <class Call, class ValueRows, class D>
 struct values_of_gradient {
     using product = decltype(plan::lowered_score{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}});
     using operands = score_operands<D, ValueRows>;
-    using call = plan::score_call<typename Call::number, typename Call::architecture, product, operands>;
+    using call = plan::score_call<typename Call::number, typename Call::architecture, product, operands,
+                                  typename Call::query_lanes>;
 };
 
 /// The keys and values of one head, and their gradients, which are summed over all heads that share them.
@@ -36,6 +39,7 @@ class gradient_blocks {
 public:
     using number = T;
     head_keys<Shape> keys, values;
+    key_sums<Shape> const adds;  // to the sums of keys
     next_lines next{};
 
     static constexpr bool packs = !Shape::queries_in_lanes;
@@ -44,6 +48,8 @@ public:
     gradient_blocks(Call const& call, arena& memory, index_t slots, T* sums)
         : keys(call, memory, slots),
           values(call.values, memory, slots),
+          adds(memory),
+          transposed_(call, memory),
           call_(call),
           width_(score::width(call)),
           splits_(sums != nullptr),
@@ -65,6 +71,7 @@ public:
     void begin(head_group heads_of_tile) {
         keys.begin(heads_of_tile);
         values.begin(heads_of_tile);
+        transposed_.begin(heads_of_tile);
         if (heads_of_tile.index % call_.per_key_head != 0) return;  // another head that shares them
         std::fill_n(sums_, sums_of(call_), T{0});
         std::fill_n(finite_, keys.blocks(), answer::unknown);
@@ -120,6 +127,10 @@ public:
     static index_t term_stride(Call const& call) { return round_up(call.keys, Shape::panel); }
     index_t term_stride() const { return term_stride(call_); }
 
+    /// Keys of a block that stand for values: `count` from a position on, or the first of them.
+    auto keys_as_values(index_t position, index_t count) {
+        return transposed_.run(call_.operands.key, keys, position, count);
+    }
     /// True where all keys of a block are finite. Found when it is first asked.
     bool finite(index_t block) {
         return known(finite_[block], [&] { return all_finite<T, Arch>(call_.operands.key, keys.range(block)); });
@@ -142,9 +153,13 @@ private:
     index_t heads() const { return heads(call_); }
     static index_t whole_lines(index_t numbers) { return round_up(numbers, 64 / index_t{sizeof(T)}); }
     static index_t of_keys(Call const& call) {
-        return whole_lines((1 + score::mapped_keys) * call.keys * score::width(call));
+        return whole_lines(rows_of_sums((1 + score::mapped_keys) * call.keys) * score::width(call));
     }
-    static index_t of_values(Call const& call) { return whole_lines(call.keys * width(call.values.key_features)); }
+    static index_t of_values(Call const& call) {
+        return whole_lines(rows_of_sums(call.keys) * width(call.values.key_features));
+    }
+    /// Rows that are added to as whole tiles, of which some may not exist.
+    static index_t rows_of_sums(index_t keys) { return key_sums<Shape>::packs ? round_up(keys, Shape::panel) : keys; }
     static index_t of_terms(Call const& call) {
         return whole_lines(heads(call) * score::key_terms * term_stride(call));
     }
@@ -183,6 +198,7 @@ private:
         });
     }
 
+    [[no_unique_address]] transposed_keys<Shape> transposed_;
     Call const& call_;
     index_t width_;
     bool splits_;

@@ -27,16 +27,18 @@ struct known_rows {
 };
 
 /// What a pass makes: the gradients of queries, and of tables through pairs and queries; those of keys and values, and
-/// of tables through keys.
+/// of tables through keys; those of a normalizer that differs from row to row, which the rows of one call give.
 struct made_gradients {
-    bool of_queries = true, of_keys = true;
+    bool of_queries = true, of_keys = true, of_rows = true;
     bool adds = false;  // to what queries, keys and values have; otherwise they are written
 };
 
 /// What the gradient of an attention is computed of, beside its queries and keys, and where it goes: all
-/// (batch, head, position, feature).
-template <class T, class ValueRows, class D = T>
+/// (batch, head, position, feature). A matrix unit rounds weights to `Weight_parts` numbers, as targets need.
+template <class T, class ValueRows, class D = T, int Weight_parts = plan::weight_parts<T>>
 struct gradient_operands {
+    using d_element = D;
+    static constexpr int weight_parts = Weight_parts;
     ValueRows value;
     view<D const, 4> d_result;
     view<T, 4> d_query, d_key, d_value;
@@ -62,15 +64,15 @@ T delta_of_row(T const* result, T const* d_result, index_t features) {
 }
 
 /// A call of a gradient pass: a call of scores beside which that of dO V^T stands.
-template <class Call, class ValueRows, class D, class Shape, class Tables>
+template <class Call, class Further, class Shape, class Tables>
 struct gradient_call : context_of<Call, Shape> {
-    using of_values = values_of_gradient<Call, ValueRows, D>;
+    using d_element = typename Further::d_element;
+    using of_values = values_of_gradient<Call, decltype(Further::value), d_element>;
     using value_call = typename of_values::call;
     using score_type = score_gradient<Call, Shape, Tables>;
-    using further_operands = gradient_operands<typename Call::number, ValueRows, D>;
     using tables_type = Tables;
 
-    further_operands const& further;
+    Further const& further;
     Tables const& tables;
     typename of_values::product product{};
     typename of_values::operands value_operands;
@@ -78,7 +80,7 @@ struct gradient_call : context_of<Call, Shape> {
     context_of<value_call, Shape> values;  // dO V^T
 
     gradient_call(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
-                  further_operands const& others, Tables const& sums)
+                  Further const& others, Tables const& sums)
         : context_of<Call, Shape>(plan, of, on, functions_of<Call>()),
           further(others),
           tables(sums),

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <fovea/driver/dense/gradient_blocks.hpp>
+#include <fovea/driver/dense/key_sums.hpp>
+#include <fovea/driver/dense/query_lanes_products.hpp>
 #include <fovea/driver/dense/score_gradient.hpp>
 #include <fovea/driver/products.hpp>
 #include <fovea/kernel/nonzero.hpp>
@@ -29,6 +31,8 @@ class gradient_rows {
     using score = typename Call::score_type;
     using blocks = gradient_blocks<Call, Shape>;
     using rows_type = tile_rows<Shape>;
+    using adds = key_sums<Shape>;
+    static constexpr index_t d_parts = adds::template parts<typename Call::d_element>;
     // Of a tile, or of a register tile of keys, which may have more where vectors are short.
     static constexpr index_t most_rows = std::max<index_t>(Shape::rows, plan::key_lanes_blocking<T, Arch>::rows);
 
@@ -41,6 +45,9 @@ public:
           d_pairs_(memory.template take<T>((score::pairs > 0 ? Shape::rows : 0) * width_)),
           d_terms_(memory.template take<T>(score::row_terms * Shape::rows)),
           row_(memory.template take<T>((2 + score::products) * width_)),
+          scales_(memory.template take<T>(adds::packs ? Shape::rows : 0)),
+          query_pairs_(memory.template take<T>(adds::pairs(width_))),
+          d_result_pairs_(memory.template take<T>(d_parts * adds::pairs(width(call.values.features)))),
           ones_(memory.template take<T>(most_rows)),
           d_factors_(memory.template take<T>(score::factors::of_queries * score::factors::of_tile(call))) {}
 
@@ -54,11 +61,16 @@ public:
         std::fill_n(ones_, most_rows, T{1});
         std::fill_n(d_factors_, score::factors::of_queries * score::factors::of_tile(call), T{0});
         if constexpr (score::factors::any) has_factors_ = score::factors::takes_rows(call, of);
+        if constexpr (adds::packs) {  // the one product of queries as they are stored
+            score::for_products(call, [&](auto const& p, index_t) {
+                score::scale_rows(call, of, p, std::fill_n(scales_, Shape::rows, T{0}) - Shape::rows);
+            });
+        }
         for (index_t r = 0; r < of.count; ++r) {
             auto const& facts = rows().facts_of(call, r);
             auto const [batch, head, query] = place_of(facts);
             score::for_products(call, [&](auto const& p, index_t n) {
-                score::map_query(call, facts, p, rows().scales[n * Shape::rows + r], queries(n) + r * width_);
+                score::map_query(call, facts, p, scales()[n * Shape::rows + r], queries(n) + r * width_);
             });
             kernel::convert_row<T, Arch>(call.further.d_result.place(batch, head, query, 0), call.values.features,
                                          d_results_ + r * width(call.values.features));
@@ -67,6 +79,10 @@ public:
             return kernel::all_finite<T, Arch>([&](index_t r) { return from + r * width(features); }, of.count,
                                                features);
         };
+        if constexpr (adds::packs) {
+            adds::pack(of.strided(call, call.operands.query), rows_of(call, 0));
+            adds::pack(of.strided(call, call.further.d_result), d_rows_of(call));
+        }
         finite_ = finite(d_results_, call.values.features);
         for (index_t n = 0; n < score::products; ++n) finite_ = finite_ && finite(queries(n), width_);
     }
@@ -82,8 +98,7 @@ public:
     /// `kept` is the first part of the score, like P, where it is kept.
     void add(Call const& call, blocks& from, index_t block, score_block<Shape> const& p, score_block<Shape> const& ds,
              T const* kept) {
-        if (call.further.makes.of_keys)
-            add_to_keys(p, d_results_, width(call.values.features), from.d_value(p.first), from.next);
+        if (call.further.makes.of_keys) add_to_keys(p, d_rows_of(call), from.d_value(p.first), from);
         if constexpr (!score::is_product)
             score::backpropagate_pairs(
                 call, rows(), from.keys, p, ds, kept, d_terms_, [&](index_t head) { return from.d_terms(head); },
@@ -98,11 +113,11 @@ public:
                 });
         score::for_products(call, [&](auto const& product, index_t n) {
             auto const part = score::of_part(p, ds, n);
+            constexpr bool plain = score::template has_plain_key<decltype(product)>;
+            if (call.further.makes.of_keys)
+                add_to_keys(part, rows_of(call, n), plain ? from.d_key(p.first) : from.d_mapped_key(n, p.first), from);
+            // Last: it may take the place of the amounts.
             if (call.further.makes.of_queries) add_to_queries(call, from, block, part, product, n);
-            if (!call.further.makes.of_keys) return;
-            if constexpr (score::template has_plain_key<decltype(product)>)
-                add_to_keys(part, queries(n), width_, from.d_key(p.first), from.next);
-            else add_to_keys(part, queries(n), width_, from.d_mapped_key(n, p.first), from.next);
         });
     }
 
@@ -118,7 +133,7 @@ public:
                 for (index_t c = 0; c < call.span_of(p).count; ++c)
                     factors[n * width_ + c] = d_queries(n)[query_element(r, c)];
             });
-            score::finish_row(call, facts, rows().scales + r, factors, d_terms_ + r, row, mapped, tables_);
+            score::finish_row(call, facts, scales() + r, factors, d_terms_ + r, row, mapped, tables_);
             if constexpr (score::factors::any)
                 score::factors::finish_row(call, facts, r, d_factors_, mapped, [&](index_t first) {
                     return typename score::leaves{row + first, nullptr, tables_};
@@ -130,6 +145,14 @@ public:
 private:
     rows_type const& rows() const { return *rows_; }
     static index_t width(index_t features) { return round_up(features, vector::lanes); }
+    T const* scales() const { return adds::packs ? scales_ : rows().scales; }
+    added_rows<T> rows_of(Call const& call, index_t product) const {
+        return {rows().count, call.features, width_, queries(product), query_pairs_, scales_};
+    }
+    added_rows<T> d_rows_of(Call const& call) const {
+        index_t const features = call.values.features;
+        return {rows().count, features, width(features), d_results_, d_result_pairs_, nullptr, d_parts};
+    }
     T* queries(index_t product) const { return queries_ + product * Shape::rows * width_; }
     T* d_queries(index_t product) const { return d_queries_ + product * Shape::rows * width_; }
     index_t query_element(index_t r, index_t c) const {
@@ -147,8 +170,8 @@ private:
             score::for_pieces(ds, [&](score_block<Shape> const& part, vector_run const& vectors) {
                 index_t const lane = vectors.first * Shape::lanes;
                 for (index_t k = 0; k < part.count;) {
-                    auto const run = from.keys(part.first + k, part.count - k);
-                    products<T, Arch>::accumulate_query_lanes(
+                    auto const run = from.keys_as_values(part.first + k, part.count - k);
+                    lane_products_of<Shape>::accumulate_query_lanes(
                         {run.first + span.first, {}, run.stride},
                         {vectors.last - vectors.first, span.count, run.count, part.scores + k * width + lane,
                          d_queries_ + lane, width, ones_, nullptr},
@@ -194,49 +217,17 @@ private:
             for (index_t r = 0; r < rows().count; ++r) {
                 T const amount = ds.scores[element(r, k, ds.stride)];
                 for (index_t c = 0; c < span.count && amount != T{0}; ++c)
-                    d_queries_[query_element(r, c)] += amount * from.keys(ds.first + k, 1).first[span.first + c];
+                    d_queries_[query_element(r, c)] +=
+                        amount * static_cast<T>(from.keys(ds.first + k, 1).first[span.first + c]);
             }
     }
 
     /// dV += P^T dO, or dB += dS^T A.
-    void add_to_keys(score_block<Shape> const& weights, T const* of_rows, index_t row_width, T* sums,
-                     next_lines& next) {
-        if (!finite_) {
-            for (index_t k = 0; k < weights.count; ++k)
-                add_to_key(weights, k, of_rows, row_width, sums + k * row_width);
-            return;
-        }
-        using product = packed_products<kernel::number_product<T, Arch>>;
-        if constexpr (Shape::queries_in_lanes) {
-            using tile = plan::key_lanes_blocking<T, Arch>;
-            score::for_pieces(weights, [&](score_block<Shape> const& part, vector_run const& vectors) {
-                index_t const first = vectors.first * Shape::lanes,
-                              count = std::min(vectors.last * Shape::lanes, rows().count) - first;
-                for (index_t k = 0; k < part.count;) {
-                    int n = tile::last_height;
-                    while (tile::height(n) > part.count - k) --n;
-                    product::accumulate({{{part.scores + k * part.stride + first, part.stride, {}},
-                                          count,
-                                          {of_rows + first * row_width, row_width},
-                                          sums + (part.first - weights.first + k) * row_width,
-                                          row_width,
-                                          ones_},
-                                         row_width,
-                                         tile::height(n),
-                                         tile::height(n)},
-                                        next.queue());
-                    k += tile::height(n);
-                }
-            });
-        } else {
-            product::accumulate_transposed(
-                {{{weights.scores, {}, weights.stride}, rows().count, {of_rows, row_width}, sums, row_width, nullptr},
-                 row_width,
-                 weights.count,
-                 Shape::rows});
-        }
+    void add_to_keys(score_block<Shape> const& weights, added_rows<T> const& of_rows, T* sums, blocks& from) {
+        if (finite_) return from.adds.add(weights, of_rows, ones_, sums, from.next);
+        for (index_t k = 0; k < weights.count; ++k)
+            add_to_key(weights, k, of_rows.numbers, of_rows.width, sums + k * of_rows.width);
     }
-
     /// The same of one key, where 0 times a row may be no number.
     [[gnu::cold]] void add_to_key(score_block<Shape> const& weights, index_t key, T const* of_rows, index_t row_width,
                                   T* sums) const {
@@ -253,8 +244,11 @@ private:
     T* d_pairs_;               // (rows, width), what sums of pairs give queries
     T* d_terms_;               // (row terms, rows)
     T* row_;                   // of one row: (2 + products, width)
-    T* ones_;                  // (most_rows)
-    T* d_factors_;             // of pairs, as driver/dense/factor_gradient.hpp has them
+    // Where rows are packed for sums of keys: the factors of queries, which need not be those that scores are
+    // multiplied by, and pairs of queries and of dO.
+    T *scales_, *query_pairs_, *d_result_pairs_;
+    T* ones_;       // (most_rows)
+    T* d_factors_;  // of pairs, as driver/dense/factor_gradient.hpp has them
     typename Call::tables_type::share_type tables_;
     bool finite_ = true, has_factors_ = false;
 };

@@ -56,9 +56,12 @@ struct softmax_derivative {
 template <class Shape>
 struct gradient_tile;
 
-template <class T, class Arch>
-struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
-    using shape = plan::key_lanes_blocking<T, Arch>;
+template <class Shape>
+    requires(!Shape::queries_in_lanes)
+struct gradient_tile<Shape> {
+    using shape = Shape;
+    using T = typename Shape::number;
+    using Arch = typename Shape::architecture;
     using vector = kernel::pack<T, Arch>;
     using block = score_block<shape>;
 
@@ -96,10 +99,12 @@ struct gradient_tile<plan::key_lanes_blocking<T, Arch>> {
     }
 };
 
-template <class T, class Arch>
-struct gradient_tile<plan::query_lanes_blocking<T, Arch>> {
-    using shape = plan::query_lanes_blocking<T, Arch>;
-    using vector = kernel::pack<T, Arch>;
+template <class Shape>
+    requires(Shape::queries_in_lanes)
+struct gradient_tile<Shape> {
+    using shape = Shape;
+    using T = typename Shape::number;
+    using vector = kernel::pack<T, typename Shape::architecture>;
     using block = score_block<shape>;
 
     static void add_exponentials(block const& s, block const& dot, tile_rows<shape> const&, row_statistics<shape>& of) {

@@ -17,7 +17,7 @@ namespace fovea::FOVEA_SET::driver {
 /// these go back block by block.
 ///
 /// Memory: for a worker, these rows of a tile, and what gradient_blocks has.
-template <class Call, class ValueRows, class D, class Normalize, class Reweight, class Tables>
+template <class Call, class Further, class Normalize, class Reweight, class Tables>
 class normalizer_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
@@ -27,7 +27,7 @@ class normalizer_gradient {
     using rule_type = row_rule<T, Arch, Normalize, Reweight, Tables>;
 
 public:
-    using call_type = gradient_call<Call, ValueRows, D, shape, Tables>;
+    using call_type = gradient_call<Call, Further, shape, Tables>;
 
     normalizer_gradient(call_type const& call, Normalize const& normalize, Reweight const& reweight)
         : call_(call), mask_(call), normalize_(normalize), reweight_(reweight) {}
@@ -110,15 +110,14 @@ private:
 };
 
 /// The gradients of queries, keys and values of normalize(score) V, and of tables.
-template <class T, class Arch, class Spec, class Q, class K, class V, class D, class Executor, class Tables>
+template <class T, class Arch, class Spec, class Q, class K, class Further, class Executor, class Tables>
 void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec const& spec,
-                             score_operands<Q, K> const& operands, gradient_operands<T, V, D> const& further,
-                             Tables const& tables) {
+                             score_operands<Q, K> const& operands, Further const& further, Tables const& tables) {
     plan::lowered_score const of_scores{spec.score, spec.predicate};
     using scores = plan::score_call<T, Arch, std::remove_const_t<decltype(of_scores)>, score_operands<Q, K>>;
     using normalize = std::remove_cvref_t<decltype(spec.normalize)>;
     using reweight = std::remove_cvref_t<decltype(spec.reweight)>;
-    using pass = normalizer_gradient<scores, V, D, normalize, reweight, Tables>;
+    using pass = normalizer_gradient<scores, Further, normalize, reweight, Tables>;
     auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
     typename pass::call_type const call(plan, of_scores, operands, further, tables);
     pass(call, spec.normalize, spec.reweight).run(in_scopes_of<scores>(executor), scratch);

@@ -74,7 +74,7 @@ private:
 template <class Shape>
 void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
                                            key_run<shape> const& at, scores const& to, next_lines& next) {
-    bool const are_scores = of.functions.is_bare_product && !any_mixed(at);
+    bool const are_scores = to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
     auto const [first_feature, features] = of.summed.product;
     if (features == 0) return multiply_no_features(rows, to, are_scores);
     for (auto const& [vectors, granules] : *to.pieces) {
@@ -83,11 +83,12 @@ void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows
         index_t const lane = vectors.first * shape::lanes;
         for (index_t k = 0; k < piece.count;) {
             auto const run = keys(piece.first + k, piece.count - k);
-            product::contract_query_lanes({run.first + first_feature, run.stride, {}},
-                                          {vectors.last - vectors.first, run.count, features, rows.queries + lane,
-                                           piece.scores + k * to.stride + lane, to.stride, nullptr,
-                                           are_scores ? to.row_max + lane : nullptr, rows.scales + lane},
-                                          next.keys.queue());
+            product::contract_query_lanes(
+                {run.first + first_feature, run.stride, {}},
+                {vectors.last - vectors.first, run.count, features, rows.queries + lane,
+                 piece.scores + k * to.stride + lane, to.stride, nullptr, are_scores ? to.row_max + lane : nullptr,
+                 rows.scales + lane, of.functions.query_parts},
+                next.keys.queue());
             k += run.count;
         }
     }

@@ -36,6 +36,10 @@ class query_lanes_scores {
     using query_element = typename Call::query_element;
     using product = lane_products_of<shape>;
     using key_rows = std::remove_const_t<decltype(Call::operands::key)>;
+    static constexpr int query_parts = [] {
+        if constexpr (product::scales_queries) return 1;
+        else return product::template query_parts<query_element>;
+    }();
 
     static void begin(score_call<shape> const& call, rows_type& rows) {
         auto const& context = static_cast<context_type const&>(call);
@@ -60,7 +64,9 @@ class query_lanes_scores {
         row.skip(context.summed.product.first);
         if constexpr (!product::scales_queries) {
             std::fill(rows.scales + rows.count, rows.scales + rows.width, rows.scales[rows.count - 1]);
-            product::pack_queries(row, rows.scales, to);
+            if constexpr (std::is_same_v<query_element, typename product::element>)
+                product::pack_queries(row, rows.scales, to);
+            else kernel::pack_query_parts<query_parts, T, Arch>(row, to);
         } else if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, rows.scales, to});
         } else {
@@ -105,7 +111,8 @@ public:
                                                       .begin = &begin,
                                                       .prepare = &prepare,
                                                       .multiply = &query_lanes_products<shape>::multiply,
-                                                      .transform = &terms::transform};
+                                                      .transform = &terms::transform,
+                                                      .query_parts = query_parts};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -68,6 +68,11 @@ public:
         plan::for_each_part(context.spec.score.parts.products, [&](auto const& p) { f(p, n++); });
     }
 
+    /// The factors of a product for the rows of a tile.
+    template <class Product>
+    static void scale_rows(context_type const& context, rows_type const& rows, Product const& p, T* to) {
+        score_terms<Call, Shape>::scale_rows(context, rows, p.scale, to);
+    }
     /// A of one row, times a factor.
     template <class Product>
     static void map_query(context_type const& context, kernel::row_facts const& facts, Product const& p, T factor,

@@ -37,7 +37,8 @@ public:
         T* scores;       // (planes, rows, stride), or (block_keys, width)
         bool* visible;   // the same for one plane
         vector_pieces<Shape> pieces;
-        T* kept = nullptr;  // like a plane: the first part of the scores as it is before they take its place
+        T* kept = nullptr;      // like a plane: the first part of the scores as it is before they take its place
+        bool finds_max = true;  // of each row, with queries in lanes
 
         scratch(arena& memory, call_type const& call, index_t blocks)
             : stride(std::min(round_up(call.keys, Shape::panel), blocks * Shape::block_keys) + Shape::lanes),
@@ -52,7 +53,10 @@ public:
         auto const& functions = call.functions;
         index_t const factors =
             std::max<index_t>((functions.products + functions.squares) * round_up(call.summed.most, Shape::lanes), 1);
-        rows_.queries = memory.template take<T>(factors * Shape::rows + Shape::lanes);
+        // Parts are pairs of features, up to whole tiles of 32.
+        index_t const parts =
+            functions.query_parts > 1 ? functions.query_parts * round_up(call.summed.most, 32) / 2 : 0;
+        rows_.queries = memory.template take<T>(std::max(factors, parts) * Shape::rows + Shape::lanes);
         index_t const each =
             functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;
         index_t const centre = functions.squares > 0 ? 3 * call.summed.most : 0;
@@ -91,7 +95,10 @@ public:
     /// vectors of queries that see nothing at the ends of the run are left out.
     block score(call_type const& call, block_mask<Shape> const& mask, keys const& from, key_run const& at, scratch& to,
                 bool trims, next_lines& next, index_t column = 0) const {
-        auto const scores = block_of(from, at, to, column);
+        auto scores = block_of(from, at, to, column);
+        bool const has_rest =
+            !call.functions.is_bare_product || (any_mixed(at) && (Shape::pads_keys || call.coverage != nullptr));
+        if (!has_rest && !to.finds_max) scores.row_max = nullptr;
         if constexpr (in_lanes) {
             index_t const vectors = rows_.width / Shape::lanes;
             if (trims && vectors > 1)
@@ -107,7 +114,7 @@ public:
                 T const* const part = scores.scores + first;
                 std::copy_n(part, vectors * Shape::lanes, to.kept + (part - to.scores));
             });
-        if (call.functions.is_bare_product && !any_mixed(at)) return scores;
+        if (!has_rest) return scores;
         for_spans(at, [&](index_t first, index_t granules, bool masked) {
             auto const part = scores.part((first - at.granules.first) * Shape::granule, granules * Shape::granule);
             call.functions.transform(call, rows_, from, part, masked);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 namespace fovea::FOVEA_SET::mpi::detail {
 
@@ -39,6 +40,11 @@ public:
           queries_(cut(whole.queries, whole.longest)),
           keys_(cut(whole.keys, whole.longest)) {
         std::sort(queries_.begin(), queries_.end(), [](auto const& x, auto const& y) { return x.first < y.first; });
+        for (auto const& run : queries_) {
+            auto const seen = std::find_if(whole.pieces.begin(), whole.pieces.end(),
+                                           [&](auto const& piece) { return pass_.sees(run, piece); });
+            first_keys_.push_back(seen == whole.pieces.end() ? -1 : seen->first);
+        }
     }
 
     /// Keys and values that have come, for the queries of this rank; `alone`: it holds all, and what they get is added
@@ -52,12 +58,14 @@ public:
             come.d_key = driver::rows_at(d_key, piece);
             come.d_value = driver::rows_at(d_value, piece);
         }
-        for (auto const& run : queries_)
+        for (std::size_t i = 0; i < queries_.size(); ++i) {
+            auto const& run = queries_[i];
             if (pass_.sees(run, piece))
                 add(executor, scratch,
                     queries_at(run.first, driver::rows_at(query, run), driver::rows_at(d_result, run),
                                driver::rows_at(rows, run), driver::rows_at(d_query, run)),
-                    come, {.of_queries = true, .of_keys = alone}, sums);
+                    come, {.of_queries = true, .of_keys = alone, .of_rows = first_keys_[i] == piece.first}, sums);
+        }
     }
     /// Queries that have come, for the keys and values of this rank.
     struct queries_come {
@@ -74,7 +82,7 @@ public:
                 add(executor, scratch, queries,
                     {run.first, driver::rows_at(key, run), driver::rows_at(value, run), driver::rows_at(d_key, run),
                      driver::rows_at(d_value, run)},
-                    {.of_queries = false, .of_keys = true}, sums);
+                    {.of_queries = false, .of_keys = true, .of_rows = false}, sums);
     }
 
 private:
@@ -97,7 +105,8 @@ private:
     }
 
     pass_type pass_;
-    runs queries_, keys_;  // the former in the order of their positions
+    runs queries_, keys_;              // the former in the order of their positions
+    std::vector<index_t> first_keys_;  // of the first piece that each run of queries sees
 };
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

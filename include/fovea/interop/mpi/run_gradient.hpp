@@ -32,10 +32,9 @@ constexpr bool has_gradient_over_ranks() {
     static_assert(views,
                   "fovea: over ranks there are gradients of keys and values that are views: not in pages, or scaled by "
                   "blocks");
-    static_assert(
-        by_pieces,
-        "fovea: over ranks there are gradients of softmax and of weights that go by key, such as unnormalized: "
-        "other normalizers need whole rows of scores");
+    static_assert(by_pieces,
+                  "fovea: over ranks there are gradients of softmax, with a sink or without, and of weights that go by "
+                  "key, such as unnormalized: other normalizers need whole rows of scores");
     return dense && views && by_pieces;
 }
 

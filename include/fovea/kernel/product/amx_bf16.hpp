@@ -28,12 +28,18 @@ struct amx_bf16 : amx_packing<T, Arch> {
     using scope = typename unit::scope;
     static constexpr bool available = plan::multiplies_in_matrix_unit<T, Arch>;
     static constexpr bool packs_values = true, scales_queries = false;
+    /// The parts of queries of other elements: no more than weights have.
+    template <class Query>
+    static constexpr int query_parts = std::min(plan::weight_parts<Query>, Weight_parts);
 
     // A tile is loaded only after every earlier store, even a spilled register, has left the processor, and before that
     // all products before it have. So sums alone are stored between the first load and the last, their maximum is
     // found afterwards, and lines are prefetched before.
 
     static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next) {
+        if (all.vector_count > shape::nv)
+            return for_vectors<shape::nv>(all, side,
+                                          [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
         prefetch(all, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             index_t k = 0;
@@ -58,6 +64,9 @@ struct amx_bf16 : amx_packing<T, Arch> {
     /// place of the numbers, since more memory would not stay in the L1 cache.
     static void accumulate_query_lanes(value_operand<element> const& values, lane_sums<T> const& all,
                                        prefetch_queue& next) {
+        if (all.vector_count > shape::nv)
+            return for_vectors<shape::nv>(
+                all, side, [&](lane_sums<T> const& some) { accumulate_query_lanes(values, some, next); });
         prefetch(all, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             constexpr bool in_place = Weight_parts == 1;
@@ -96,12 +105,20 @@ private:
         using sums = tiles<2, N>;
         sums::clear();
         index_t const stride = keys.row_stride * element_bytes;
-        for (index_t f = 0; f < all.steps; f += elements) {
-            unit::template load<sums::left>(keys.first + f, stride);
-            unit::template load<sums::left + 1>(keys.from_row(side).first + f, stride);
-            sums::multiply(all.vectors + f / 2 * all.width, all.width);
-        }
+        for_parts(all, [&](T const* queries) FOVEA_LAMBDA {
+            for (index_t f = 0; f < all.steps; f += elements) {
+                unit::template load<sums::left>(keys.first + f, stride);
+                unit::template load<sums::left + 1>(keys.from_row(side).first + f, stride);
+                sums::multiply(queries + f / 2 * all.width, all.width);
+            }
+        });
         sums::store(to, all.width);
+    }
+    /// Calls f with the pairs of each part of queries.
+    template <class F>
+    FOVEA_INLINE static void for_parts(lane_sums<T> const& all, F const& f) {
+        for (index_t part = 0; part < all.parts; ++part)
+            f(all.vectors + part * (round_up(all.steps, elements) / 2 * all.width));
     }
     /// S^T of fewer keys, and of what is in memory after them up to whole tiles. The rows of a tile that has fewer than
     /// 16 are copied, since there may be no memory after them.
@@ -110,15 +127,17 @@ private:
                                                 T* to) {
         using sums = tiles<M, N>;
         sums::clear();
-        for (index_t f = 0; f < all.steps; f += elements) {
-            unrolled<M>([&](auto m) FOVEA_LAMBDA {
-                auto const* const from = keys.from_row(m() * side).first + f;
-                index_t const rows = count - m() * side;
-                if (rows >= side) unit::template load<sums::left + m()>(from, keys.row_stride * element_bytes);
-                else load_copied<sums::left + m()>(from, keys.row_stride, rows);
-            });
-            sums::multiply(all.vectors + f / 2 * all.width, all.width);
-        }
+        for_parts(all, [&](T const* queries) FOVEA_LAMBDA {
+            for (index_t f = 0; f < all.steps; f += elements) {
+                unrolled<M>([&](auto m) FOVEA_LAMBDA {
+                    auto const* const from = keys.from_row(m() * side).first + f;
+                    index_t const rows = count - m() * side;
+                    if (rows >= side) unit::template load<sums::left + m()>(from, keys.row_stride * element_bytes);
+                    else load_copied<sums::left + m()>(from, keys.row_stride, rows);
+                });
+                sums::multiply(queries + f / 2 * all.width, all.width);
+            }
+        });
         sums::store(to, all.width);
     }
     template <int Tile>
@@ -163,8 +182,8 @@ private:
                     auto const pairs = bf16_pairs<Arch>::paired(rest[0], rest[1]);
                     pairs.store(to + part() * plane<N> + n() * side);
                     if constexpr (part() + 1 < Weight_parts) {
-                        rest[0] = remainder(rest[0], packing::lower(pairs));
-                        rest[1] = remainder(rest[1], packing::upper(pairs));
+                        rest[0] = packing::remainder(rest[0], packing::lower(pairs));
+                        rest[1] = packing::remainder(rest[1], packing::upper(pairs));
                     }
                 });
             });
@@ -175,11 +194,6 @@ private:
         for (; k + 2 <= all.steps; k += 2) round(k, load);
         for (; k < round_up(all.steps, elements); k += 2)
             round(k, [&](index_t at, index_t lane) { return at < all.steps ? load(at, lane) : vector(T{0}); });
-    }
-    /// What a part leaves of a weight: nothing of one that is not finite.
-    FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
-        auto const rest = weight - part;
-        return select(rest == rest, rest, vector(T{0}));
     }
 
     /// The sums so far times the factors of their queries, unless these are all 1.

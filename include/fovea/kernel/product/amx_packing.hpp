@@ -78,6 +78,11 @@ struct amx_packing {
         auto const shifted = bits::template shift_right<16>(bits::as_integers(pairs.value));
         return {bits::as_reals(bits::template shift_left<16>(shifted))};
     }
+    /// What a part leaves of a weight: nothing of one that is not finite.
+    FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
+        auto const rest = weight - part;
+        return select(rest == rest, rest, vector(T{0}));
+    }
 
 private:
     using bits = registers<T, Arch>;

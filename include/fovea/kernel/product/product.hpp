@@ -4,6 +4,8 @@
 
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/product/amx_bf16.hpp>
+#include <fovea/kernel/product/amx_key_sums.hpp>
+#include <fovea/kernel/product/amx_parts.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/number_product.hpp>
 #include <fovea/plan/product.hpp>
@@ -41,8 +43,9 @@ concept product = step_of_products<typename P::step> && std::default_initializab
 ///     contract_query_lanes(keys, sums, next)   S^T = K Q^T
 ///     accumulate_query_lanes(values, ...)      O^T = O^T rescale + V^T P^T
 ///     packs_values                             values are packed block by block:
-///     pack_queries, copy_key, pack_values      how operands are packed, and
-///     value_at(packed, width, key, feature)    a number of packed values
+///     pack_queries, copy_key, pack_values      how operands are packed,
+///     value_at(packed, width, key, feature)    a number of packed values, and
+///     query_parts<Element>                     the parts that queries of another type are packed in
 template <class P>
 concept lane_product =
     std::default_initializable<typename P::scope>
@@ -68,6 +71,10 @@ static_assert(product<number_product<float, arch::best>> && product<stored_produ
 /// The product of a matrix unit, with weights of one part or more.
 template <class T, class Arch, int Weight_parts = 1>
 using matrix_unit_product = amx_bf16<T, Arch, Weight_parts>;
+
+/// Its sums of keys in a gradient.
+template <class T, class Arch, int Weight_parts>
+using matrix_unit_key_sums = amx_key_sums<T, Arch, Weight_parts>;
 
 /// Calls f(type of architecture): another one than `Arch` where operands of these elements would be multiplied by a
 /// matrix unit, and this process may not use it.

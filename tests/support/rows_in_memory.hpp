@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operands of bfloat16 whose memory may be read nowhere else.
+#pragma once
+
+#include <fovea/core/bfloat16.hpp>
+#include <fovea/core/tensor.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "support/guarded.hpp"
+
+#include <cmath>
+#include <limits>
+
+/// Rows in memory that ends with the last of them, with a distance between rows.
+struct rows_in_memory {
+    guarded<fovea::bfloat16> memory;
+    fovea::view<fovea::bfloat16, 4> rows;
+
+    rows_in_memory(fovea::testing::dice& random, fovea::index_t heads, fovea::index_t count, fovea::index_t features,
+                   fovea::index_t gap)
+        : memory(heads * count * (features + gap) - (count > 0 ? gap : 0)),
+          rows(memory.data(), {1, heads, count, features},
+               {heads * count * (features + gap), count * (features + gap), features + gap, 1}) {
+        using fovea::bfloat16, fovea::index_t;
+        for (auto& x : memory) x = bfloat16(std::numeric_limits<float>::quiet_NaN());
+        for (index_t h = 0; h < heads; ++h)
+            for (index_t n = 0; n < count; ++n)
+                for (index_t c = 0; c < features; ++c)
+                    rows(0, h, n, c) = bfloat16(static_cast<float>(random.real(-2, 2)));
+    }
+};
+
+/// Their numbers, or the magnitudes of these.
+inline fovea::tensor<float, 4> widened(fovea::view<fovea::bfloat16 const, 4> const& x, bool magnitude = false) {
+    using fovea::index_t;
+    fovea::tensor<float, 4> to(x.extents);
+    for (index_t h = 0; h < x.extents[1]; ++h)
+        for (index_t n = 0; n < x.extents[2]; ++n)
+            for (index_t c = 0; c < x.extents[3]; ++c) {
+                auto const number = static_cast<float>(x(0, h, n, c));
+                to(0, h, n, c) = magnitude ? std::abs(number) : number;
+            }
+    return to;
+}
