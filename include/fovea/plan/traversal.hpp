@@ -12,6 +12,7 @@
 #include <fovea/plan/product.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
+#include <fovea/spec/in_parts.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
@@ -52,12 +53,14 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes
         && is_linear
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
-    /// True where these products are those of a matrix unit: of a query and a key as they are stored, and of values and
-    /// weights.
+    /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
+    static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
+    /// True where these products are those of a matrix unit: of a query and a key as they are stored, or of their
+    /// parts, and of values and weights.
     static constexpr bool uses_matrix_unit = [] {
         if constexpr (may_take_query_lanes && !loaded_rows<std::remove_const_t<decltype(Operands::key)>>
                       && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>
-                      && multiplies_in_matrix_unit<T, Arch, query_element, key_element, value_element>
+                      && multiplies_in_matrix_unit<T, Arch, asked_parts, query_element, key_element, value_element>
                       && take_all_features<decltype(parts::products)>) {
             using multiplied = std::remove_cvref_t<decltype(hana::at_c<0>(std::declval<parts>().products))>;
             return std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
@@ -66,9 +69,11 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
             return false;
         }
     }();
-    using query_lanes =
-        std::conditional_t<uses_matrix_unit, matrix_unit_blocking<T, Arch, key_element, weight_parts<result_element>>,
-                           query_lanes_blocking<T, Arch>>;
+    using query_lanes = std::conditional_t<
+        uses_matrix_unit,
+        matrix_unit_blocking<T, Arch, bfloat16,
+                             parts_for<asked_parts, query_element, key_element, value_element, result_element>>,
+        query_lanes_blocking<T, Arch>>;
     /// Many rows have queries in lanes, which read keys as they lie.
     static constexpr bool packs_keys = !may_take_query_lanes;
     /// Keys that share a row of packed values: two where these are multiplied as they are stored. Weights lose

@@ -13,7 +13,8 @@ namespace fovea::FOVEA_SET::driver {
 /// The products of an arrangement with a query in each lane.
 template <class Shape>
 struct lane_products_of_shape {
-    using type = kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture, Shape::weight_parts>;
+    using type =
+        kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture, typename Shape::parts>;
 };
 template <class T, class Arch>
 struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {

@@ -51,7 +51,7 @@ public:
     score_tile(arena& memory, call_type const& call) {
         auto const& functions = call.functions;
         index_t const factors =
-            std::max<index_t>((functions.products + functions.squares) * round_up(call.summed.most, Shape::lanes), 1);
+            std::max<index_t>((functions.products + functions.squares) * Shape::steps_for(call.summed.most), 1);
         rows_.queries = memory.template take<T>(factors * Shape::rows + Shape::lanes);
         index_t const each =
             functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;

@@ -65,15 +65,15 @@ using stored_product = bf16_product<T, Arch>;
 
 static_assert(product<number_product<float, arch::best>> && product<stored_product<float, arch::best>>);
 
-/// The product of a matrix unit, with weights of one part or more.
-template <class T, class Arch, int Weight_parts = 1>
-using matrix_unit_product = amx_bf16<T, Arch, Weight_parts>;
+/// The product of a matrix unit, of operands and weights in so many parts.
+template <class T, class Arch, class Parts = plan::parts_of_operands<>>
+using matrix_unit_product = amx_bf16<T, Arch, Parts>;
 
 /// Calls f(type of architecture): another one than `Arch` where operands of these elements would be multiplied by a
-/// matrix unit, and this process may not use it.
-template <class Arch, class T, class... Elements, class F>
+/// matrix unit, asked for or not, and this process may not use it.
+template <class Arch, class T, int Asked, class... Elements, class F>
 decltype(auto) on_usable(F const& f) {
-    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Elements...>
+    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Asked, Elements...>
                   && requires { typename Arch::without_matrix_unit; }) {
         if (!matrix_unit<Arch>::available()) return f(std::type_identity<typename Arch::without_matrix_unit>{});
     }
