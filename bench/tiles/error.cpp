@@ -13,7 +13,7 @@ using namespace fovea;
 
 namespace {
 
-using unit = arch::emulated<64, 32, true>;
+using by_parts = arch::emulated<64, 32, true>;
 constexpr index_t query_count = 64;  // a few tiles: errors do not depend on the number of queries
 
 /// Rows from a normal distribution, as elements and in double.
@@ -76,9 +76,10 @@ int main() {
                 operands<float16> const of_halves(random, keys, features, size);
                 std::printf("%5td %4td   x %4.0f | %9.1e %9.1e %9.1e | %9.1e %9.1e | %9.1e %9.1e\n", keys, features,
                             size, of_floats.farthest<arch::best, float>(plain),
-                            of_floats.farthest<unit, float>(plain | precision(bf16x3)),
-                            of_floats.farthest<unit, float>(plain | precision(bf16x2)),
-                            of_halves.farthest<arch::best, float>(plain), of_halves.farthest<unit, float>(plain),
-                            of_halves.farthest<arch::best, float16>(plain), of_halves.farthest<unit, float16>(plain));
+                            of_floats.farthest<by_parts, float>(plain | precision(bf16x3)),
+                            of_floats.farthest<by_parts, float>(plain | precision(bf16x2)),
+                            of_halves.farthest<arch::best, float>(plain), of_halves.farthest<by_parts, float>(plain),
+                            of_halves.farthest<arch::best, float16>(plain),
+                            of_halves.farthest<by_parts, float16>(plain));
             }
 }

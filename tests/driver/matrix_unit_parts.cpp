@@ -145,6 +145,10 @@ TEST_CASE("explain says which products of parts are taken, or why none are", "[d
     CHECK_THAT(
         text(compare(sum(square(q) * k)) | softmax | weighted_sum | precision(bf16x3)),
         ContainsSubstring("precision   float arithmetic: the score is no product of the numbers of query and key\n"));
+    tensor<std::int16_t, 4> integers(c.key.extents);
+    CHECK_THAT(
+        explain<with_matrix_unit>(exact, c.query, integers, c.value, c.result),
+        ContainsSubstring("precision   float arithmetic: an operand is not stored as numbers that have such parts"));
     small_call few(2);
     CHECK_THAT(explain<with_matrix_unit>(exact, few.query, few.key, few.value, few.result),
                ContainsSubstring("precision   float arithmetic: for few queries a key is in each lane\n"));
@@ -173,6 +177,24 @@ TEST_CASE("float16, and operands of different types, in parts", "[driver]") {
     for (index_t n = 1; n <= 33; n += 4) check_float16({37, 41, n, 34 - n}, 1);
     check<float16, std::uint8_t, float16, float>(plain, {50, 300, 64, 40});
     check<float, bfloat16, std::int8_t, float>(exact, {50, 300, 40, 24});
+}
+
+TEST_CASE("integers with a scale for each block of features are float in parts", "[driver]") {
+    testing::dice random(21);
+    tensor<std::int8_t, 4> integers({1, 2, 83, 40});
+    tensor<float, 4> query({1, 2, 50, 40}), scales({1, 2, 83, 2}), got(query.extents);
+    for (auto& x : integers) x = static_cast<std::int8_t>(random.between(-127, 127));
+    for (auto& x : scales) x = static_cast<float>(random.real(0, 0.02));
+    for (auto& x : query) x = static_cast<float>(random.real(-2, 2));
+    auto const rows = block_scaled(integers, scales);
+    workspace scratch;
+    attend_on<with_matrix_unit>(serial, scratch, exact, query, rows, rows, got);
+    tensor<float, 4> numbers(integers.extents);
+    for (index_t h = 0; h < 2; ++h)
+        for (index_t n = 0; n < 83; ++n)
+            for (index_t c = 0; c < 40; ++c) numbers(0, h, n, c) = rows(0, h, n, c);
+    check_result(exact, query.view(), numbers.view(), numbers.view(), got);
+    CHECK_THAT(explain<with_matrix_unit>(exact, query, rows, rows, got), ContainsSubstring("by the matrix unit"));
 }
 
 TEST_CASE("two parts of float keep 16 bits of each number", "[driver]") {

@@ -131,9 +131,12 @@ std::string explain_precision(plan::call_plan const& how, bool may_use_unit) {
         auto const in_float = [](std::string const& why) { return "precision   float arithmetic: " + why + "\n"; };
         if (!may_use_unit) return in_float("this process may not use a matrix unit");
         if (!arch::has_matrix_unit<Arch>) return in_float(std::string(Arch::name) + " has no matrix unit");
-        if constexpr (!call::uses_matrix_unit) {
-            return in_float(call::may_take_query_lanes ? "the score is no product of the numbers of query and key"
-                                                       : "the score or the normalizer needs a key in each lane");
+        if constexpr (!call::may_take_query_lanes) {
+            return in_float("the score or the normalizer needs a key in each lane");
+        } else if constexpr (!call::has_parts) {
+            return in_float("an operand is not stored as numbers that have such parts");
+        } else if constexpr (!call::uses_matrix_unit) {
+            return in_float("the score is no product of the numbers of query and key");
         } else {
             if (!how.matrix_unit) return in_float("for few queries a key is in each lane");
             using parts = typename call::query_lanes::parts;

@@ -55,13 +55,17 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
     /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
     static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
-    /// True where these products are those of a matrix unit: of a query and a key as they are stored, or of their
-    /// parts, and of values and weights.
+    /// What rows are read as: numbers of type T where they are loaded.
+    template <class Rows>
+    using read_element = std::conditional_t<loaded_rows<std::remove_const_t<Rows>>, T, element_of_rows<Rows>>;
+    /// True where a matrix unit multiplies operands as they are read, or their parts.
+    static constexpr bool has_parts =
+        multiplies_in_matrix_unit<T, Arch, asked_parts, query_element, read_element<decltype(Operands::key)>,
+                                  read_element<decltype(Operands::value)>>;
+    /// True where the products are those of a matrix unit: of the numbers of a query and a key, and of values and
+    /// weights.
     static constexpr bool uses_matrix_unit = [] {
-        if constexpr (may_take_query_lanes && !loaded_rows<std::remove_const_t<decltype(Operands::key)>>
-                      && !loaded_rows<std::remove_const_t<decltype(Operands::value)>>
-                      && multiplies_in_matrix_unit<T, Arch, asked_parts, query_element, key_element, value_element>
-                      && take_all_features<decltype(parts::products)>) {
+        if constexpr (may_take_query_lanes && has_parts && take_all_features<decltype(parts::products)>) {
             using multiplied = std::remove_cvref_t<decltype(hana::at_c<0>(std::declval<parts>().products))>;
             return std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
                 && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_key)>, k_t>;
@@ -72,7 +76,8 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     using query_lanes = std::conditional_t<
         uses_matrix_unit,
         matrix_unit_blocking<T, Arch, bfloat16,
-                             parts_for<asked_parts, query_element, key_element, value_element, result_element>>,
+                             parts_for<asked_parts, query_element, read_element<decltype(Operands::key)>,
+                                       read_element<decltype(Operands::value)>, result_element>>,
         query_lanes_blocking<T, Arch>>;
     /// Many rows have queries in lanes, which read keys as they lie.
     static constexpr bool packs_keys = !may_take_query_lanes;

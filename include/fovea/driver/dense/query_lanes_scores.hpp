@@ -77,7 +77,7 @@ class query_lanes_scores {
         auto const& context = static_cast<context_type const&>(call);
         if constexpr (product::packs_values) {
             if (!keys.in_place())
-                for_runs(context.operands.key, keys.range(block), [&](auto const& run, index_t offset) {
+                for_runs(context.operands.key, keys.range(block), keys.loaded(), [&](auto const& run, index_t offset) {
                     for (index_t r = 0; r < run.count; ++r)
                         product::copy_key(run.first + r * run.stride, context.features,
                                           keys.copies(block) + (offset + r) * keys.stride(), keys.stride());
@@ -100,7 +100,7 @@ public:
                                                       .key_terms = terms::key_terms,
                                                       .key_indices = terms::key_indices,
                                                       .terms_per_head = false,
-                                                      .loads_keys = false,
+                                                      .loads_keys = product::packs_values && loaded_rows<key_rows>,
                                                       .is_bare_product = Call::is_bare_product,
                                                       .begin = &begin,
                                                       .prepare = &prepare,

@@ -69,11 +69,11 @@ static_assert(product<number_product<float, arch::best>> && product<stored_produ
 template <class T, class Arch, class Parts = plan::parts_of_operands<>>
 using matrix_unit_product = amx_bf16<T, Arch, Parts>;
 
-/// Calls f(type of architecture): another one than `Arch` where operands of these elements would be multiplied by a
-/// matrix unit, asked for or not, and this process may not use it.
+/// Calls f(type of architecture): another one than `Arch` where a matrix unit would multiply operands of these
+/// elements, or any that is asked for, such as what is projected, and this process may not use it.
 template <class Arch, class T, int Asked, class... Elements, class F>
 decltype(auto) on_usable(F const& f) {
-    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Asked, Elements...>
+    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Asked, std::conditional_t<(Asked > 0), T, Elements>...>
                   && requires { typename Arch::without_matrix_unit; }) {
         if (!matrix_unit<Arch>::available()) return f(std::type_identity<typename Arch::without_matrix_unit>{});
     }
