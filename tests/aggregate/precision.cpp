@@ -2,6 +2,7 @@
 // Where precision may stand, and that nothing changes where no matrix unit multiplies;
 // tests/driver/matrix_unit_parts.cpp has what it computes.
 #include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -64,4 +65,12 @@ TEST_CASE("precision is asked for in a specification", "[aggregate]") {
     reference::attend(spec | precision(bf16x3), query, key, value, expected);
     for (std::size_t i = 0; i < expected.elements.size(); ++i)
         CHECK(result.elements[i] == Approx(expected.elements[i]).margin(1e-5));
+}
+
+TEST_CASE("gradients are those of float arithmetic", "[aggregate]") {
+    auto const x = drawn(4), d_result = drawn(5);
+    tensor<float, 4> expected(x.extents), got(x.extents);
+    gradient(plain, x, d_result, grad(x, expected));
+    gradient(plain | precision(bf16x3), x, d_result, grad(x, got));
+    CHECK(got.elements == expected.elements);
 }

@@ -6,6 +6,7 @@
 #include <fovea/simd/bf16_pairs.hpp>
 #include <fovea/simd/unrolled.hpp>
 
+#include <algorithm>
 #include <limits>
 
 namespace fovea::FOVEA_SET::kernel {
