@@ -102,11 +102,11 @@ struct small_call {
     }
     /// What the definition says in float, where sums may be infinite that are not in double.
     template <class Spec>
-    void check(Spec const& spec, double relative = 1e-4) {
+    void check(Spec const& spec) {
         run(spec);
         reference::attend_in<float>(spec, query, key, value, expected);
         auto const want = numbers_of(expected), got = numbers_of(result);
-        testing::check_close<double, double>("result", want, got, {1e-4, relative});
+        testing::check_close<double, double>("result", want, got, {1e-5, 1e-5});
     }
 };
 

@@ -76,12 +76,15 @@ class query_lanes_scores {
     static void prepare(score_call<shape> const& call, head_keys<shape> const& keys, index_t block) {
         auto const& context = static_cast<context_type const&>(call);
         if constexpr (product::packs_values) {
-            if (!keys.in_place())
-                for_runs(context.operands.key, keys.range(block), keys.loaded(), [&](auto const& run, index_t offset) {
+            if (!keys.in_place()) {
+                auto const range = keys.range(block);
+                for_runs(context.operands.key, range, keys.loaded(), [&](auto const& run, index_t offset) {
                     for (index_t r = 0; r < run.count; ++r)
                         product::copy_key(run.first + r * run.stride, context.features,
                                           keys.copies(block) + (offset + r) * keys.stride(), keys.stride());
                 });
+                product::end_keys(keys.copies(block), range.last - range.first, keys.stride());
+            }
         } else if constexpr (!always_in_place<key_rows, T>) {
             if (!keys.in_place())
                 copy_rows<Arch>(context.operands.key, keys.range(block), keys.copies(block), keys.stride());

@@ -36,7 +36,7 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             index_t k = 0;
             for (; k + elements <= all.element_count; k += elements)
-                add_keys<vectors()>(keys.from_row(k), all, all.sums + k * all.width);
+                add_keys<2, vectors()>(keys.from_row(k), all, all.sums + k * all.width);
             if (index_t const left = all.element_count - k; left > 0) {
                 T* const to = all.sums + k * all.width;
                 if (left > side) add_last_keys<2, vectors()>(keys.from_row(k), left, all, to);
@@ -121,36 +121,39 @@ private:
             all.width);
         sums::store(to, all.width);
     }
-    /// S^T of 32 keys.
-    template <int N>
+    /// S^T of 16 M keys.
+    template <int M, int N>
     FOVEA_INLINE static void add_keys(key_operand<element> const& keys, lane_sums<T> const& all, T* to) {
-        constexpr int left = tiles<2, N>::left;
+        constexpr int left = tiles<M, N>::left;
         index_t const stride = keys.row_stride * element_bytes, of_part = round_up(all.steps, elements);
         auto const* const second = keys.from_row(side).first;
-        add_scores<2, N>(
+        add_scores<M, N>(
             [&](index_t part, index_t f) FOVEA_LAMBDA {
                 unit::template load<left>(keys.first + part * of_part + f, stride);
-                unit::template load<left + 1>(second + part * of_part + f, stride);
+                if constexpr (M == 2) unit::template load<left + 1>(second + part * of_part + f, stride);
             },
             all, to);
     }
     /// S^T of fewer keys, and of what is in memory after them up to whole tiles. The rows of a tile that has fewer than
-    /// 16 are copied, since there may be no memory after them.
+    /// 16 are copied, since there may be no memory after them, unless all keys are copies.
     template <int M, int N>
     [[gnu::noinline]] static void add_last_keys(key_operand<element> const keys, index_t count, lane_sums<T> const& all,
                                                 T* to) {
-        constexpr int left = tiles<M, N>::left;
-        index_t const of_part = round_up(all.steps, elements);
-        add_scores<M, N>(
-            [&](index_t part, index_t f) FOVEA_LAMBDA {
-                unrolled<M>([&](auto m) FOVEA_LAMBDA {
-                    auto const* const from = keys.from_row(m() * side).first + part * of_part + f;
-                    index_t const rows = count - m() * side;
-                    if (rows >= side) unit::template load<left + m()>(from, keys.row_stride * element_bytes);
-                    else load_copied<left + m()>(from, keys.row_stride, rows);
-                });
-            },
-            all, to);
+        if constexpr (Parts::key > 1) {
+            add_keys<M, N>(keys, all, to);
+        } else {
+            constexpr int left = tiles<M, N>::left;
+            add_scores<M, N>(
+                [&](index_t, index_t f) FOVEA_LAMBDA {
+                    unrolled<M>([&](auto m) FOVEA_LAMBDA {
+                        auto const* const from = keys.from_row(m() * side).first + f;
+                        index_t const rows = count - m() * side;
+                        if (rows >= side) unit::template load<left + m()>(from, keys.row_stride * element_bytes);
+                        else load_copied<left + m()>(from, keys.row_stride, rows);
+                    });
+                },
+                all, to);
+        }
     }
     template <int Tile>
     static void load_copied(element const* from, index_t stride, index_t count) {

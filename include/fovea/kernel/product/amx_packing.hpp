@@ -57,6 +57,11 @@ struct amx_packing {
                 bf16_parts<T, Arch, Parts::key>::split_row(row + f, features - f, to + f, plane);
     }
 
+    /// Copies of keys are followed by zeros up to whole tiles.
+    static void end_keys(element* copies, index_t count, index_t stride) {
+        std::fill_n(copies + count * stride, (round_up(count, elements) - count) * stride, element{});
+    }
+
     /// Values transposed: tiles of 16 features by 32 keys, (keys / 32, parts, round_up(features, 32) / 16, 16, 32),
     /// with zeros for keys and features that do not exist. `row(k)` points to the value of a key.
     template <class Rows>

@@ -41,7 +41,8 @@ concept product = step_of_products<typename P::step> && std::default_initializab
 ///     contract_query_lanes(keys, sums, next)   S^T = K Q^T
 ///     accumulate_query_lanes(values, ...)      O^T = O^T rescale + V^T P^T
 ///     packs_values                             values are packed block by block:
-///     pack_queries, copy_key, pack_values      how operands are packed, and
+///     pack_queries, pack_values                how operands are packed,
+///     copy_key, end_keys                       and how keys are copied, one by one and after the last, and
 ///     value_at(packed, width, key, feature)    a number of packed values
 template <class P>
 concept lane_product =
