@@ -12,7 +12,7 @@
 #
 # Makes the library `name`, with name.h, and a page name.md beside it in the build folder. One unit is compiled for each
 # kernel, type and architecture, and another one for its gradients; each call runs the best architecture of the
-# processor. Of avx512_bf16 only kernels for 16 bits are built, of avx512_amx those of bf16: others gain nothing.
+# processor. Of avx512_bf16 and avx512_amx only kernels for 16 bits are built: others gain nothing.
 # Everything but the functions of C is local to its architecture: none runs code that was compiled for another.
 include_guard(GLOBAL)
 set(fovea_bindings_dir ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "")
@@ -40,7 +40,7 @@ foreach(arch IN ITEMS sse2 avx2 avx512 neon)
     set(fovea_bindings_types_${arch} "." CACHE INTERNAL "")
 endforeach()
 set(fovea_bindings_types_avx512_bf16 "16$" CACHE INTERNAL "")
-set(fovea_bindings_types_avx512_amx "^bf16$" CACHE INTERNAL "")
+set(fovea_bindings_types_avx512_amx "16$" CACHE INTERNAL "")
 
 # Where the templates and the part of the library without specifications lie: beside this file when installed, in src/
 # before.

@@ -104,13 +104,15 @@ void report_unit() {
     }
 }
 
-tensor<bfloat16, 4> drawn(testing::dice& random, index_t rows, index_t features) {
-    tensor<bfloat16, 4> to({1, 4, rows, features});
-    for (auto& x : to) x = bfloat16(static_cast<float>(random.real(-2, 2)));
+template <class Element>
+tensor<Element, 4> drawn(testing::dice& random, index_t rows, index_t features) {
+    tensor<Element, 4> to({1, 4, rows, features});
+    for (auto& x : to) x = Element(static_cast<float>(random.real(-2, 2)));
     return to;
 }
 
-void report_farthest(tensor<bfloat16, 4> const& found, tensor<bfloat16, 4> const& expected) {
+template <class Element>
+void report_farthest(tensor<Element, 4> const& found, tensor<Element, 4> const& expected) {
     float worst = 0;
     for (std::size_t i = 0; i < found.elements.size(); ++i)
         worst =
@@ -118,23 +120,26 @@ void report_farthest(tensor<bfloat16, 4> const& found, tensor<bfloat16, 4> const
     std::printf("%-54s %8.2g\n", "    farthest from float32 arithmetic", static_cast<double>(worst));
 }
 
-/// A specification on each architecture; how far results are from those in float32 arithmetic.
-template <class Spec>
-void report_attention(char const* name, Spec const& spec, index_t positions, index_t features, double share) {
+/// A specification on each architecture, `by_parts` on that of the unit; how far results are from those in float32
+/// arithmetic. Operands and results are elements of one type.
+template <class Element, class Spec, class ByParts>
+void report_attention(char const* name, Spec const& spec, ByParts const& by_parts, index_t positions, index_t features,
+                      double share) {
     testing::dice random(1);
-    auto const q = drawn(random, positions, features), k = drawn(random, positions, features),
-               v = drawn(random, positions, features);
-    tensor<bfloat16, 4> by_unit(q.extents), by_floats(q.extents);
+    auto const q = drawn<Element>(random, positions, features), k = drawn<Element>(random, positions, features),
+               v = drawn<Element>(random, positions, features);
+    tensor<Element, 4> by_unit(q.extents), by_floats(q.extents);
     workspace scratch;
     double const squared = static_cast<double>(positions) * static_cast<double>(positions),
                  flops = share * 4 * 4 * squared * static_cast<double>(features);
-    auto const run = [&]<class Arch>(Arch, tensor<bfloat16, 4>& to) {
+    auto const run = [&]<class Arch>(Arch, auto const& of_arch, tensor<Element, 4>& to) {
         std::string const row = std::string(name) + ", " + std::string(Arch::name);
-        report(row.c_str(), flops, [&] { attend_on<Arch>(serial, scratch, spec, q, k, v, to); });
+        report(row.c_str(), flops, [&] { attend_on<Arch>(serial, scratch, of_arch, q, k, v, to); });
     };
-    run(arch::avx512{}, by_floats);
-    run(arch::avx512_bf16{}, by_unit);
-    run(arch::avx512_amx{}, by_unit);
+    run(arch::avx512{}, spec, by_floats);
+    if constexpr (plan::multiplies_as_stored<float, arch::avx512_bf16, Element>)
+        run(arch::avx512_bf16{}, spec, by_unit);
+    run(arch::avx512_amx{}, by_parts, by_unit);
     report_farthest(by_unit, by_floats);
 }
 
@@ -142,8 +147,8 @@ void report_attention(char const* name, Spec const& spec, index_t positions, ind
 template <class Spec>
 void report_training(char const* name, Spec const& spec, index_t positions, index_t features, double share) {
     testing::dice random(1);
-    auto const q = drawn(random, positions, features), k = drawn(random, positions, features),
-               v = drawn(random, positions, features), d = drawn(random, positions, features);
+    auto const q = drawn<bfloat16>(random, positions, features), k = drawn<bfloat16>(random, positions, features),
+               v = drawn<bfloat16>(random, positions, features), d = drawn<bfloat16>(random, positions, features);
     tensor<bfloat16, 4> result(q.extents), d_q(q.extents), d_v(q.extents), by_unit(q.extents), by_floats(q.extents);
     workspace scratch;
     saved_rows<float> rows;
@@ -170,9 +175,15 @@ int main(int argc, char** argv) {
     report_unit();
     auto const dense = scaled_dot | softmax | weighted_sum;
     auto const triangular = scaled_dot | causal | softmax | weighted_sum;
-    report_attention("dense, n 2048, d 64", dense, 2048, 64, 1);
-    report_attention("dense, n 2048, d 128", dense, 2048, 128, 1);
-    report_attention("causal, n 2048, d 128", triangular, 2048, 128, 0.5);
+    report_attention<bfloat16>("dense, n 2048, d 64", dense, dense, 2048, 64, 1);
+    report_attention<bfloat16>("dense, n 2048, d 128", dense, dense, 2048, 128, 1);
+    report_attention<bfloat16>("causal, n 2048, d 128", triangular, triangular, 2048, 128, 0.5);
+    for (index_t const d : {64, 128}) {
+        auto const row = [&](char const* what) { return std::string(what) + ", n 2048, d " + std::to_string(d); };
+        report_attention<float16>(row("float16").c_str(), dense, dense, 2048, d, 1);
+        report_attention<float>(row("float32, bf16x3").c_str(), dense, dense | precision(bf16x3), 2048, d, 1);
+        report_attention<float>(row("float32, bf16x2").c_str(), dense, dense | precision(bf16x2), 2048, d, 1);
+    }
     report_training("dense, n 2048, d 64", dense, 2048, 64, 1);
     report_training("dense, n 2048, d 128", dense, 2048, 128, 1);
     report_training("causal, n 2048, d 128", triangular, 2048, 128, 0.5);

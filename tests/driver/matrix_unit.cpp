@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 #include "support/matrix_unit.hpp"
-#include "support/rows_in_memory.hpp"
+#include "support/matrix_unit_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,10 +23,8 @@ using namespace fovea::placeholders;
 
 namespace {
 
-/// What a call says of itself and of its plan.
-struct sizes {
-    index_t queries, keys, features, value_features, heads = 1, group = 1;
-};
+using sizes = unit_sizes;
+using bf16_rows = rows_in_memory<bfloat16>;
 
 template <class Spec, class K, class V>
 plan::call_plan plan_of(Spec const&, sizes const& s, K const&, V const&, index_t per_run) {
@@ -55,7 +53,7 @@ template <class Spec>
 void check(Spec const& spec, sizes const& s, index_t gap = 0) {
     CAPTURE(s.queries, s.keys, s.features, s.value_features, s.heads, s.group, gap);
     testing::dice random(static_cast<unsigned>(31 * s.queries + s.keys));
-    rows_in_memory const q(random, s.heads * s.group, s.queries, s.features, gap),
+    bf16_rows const q(random, s.heads * s.group, s.queries, s.features, gap),
         k(random, s.heads, s.keys, s.features, gap), v(random, s.heads, s.keys, s.value_features, gap);
     tensor<bfloat16, 4> got({1, s.heads * s.group, s.queries, s.value_features});
     workspace scratch;
@@ -168,7 +166,7 @@ TEST_CASE("the matrix unit computes what a score makes of its product", "[driver
 TEST_CASE("weights keep the precision of results in float32", "[driver]") {
     for (sizes const s : {sizes{70, 300, 64, 40}, sizes{37, 41, 19, 33}, sizes{16, 15, 32, 16}}) {
         testing::dice random(18);
-        rows_in_memory const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
+        bf16_rows const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
             value(random, 2, s.keys, s.value_features, 0);
         tensor<float, 4> got({1, 2, s.queries, s.value_features}), expected(got.extents);
         workspace scratch;
@@ -183,7 +181,7 @@ TEST_CASE("the matrix unit reads pages", "[driver]") {
     for (index_t slots : {32, 48, 64, 7}) {
         index_t const pages = 280 / slots;
         sizes const s{70, slots * pages, 64, 40, 2, 1};
-        rows_in_memory const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
+        bf16_rows const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
             value(random, 2, s.keys, s.value_features, 0);
         tensor<bfloat16, 4> key_pages({pages, 2, slots, s.features}), value_pages({pages, 2, slots, s.value_features});
         tensor<std::int32_t, 2> table({1, pages});
@@ -208,7 +206,7 @@ TEST_CASE("the matrix unit reads pages", "[driver]") {
 
 TEST_CASE("the matrix unit leaves out values of keys that are not visible", "[driver]") {
     testing::dice random(13);
-    rows_in_memory const x(random, 1, 70, 32, 0), v(random, 1, 70, 40, 0);
+    bf16_rows const x(random, 1, 70, 32, 0), v(random, 1, 70, 40, 0);
     for (index_t c = 0; c < 40; ++c) v.rows(0, 0, 40, c) = bfloat16(std::numeric_limits<float>::infinity());
     tensor<bfloat16, 4> got({1, 1, 70, 40});
     workspace scratch;
@@ -223,7 +221,7 @@ TEST_CASE("the matrix unit leaves out values of keys that are not visible", "[dr
 #if defined(__AVX512BF16__)
 TEST_CASE("where there is no matrix unit that may be used, calls run without it, and explain says so", "[driver]") {
     testing::dice random(17);
-    rows_in_memory const x(random, 2, 70, 64, 0);
+    bf16_rows const x(random, 2, 70, 64, 0);
     tensor<bfloat16, 4> got({1, 2, 70, 64});
     workspace scratch;
     attend_on<arch::avx512_amx>(serial, scratch, at_end, x.rows, x.rows, x.rows, got);

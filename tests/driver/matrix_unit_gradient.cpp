@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 #include "support/matrix_unit.hpp"
-#include "support/rows_in_memory.hpp"
+#include "support/matrix_unit_rows.hpp"
 #include "support/worst.hpp"
 
 #include <algorithm>
@@ -24,14 +24,12 @@ using namespace fovea::placeholders;
 
 namespace {
 
-struct sizes {
-    index_t queries, keys, features, value_features, heads = 1, group = 1;
-};
+using sizes = unit_sizes;
 
 /// Operands with any distance between rows, and the gradient of the result.
 struct problem {
     testing::dice random;
-    rows_in_memory q, k, v, d;
+    rows_in_memory<bfloat16> q, k, v, d;
 
     explicit problem(sizes const& s, index_t gap = 0)
         : random(static_cast<unsigned>(31 * s.queries + s.keys)),

@@ -119,8 +119,8 @@ inline void write_header(std::ostream& to, library_description const& all) {
 }
 
 inline bool builds_for(kernel_description const& k, std::string const& architecture) {
-    if (architecture == "avx512_amx") return k.type == "bf16";
-    return architecture != "avx512_bf16" || k.type == "bf16" || k.type == "f16";
+    bool const of_16_bits = architecture == "avx512_bf16" || architecture == "avx512_amx";
+    return !of_16_bits || k.type == "bf16" || k.type == "f16";
 }
 
 /// What chooses among the code of one function for several architectures, and runs it.

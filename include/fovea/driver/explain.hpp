@@ -121,22 +121,50 @@ std::string explain_traversal(plan::call_plan const& how, operand_shapes const& 
     return text;
 }
 
+/// "precision   ... by the matrix unit: 6 products of parts for scores, 6 for values", or why that is not so; nothing
+/// where it is not asked for.
+template <class T, class Arch, class Operands, class A>
+std::string explain_precision(plan::call_plan const& how, bool may_use_unit) {
+    if constexpr (asked_parts_of<A> == 0) return "";
+    else {
+        using call = plan::call_of<T, Arch, A, Operands>;
+        auto const in_float = [](std::string const& why) { return "precision   float arithmetic: " + why + "\n"; };
+        if (!may_use_unit) return in_float("this process may not use a matrix unit");
+        if (!arch::has_matrix_unit<Arch>) return in_float(std::string(Arch::name) + " has no matrix unit");
+        if constexpr (!call::may_take_query_lanes) {
+            return in_float("the score or the normalizer needs a key in each lane");
+        } else if constexpr (!call::has_parts) {
+            return in_float("an operand is not stored as numbers that have such parts");
+        } else if constexpr (!call::uses_matrix_unit) {
+            return in_float("the score is no product of the numbers of query and key");
+        } else {
+            if (!how.matrix_unit) return in_float("for few queries a key is in each lane");
+            using parts = typename call::query_lanes::parts;
+            return "precision   " + name_of_parts<asked_parts_of<A>>() + " by the matrix unit: "
+                 + number(kernel::products_of_parts<parts::key, parts::query, parts::of_scores>, "product")
+                 + " of parts for scores, "
+                 + number(kernel::products_of_parts<parts::value, parts::weight, parts::of_values>) + " for values\n";
+        }
+    }
+}
+
 template <class T, class Arch, class Operands, class A>
 std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run,
-                       index_t key_alignment) {
+                       index_t key_alignment, bool may_use_unit) {
     auto const how = plan::make_plan<T, Arch, A, Operands>(
         {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run, key_alignment});
     auto const left = count_blocks<T>(a, n, how);
     std::string text = "score       " + driver::explain_score(a, n, how) + "\nmask        "
                      + driver::explain_mask(a, left) + "\nnormalize   " + driver::explain_normalizer(a)
                      + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
-                     + ": " + explain_traversal<Arch>(how, n) + "\n";
+                     + ": " + explain_traversal<Arch>(how, n) + "\n"
+                     + explain_precision<T, Arch, Operands, A>(how, may_use_unit);
     for (auto const& sentence : find_slow<T, Arch>(a, n, how, left)) text += "slow        " + sentence + "\n";
     return text;
 }
 
 template <class Arch, class A, class Call>
-std::string explain_bound(A const& a, Call const& call) {
+std::string explain_bound(A const& a, Call const& call, bool may_use_unit) {
     using T = typename Call::number;
     using Q = typename Call::query_element;
     using K = decltype(call.key);
@@ -148,19 +176,21 @@ std::string explain_bound(A const& a, Call const& call) {
     std::string const first = "attention   " + fovea::text(a) + "\n";
     if constexpr (projection<decltype(a.project)>)
         return first
-             + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(a, shapes, shapes.keys(),
-                                                                                    shapes.keys(), cache_line);
+             + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(
+                   a, shapes, shapes.keys(), shapes.keys(), cache_line, may_use_unit);
     else
         return first
-             + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(a, shapes, rows_per_run(call.key),
-                                                                    rows_per_run(call.value), row_alignment(call.key));
+             + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(
+                   a, shapes, rows_per_run(call.key), rows_per_run(call.value), row_alignment(call.key), may_use_unit);
 }
 
 /// A call that has been bound, with its result or one that is assumed, on the architecture that would run it.
 template <class Arch, class A, class Call>
 std::string explain_call(A const& a, Call const& call) {
-    return kernel::on_usable<Arch, typename Call::number, typename Call::query_element>(
-        [&]<class Usable>(std::type_identity<Usable>) { return explain_bound<Usable>(a, call); });
+    return kernel::on_usable<Arch, typename Call::number, asked_parts_of<A>, typename Call::query_element>(
+        [&]<class Usable>(std::type_identity<Usable>) {
+            return explain_bound<Usable>(a, call, std::is_same_v<Usable, Arch>);
+        });
 }
 }  // namespace driver
 

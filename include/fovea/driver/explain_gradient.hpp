@@ -77,7 +77,7 @@ std::string explain_gradient(A const& a) {
     if constexpr (!std::is_same_v<std::remove_const_t<decltype(reweight)>, weight_t>)
         text += "reweight    " + print(reweight) + "\n" + driver::explain_derivatives(reweight);
     return text + "normalize   " + describe(normalizer_of(a.normalize)) + "\nruns        "
-         + kernel::on_usable<Arch, compute_type<T>, T>(
+         + kernel::on_usable<Arch, compute_type<T>, 0, T>(
                []<class Usable>(std::type_identity<Usable>) { return driver::explain_what_runs<T, Usable, A>(); })
          + "\n";
 }

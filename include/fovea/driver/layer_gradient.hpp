@@ -60,11 +60,12 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
                                                std::remove_cvref_t<decltype(past)>...>;
                     forward const of_heads{q, k, v, x, {save(own), past...}, shapes};
                     using on_heads_type = std::remove_const_t<decltype(on_heads)>;
-                    kernel::on_usable<Arch, T, element_of_rows<query>>([&]<class Usable>(std::type_identity<Usable>) {
-                        attend_heads<T, Usable>(
-                            attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads}, q,
-                            k, v, x);
-                    });
+                    kernel::on_usable<Arch, T, asked_parts_of<on_heads_type>, element_of_rows<query>>(
+                        [&]<class Usable>(std::type_identity<Usable>) {
+                            attend_heads<T, Usable>(
+                                attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads},
+                                q, k, v, x);
+                        });
                 };
                 std::apply(compute, bound.past());
                 if (own.complete()) saved = std::as_const(own).rows();

@@ -167,11 +167,12 @@ FOVEA_INLINE void run_call(Executor const& executor, workspace& scratch, A const
     workspace::call const alone(scratch);
     scratch.prepare(runner.workers());
     attention_run<std::remove_cvref_t<decltype(runner)>, A, Call> const run{runner, scratch, a, call};
-    kernel::on_usable<Arch, T, typename Call::query_element>([&]<class Usable>(std::type_identity<Usable>) {
-        with_projected<T, Usable>(runner, scratch, a, call, [&](auto const& q, auto const& k, auto const& v) {
-            attend_and_finish<T, Usable>(run, q, k, v);
+    kernel::on_usable<Arch, T, asked_parts_of<A>, typename Call::query_element>(
+        [&]<class Usable>(std::type_identity<Usable>) {
+            with_projected<T, Usable>(runner, scratch, a, call, [&](auto const& q, auto const& k, auto const& v) {
+                attend_and_finish<T, Usable>(run, q, k, v);
+            });
         });
-    });
 }
 
 }  // namespace fovea::FOVEA_SET::driver

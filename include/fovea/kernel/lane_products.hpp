@@ -25,7 +25,7 @@ struct lane_sums {
     T const* rescale;           // (vector_count * lanes), of values; null where nothing was added before
     T* row_max;                 // (vector_count * lanes), of keys; or null
     T const* scales = nullptr;  // (vector_count * lanes), of keys, for products that apply them to sums
-    index_t parts = 1;          // planes of vectors whose sum is multiplied by keys, for products that take them
+    index_t planes = 1;         // of vectors, whose sum is multiplied by keys, for products that take several
 };
 
 /// Calls f(sums) for a number of vectors after the other; `lanes` are those of a vector.
@@ -34,7 +34,7 @@ FOVEA_INLINE void for_vectors(lane_sums<T> const& all, index_t lanes, F const& f
     for (index_t v = 0; v < all.vector_count; v += Vectors) {
         auto const from = [&](auto* of_lanes) { return of_lanes == nullptr ? nullptr : of_lanes + v * lanes; };
         f(lane_sums<T>{std::min(all.vector_count - v, Vectors), all.element_count, all.steps, from(all.vectors),
-                       from(all.sums), all.width, from(all.rescale), from(all.row_max), from(all.scales), all.parts});
+                       from(all.sums), all.width, from(all.rescale), from(all.row_max), from(all.scales), all.planes});
     }
 }
 

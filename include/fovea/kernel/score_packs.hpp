@@ -51,6 +51,28 @@ FOVEA_INLINE pack<T, Arch> max_of_packs(T const* from, index_t packs, index_t st
     maxima_of_packs<T, Arch>(from, packs, step, maximum);
     return max(max(maximum[0], maximum[1]), max(maximum[2], maximum[3]));
 }
+/// The same, and whether all numbers are finite.
+template <class T, class Arch>
+FOVEA_INLINE bool max_of_finite_packs(T const* from, index_t packs, index_t step, pack<T, Arch>& greatest) {
+    using vector = pack<T, Arch>;
+    c_array<vector, chains> maximum, probe;  // 0 times a number that is not finite is NaN, which stays
+    unrolled<chains>([&](auto i) FOVEA_LAMBDA {
+        maximum[i] = vector(excluded<T>);
+        probe[i] = vector(T{0});
+    });
+    auto const look = [&](index_t p, index_t i) FOVEA_LAMBDA {
+        auto const x = vector::load(from + p * step);
+        maximum[i] = max(x, maximum[i]);
+        probe[i] = fma(x, vector(T{0}), probe[i]);
+    };
+    index_t p = 0;
+    for (index_t const whole = packs - packs % chains; p < whole; p += chains)
+        unrolled<chains>([&](auto i) FOVEA_LAMBDA { look(p + i, i); });
+    for (; p < packs; ++p) look(p, 0);
+    greatest = max(max(maximum[0], maximum[1]), max(maximum[2], maximum[3]));
+    auto const all = (probe[0] + probe[1]) + (probe[2] + probe[3]);
+    return !(!(all == vector(T{0}))).any();
+}
 
 /// Packs that are added in `chains` chains; these partial sums are added by a cascade_sum, for accuracy.
 inline constexpr index_t packs_in_sequence = 128;

@@ -33,16 +33,13 @@ struct tile_sums {
             Unit::template store<sum(m(), n())>(to + place(m(), n(), width), width * number_bytes);
         });
     }
-    /// Adds the products of the left tiles and of pairs of elements: (16, width).
-    FOVEA_INLINE static void multiply(T const* pairs, index_t width) {
-        load_right(pairs, width);
-        multiply();
-    }
+    /// The right tiles, of pairs of elements: (16, width).
     FOVEA_INLINE static void load_right(T const* pairs, index_t width) {
         unrolled<N>([&](auto n) FOVEA_LAMBDA {
             Unit::template load<right + n()>(pairs + place(0, n(), width), width * number_bytes);
         });
     }
+    /// Adds the products of the left and the right tiles.
     FOVEA_INLINE static void multiply() {
         each_of<M, N>([](auto m, auto n)
                           FOVEA_LAMBDA { Unit::template add_products<sum(m(), n()), left + m(), right + n()>(); });

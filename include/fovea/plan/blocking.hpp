@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
+#include <fovea/plan/product.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,6 +20,7 @@ struct key_lanes_blocking {
     using number = T;
     using architecture = Arch;
     using element = T;  // of packed keys and values
+    using parts = parts_of_operands<>;
     static constexpr bool queries_in_lanes = false;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));
     static constexpr int mr = Arch::registers >= 32 ? 12 : 6, nv = 2;
@@ -36,6 +38,8 @@ struct key_lanes_blocking {
     }
     /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a row.
     static constexpr index_t width_for(index_t count) { return height_for(count); }
+    /// Numbers of a query, or pairs of elements, as it is packed.
+    static constexpr index_t steps_for(index_t features) { return round_up(features, lanes); }
     static constexpr index_t states = rows;
     /// Rows that are multiplied at a time with keys in place, by two keys.
     static constexpr int rows_in_place(index_t count) { return count == 1 ? 1 : height(1); }
@@ -66,6 +70,7 @@ struct query_lanes_blocking {
     using number = T;
     using architecture = Arch;
     using element = T;  // of keys and values as they are read or copied
+    using parts = parts_of_operands<>;
     static constexpr bool queries_in_lanes = true;
     static constexpr int lanes = Arch::vector_bytes / static_cast<int>(sizeof(T));  // queries
     static constexpr int mr = Arch::registers >= 32 ? 8 : 6, nv = Arch::registers >= 32 ? 3 : 2;
@@ -94,6 +99,8 @@ struct query_lanes_blocking {
     static constexpr index_t sums_for(index_t queries) { return mr * std::min<index_t>(ceil_div(queries, lanes), nv); }
     /// Rows that are computed for `count` of them, and the states that a normalizer carries for a tile: one a vector.
     static constexpr index_t width_for(index_t count) { return round_up(count, lanes); }
+    /// Numbers of a query, or pairs of elements, as it is packed.
+    static constexpr index_t steps_for(index_t features) { return round_up(features, lanes); }
     static constexpr index_t states = vectors;
 
     /// Steps in which register tiles read a cache line of elements that are broadcast, `mr` at each step.
@@ -118,13 +125,13 @@ struct query_lanes_blocking {
 
 /// The same with the products of a matrix unit, whose tiles are 16 rows of 16 sums or of 32 elements of type `Element`:
 /// 32 keys, or features of a value, by 32 queries at a time. Keys are read in place where their features fill tiles,
-/// at whole cache lines and in runs of whole granules; values are transposed, block by block. Each weight is the sum of
-/// so many elements.
-template <class T, class Arch, class Element, int Weight_parts>
+/// at whole cache lines and in runs of whole granules; values are transposed, block by block. Numbers of operands, and
+/// weights, are sums of so many elements.
+template <class T, class Arch, class Element, class Parts>
 struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
     using base = query_lanes_blocking<T, Arch>;
     using element = Element;
-    static constexpr int weight_parts = Weight_parts;
+    using parts = Parts;
     static constexpr index_t tile_elements = 64 / static_cast<index_t>(sizeof(Element));
     static constexpr int mr = 32, nv = 2;
     static constexpr index_t vectors = nv, rows = vectors * base::lanes;
@@ -138,6 +145,9 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
         return features % tile_elements == 0 && alignment % cache_line == 0;
     }
     static constexpr bool packs_values = true;
+    static constexpr index_t steps_for(index_t features) {
+        return Parts::query * round_up(features, tile_elements) / 2;
+    }
 
     /// Two lines are prefetched beside each four products of tiles.
     static constexpr index_t steps_per_line(index_t) { return 1; }
@@ -145,9 +155,9 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
 
 /// The same for gradients: a tile is so many queries that the sums of keys, which are loaded and stored once for each
 /// of them, take 4 products of tiles at a time; scores and what goes back to them, 128 KB each, lie in the L2 cache.
-template <class T, class Arch, class Element, int Weight_parts>
-struct matrix_unit_gradient_blocking : matrix_unit_blocking<T, Arch, Element, Weight_parts> {
-    using base = matrix_unit_blocking<T, Arch, Element, Weight_parts>;
+template <class T, class Arch, class Element, class Parts>
+struct matrix_unit_gradient_blocking : matrix_unit_blocking<T, Arch, Element, Parts> {
+    using base = matrix_unit_blocking<T, Arch, Element, Parts>;
     static constexpr index_t vectors = index_t{4} * base::nv, rows = vectors * base::lanes;
     static constexpr index_t block_rows = 2 * rows;
     static constexpr index_t states = vectors;

@@ -23,13 +23,18 @@ constexpr index_t row_splits(index_t key_heads, index_t queries) {
     return std::clamp<index_t>(queries / least_queries, 1, ceil_div(tasks, std::max<index_t>(key_heads, 1)));
 }
 
-/// True where a matrix unit computes the products of a gradient with queries in lanes: of queries, keys and values as
-/// they are stored, and of the gradients of results in parts.
+/// True where a matrix unit computes the products of a gradient with queries in lanes: of queries, keys and values that
+/// are bfloat16, and of the gradients of results in parts.
 template <class Call, class ValueRows, class D>
-inline constexpr bool gradient_uses_matrix_unit =
-    gradient_takes_query_lanes<Call> && sizeof(D) <= sizeof(float)
-    && suits_matrix_unit<typename Call::number, typename Call::architecture, typename Call::parts,
-                         typename Call::query_element, std::remove_const_t<decltype(Call::operands::key)>, ValueRows>;
+inline constexpr bool gradient_uses_matrix_unit = [] {
+    using keys = std::remove_const_t<decltype(Call::operands::key)>;
+    if constexpr (gradient_takes_query_lanes<Call> && multiplies_rows<typename Call::parts> && !loaded_rows<keys>
+                  && !loaded_rows<ValueRows> && sizeof(D) <= sizeof(float))
+        return multiplies_in_matrix_unit<typename Call::number, typename Call::architecture, 0, bfloat16>
+            && std::is_same_v<typename Call::query_element, bfloat16> && std::is_same_v<element_of_rows<keys>, bfloat16>
+            && std::is_same_v<element_of_rows<ValueRows>, bfloat16>;
+    else return false;
+}();
 
 /// The bfloat16 numbers that a weight, or the gradient of a score, is split into for it: as many as keep the precision
 /// of the gradients that are asked for, of arrays with elements like those of operands.
@@ -42,11 +47,11 @@ inline constexpr int gradient_parts =
 /// The arrangement of a gradient with queries in lanes. Without a matrix unit arithmetic is that of numbers, whatever
 /// is stored.
 template <class Call, class ValueRows, class D, int Weight_parts>
-using gradient_lanes =
-    std::conditional_t<gradient_uses_matrix_unit<Call, ValueRows, D>,
-                       matrix_unit_gradient_blocking<typename Call::number, typename Call::architecture,
-                                                     typename Call::query_element, Weight_parts>,
-                       query_lanes_blocking<typename Call::number, typename Call::architecture>>;
+using gradient_lanes = std::conditional_t<
+    gradient_uses_matrix_unit<Call, ValueRows, D>,
+    matrix_unit_gradient_blocking<typename Call::number, typename Call::architecture, typename Call::query_element,
+                                  parts_of_operands<1, 1, 1, Weight_parts, 2, std::max(Weight_parts, 2)>>,
+    query_lanes_blocking<typename Call::number, typename Call::architecture>>;
 
 /// The plan of the scores of a gradient: queries in lanes where they fill them.
 template <class Call>

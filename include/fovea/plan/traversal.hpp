@@ -12,6 +12,7 @@
 #include <fovea/plan/product.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>
+#include <fovea/spec/in_parts.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
@@ -32,15 +33,12 @@ constexpr reading reading_in_query_lanes(index_t rows, index_t features, index_t
     return whole ? reading::in_place : reading::copied;
 }
 
-/// True where a matrix unit computes the products of a score and of values: the one of queries and keys as they are
-/// stored, all of elements that it multiplies.
-template <class T, class Arch, class Parts, class Query, class KeyRows, class ValueRows>
-inline constexpr bool suits_matrix_unit = [] {
-    if constexpr (is_one_product<Parts> && !loaded_rows<KeyRows> && !loaded_rows<ValueRows>) {
+/// True where a score is computed of one product, of all features of a query and a key as they are.
+template <class Parts>
+inline constexpr bool multiplies_rows = [] {
+    if constexpr (is_one_product<Parts> && take_all_features<decltype(Parts::products)>) {
         using multiplied = std::remove_cvref_t<decltype(hana::at_c<0>(std::declval<Parts>().products))>;
-        return multiplies_in_matrix_unit<T, Arch, Query, element_of_rows<KeyRows>, element_of_rows<ValueRows>>
-            && take_all_features<decltype(Parts::products)>
-            && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
+        return std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_query)>, q_t>
             && std::is_same_v<std::remove_cvref_t<decltype(multiplied::of_key)>, k_t>;
     } else {
         return false;
@@ -67,15 +65,24 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes
         && is_linear
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
-    /// True where these products are those of a matrix unit: of a query and a key as they are stored, and of values and
+    /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
+    static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
+    /// What rows are read as: numbers of type T where they are loaded.
+    template <class Rows>
+    using read_element = std::conditional_t<loaded_rows<std::remove_const_t<Rows>>, T, element_of_rows<Rows>>;
+    /// True where a matrix unit multiplies operands as they are read, or their parts.
+    static constexpr bool has_parts =
+        multiplies_in_matrix_unit<T, Arch, asked_parts, query_element, read_element<decltype(Operands::key)>,
+                                  read_element<decltype(Operands::value)>>;
+    /// True where the products are those of a matrix unit: of the numbers of a query and a key, and of values and
     /// weights.
-    static constexpr bool uses_matrix_unit =
-        may_take_query_lanes
-        && suits_matrix_unit<T, Arch, parts, query_element, std::remove_const_t<decltype(Operands::key)>,
-                             std::remove_const_t<decltype(Operands::value)>>;
-    using query_lanes =
-        std::conditional_t<uses_matrix_unit, matrix_unit_blocking<T, Arch, key_element, weight_parts<result_element>>,
-                           query_lanes_blocking<T, Arch>>;
+    static constexpr bool uses_matrix_unit = may_take_query_lanes && has_parts && multiplies_rows<parts>;
+    using query_lanes = std::conditional_t<
+        uses_matrix_unit,
+        matrix_unit_blocking<T, Arch, bfloat16,
+                             parts_for<asked_parts, query_element, read_element<decltype(Operands::key)>,
+                                       read_element<decltype(Operands::value)>, result_element>>,
+        query_lanes_blocking<T, Arch>>;
     /// Many rows have queries in lanes, which read keys as they lie.
     static constexpr bool packs_keys = !may_take_query_lanes;
     /// Keys that share a row of packed values: two where these are multiplied as they are stored. Weights lose

@@ -5,6 +5,7 @@
 #include <fovea/core/config.hpp>
 #include <fovea/spec/bound_call.hpp>
 #include <fovea/spec/check_state.hpp>
+#include <fovea/spec/in_parts.hpp>
 #include <fovea/spec/inputs.hpp>
 #include <fovea/spec/memory.hpp>
 #include <fovea/spec/pipe.hpp>
@@ -135,6 +136,8 @@ FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Va
         return ill_formed{};
     } else if constexpr (!detail::has_comparable_features<specification, Query, Key>()) {
         return ill_formed{};
+    } else if constexpr (!detail::has_sound_precision<specification, typename call_type::number>()) {
+        return ill_formed{};
     } else {
         call_type call{
             as_rows(query), as_rows(key), as_rows(value), as_heads(detail::operand_of(result)), {asked...}, {}};
@@ -150,6 +153,8 @@ FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Va
     if constexpr (!detail::is_well_formed_call<Of, number>()) {
         return ill_formed{};
     } else if constexpr (!detail::has_comparable_features<Of, Query, Key>()) {
+        return ill_formed{};
+    } else if constexpr (!detail::has_sound_precision<Of, number>()) {
         return ill_formed{};
     } else {
         bound_call<decltype(as_rows(query)), decltype(as_rows(key)), decltype(as_rows(value)), view<number, 4>> call{

@@ -47,7 +47,7 @@ namespace detail {
 template <class Other>
 constexpr bool is_no_part() {
     return !expression<Other> && !is_ill_formed<Other> && !selection<Other> && !std::is_function_v<Other>
-        && !requires { typename Other::state_update_tag; };
+        && !requires { typename Other::state_update_tag; } && !requires { typename Other::precision_tag; };
 }
 template <class Left, class Right>
 constexpr bool is_refused_pipe() {

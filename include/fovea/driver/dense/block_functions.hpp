@@ -153,7 +153,7 @@ struct score_functions {
     void (*transform)(call const&, rows const&, keys const&, scores const&, bool masked);
 
     // With queries in lanes alone:
-    index_t query_parts = 1;  // whose sum a query is, for products that take parts
+    index_t query_planes = 1;  // whose sum a query is, for products that take several
 };
 
 /// What is compiled for a normalizer and an aggregator.

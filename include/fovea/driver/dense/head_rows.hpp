@@ -21,8 +21,10 @@ public:
     using element = typename Shape::element;
     static constexpr auto size = static_cast<index_t>(sizeof(T)), element_size = static_cast<index_t>(sizeof(element));
     static constexpr index_t elements_per_number = size / element_size;
-    /// The distance between copied rows of so many elements: whole cache lines.
-    static constexpr index_t copied_stride(index_t features) { return round_up(features, 64 / element_size); }
+    /// The distance between copied rows of so many numbers: whole cache lines for each part.
+    static constexpr index_t copied_stride(index_t features, int parts) {
+        return parts * round_up(features, 64 / element_size);
+    }
 
     /// What a slot holds, and how many there are: of keys in lanes `slots`, which take turns, so that all blocks that a
     /// block of rows sees have one. With queries in lanes blocks cost less to make: the first ones are kept where they
@@ -176,7 +178,7 @@ private:
     static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots) {
         auto const& functions = call.functions;
         bool const copied = Shape::queries_in_lanes && call.planned.keys != plan::reading::in_place;
-        index_t const stride = copied ? base::copied_stride(call.features) : 0,
+        index_t const stride = copied ? base::copied_stride(call.features, Shape::parts::key) : 0,
                       terms = functions.key_terms * (functions.terms_per_head ? call.tile_heads : 1),
                       elements = (stride / base::elements_per_number + functions.planes * call.summed.most
                                   + functions.squares + terms)
@@ -234,8 +236,8 @@ private:
 
     static typename base::memory_for wanted(attention_call<Shape> const& call, index_t slots) {
         index_t const stride = call.planned.values == plan::reading::in_place ? 0
-                             : Shape::queries_in_lanes                        ? base::copied_stride(call.value_features)
-                                                                              : call.value_width(),
+                             : Shape::queries_in_lanes ? base::copied_stride(call.value_features, Shape::parts::value)
+                                                       : call.value_width(),
                       elements = Shape::block_keys / call.sums.keys_per_row * stride / base::elements_per_number;
         return {elements, Shape::queries_in_lanes ? base::kept(call, elements) : slots, stride,
                 call.sums.loads_values ? rows_at_once * loaded_stride<T>(call.value_features) : 0};

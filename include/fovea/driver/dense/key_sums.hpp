@@ -91,7 +91,7 @@ template <class Shape>
 class key_sums<Shape> {
     using T = typename Shape::number;
     using element = typename Shape::element;
-    using product = kernel::matrix_unit_key_sums<T, typename Shape::architecture, Shape::weight_parts>;
+    using product = kernel::matrix_unit_key_sums<T, typename Shape::architecture, typename Shape::parts>;
 
 public:
     static constexpr bool packs = true;
@@ -100,7 +100,7 @@ public:
     /// The numbers of a part of the pairs of all rows of a tile, and what packs them: row(r) is one as it is stored.
     static index_t pairs(index_t width) { return round_up(Shape::rows, 2 * Shape::lanes) / 2 * width; }
     template <class Element>
-    static constexpr index_t parts = lane_products_of<Shape>::template query_parts<Element>;
+    static constexpr index_t parts = lane_products_of<Shape>::template query_planes<Element>;
     template <class Element>
     static void pack(strided_rows<Element const> const& row, added_rows<T> const& to) {
         index_t const padded = round_up(to.count, 2 * Shape::lanes);

@@ -13,7 +13,8 @@ namespace fovea::FOVEA_SET::driver {
 /// The products of an arrangement with a query in each lane.
 template <class Shape>
 struct lane_products_of_shape {
-    using type = kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture, Shape::weight_parts>;
+    using type =
+        kernel::matrix_unit_product<typename Shape::number, typename Shape::architecture, typename Shape::parts>;
 };
 template <class T, class Arch>
 struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
@@ -87,7 +88,7 @@ void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows
                 {run.first + first_feature, run.stride, {}},
                 {vectors.last - vectors.first, run.count, features, rows.queries + lane,
                  piece.scores + k * to.stride + lane, to.stride, nullptr, are_scores ? to.row_max + lane : nullptr,
-                 rows.scales + lane, of.functions.query_parts},
+                 rows.scales + lane, of.functions.query_planes},
                 next.keys.queue());
             k += run.count;
         }

@@ -36,9 +36,9 @@ class query_lanes_scores {
     using query_element = typename Call::query_element;
     using product = lane_products_of<shape>;
     using key_rows = std::remove_const_t<decltype(Call::operands::key)>;
-    static constexpr int query_parts = [] {
+    static constexpr int query_planes = [] {
         if constexpr (product::scales_queries) return 1;
-        else return product::template query_parts<query_element>;
+        else return product::template query_planes<query_element>;
     }();
 
     static void begin(score_call<shape> const& call, rows_type& rows) {
@@ -64,9 +64,8 @@ class query_lanes_scores {
         row.skip(context.summed.product.first);
         if constexpr (!product::scales_queries) {
             std::fill(rows.scales + rows.count, rows.scales + rows.width, rows.scales[rows.count - 1]);
-            if constexpr (std::is_same_v<query_element, typename product::element>)
-                product::pack_queries(row, rows.scales, to);
-            else kernel::pack_query_parts<query_parts, T, Arch>(row, to);
+            if constexpr (query_planes == 1) product::pack_queries(row, rows.scales, to);
+            else product::template packing_in_planes<query_planes>::pack_queries(row, rows.scales, to);
         } else if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, rows.scales, to});
         } else {
@@ -82,12 +81,15 @@ class query_lanes_scores {
     static void prepare(score_call<shape> const& call, head_keys<shape> const& keys, index_t block) {
         auto const& context = static_cast<context_type const&>(call);
         if constexpr (product::packs_values) {
-            if (!keys.in_place())
-                for_runs(context.operands.key, keys.range(block), [&](auto const& run, index_t offset) {
+            if (!keys.in_place()) {
+                auto const range = keys.range(block);
+                for_runs(context.operands.key, range, keys.loaded(), [&](auto const& run, index_t offset) {
                     for (index_t r = 0; r < run.count; ++r)
                         product::copy_key(run.first + r * run.stride, context.features,
                                           keys.copies(block) + (offset + r) * keys.stride(), keys.stride());
                 });
+                product::end_keys(keys.copies(block), range.last - range.first, keys.stride());
+            }
         } else if constexpr (!always_in_place<key_rows, T>) {
             if (!keys.in_place())
                 copy_rows<Arch>(context.operands.key, keys.range(block), keys.copies(block), keys.stride());
@@ -106,13 +108,13 @@ public:
                                                       .key_terms = terms::key_terms,
                                                       .key_indices = terms::key_indices,
                                                       .terms_per_head = false,
-                                                      .loads_keys = false,
+                                                      .loads_keys = product::packs_values && loaded_rows<key_rows>,
                                                       .is_bare_product = Call::is_bare_product,
                                                       .begin = &begin,
                                                       .prepare = &prepare,
                                                       .multiply = &query_lanes_products<shape>::multiply,
                                                       .transform = &terms::transform,
-                                                      .query_parts = query_parts};
+                                                      .query_planes = query_planes};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -26,6 +26,7 @@ class query_lanes_sums {
     using call_type = attention_call<shape>;
     using rows_type = tile_rows<shape>;
     using value_rows = std::remove_const_t<decltype(Call::operands::value)>;
+    using product = lane_products_of<shape>;
 
     static context_type const& of(call_type const& call) { return static_cast<context_type const&>(call); }
 
@@ -35,14 +36,18 @@ class query_lanes_sums {
     }
 
     static void copy(call_type const& call, head_values<shape> const& values, index_t block) {
-        using product = lane_products_of<shape>;
-        if constexpr (product::packs_values) {
-            auto const range = values.range(block);
+        [[maybe_unused]] auto const range = values.range(block);
+        if constexpr (product::packs_values && loaded_rows<value_rows>) {
+            static_assert(rows_at_once % shape::granule == 0);
+            for_runs(of(call).operands.value, range, values.loaded(), [&](auto const& run, index_t offset) {
+                product::pack_values(strided_rows<T const>{run.first, run.stride}, run.count, call.value_features,
+                                     values.copies(block) + offset * values.stride());
+            });
+        } else if constexpr (product::packs_values) {
             row_addresses<value_rows, shape::block_keys> const rows(of(call).operands.value, range);
             product::pack_values(rows, range.last - range.first, call.value_features, values.copies(block));
         } else if constexpr (!always_in_place<value_rows, T>)
-            copy_rows<Arch>(of(call).operands.value, values.range(block), values.copy(values.first(block)),
-                            values.stride());
+            copy_rows<Arch>(of(call).operands.value, range, values.copy(values.first(block)), values.stride());
     }
     static bool all_finite(call_type const& call, row_range const& values) {
         return driver::all_finite<T, Arch>(of(call).operands.value, values);
@@ -87,7 +92,7 @@ class query_lanes_sums {
 
 public:
     static constexpr sums_functions<shape> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
-                                                     .loads_values = false,
+                                                     .loads_values = product::packs_values && loaded_rows<value_rows>,
                                                      .begin = &begin,
                                                      .copy = &copy,
                                                      .all_finite = &all_finite,

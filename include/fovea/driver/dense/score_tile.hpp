@@ -52,11 +52,8 @@ public:
     score_tile(arena& memory, call_type const& call) {
         auto const& functions = call.functions;
         index_t const factors =
-            std::max<index_t>((functions.products + functions.squares) * round_up(call.summed.most, Shape::lanes), 1);
-        // Parts are pairs of features, up to whole tiles of 32.
-        index_t const parts =
-            functions.query_parts > 1 ? functions.query_parts * round_up(call.summed.most, 32) / 2 : 0;
-        rows_.queries = memory.template take<T>(std::max(factors, parts) * Shape::rows + Shape::lanes);
+            std::max<index_t>((functions.products + functions.squares) * Shape::steps_for(call.summed.most), 1);
+        rows_.queries = memory.template take<T>(functions.query_planes * factors * Shape::rows + Shape::lanes);
         index_t const each =
             functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;
         index_t const centre = functions.squares > 0 ? 3 * call.summed.most : 0;

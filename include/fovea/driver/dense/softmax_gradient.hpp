@@ -172,7 +172,7 @@ void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           plan::lowered_score<Score, Predicate> const& spec, Normalize const& normalize,
                           score_operands<Q, K> const& operands, gradient_operands<T, V, D, Weight_parts> const& further,
                           Tables const& tables) {
-    kernel::on_usable<Arch, T, Q, element_of_rows<K>, element_of_rows<V>>(
+    kernel::on_usable<Arch, T, 0, Q, element_of_rows<K>, element_of_rows<V>>(
         [&]<class Usable>(std::type_identity<Usable>) {
             run_softmax_tiles<T, Usable>(executor, scratch, spec, normalize, operands, further, tables);
         });

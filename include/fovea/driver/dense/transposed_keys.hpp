@@ -44,7 +44,7 @@ public:
 
 private:
     static typename base::memory_for wanted(score_call<Shape> const& call) {
-        index_t const stride = base::copied_stride(call.features),
+        index_t const stride = base::copied_stride(call.features, Shape::parts::value),
                       elements = Shape::block_keys * stride / base::elements_per_number;
         return {elements, base::kept(call, elements), stride, 0};
     }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fovea/kernel/product/amx_packing.hpp>
-#include <fovea/kernel/product/amx_parts.hpp>
 #include <fovea/kernel/tile_sums.hpp>
 
 #include <algorithm>
@@ -29,16 +28,16 @@ struct key_sums_of_tile {
 /// keys by 32 features in four tiles of sums. The left operand are rows of weights, rounded to so many bfloat16 in
 /// order, the right one pairs of neighbouring rows of queries, a feature in each lane, which are packed once for a tile
 /// of queries. Rows may be sums of parts too; products smaller than those of the last part of a weight are left out.
-template <class T, class Arch, int Weight_parts>
-struct amx_key_sums : amx_packing<T, Arch> {
-    using packing = amx_packing<T, Arch>;
+template <class T, class Arch, class Parts>
+struct amx_key_sums : amx_packing<T, Arch, Parts> {
+    using packing = amx_packing<T, Arch, Parts>;
     using packing::side, packing::elements;
     using typename packing::element, typename packing::vector;
     using unit = matrix_unit<Arch>;
 
     /// Elements of the memory in which weights are rounded.
     static constexpr index_t room(index_t keys, index_t queries) {
-        return Weight_parts * round_up(keys, side) * round_up(queries, elements);
+        return Parts::weight * round_up(keys, side) * round_up(queries, elements);
     }
 
     /// Pairs of `count` rows, with zeros up to `padded` rows: row(r) has so many elements.
@@ -51,13 +50,15 @@ struct amx_key_sums : amx_packing<T, Arch> {
     }
 
     /// The same of rows of numbers, (count, width), in so many parts: (parts, plane).
-    template <int Parts>
+    template <int Planes>
     static void pack_numbers(T const* rows, index_t count, index_t padded, T* to, index_t width, index_t plane) {
         auto const load = [&](index_t r, index_t c)
                               FOVEA_LAMBDA { return r < count ? vector::load(rows + r * width + c) : vector(T{0}); };
         for (index_t r = 0; r < padded; r += 2, to += width)
             for (index_t c = 0; c < width; c += side)
-                store_pair_parts<Parts>(load(r, c), load(r + 1, c), to + c, plane);
+                bf16_parts<T, Arch, Planes>::split(load(r, c), load(r + 1, c),
+                                                   [&](auto part, vector const& both)
+                                                       FOVEA_LAMBDA { both.store(to + c + part() * plane); });
     }
 
     /// Weights are rounded first: nothing else is stored between the loads of a tile of sums and its store.
@@ -71,6 +72,7 @@ struct amx_key_sums : amx_packing<T, Arch> {
     }
 
 private:
+    using parts = bf16_parts<T, Arch, 1>;
     static index_t first_step(key_sums_of_tile<T> const& all) { return all.first_query / elements; }
     static index_t steps(key_sums_of_tile<T> const& all) {
         return ceil_div(all.last_query, elements) - first_step(all);
@@ -90,10 +92,10 @@ private:
         index_t const plane = round_up(all.keys, side) * elements;
         T const* right = all.rows + first_step(all) * side * all.row_width + feature;
         sums::load(to, all.row_width);
-        for (index_t step = steps(all); step > 0; --step, right += side * all.row_width, left += Weight_parts * plane)
+        for (index_t step = steps(all); step > 0; --step, right += side * all.row_width, left += Parts::weight * plane)
             for (index_t of_rows = 0; of_rows < all.row_parts; ++of_rows) {
                 sums::load_right(right + of_rows * all.row_plane, all.row_width);
-                for (index_t part = 0; part + of_rows < Weight_parts; ++part) {
+                for (index_t part = 0; part + of_rows < Parts::weight; ++part) {
                     unrolled<M>([&](auto m) FOVEA_LAMBDA {
                         unit::template load<sums::left + m()>(left + part * plane + m() * side * elements,
                                                               elements * index_t{sizeof(element)});
@@ -107,12 +109,12 @@ private:
     /// Rows of 32 weights: (steps, parts, round_up(keys, 16), 32), with zeros for keys and queries that do not exist.
     static void round_weights(key_sums_of_tile<T> const& all, element* to) {
         index_t const plane = round_up(all.keys, side) * elements;
-        for (index_t step = 0; step < steps(all); ++step, to += Weight_parts * plane) {
+        for (index_t step = 0; step < steps(all); ++step, to += Parts::weight * plane) {
             index_t const query = (first_step(all) + step) * elements;
             bool const whole = query >= all.first_query && query + elements <= std::min(all.last_query, all.queries);
             if (whole) round_rows<true>(all, query, to, plane);
             else round_rows<false>(all, query, to, plane);
-            for (int part = 0; part < Weight_parts; ++part)
+            for (int part = 0; part < Parts::weight; ++part)
                 std::fill(to + part * plane + all.keys * elements, to + (part + 1) * plane, element{});
         }
     }
@@ -120,12 +122,12 @@ private:
     static void round_rows(key_sums_of_tile<T> const& all, index_t query, element* to, index_t plane) {
         for (index_t k = 0; k < all.keys; ++k, to += elements) {
             vector rest[2] = {weights<Whole>(all, k, query), weights<Whole>(all, k, query + side)};
-            unrolled<Weight_parts>([&](auto part) FOVEA_LAMBDA {
+            unrolled<Parts::weight>([&](auto part) FOVEA_LAMBDA {
                 bf16_pairs<Arch>::rounded(rest[0], rest[1]).store(reinterpret_cast<T*>(to + part() * plane));
-                if constexpr (part() + 1 < Weight_parts) {
+                if constexpr (part() + 1 < Parts::weight) {
                     auto const both = bf16_pairs<Arch>::paired(rest[0], rest[1]);
-                    rest[0] = packing::remainder(rest[0], packing::lower(both));
-                    rest[1] = packing::remainder(rest[1], packing::upper(both));
+                    rest[0] = packing::remainder(rest[0], parts::lower(both));
+                    rest[1] = packing::remainder(rest[1], parts::upper(both));
                 }
             });
         }

@@ -5,7 +5,6 @@
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/product/amx_bf16.hpp>
 #include <fovea/kernel/product/amx_key_sums.hpp>
-#include <fovea/kernel/product/amx_parts.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/number_product.hpp>
 #include <fovea/plan/product.hpp>
@@ -43,9 +42,10 @@ concept product = step_of_products<typename P::step> && std::default_initializab
 ///     contract_query_lanes(keys, sums, next)   S^T = K Q^T
 ///     accumulate_query_lanes(values, ...)      O^T = O^T rescale + V^T P^T
 ///     packs_values                             values are packed block by block:
-///     pack_queries, copy_key, pack_values      how operands are packed,
+///     pack_queries, pack_values                how operands are packed,
+///     copy_key, end_keys                       and how keys are copied, one by one and after the last,
 ///     value_at(packed, width, key, feature)    a number of packed values, and
-///     query_parts<Element>                     the parts that queries of another type are packed in
+///     query_planes<Element>                    the planes that queries of other elements are packed in
 template <class P>
 concept lane_product =
     std::default_initializable<typename P::scope>
@@ -68,19 +68,19 @@ using stored_product = bf16_product<T, Arch>;
 
 static_assert(product<number_product<float, arch::best>> && product<stored_product<float, arch::best>>);
 
-/// The product of a matrix unit, with weights of one part or more.
-template <class T, class Arch, int Weight_parts = 1>
-using matrix_unit_product = amx_bf16<T, Arch, Weight_parts>;
+/// The product of a matrix unit, of operands and weights in so many parts.
+template <class T, class Arch, class Parts = plan::parts_of_operands<>>
+using matrix_unit_product = amx_bf16<T, Arch, Parts>;
 
 /// Its sums of keys in a gradient.
-template <class T, class Arch, int Weight_parts>
-using matrix_unit_key_sums = amx_key_sums<T, Arch, Weight_parts>;
+template <class T, class Arch, class Parts>
+using matrix_unit_key_sums = amx_key_sums<T, Arch, Parts>;
 
-/// Calls f(type of architecture): another one than `Arch` where operands of these elements would be multiplied by a
-/// matrix unit, and this process may not use it.
-template <class Arch, class T, class... Elements, class F>
+/// Calls f(type of architecture): another one than `Arch` where a matrix unit would multiply operands of these
+/// elements, or any that is asked for, such as what is projected, and this process may not use it.
+template <class Arch, class T, int Asked, class... Elements, class F>
 decltype(auto) on_usable(F const& f) {
-    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Elements...>
+    if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Asked, std::conditional_t<(Asked > 0), T, Elements>...>
                   && requires { typename Arch::without_matrix_unit; }) {
         if (!matrix_unit<Arch>::available()) return f(std::type_identity<typename Arch::without_matrix_unit>{});
     }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/spec/in_parts.hpp>
+
+namespace fovea::FOVEA_SET {
+
+inline constexpr bf16_parts_t<2> bf16x2{};
+inline constexpr bf16_parts_t<3> bf16x3{};
+
+/// precision: products of float by a matrix unit of bfloat16, where there is one, of parts that add up to each number.
+///
+///     x = x_0 + x_1 + x_2;   x y = x_0 y_0 + x_0 y_1 + x_1 y_0 + x_0 y_2 + x_1 y_1 + x_2 y_0
+///
+/// `bf16x3` takes these six products, `bf16x2` the first three, of x_0 + x_1: 16 bits of each number.
+/// Cost: six products of bfloat16 for one of float, or three; that of float where `explain` says so.
+/// Gradients: in float arithmetic.
+/// Edge cases: the error of `bf16x3` is no greater than that of float. Parts and products below 1.2e-38 count as 0.
+/// Errors: at compile time, where no float is multiplied: in double, with running_state, max_pool or edges.
+/// Source: Henry, Tang and Heinecke 2019 (Leveraging the bfloat16 artificial intelligence datatype).
+template <int Parts>
+constexpr auto precision(bf16_parts_t<Parts> parts) {
+    return precision_t<Parts>{parts};
+}
+template <class... Others>
+constexpr ill_formed precision(Others const&...) {
+    static_assert(never<Others...>, "fovea: precision takes bf16x2 or bf16x3: so many bfloat16 stand for each number");
+    return {};
+}
+
+}  // namespace fovea::FOVEA_SET

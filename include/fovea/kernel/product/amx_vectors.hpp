@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What vectors compute beside the tiles of a matrix unit: maxima and factors of sums, and pairs of weights.
+#pragma once
+
+#include <fovea/kernel/product/amx_numbers.hpp>
+#include <fovea/kernel/score_packs.hpp>
+#include <fovea/plan/blocking.hpp>
+
+namespace fovea::FOVEA_SET::kernel {
+
+/// Before and after products of a tile of queries, of N vectors each.
+template <class T, class Arch, class Parts>
+struct amx_vectors : amx_numbers<T, Arch, Parts> {
+    using numbers = amx_numbers<T, Arch, Parts>;
+    using shape = plan::matrix_unit_blocking<T, Arch, bfloat16, Parts>;
+    using numbers::side, numbers::elements;
+    using typename numbers::vector;
+
+    /// The maximum of each row, if it is asked for, and whether all sums are finite: there is no maximum otherwise.
+    template <int N>
+    static bool find_maxima_if_finite(lane_sums<T> const& all) {
+        c_array<vector, N> greatest;
+        bool finite = true;
+        unrolled<N>([&](auto n) FOVEA_LAMBDA {
+            finite = max_of_finite_packs<T, Arch>(all.sums + n() * side, all.element_count, all.width, greatest[n()])
+                  && finite;
+        });
+        if (finite && all.row_max != nullptr) store_maxima<N>(all, greatest);
+        return finite;
+    }
+    /// The maximum of each row, if it is asked for.
+    template <int N>
+    static void find_maxima(lane_sums<T> const& all) {
+        if (all.row_max == nullptr) return;
+        c_array<vector, N> greatest;
+        unrolled<N>([&](auto n) FOVEA_LAMBDA {
+            greatest[n()] = max_of_packs<T, Arch>(all.sums + n() * side, all.element_count, all.width);
+        });
+        store_maxima<N>(all, greatest);
+    }
+
+    /// All sums times the factors of their queries.
+    template <int N>
+    static void scale(lane_sums<T> const& all) {
+        for (index_t k = 0; k < all.element_count; ++k)
+            unrolled<N>([&](auto n) FOVEA_LAMBDA {
+                T* const at = all.sums + k * all.width + n() * side;
+                (vector::load(at) * vector::load(all.scales + n() * side)).store(at);
+            });
+    }
+    FOVEA_INLINE static bool all_ones(T const* factors, int vectors) {
+        bool all = true;
+        for (int n = 0; n < vectors; ++n) all = all && !(!(vector::load(factors + n * side) == vector(T{1}))).any();
+        return all;
+    }
+
+    /// The pairs of a part of a block of weights: (block_keys / 2, N * 16).
+    template <int N>
+    static constexpr index_t plane = shape::block_keys / 2 * N * side;
+    template <int N>
+    struct pairs_of_weights {
+        T* first;  // (parts, block_keys / 2, width)
+        index_t width;
+    };
+
+    /// Weights of neighbouring keys as pairs, with zeros up to whole tiles.
+    template <int N>
+    static void round_weights(lane_sums<T> const& all, pairs_of_weights<N> const& weights) {
+        auto const round = [&](index_t k, auto const& load) FOVEA_LAMBDA {
+            T* const to = weights.first + k / 2 * weights.width;
+            unrolled<N>([&](auto n) FOVEA_LAMBDA {
+                bf16_parts<T, Arch, Parts::weight>::split_unprotected(
+                    load(k, n() * side), load(k + 1, n() * side), [&](auto part, vector const& pairs) FOVEA_LAMBDA {
+                        pairs.store(to + part() * plane<N> + n() * side);
+                    });
+            });
+        };
+        auto const load = [&](index_t k, index_t lane)
+                              FOVEA_LAMBDA { return vector::load(all.vectors + k * all.width + lane); };
+        index_t k = 0;
+        for (; k + 2 <= all.steps; k += 2) round(k, load);
+        for (; k < round_up(all.steps, elements); k += 2)
+            round(k, [&](index_t at, index_t lane) { return at < all.steps ? load(at, lane) : vector(T{0}); });
+    }
+
+    /// The sums so far times the factors of their queries, unless these are all 1.
+    template <int N>
+    static void rescale(lane_sums<T> const& all) {
+        if (all_ones(all.rescale, N)) return;
+        for (index_t f = 0; f < round_up(all.element_count, side); ++f)
+            unrolled<N>([&](auto n) FOVEA_LAMBDA {
+                T* const at = all.sums + f * all.width + n() * side;
+                (vector::load(at) * vector::load(all.rescale + n() * side)).store(at);
+            });
+    }
+
+private:
+    template <int N>
+    FOVEA_INLINE static void store_maxima(lane_sums<T> const& all, c_array<vector, N> const& greatest) {
+        unrolled<N>([&](auto n) FOVEA_LAMBDA {
+            T* const to = all.row_max + n() * side;
+            max(greatest[n()], vector::load(to)).store(to);
+        });
+    }
+};
+
+}  // namespace fovea::FOVEA_SET::kernel

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Weighted sums whose products are computed of parts: what a specification asks for, and where that says nothing.
+#pragma once
+
+#include <fovea/core/diagnose.hpp>
+#include <fovea/spec/pipe.hpp>
+#include <fovea/spec/recurrence.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET {
+
+/// Each number is a sum of so many bfloat16.
+template <int Parts>
+struct bf16_parts_t {};
+
+/// What asks for it (aggregate/precision.hpp).
+template <int Parts>
+struct precision_t {
+    using precision_tag = void;
+    [[no_unique_address]] bf16_parts_t<Parts> parts;
+};
+
+/// As it is written: "bf16x3".
+template <int Parts>
+std::string name_of_parts() {
+    return "bf16x" + std::to_string(Parts);
+}
+
+/// An aggregator whose products may be computed of parts.
+template <linear_aggregator Aggregate, int Parts>
+struct in_parts : Aggregate {
+    static constexpr int parts_asked_for = Parts;
+    constexpr in_parts() = default;
+    constexpr explicit in_parts(Aggregate const& a) : Aggregate(a) {}
+    std::string text() const {
+        return describe(static_cast<Aggregate const&>(*this)) + " | precision(" + name_of_parts<Parts>() + ")";
+    }
+};
+
+/// The parts that an aggregator asks for, or a specification; 0 where it does not.
+template <class Aggregate>
+inline constexpr int asked_parts = 0;
+template <class Aggregate>
+    requires requires { Aggregate::parts_asked_for; }
+inline constexpr int asked_parts<Aggregate> = Aggregate::parts_asked_for;
+template <attention_spec A>
+inline constexpr int asked_parts_of =
+    asked_parts<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
+
+namespace detail {
+/// The sentences for a specification that has no sums of products.
+template <class Aggregate>
+constexpr bool may_ask_for_parts() {
+    constexpr bool none = is_empty_slot<Aggregate>, state = recurrent_aggregator<Aggregate>,
+                   asks = asked_parts<Aggregate> > 0, sums = none || state || linear_aggregator<Aggregate>;
+    static_assert(!none, "fovea: precision says how weighted sums are computed: write it after weighted_sum");
+    static_assert(!state, "fovea: a running state is computed in the type of the arithmetic: leave out precision(...)");
+    static_assert(sums, "fovea: this aggregator is no sum of products: leave out precision(...)");
+    static_assert(!asks, "fovea: this specification already has a precision: another cannot be added after it");
+    return !none && !state && !asks && sums;
+}
+template <int Parts, class Aggregate>
+constexpr auto with_parts(Aggregate const& a) {
+    if constexpr (is_finished<Aggregate>) {
+        auto const first = with_parts<Parts>(a.first);
+        return finished<std::remove_const_t<decltype(first)>, std::remove_cvref_t<decltype(a.second)>>{first, a.second};
+    } else return in_parts<Aggregate, Parts>(a);
+}
+}  // namespace detail
+
+template <attention_spec A, int Parts>
+constexpr auto operator|(A const& a, precision_t<Parts>) {
+    using P = std::remove_cvref_t<decltype(a.project)>;
+    using S = std::remove_cvref_t<decltype(a.score)>;
+    using M = std::remove_cvref_t<decltype(a.mask)>;
+    using N = std::remove_cvref_t<decltype(a.normalize)>;
+    if constexpr (!detail::may_ask_for_parts<std::remove_cvref_t<decltype(core_of(a.aggregate))>>()) {
+        return ill_formed{};
+    } else {
+        auto const aggregate = detail::with_parts<Parts>(a.aggregate);
+        return attention<P, S, M, N, std::remove_const_t<decltype(aggregate)>>{a.project, a.score, a.mask, a.normalize,
+                                                                               aggregate};
+    }
+}
+template <attention_stage Stage, int Parts>
+constexpr auto operator|(Stage const& stage, precision_t<Parts> const& parts) {
+    return (empty_attention{} | stage) | parts;
+}
+template <int Parts, pipeable Right>
+constexpr ill_formed operator|(precision_t<Parts>, Right const&) {
+    static_assert(never<Right>, "fovea: precision says how weighted sums are computed: write it after weighted_sum");
+    return {};
+}
+
+namespace detail {
+/// The sentences for a call of this arithmetic in which the precision of products is asked for.
+template <class A, class Real>
+constexpr bool has_sound_precision() {
+    if constexpr (asked_parts_of<A> > 0) {
+        constexpr bool in_float = std::is_same_v<Real, float>, dense = !enumerating_mask<decltype(A::mask)>;
+        static_assert(
+            in_float,
+            "fovea: this call is computed in double, of which bfloat16 keep few bits: leave out precision(...)");
+        static_assert(
+            dense,
+            "fovea: this mask lists the keys of each query, and no matrix is multiplied: leave out precision(...)");
+        return in_float && dense;
+    }
+    return true;
+}
+}  // namespace detail
+
+}  // namespace fovea::FOVEA_SET
