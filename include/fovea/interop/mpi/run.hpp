@@ -78,11 +78,11 @@ void attend_where_queries_are(Executor const& executor, workspace& scratch, whol
     if (counts != nullptr) *counts += sent;
 }
 
-/// The attention itself, on heads. Collective.
+/// The attention itself, on heads, on an architecture that may be used. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
-void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
-                             view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
-                             view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
+void attend_heads_on(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+                     view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
+                     view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     if constexpr (is_recurrent<A>) {
         attend_with_states<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     } else if constexpr (plan::lists_keys<A>) {
@@ -99,6 +99,16 @@ void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole
                                                                         out, asked, counts);
         attend_where_queries_are<ways, T>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     }
+}
+
+/// The same on an architecture whose matrix unit is used only where this process may use it. Collective.
+template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
+void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+                             view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
+                             view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
+    kernel::on_usable<Arch, T, asked_parts_of<A>, Q, K, V>([&]<class Usable>(std::type_identity<Usable>) {
+        attend_heads_on<T, Usable>(executor, scratch, whole, a, query, key, value, out, asked, counts);
+    });
 }
 
 /// Whether an attention is one on heads: no projections, and nothing after the aggregator; and whether its result has
