@@ -72,7 +72,8 @@ void check(Spec const& spec, unit_sizes const& s, index_t gap = 0) {
     for (int n : {2, 5}) {
         tensor<Out, 4> threaded(got.extents);
         attend_on<with_matrix_unit>(threads(n), scratch, spec, q.rows, k.rows, v.rows, threaded);
-        CHECK(std::memcmp(threaded.elements.data(), got.elements.data(), got.elements.size() * sizeof(Out)) == 0);
+        CHECK(std::equal(got.begin(), got.end(), threaded.begin(),
+                         [](Out const& x, Out const& y) { return std::memcmp(&x, &y, sizeof x) == 0; }));
     }
 }
 template <class Spec>

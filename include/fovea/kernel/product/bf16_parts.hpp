@@ -21,8 +21,8 @@ struct bf16_parts {
     using pairs = bf16_pairs<Arch>;
     static constexpr index_t lanes = vector::lanes;
 
-    /// Numbers whose first part may be infinite although they are finite, or that may not be finite: store(part, pairs)
-    /// has no protection from either.
+    /// Calls store(part, pairs). Nothing is done for the greatest numbers, whose first part is infinite, and for those
+    /// that are not finite: what a first part leaves of these is no number.
     template <class Store>
     FOVEA_INLINE static void split_unprotected(vector low, vector high, Store const& store) {
         unrolled<Parts>([&](auto part) FOVEA_LAMBDA {
@@ -34,16 +34,20 @@ struct bf16_parts {
             }
         });
     }
-    /// Pairs of any numbers: store(part, pairs).
+    /// The same of any numbers.
     template <class Store>
     FOVEA_INLINE static void split(vector const& low, vector const& high, Store const& store) {
-        if constexpr (Parts == 1) return store(std::integral_constant<int, 0>{}, pairs::paired(low, high));
-        auto const first = pairs::paired(bounded(low), bounded(high));
-        store(std::integral_constant<int, 0>{}, first);
-        bf16_parts<T, Arch, Parts - 1>::split_unprotected(rest(low, lower(first)), rest(high, upper(first)),
-                                                          [&](auto part, vector const& both) FOVEA_LAMBDA {
-                                                              store(std::integral_constant<int, part() + 1>{}, both);
-                                                          });
+        std::integral_constant<int, 0> const first_part;
+        if constexpr (Parts == 1) {
+            store(first_part, pairs::paired(low, high));
+        } else {
+            auto const first = pairs::paired(bounded(low), bounded(high));
+            store(first_part, first);
+            bf16_parts<T, Arch, Parts - 1>::split_unprotected(
+                rest(low, lower(first)), rest(high, upper(first)), [&](auto part, vector const& both) FOVEA_LAMBDA {
+                    store(std::integral_constant<int, part() + 1>{}, both);
+                });
+        }
     }
     /// The first n of 2 * lanes elements, with zeros after them, in the order of memory: the parts are `plane` apart.
     template <class Element>
@@ -51,19 +55,14 @@ struct bf16_parts {
         auto const load = [&](index_t at)
                               FOVEA_LAMBDA { return n > at ? load_as<T, Arch>(from + at, n - at) : vector(T{0}); };
         vector low = load(0), high = load(lanes);
-        auto const store = [&](index_t part, vector const& a, vector const& b)
-                               FOVEA_LAMBDA { pairs::rounded(a, b).store(reinterpret_cast<T*>(to + part * plane)); };
-        auto const stored = [&](index_t part, index_t at)
-                                FOVEA_LAMBDA { return storage<bfloat16, T, Arch>::load(to + part * plane + at); };
-        if constexpr (Parts == 1) return store(0, low, high);
-        store(0, bounded(low), bounded(high));
-        low = rest(low, stored(0, 0));
-        high = rest(high, stored(0, lanes));
-        for (index_t part = 1; part < Parts; ++part) {
-            store(part, low, high);
-            low = low - stored(part, 0);
-            high = high - stored(part, lanes);
-        }
+        unrolled<Parts>([&](auto part) FOVEA_LAMBDA {
+            constexpr bool first = part() == 0;
+            auto const a = first ? bounded(low) : low, b = first ? bounded(high) : high;
+            pairs::rounded(a, b).store(reinterpret_cast<T*>(to + part() * plane));
+            auto const both = pairs::paired(a, b);
+            low = first ? rest(low, lower(both)) : low - lower(both);
+            high = first ? rest(high, upper(both)) : high - upper(both);
+        });
     }
 
     /// The lower and the upper numbers of pairs.
