@@ -43,7 +43,10 @@ struct problem {
         driver::score_operands<T, view<T const, 4>> const operands{query.view(), key.view()};
         driver::gradient_operands<T, view<T const, 4>> const further{value.view(), d_result.view(), d_query.view(),
                                                                      d_key.view(), d_value.view()};
-        driver::run_softmax_gradient<T, Arch>(executor, scratch, spec, operands, further);
+        index_t const key_heads = operands.batches() * operands.key.extent(1);
+        driver::table_sums<T> const no_tables({}, {}, {}, scratch.shared(),
+                                              key_heads * plan::row_splits(key_heads, operands.query.extent(2)));
+        driver::run_softmax_gradient<T, Arch>(executor, scratch, spec, a.normalize, operands, further, no_tables);
     }
 
     /// The loss of which d_result is the gradient, by the definition.

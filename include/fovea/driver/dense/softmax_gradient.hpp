@@ -10,7 +10,6 @@
 #include <fovea/driver/dense/split_sums.hpp>
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/driver/row_rule.hpp>
-#include <fovea/normalize/softmax.hpp>
 
 #include <tuple>
 
@@ -176,17 +175,6 @@ void run_softmax_gradient(Executor const& executor, workspace& scratch,
         [&]<class Usable>(std::type_identity<Usable>) {
             run_softmax_tiles<T, Usable>(executor, scratch, spec, normalize, operands, further, tables);
         });
-}
-/// The same without those of tables.
-template <class T, class Arch, class Score, class Predicate, class Q, class K, class V, class D, int Weight_parts,
-          class Executor>
-void run_softmax_gradient(Executor const& executor, workspace& scratch,
-                          plan::lowered_score<Score, Predicate> const& spec, score_operands<Q, K> const& operands,
-                          gradient_operands<T, V, D, Weight_parts> const& further) {
-    index_t const key_heads = operands.batches() * operands.key.extent(1);
-    table_sums<T> const none({}, {}, {}, scratch.shared(),
-                             key_heads * plan::row_splits(key_heads, operands.query.extent(2)));
-    run_softmax_gradient<T, Arch>(executor, scratch, spec, softmax, operands, further, none);
 }
 
 }  // namespace fovea::FOVEA_SET::driver
