@@ -36,6 +36,8 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
     auto const& call = bound.call;
     auto const& shapes = call.shapes;
     auto const on_heads = attention_on_heads(a);
+    using on_heads_type = std::remove_const_t<decltype(on_heads)>;
+    [[maybe_unused]] constexpr int asked_for = asked_parts_of<on_heads_type>;
     auto const by_position = [&](index_t heads, index_t features) {
         auto const rows = fresh_rows<T>(scratch, {shapes.batches(), 1, shapes.queries(), heads * features});
         return heads == 1 ? rows : split_heads(rows, heads, "result");
@@ -59,8 +61,7 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
                     using forward = bound_call<query, keys, values, view<T, 4>, save_output<T>,
                                                std::remove_cvref_t<decltype(past)>...>;
                     forward const of_heads{q, k, v, x, {save(own), past...}, shapes};
-                    using on_heads_type = std::remove_const_t<decltype(on_heads)>;
-                    kernel::on_usable<Arch, T, asked_parts_of<on_heads_type>, element_of_rows<query>>(
+                    kernel::on_usable<Arch, T, asked_for, element_of_rows<query>>(
                         [&]<class Usable>(std::type_identity<Usable>) {
                             attend_heads<T, Usable>(
                                 attention_run<Executor, on_heads_type, forward>{executor, scratch, on_heads, of_heads},
