@@ -93,8 +93,7 @@ public:
     block score(call_type const& call, block_mask<Shape> const& mask, keys const& from, key_run const& at, scratch& to,
                 bool trims, next_lines& next, index_t column = 0) const {
         auto scores = block_of(from, at, to, column);
-        bool const has_rest =
-            !call.functions.is_bare_product || (any_mixed(at) && (Shape::pads_keys || call.coverage != nullptr));
+        bool const has_rest = !call.functions.is_bare_product || any_mixed(at);
         if (!has_rest && !to.finds_max) scores.row_max = nullptr;
         if constexpr (in_lanes) {
             index_t const vectors = rows_.width / Shape::lanes;
