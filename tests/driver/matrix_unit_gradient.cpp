@@ -206,22 +206,11 @@ TEST_CASE("the matrix unit computes gradients of queries over pages", "[driver]"
         index_t const pages = 5;
         sizes const s{70, slots * pages, 64, 40, 2, 1};
         problem const of(s);
-        tensor<bfloat16, 4> key_pages({pages, 2, slots, s.features}), value_pages({pages, 2, slots, s.value_features});
-        tensor<std::int32_t, 2> table({1, pages});
-        for (index_t p = 0; p < pages; ++p) {
-            table(0, p) = static_cast<std::int32_t>(pages - 1 - p);
-            for (index_t h = 0; h < 2; ++h)
-                for (index_t n = 0; n < slots; ++n) {
-                    std::copy_n(of.k.rows.place(0, h, p * slots + n, 0), s.features,
-                                key_pages.view().place(pages - 1 - p, h, n, 0));
-                    std::copy_n(of.v.rows.place(0, h, p * slots + n, 0), s.value_features,
-                                value_pages.view().place(pages - 1 - p, h, n, 0));
-                }
-        }
+        pages_from_the_end<bfloat16> const in_pages(of.k.rows, of.v.rows, slots);
         tensor<float, 4> got(of.q.rows.extents), expected(of.q.rows.extents);
         workspace scratch;
-        gradient_on<with_matrix_unit>(serial, scratch, masked, of.q.rows, paged(key_pages, table),
-                                      paged(value_pages, table), of.d.rows, grad(of.q.rows, got));
+        gradient_on<with_matrix_unit>(serial, scratch, masked, of.q.rows, paged(in_pages.keys, in_pages.table),
+                                      paged(in_pages.values, in_pages.table), of.d.rows, grad(of.q.rows, got));
         gradient_on<with_matrix_unit>(serial, scratch, masked, of.q.rows, of.k.rows, of.v.rows, of.d.rows,
                                       grad(of.q.rows, expected));
         CHECK(same_bits(got, expected));

@@ -227,23 +227,12 @@ TEST_CASE("float in parts of pages", "[driver]") {
         unit_sizes const s{70, slots * pages, 40, 24, 2, 1};
         rows_in_memory<float> const query(random, 2, s.queries, s.features, 0), key(random, 2, s.keys, s.features, 0),
             value(random, 2, s.keys, s.value_features, 0);
-        tensor<float, 4> key_pages({pages, 2, slots, s.features}), value_pages({pages, 2, slots, s.value_features});
-        tensor<std::int32_t, 2> table({1, pages});
-        for (index_t p = 0; p < pages; ++p) {
-            table(0, p) = static_cast<std::int32_t>(pages - 1 - p);
-            for (index_t h = 0; h < 2; ++h)
-                for (index_t n = 0; n < slots; ++n) {
-                    std::copy_n(key.rows.place(0, h, p * slots + n, 0), s.features,
-                                key_pages.view().place(pages - 1 - p, h, n, 0));
-                    std::copy_n(value.rows.place(0, h, p * slots + n, 0), s.value_features,
-                                value_pages.view().place(pages - 1 - p, h, n, 0));
-                }
-        }
+        pages_from_the_end<float> const in_pages(key.rows, value.rows, slots);
         CAPTURE(slots);
         tensor<float, 4> got({1, 2, s.queries, s.value_features});
         workspace scratch;
-        attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, paged(key_pages, table),
-                                    paged(value_pages, table), got);
+        attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, paged(in_pages.keys, in_pages.table),
+                                    paged(in_pages.values, in_pages.table), got);
         check_result(at_end, query.rows, key.rows, value.rows, got);
     }
 }

@@ -7,7 +7,9 @@
 
 #include "support/guarded.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 /// The sizes of a call of one batch element; `group` query heads share the keys of one of `heads`.
@@ -46,3 +48,28 @@ inline fovea::tensor<float, 4> widened(fovea::view<fovea::bfloat16 const, 4> con
             }
     return to;
 }
+
+/// Keys and values (1, heads, positions, feature) in pages of some slots, the last positions in the first page.
+template <class Element>
+struct pages_from_the_end {
+    fovea::tensor<Element, 4> keys, values;
+    fovea::tensor<std::int32_t, 2> table;
+
+    pages_from_the_end(fovea::view<Element const, 4> const& k, fovea::view<Element const, 4> const& v,
+                       fovea::index_t slots)
+        : keys({k.extent(2) / slots, k.extent(1), slots, k.extent(3)}),
+          values({k.extent(2) / slots, v.extent(1), slots, v.extent(3)}),
+          table({1, k.extent(2) / slots}) {
+        fovea::index_t const pages = table.extent(1);
+        for (fovea::index_t p = 0; p < pages; ++p) {
+            table(0, p) = static_cast<std::int32_t>(pages - 1 - p);
+            for (fovea::index_t h = 0; h < k.extent(1); ++h)
+                for (fovea::index_t n = 0; n < slots; ++n) {
+                    std::copy_n(k.place(0, h, p * slots + n, 0), k.extent(3),
+                                keys.view().place(pages - 1 - p, h, n, 0));
+                    std::copy_n(v.place(0, h, p * slots + n, 0), v.extent(3),
+                                values.view().place(pages - 1 - p, h, n, 0));
+                }
+        }
+    }
+};

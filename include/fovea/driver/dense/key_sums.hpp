@@ -22,18 +22,23 @@ struct added_rows {
     index_t parts = 1;  // of pairs
 };
 
-/// Adds rows, weighted by a tile of scores, to the sums of its keys: (keys, width). With keys in lanes.
-template <class Shape>
-class key_sums {
-    using T = typename Shape::number;
-    using product = packed_products<kernel::number_product<T, typename Shape::architecture>>;
-
-public:
+/// Rows that are not packed.
+struct rows_as_numbers {
     static constexpr bool packs = false;
     static index_t pairs(index_t) { return 0; }
     template <class>
     static constexpr index_t parts = 1;
-    key_sums(arena&) {}
+    rows_as_numbers(arena&) {}
+};
+
+/// Adds rows, weighted by a tile of scores, to the sums of its keys: (keys, width). With keys in lanes.
+template <class Shape>
+class key_sums : public rows_as_numbers {
+    using T = typename Shape::number;
+    using product = packed_products<kernel::number_product<T, typename Shape::architecture>>;
+
+public:
+    using rows_as_numbers::rows_as_numbers;
 
     void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
         product::accumulate_transposed(
@@ -47,18 +52,14 @@ public:
 /// With queries in lanes: as many keys at a time as a register tile has rows. `ones` has that many.
 template <class Shape>
     requires(Shape::queries_in_lanes && !Shape::packs_values)
-class key_sums<Shape> {
+class key_sums<Shape> : public rows_as_numbers {
     using T = typename Shape::number;
     using Arch = typename Shape::architecture;
     using product = packed_products<kernel::number_product<T, Arch>>;
     using tile = plan::key_lanes_blocking<T, Arch>;
 
 public:
-    static constexpr bool packs = false;
-    static index_t pairs(index_t) { return 0; }
-    template <class>
-    static constexpr index_t parts = 1;
-    key_sums(arena&) {}
+    using rows_as_numbers::rows_as_numbers;
 
     void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const* ones, T* sums,
              next_lines& next) const {

@@ -118,6 +118,11 @@ private:
                 std::fill(to + part * plane + all.keys * elements, to + (part + 1) * plane, element{});
         }
     }
+    /// What a part leaves of a weight: nothing of one that is not finite.
+    FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
+        auto const rest = weight - part;
+        return select(rest == rest, rest, vector(T{0}));
+    }
     template <bool Whole>
     static void round_rows(key_sums_of_tile<T> const& all, index_t query, element* to, index_t plane) {
         for (index_t k = 0; k < all.keys; ++k, to += elements) {
@@ -126,8 +131,8 @@ private:
                 bf16_pairs<Arch>::rounded(rest[0], rest[1]).store(reinterpret_cast<T*>(to + part() * plane));
                 if constexpr (part() + 1 < Parts::weight) {
                     auto const both = bf16_pairs<Arch>::paired(rest[0], rest[1]);
-                    rest[0] = packing::remainder(rest[0], parts::lower(both));
-                    rest[1] = packing::remainder(rest[1], parts::upper(both));
+                    rest[0] = remainder(rest[0], parts::lower(both));
+                    rest[1] = remainder(rest[1], parts::upper(both));
                 }
             });
         }

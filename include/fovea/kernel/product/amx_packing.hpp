@@ -85,11 +85,6 @@ struct amx_packing {
         }
         return sum;
     }
-    /// What a part leaves of a weight: nothing of one that is not finite.
-    FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
-        auto const rest = weight - part;
-        return select(rest == rest, rest, vector(T{0}));
-    }
 
 private:
     template <class Element>
