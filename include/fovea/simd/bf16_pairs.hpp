@@ -8,6 +8,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -17,6 +18,7 @@ namespace fovea::FOVEA_SET::kernel {
 ///
 ///     load(from)                 2 * lanes elements as pairs
 ///     load(from, n)              the first n elements, zeros after them
+///     store(pairs, to)           2 * lanes elements
 ///     rounded(low, high)         two packs of floats, rounded to bfloat16, as pairs
 ///     paired(low, high)          two packs of floats, rounded: low in the lower halves, high in the upper ones
 ///     interleaved(a, b, pairs)   a in the lower halves of pairs[0] and then pairs[1], b in the upper ones
@@ -80,6 +82,9 @@ struct bf16_pairs<arch::emulated<64, 32, Matrix_unit>> {
             };
             return pair(bits(2 * i), bits(2 * i + 1));
         });
+    }
+    static void store(vector const& pairs, bfloat16* to) {
+        std::memcpy(to, &pairs.value.lane, sizeof pairs.value.lane);
     }
     static vector rounded(vector const& low, vector const& high) {
         return each([&](std::size_t i) {

@@ -128,7 +128,7 @@ private:
         for (index_t k = 0; k < all.keys; ++k, to += elements) {
             vector rest[2] = {weights<Whole>(all, k, query), weights<Whole>(all, k, query + side)};
             unrolled<Parts::weight>([&](auto part) FOVEA_LAMBDA {
-                bf16_pairs<Arch>::rounded(rest[0], rest[1]).store(reinterpret_cast<T*>(to + part() * plane));
+                bf16_pairs<Arch>::store(bf16_pairs<Arch>::rounded(rest[0], rest[1]), to + part() * plane);
                 if constexpr (part() + 1 < Parts::weight) {
                     auto const both = bf16_pairs<Arch>::paired(rest[0], rest[1]);
                     rest[0] = remainder(rest[0], parts::lower(both));

@@ -145,7 +145,7 @@ private:
     }
     static void store_transposed(vector (&pairs)[side], element* to) {
         lanes_of<T, Arch>::transpose(pairs);
-        for (index_t r = 0; r < side; ++r) pairs[r].store(reinterpret_cast<T*>(to + r * elements));
+        for (index_t r = 0; r < side; ++r) bf16_pairs<Arch>::store(pairs[r], to + r * elements);
     }
 };
 

@@ -58,7 +58,7 @@ struct bf16_parts {
         unrolled<Parts>([&](auto part) FOVEA_LAMBDA {
             constexpr bool first = part() == 0;
             auto const a = first ? bounded(low) : low, b = first ? bounded(high) : high;
-            pairs::rounded(a, b).store(reinterpret_cast<T*>(to + part() * plane));
+            pairs::store(pairs::rounded(a, b), to + part() * plane);
             auto const both = pairs::paired(a, b);
             low = first ? rest(low, lower(both)) : low - lower(both);
             high = first ? rest(high, upper(both)) : high - upper(both);

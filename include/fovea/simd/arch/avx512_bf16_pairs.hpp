@@ -19,6 +19,7 @@ struct bf16_pairs<Arch> {
         auto const present = static_cast<__mmask32>((1ULL << n) - 1);
         return {_mm512_castsi512_ps(_mm512_maskz_loadu_epi16(present, from))};
     }
+    FOVEA_INLINE static void store(vector const& pairs, bfloat16* to) { _mm512_storeu_ps(to, pairs.value.data); }
     FOVEA_INLINE static vector rounded(vector const& low, vector const& high) {
         return {std::bit_cast<__m512>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data))};
     }
