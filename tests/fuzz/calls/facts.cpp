@@ -14,8 +14,8 @@ void fuzz::facts(bytes& in) {
     auto const q = all.read<float>("query", n.batches, n.heads, n.queries, n.features);
     auto const k = all.read<float>("key", n.batches, n.key_heads, n.keys, n.features);
     auto const v = all.read<float>("value", n.batches, n.key_heads, n.keys, n.value_features);
-    auto const slopes = all.read<float>("slopes", n.heads);
-    auto const lengths = all.read<std::int32_t>("lengths", n.batches);
+    auto const slopes = all.table<float>("slopes", n.heads);
+    auto const lengths = all.table<std::int32_t>("lengths", n.batches);
     all.fill_last<std::int32_t>([&] { return in.integer(); });
     auto const result = all.written<float>("result", n.batches, n.heads, n.queries, n.value_features);
     auto const best = all.written<std::int64_t>("best_key", n.batches, n.heads, n.queries);

@@ -57,7 +57,7 @@ void fuzz::pages(bytes& in) {
     auto const v = all.read<bfloat16>("value", stored, n.key_heads, slots, n.value_features);
     auto const v_table = all.read<std::int32_t>("the table of the values", n.batches, count);
     all.fill_last<std::int32_t>(page);
-    auto const lengths = all.read<std::int32_t>("lengths", n.batches);
+    auto const lengths = all.table<std::int32_t>("lengths", n.batches);
     all.fill_last<std::int32_t>([&] { return in.one_in(8) ? in.integer() : in.between(0, 40); });
     auto const result = all.written<float>("result", n.batches, n.heads, n.queries, n.value_features);
     extents_t<4> keys{}, values{};

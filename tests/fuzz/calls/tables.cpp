@@ -39,13 +39,13 @@ void fuzz::tables(bytes& in) {
     auto const k = all.read<float>("key", n.batches, n.key_heads, n.keys, n.features);
     auto const v = all.read<float>("value", n.batches, n.key_heads, n.keys, n.value_features);
     auto const numbers =
-        all.read<float>("bias", axis(0, n.batches), axis(1, n.heads), axis(2, n.queries), axis(3, n.keys));
+        all.table<float>("bias", axis(0, n.batches), axis(1, n.heads), axis(2, n.queries), axis(3, n.keys));
     all.fill_last<float>([&] {
         auto const x = all.random().below(64);
         if (x == 0 && has_nan) return std::numeric_limits<float>::quiet_NaN();
         return x < 4 ? -std::numeric_limits<float>::infinity() : static_cast<float>(x) / 32;
     });
-    auto const ids = all.read<std::int64_t>("ids", std::max(n.queries, n.keys));
+    auto const ids = all.table<std::int64_t>("ids", std::max(n.queries, n.keys));
     all.fill_last<std::int64_t>([&] { return static_cast<std::int64_t>(all.random().below(5) % 3) * 0x100000001; });
     auto const result = all.written<float>("result", n.batches, n.heads, n.queries, n.value_features);
     auto const shares = all.written<float>("weights", n.batches, n.heads, n.queries, n.keys);

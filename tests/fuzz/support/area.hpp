@@ -9,7 +9,8 @@
 
 namespace fuzz {
 
-enum class access { read, write };
+/// A table is read by expressions: an axis of stride 0 may be as long as it likes.
+enum class access { read, table, write };
 
 /// A view of any rank and type, before it is one.
 struct layout {

@@ -70,13 +70,16 @@ area placed(layout const& l) {
     is_element[static_cast<std::size_t>(below)] = true;
     index_t indices = 1;
     for (std::size_t i = 0; i < l.extents.size(); ++i) {
+        if (l.extents[i] == 1) continue;
+        a.repeats = a.repeats || l.strides[i] == 0;
+        if (l.strides[i] == 0) continue;
         indices *= l.extents[i];
-        if (l.strides[i] != 0 && l.extents[i] > 1) repeat_along(is_element, l.strides[i], l.extents[i]);
+        repeat_along(is_element, l.strides[i], l.extents[i]);
     }
     for (std::size_t i = 0; i < size; ++i)
         if (is_element[i])
             a.elements.push_back(l.data + (static_cast<index_t>(i) - below) * static_cast<index_t>(l.element));
-    a.repeats = indices > static_cast<index_t>(a.elements.size());
+    a.repeats = a.repeats || indices > static_cast<index_t>(a.elements.size());
     return a;
 }
 
@@ -143,7 +146,9 @@ void memory::place(layout& l) {
         index_t elements = 1;
         bool uncountable = false;
         for (std::size_t i = 0; i < rank; ++i)
-            uncountable = uncountable || __builtin_mul_overflow(elements, l.extents[i], &elements);
+            uncountable = uncountable
+                       || (!(l.how == access::table && l.strides[i] == 0)
+                           && __builtin_mul_overflow(elements, l.extents[i], &elements));
         if (uncountable) l.unsound = l.name + " has more elements than can be counted";
         else if (!reach(l, below, above)) l.unsound = l.name + " reaches further than memory";
         else if (l.data == nullptr) l.unsound = l.name + " has no memory";
@@ -244,18 +249,18 @@ void memory::check_overlaps() {
         return std::any_of(same_allowed_.begin(), same_allowed_.end(), is_pair) && x.data == y.data
             && x.extents == y.extents && x.strides == y.strides;
     };
-    for (auto const how : {access::write, access::read})
+    for (bool const written : {true, false})
         for (int i = 0; i < static_cast<int>(areas_.size()); ++i) {
             auto const& a = areas_[static_cast<std::size_t>(i)];
-            if (a.how != how) continue;
-            must_refuse(how == access::write && a.repeats && !a.elements.empty(), name(i) + " overlaps itself");
+            if ((a.how == access::write) != written) continue;
+            must_refuse(written && a.repeats && !a.elements.empty(), name(i) + " overlaps itself");
             for (auto* const element : a.elements)
                 for (std::size_t k = 0; k < a.element; ++k) {
                     auto& mine = owner[static_cast<std::size_t>(element - block_) + k];
-                    if (mine >= 0 && (mine != i || how == access::write) && !is_allowed(mine, i))
+                    if (mine >= 0 && (mine != i || written) && !is_allowed(mine, i))
                         must_refuse(true,
                                     mine == i ? name(i) + " overlaps itself" : name(mine) + " overlaps " + name(i));
-                    if (how == access::write) mine = i;
+                    if (written) mine = i;
                 }
         }
 }

@@ -44,13 +44,17 @@ public:
         placed.data = reinterpret_cast<T*>(l.data);
         std::copy(l.extents.begin(), l.extents.end(), placed.extents.begin());
         std::copy(l.strides.begin(), l.strides.end(), placed.strides.begin());
-        if (how == access::read)
+        if (how != access::write)
             for_elements(areas_.back(), [&](std::byte* at) { write(at, small_number<std::remove_const_t<T>>()); });
         return placed;
     }
     template <class T, class... Extent>
     auto read(char const* name, Extent... needed) {
         return place<T const>(name, access::read, std::array<index_t, sizeof...(Extent)>{needed...});
+    }
+    template <class T, class... Extent>
+    auto table(char const* name, Extent... needed) {
+        return place<T const>(name, access::table, std::array<index_t, sizeof...(Extent)>{needed...});
     }
     template <class T, class... Extent>
     auto written(char const* name, Extent... needed) {
