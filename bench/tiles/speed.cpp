@@ -19,6 +19,23 @@
 #include <string_view>
 #include <vector>
 
+/// The unit without products beside vectors: scores of a tile, their weights, its values, one after the other.
+namespace fovea::FOVEA_SET {
+namespace arch {
+struct amx_in_turn : avx512_amx {
+    static constexpr std::string_view name = "avx512_amx, one after the other";
+};
+template <>
+inline constexpr bool has_matrix_unit<amx_in_turn> = true;
+template <>
+inline constexpr bool multiplies_beside_vectors<amx_in_turn> = false;
+}  // namespace arch
+namespace kernel {
+template <>
+struct matrix_unit<arch::amx_in_turn> : matrix_unit<arch::avx512_amx> {};
+}  // namespace kernel
+}  // namespace fovea::FOVEA_SET
+
 using namespace fovea;
 
 namespace {
@@ -30,7 +47,7 @@ template <class Call>
 void report(char const* name, double flops, Call const& call) {
     yardstick::around const peak([] { return yardstick::fma_peak<float>(); });
     auto const seconds = yardstick::time_in_turn<1>(0.3, call)[0];
-    std::printf("%-54s %8.2f x peak  %8.1f Gflop/s\n", name, flops / seconds / peak.mean(), flops / seconds / 1e9);
+    std::printf("%-62s %8.2f x peak  %8.1f Gflop/s\n", name, flops / seconds / peak.mean(), flops / seconds / 1e9);
 }
 
 /// Memory at cache lines, or some bytes after them.
@@ -117,7 +134,7 @@ void report_farthest(tensor<Element, 4> const& found, tensor<Element, 4> const& 
     for (std::size_t i = 0; i < found.elements.size(); ++i)
         worst =
             std::max(worst, std::abs(static_cast<float>(found.elements[i]) - static_cast<float>(expected.elements[i])));
-    std::printf("%-54s %8.2g\n", "    farthest from float32 arithmetic", static_cast<double>(worst));
+    std::printf("%-62s %8.2g\n", "    farthest from float32 arithmetic", static_cast<double>(worst));
 }
 
 /// A specification on each architecture, `by_parts` on that of the unit; how far results are from those in float32
@@ -139,6 +156,7 @@ void report_attention(char const* name, Spec const& spec, ByParts const& by_part
     run(arch::avx512{}, spec, by_floats);
     if constexpr (plan::multiplies_as_stored<float, arch::avx512_bf16, Element>)
         run(arch::avx512_bf16{}, spec, by_unit);
+    run(arch::amx_in_turn{}, by_parts, by_unit);
     run(arch::avx512_amx{}, by_parts, by_unit);
     report_farthest(by_unit, by_floats);
 }

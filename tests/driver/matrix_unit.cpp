@@ -11,11 +11,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 using namespace fovea;
@@ -69,6 +71,8 @@ void check(Spec const& spec, sizes const& s, index_t gap = 0) {
 
 static_assert(kernel::lane_product<kernel::matrix_unit_product<float, with_matrix_unit>>);
 static_assert(kernel::lane_product<driver::products<float, arch::best>>);
+using unit_blocking = plan::matrix_unit_blocking<float, with_matrix_unit, bfloat16, plan::parts_of_operands<>>;
+static_assert(std::is_same_v<driver::online_of<unit_blocking>::type, driver::pipelined_online<unit_blocking>>);
 
 auto const plain = scaled_dot | softmax | weighted_sum;
 auto const at_end = scaled_dot | causal_at_end | softmax | weighted_sum;
@@ -174,6 +178,43 @@ TEST_CASE("weights keep the precision of results in float32", "[driver]") {
         reference::attend(at_end, widened(query.rows), widened(key.rows), widened(value.rows), expected);
         testing::check_close<float, float>("result", expected.elements, got.elements, {4e-6, 1e-5});
     }
+}
+
+TEST_CASE("a tile has the same bits beside others as alone", "[driver]") {
+    testing::dice random(21);
+    bf16_rows const query(random, 3, 310, 64, 0), key(random, 3, 600, 64, 0), value(random, 3, 600, 40, 0);
+    value.rows(0, 1, 17, 3) = bfloat16(std::numeric_limits<float>::infinity());
+    tensor<bool, 2> seen({310, 600});
+    for (auto& x : seen) x = random.chance(0.9);
+    for (index_t n = 100; n < 131; ++n)
+        for (index_t k = 20; k < 400; ++k) seen(n, k) = false;
+    auto const bits_of = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+    auto const check_tiles = [&](auto const& spec_of) {
+        tensor<float, 4> all({1, 3, 310, 40});
+        workspace scratch;
+        attend_on<with_matrix_unit>(serial, scratch, spec_of(seen.view()), query.rows, key.rows, value.rows, all);
+        bool same = true;
+        for (index_t first = 0; first < 310; first += 32) {
+            index_t const count = std::min<index_t>(32, 310 - first);
+            tensor<float, 4> tile({1, 3, count, 40});
+            auto rows = query.rows;
+            rows.data = rows.place(0, 0, first, 0);
+            rows.extents[2] = count;
+            view<bool const, 2> const of_rows(&seen(first, 0), {count, 600});
+            attend_on<with_matrix_unit>(serial, scratch, spec_of(of_rows), rows, key.rows, value.rows, tile);
+            for (index_t h = 0; h < 3; ++h)
+                for (index_t n = 0; n < count; ++n)
+                    for (index_t c = 0; c < 40; ++c)
+                        same = same && bits_of(all(0, h, first + n, c)) == bits_of(tile(0, h, n, c));
+        }
+        CHECK(same);
+    };
+    check_tiles([](auto const&) { return plain; });
+    check_tiles(
+        [](auto const& pairs) { return scaled_dot | where(param(pairs)[q_idx][kv_idx]) | softmax | weighted_sum; });
+    check_tiles([](auto const&) {
+        return scaled_dot | rescore(3 * tanh(score / 3)) | weigh(sigmoid(score - 2)) | weighted_sum;
+    });
 }
 
 TEST_CASE("the matrix unit reads pages", "[driver]") {

@@ -6,6 +6,7 @@
 #include <fovea/driver/dense/engine.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/key_lanes_sums.hpp>
+#include <fovea/driver/dense/pipelined_online.hpp>
 #include <fovea/driver/dense/query_lanes_scores.hpp>
 #include <fovea/driver/dense/query_lanes_sums.hpp>
 #include <fovea/driver/dense/shown_scores.hpp>
@@ -44,7 +45,8 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
             using lanes = query_lanes_of<Call>;
             context_of<Call, lanes> const context(how, spec, operands, query_lanes_scores<Call>::functions,
                                                   query_lanes_sums<Call>::functions);
-            return dense_loop<online<lanes>>(context).run(executor, scratch, outputs_sum_over_queries);
+            return dense_loop<typename online_of<lanes>::type>(context).run(executor, scratch,
+                                                                            outputs_sum_over_queries);
         }
     using lanes = key_lanes_of<Call>;
     context_of<Call, lanes> const context(how, spec, operands, key_lanes_scores<Call>::functions,

@@ -13,7 +13,8 @@ namespace fovea::FOVEA_SET::kernel {
 
 /// Rows whose vectors are `stride` elements apart; where a vector holds several elements of each row, these are
 /// `period` lanes apart. One number for each row, such as its maximum, is a vector here, equal in all lanes of a row.
-template <class T, class Arch, class Normalize>
+/// Weights are made beside other work where there is some.
+template <class T, class Arch, class Normalize, class Steps = no_steps>
 struct lane_rows {
     using vector = pack<T, Arch>;
     using value_type = vector;
@@ -24,6 +25,7 @@ struct lane_rows {
     index_t stride;              // elements from one to the next
     index_t period;              // lanes, a power of two
     T const* row_max = nullptr;  // the maximum of each lane over all packs, where it is known
+    Steps* beside = nullptr;
 
     FOVEA_INLINE vector max() const {
         using std::max;  // hides the member
@@ -33,11 +35,13 @@ struct lane_rows {
 
     template <class F>
     FOVEA_INLINE void map(F f) const {
-        for (index_t p = 0; p < packs; ++p) weight(f, scores + p * stride);
+        between_steps(beside, packs, [&](index_t p, index_t last) FOVEA_LAMBDA {
+            for (; p < last; ++p) weight(f, scores + p * stride);
+        });
     }
     template <class F>
     FOVEA_INLINE vector map_and_sum(F f) const {
-        return over_row(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, stride),
+        return over_row(weigh_and_sum<Normalize, T, Arch>(f, scores, packs, stride, beside),
                         [](vector const& a, vector const& b) FOVEA_LAMBDA { return a + b; });
     }
     FOVEA_INLINE void rescale(vector const& factor) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/cascade_sum.hpp>
+#include <fovea/kernel/work_steps.hpp>
 #include <fovea/simd/lanes.hpp>
 #include <fovea/simd/unrolled.hpp>
 #include <fovea/spec/row.hpp>
@@ -87,24 +88,28 @@ FOVEA_INLINE V sum_of_packs(index_t packs, OfPacks const& of_packs) {
 }
 
 /// Packs of scores, at most packs_in_sequence, become weights, f of themselves; returns the sum of each lane.
-template <class Normalize, class T, class Arch, class F>
-FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step) {
+template <class Normalize, class T, class Arch, class F, class Steps>
+FOVEA_INLINE pack<T, Arch> weigh_and_sum_some(F const& f, T* from, index_t packs, index_t step, Steps* beside) {
     using vector = pack<T, Arch>;
     c_array<vector, chains> sum;
     unrolled<chains>([&](auto i) FOVEA_LAMBDA { sum[i] = vector(T{0}); });
-    index_t p = 0;
-    for (index_t const whole = packs - packs % chains; p < whole; p += chains)
-        unrolled<chains>(
-            [&](auto i) FOVEA_LAMBDA { sum[i] = sum[i] + weigh_pack<Normalize, T, Arch>(f, from + (p + i) * step); });
-    for (; p < packs; ++p) sum[0] = sum[0] + weigh_pack<Normalize, T, Arch>(f, from + p * step);
+    static_assert(packs_per_step % chains == 0);
+    index_t const whole = packs - packs % chains;
+    between_steps(beside, whole, [&](index_t p, index_t last) FOVEA_LAMBDA {
+        for (; p < last; p += chains)
+            unrolled<chains>([&](auto i) FOVEA_LAMBDA {
+                sum[i] = sum[i] + weigh_pack<Normalize, T, Arch>(f, from + (p + i) * step);
+            });
+    });
+    for (index_t p = whole; p < packs; ++p) sum[0] = sum[0] + weigh_pack<Normalize, T, Arch>(f, from + p * step);
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/// Makes weights of any number of packs of scores, and returns their sum.
-template <class Normalize, class T, class Arch, class F>
-FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step) {
+/// Makes weights of any number of packs of scores, beside other work, and returns their sum.
+template <class Normalize, class T, class Arch, class F, class Steps = no_steps>
+FOVEA_INLINE pack<T, Arch> weigh_and_sum(F const& f, T* from, index_t packs, index_t step, Steps* beside = nullptr) {
     return sum_of_packs<packs_in_sequence, pack<T, Arch>>(packs, [&](index_t first, index_t n) FOVEA_LAMBDA {
-        return weigh_and_sum_some<Normalize, T, Arch>(f, from + first * step, n, step);
+        return weigh_and_sum_some<Normalize, T, Arch>(f, from + first * step, n, step, beside);
     });
 }
 

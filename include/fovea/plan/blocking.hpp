@@ -145,6 +145,7 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
         return features % tile_elements == 0 && alignment % cache_line == 0;
     }
     static constexpr bool packs_values = true;
+    static constexpr bool pipelines = arch::multiplies_beside_vectors<Arch>;
     static constexpr index_t steps_for(index_t features) {
         return Parts::query * round_up(features, tile_elements) / 2;
     }
@@ -158,9 +159,14 @@ struct matrix_unit_blocking : query_lanes_blocking<T, Arch> {
 template <class T, class Arch, class Element, class Parts>
 struct matrix_unit_gradient_blocking : matrix_unit_blocking<T, Arch, Element, Parts> {
     using base = matrix_unit_blocking<T, Arch, Element, Parts>;
+    static constexpr bool pipelines = false;
     static constexpr index_t vectors = index_t{4} * base::nv, rows = vectors * base::lanes;
     static constexpr index_t block_rows = 2 * rows;
     static constexpr index_t states = vectors;
 };
+
+/// Whether an arrangement multiplies scores of a tile while vectors make weights of those of the tile before.
+template <class Shape>
+concept pipelined = requires { requires Shape::pipelines; };
 
 }  // namespace fovea::FOVEA_SET::plan

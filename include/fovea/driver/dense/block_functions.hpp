@@ -5,6 +5,7 @@
 
 #include <fovea/driver/dense/dense_rows.hpp>
 #include <fovea/driver/product_operands.hpp>
+#include <fovea/kernel/work_steps.hpp>
 
 #include <algorithm>
 #include <array>
@@ -87,6 +88,8 @@ struct score_block {
     bool* visible = nullptr;                       // like a plane: which pairs take part, where values are not finite
     T* row_max = nullptr;                          // (width), with queries in lanes
     vector_pieces<Shape> const* pieces = nullptr;  // with queries in lanes: those that are not empty
+    index_t multiplied = 0;                        // keys of the first piece whose products are there already
+    kernel::work_steps* beside = nullptr;          // what is done while scores become weights
 
     index_t packs() const { return ceil_div(count, Shape::lanes); }
     /// Some of the keys.

@@ -70,8 +70,15 @@ public:
         call.sums.begin(call, sums_);
     }
 
+    void finish(call_type const& call) { call.sums.finish(call, tile_.rows(), sums_); }
+
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
+
+    struct scores {
+        score_block<shape> s;
+        bool nonfinite;  // values, beside excluded pairs
+    };
 
     //! [flash]
     /// FlashAttention-2 (Dao, 2023, algorithm 1): the sums are rescaled when m grows and divided by l once, after the
@@ -79,22 +86,34 @@ public:
     /// running sum, O the sum of values.
     void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
               scratch& room) {
-        auto const& rows = tile_.rows();
-        auto const& sums = call.sums;
-        alignas(64) T rescale[shape::rows];
-        bool const masked = any_mixed(at), may_exclude = !sums.selects && (masked || !call.functions.is_bare_product);
-        bool nonfinite = may_exclude && !is_finite(call, from, at);  // values, beside excluded pairs
-        auto const s = tile_.score(call, mask, from.keys, at, room, masked && !nonfinite, from.next);
+        add(call, from, score(call, mask, from, at, room));
+    }
+
+    /// S, masked; begin(S) is called before its products.
+    template <class Begin = typename tile::nothing_multiplied>
+    scores score(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+                 scratch& room, Begin const& begin = {}) const {
+        bool const masked = any_mixed(at),
+                   may_exclude = !call.sums.selects && (masked || !call.functions.is_bare_product);
+        bool nonfinite = may_exclude && !is_finite(call, from, at);
+        auto const s = tile_.score(call, mask, from.keys, at, room, masked && !nonfinite, from.next, 0, begin);
         if (!may_exclude) nonfinite = finds_nonfinite(call, from, at, s);
         if (nonfinite) tile_.mark_visible(s);
+        return {s, nonfinite};
+    }
+
+    /// S becomes P, and O the sums with these keys.
+    void add(call_type const& call, head_blocks& from, scores const& of) {
+        auto const& rows = tile_.rows();
+        auto const& sums = call.sums;
+        auto const& [s, nonfinite] = of;
+        alignas(64) T rescale[shape::rows];
         sums.fold(call, rows, sums_, s, rescale);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
         if (sums.selects) return;
         if (nonfinite) sums.add_visible(call, rows, sums_, from.values, s, rescale);
         else sums.add(call, rows, sums_, from.values, s, rescale, from.next);  // O = O * rescale + P V
     }
     //! [flash]
-
-    void finish(call_type const& call) { call.sums.finish(call, tile_.rows(), sums_); }
 
 protected:
     /// Begins with rows that lie where they were left.
@@ -103,6 +122,7 @@ protected:
         sums_.empty = empty;
     }
     bool empty() const { return sums_.empty; }
+    tile_rows<shape> const& rows() const { return tile_.rows(); }
 
 private:
     /// Scores of excluded pairs become weights of 0, and 0 times a value is 0, if the value is finite. A pair is

@@ -5,8 +5,10 @@
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/vector_pieces.hpp>
 #include <fovea/driver/products.hpp>
+#include <fovea/kernel/score_steps.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -40,6 +42,10 @@ struct query_lanes_products {
     /// Products of queries and keys; the maximum of each row where they are the scores.
     static void multiply(call const&, rows_type const&, keys_type const&, key_run<shape> const&, scores const&,
                          next_lines&);
+    /// The same in steps, of the first keys that lie together; the block is to be told how many are multiplied.
+    static kernel::score_steps<product> steps(call const&, rows_type const&, keys_type const&, key_run<shape> const&,
+                                              scores const&, next_lines&)
+        requires plan::pipelined<shape>;
     /// O = O * rescale + P V
     static void add(attention const&, rows_type const&, row_sums<T>&, values_type const&, scores const&, T* rescale,
                     next_lines&);
@@ -52,6 +58,21 @@ struct query_lanes_products {
     }
 
 private:
+    /// Keys of a piece from one on, as many as lie together, and where their products with its vectors go.
+    struct operands {
+        kernel::key_operand<typename shape::element> keys;
+        kernel::lane_sums<T> sums;
+    };
+    static operands operands_at(call const&, rows_type const&, keys_type const&, scores const& piece, vector_run const&,
+                                index_t key, bool are_scores);
+    static bool are_scores(call const& of, key_run<shape> const& at, scores const& to) {
+        return to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
+    }
+    static scores piece_of(scores const& all, key_run<shape> const& at, granule_run<shape> const& granules) {
+        return all.part((granules.first - at.granules.first) * shape::granule,
+                        (granules.last - granules.first) * shape::granule);
+    }
+
     static T value_at(values_type const& values, index_t key, index_t feature) {
         if constexpr (product::packs_values) {
             index_t const block = key / shape::block_keys;
@@ -73,26 +94,47 @@ private:
 };
 
 template <class Shape>
+auto query_lanes_products<Shape>::operands_at(call const& of, rows_type const& rows, keys_type const& keys,
+                                              scores const& piece, vector_run const& vectors, index_t key,
+                                              bool are_scores) -> operands {
+    auto const run = keys(piece.first + key, piece.count - key);
+    auto const [first_feature, features] = of.summed.product;
+    index_t const lane = vectors.first * shape::lanes;
+    return {{run.first + first_feature, run.stride, {}},
+            {vectors.last - vectors.first, run.count, features, rows.queries + lane,
+             piece.scores + key * piece.stride + lane, piece.stride, nullptr,
+             are_scores ? piece.row_max + lane : nullptr, rows.scales + lane, of.functions.query_planes}};
+}
+
+template <class Shape>
 void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
                                            key_run<shape> const& at, scores const& to, next_lines& next) {
-    bool const are_scores = to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
-    auto const [first_feature, features] = of.summed.product;
-    if (features == 0) return multiply_no_features(rows, to, are_scores);
+    bool const finds_max = are_scores(of, at, to);
+    if (of.summed.product.count == 0) return multiply_no_features(rows, to, finds_max);
+    index_t multiplied = to.multiplied;
     for (auto const& [vectors, granules] : *to.pieces) {
-        auto const piece = to.part((granules.first - at.granules.first) * shape::granule,
-                                   (granules.last - granules.first) * shape::granule);
-        index_t const lane = vectors.first * shape::lanes;
+        auto const piece = piece_of(to, at, granules);
         for (index_t k = 0; k < piece.count;) {
-            auto const run = keys(piece.first + k, piece.count - k);
-            product::contract_query_lanes(
-                {run.first + first_feature, run.stride, {}},
-                {vectors.last - vectors.first, run.count, features, rows.queries + lane,
-                 piece.scores + k * to.stride + lane, to.stride, nullptr, are_scores ? to.row_max + lane : nullptr,
-                 rows.scales + lane, of.functions.query_planes},
-                next.keys.queue());
-            k += run.count;
+            auto const some = operands_at(of, rows, keys, piece, vectors, k, finds_max);
+            if constexpr (plan::pipelined<shape>)
+                product::contract_query_lanes(some.keys, some.sums, next.keys.queue(), std::exchange(multiplied, 0));
+            else product::contract_query_lanes(some.keys, some.sums, next.keys.queue());
+            k += some.sums.element_count;
         }
     }
+}
+
+template <class Shape>
+auto query_lanes_products<Shape>::steps(call const& of, rows_type const& rows, keys_type const& keys,
+                                        key_run<shape> const& at, scores const& to, next_lines& next)
+    -> kernel::score_steps<product>
+    requires plan::pipelined<shape>
+{
+    // Without features or pieces there is nothing to be multiplied.
+    bool const any = of.summed.product.count > 0 && to.pieces->size() > 0;
+    auto const& [vectors, granules] = *to.pieces->begin();
+    auto const some = any ? operands_at(of, rows, keys, piece_of(to, at, granules), vectors, 0, false) : operands{};
+    return {some.keys, some.sums, next.keys.queue()};
 }
 
 template <class Shape>

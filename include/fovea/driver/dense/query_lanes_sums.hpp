@@ -55,12 +55,15 @@ class query_lanes_sums {
 
     static void fold(call_type const& call, rows_type const& rows, row_sums<T> const& sums,
                      score_block<shape> const& scores, T* rescale) {
-        using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
+        using steps = std::conditional_t<plan::pipelined<shape>, kernel::work_steps, kernel::no_steps>;
+        using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row, steps>;
+        steps* beside = nullptr;
+        if constexpr (plan::pipelined<shape>) beside = scores.beside;
         auto* const states = static_cast<state*>(sums.states);
         for (index_t lane = 0; lane < rows.width; lane += shape::lanes)
-            normalizing::fold(
-                of(call).spec.normalize, states[lane / shape::lanes],
-                row_lanes{scores.scores + lane, scores.count, scores.stride, shape::lanes, scores.row_max + lane})
+            normalizing::fold(of(call).spec.normalize, states[lane / shape::lanes],
+                              row_lanes{scores.scores + lane, scores.count, scores.stride, shape::lanes,
+                                        scores.row_max + lane, beside})
                 .store(rescale + lane);
     }
 

@@ -18,6 +18,7 @@ namespace fovea::FOVEA_SET::kernel {
 /// last, to all others; sums of values and weights are then those of a block alone, which are added to O^T as vectors.
 template <class T, class Arch, class Parts>
 struct amx_bf16 : amx_vectors<T, Arch, Parts> {
+    using amx_vectors<T, Arch, Parts>::side, amx_vectors<T, Arch, Parts>::elements;
     using number = T;
     using architecture = Arch;
     using element = bfloat16;
@@ -40,13 +41,15 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
     // all products before it have. So sums alone are stored between the first load and the last, their maximum is
     // found afterwards, and lines are prefetched before.
 
-    static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next) {
+    /// Scores of keys from the `multiplied`th on; those before it are there, but for what vectors make of them.
+    static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next,
+                                     index_t multiplied = 0) {
         if (all.vector_count > shape::nv)
             return for_vectors<shape::nv>(all, side,
                                           [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
-        prefetch<products_of_parts<Parts::key, Parts::query, Parts::of_scores>>(all, next);
+        prefetch_for_keys(all, all.element_count - multiplied, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
-            index_t k = 0;
+            index_t k = multiplied;
             for (; k + elements <= all.element_count; k += elements)
                 add_keys<2, vectors()>(keys.from_row(k), all, all.sums + k * all.width);
             if (index_t const left = all.element_count - k; left > 0) {
@@ -63,6 +66,17 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
         });
     }
 
+    /// The products of 32 of these keys and up to 32 queries; what vectors make of them is left to
+    /// contract_query_lanes.
+    static constexpr index_t keys_per_step = elements;
+    static void multiply_keys(key_operand<element> const& keys, lane_sums<T> const& all, index_t first,
+                              prefetch_queue& next) {
+        prefetch_for_keys(all, keys_per_step, next);
+        with_vectors<2>(all.vector_count, [&](auto vectors) {
+            add_keys<2, vectors()>(keys.from_row(first), all, all.sums + first * all.width);
+        });
+    }
+
     /// The step stride of values is that of packed ones, for a key. Weights that are rounded to one element take the
     /// place of the numbers, since more memory would not stay in the L1 cache.
     static void accumulate_query_lanes(value_operand<element> const& values, lane_sums<T> const& all,
@@ -70,7 +84,7 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
         if (all.vector_count > shape::nv)
             return for_vectors<shape::nv>(
                 all, side, [&](lane_sums<T> const& some) { accumulate_query_lanes(values, some, next); });
-        prefetch<products_of_parts<Parts::value, Parts::weight, Parts::of_values>>(all, next);
+        prefetch<products_of_parts<Parts::value, Parts::weight, Parts::of_values>>(all.element_count, all.steps, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             if constexpr (Parts::several_in_values) {
                 alignas(64) c_array<T, Parts::weight * beside::template plane<vectors()>> pairs;
@@ -90,7 +104,6 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
 
 private:
     using beside = amx_vectors<T, Arch, Parts>;
-    using beside::side, beside::elements;
     using typename beside::vector;
     template <int N>
     using pairs_of_weights = typename beside::template pairs_of_weights<N>;
@@ -98,10 +111,13 @@ private:
     template <int M, int N>
     using tiles = tile_sums<unit, T, M, N>;
 
+    FOVEA_INLINE static void prefetch_for_keys(lane_sums<T> const& all, index_t count, prefetch_queue& next) {
+        prefetch<products_of_parts<Parts::key, Parts::query, Parts::of_scores>>(count, all.steps, next);
+    }
     /// Two lines for each product of four tiles.
     template <int Products>
-    FOVEA_INLINE static void prefetch(lane_sums<T> const& all, prefetch_queue& next) {
-        index_t const products = Products * ceil_div(all.element_count, 2 * side) * ceil_div(all.steps, elements);
+    FOVEA_INLINE static void prefetch(index_t rows, index_t steps, prefetch_queue& next) {
+        index_t const products = Products * ceil_div(rows, 2 * side) * ceil_div(steps, elements);
         for (index_t line = 0; line < 2 * products; ++line) next.template prefetch_line<Arch>();
     }
 
