@@ -84,7 +84,7 @@ struct bf16_pairs<arch::emulated<64, 32, Matrix_unit>> {
         });
     }
     static void store(vector const& pairs, bfloat16* to) {
-        std::memcpy(to, &pairs.value.lane, sizeof pairs.value.lane);
+        std::memcpy(static_cast<void*>(to), &pairs.value.lane, sizeof pairs.value.lane);
     }
     static vector rounded(vector const& low, vector const& high) {
         return each([&](std::size_t i) {
