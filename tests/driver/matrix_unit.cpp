@@ -231,6 +231,10 @@ TEST_CASE("the matrix unit reads pages", "[driver]") {
         attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, paged(in_pages.keys, in_pages.table),
                                     paged(in_pages.values, in_pages.table), got);
         check_result(at_end, query.rows, key.rows, value.rows, got);
+        tensor<bfloat16, 4> without(got.extents);
+        attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, key.rows, value.rows, without);
+        CHECK(std::equal(got.begin(), got.end(), without.begin(),
+                         [](bfloat16 a, bfloat16 b) { return a.bits == b.bits; }));
     }
 }
 

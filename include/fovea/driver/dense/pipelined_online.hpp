@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/driver/dense/online.hpp>
-#include <fovea/driver/dense/query_lanes_products.hpp>
+#include <fovea/driver/dense/score_steps.hpp>
 
 #include <utility>
 
@@ -36,7 +36,7 @@ public:
               scratch& room) {
         auto const mine = base::score(call, mask, from, at, room.rooms[room.free], [&](score_block<Shape> const& s) {
             if (room.tile == nullptr) return index_t{0};
-            auto steps = query_lanes_products<Shape>::steps(call, this->rows(), from.keys, at, s, from.next);
+            score_steps<Shape> steps(call, this->rows(), from.keys, at, s, from.next);
             room.waiting.s.beside = &steps;
             drain(call, from, room);
             return steps.multiplied();

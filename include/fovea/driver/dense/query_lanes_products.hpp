@@ -5,10 +5,8 @@
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/vector_pieces.hpp>
 #include <fovea/driver/products.hpp>
-#include <fovea/kernel/score_steps.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -42,10 +40,6 @@ struct query_lanes_products {
     /// Products of queries and keys; the maximum of each row where they are the scores.
     static void multiply(call const&, rows_type const&, keys_type const&, key_run<shape> const&, scores const&,
                          next_lines&);
-    /// The same in steps, of the first keys that lie together; the block is to be told how many are multiplied.
-    static kernel::score_steps<product> steps(call const&, rows_type const&, keys_type const&, key_run<shape> const&,
-                                              scores const&, next_lines&)
-        requires plan::pipelined<shape>;
     /// O = O * rescale + P V
     static void add(attention const&, rows_type const&, row_sums<T>&, values_type const&, scores const&, T* rescale,
                     next_lines&);
@@ -57,7 +51,12 @@ struct query_lanes_products {
         sums.empty = false;
     }
 
-private:
+    /// Some of the keys and vectors of a tile.
+    static scores piece_of(scores const& all, key_run<shape> const& at, granule_run<shape> const& granules) {
+        return all.part((granules.first - at.granules.first) * shape::granule,
+                        (granules.last - granules.first) * shape::granule);
+    }
+
     /// Keys of a piece from one on, as many as lie together, and where their products with its vectors go.
     struct operands {
         kernel::key_operand<typename shape::element> keys;
@@ -65,14 +64,11 @@ private:
     };
     static operands operands_at(call const&, rows_type const&, keys_type const&, scores const& piece, vector_run const&,
                                 index_t key, bool are_scores);
+
+private:
     static bool are_scores(call const& of, key_run<shape> const& at, scores const& to) {
         return to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
     }
-    static scores piece_of(scores const& all, key_run<shape> const& at, granule_run<shape> const& granules) {
-        return all.part((granules.first - at.granules.first) * shape::granule,
-                        (granules.last - granules.first) * shape::granule);
-    }
-
     static T value_at(values_type const& values, index_t key, index_t feature) {
         if constexpr (product::packs_values) {
             index_t const block = key / shape::block_keys;
@@ -116,25 +112,14 @@ void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows
         auto const piece = piece_of(to, at, granules);
         for (index_t k = 0; k < piece.count;) {
             auto const some = operands_at(of, rows, keys, piece, vectors, k, finds_max);
+            index_t const count = some.sums.element_count, ready = std::min(multiplied, count);
             if constexpr (plan::pipelined<shape>)
-                product::contract_query_lanes(some.keys, some.sums, next.keys.queue(), std::exchange(multiplied, 0));
+                product::contract_query_lanes(some.keys, some.sums, next.keys.queue(), ready);
             else product::contract_query_lanes(some.keys, some.sums, next.keys.queue());
-            k += some.sums.element_count;
+            multiplied -= ready;
+            k += count;
         }
     }
-}
-
-template <class Shape>
-auto query_lanes_products<Shape>::steps(call const& of, rows_type const& rows, keys_type const& keys,
-                                        key_run<shape> const& at, scores const& to, next_lines& next)
-    -> kernel::score_steps<product>
-    requires plan::pipelined<shape>
-{
-    // Without features or pieces there is nothing to be multiplied.
-    bool const any = of.summed.product.count > 0 && to.pieces->size() > 0;
-    auto const& [vectors, granules] = *to.pieces->begin();
-    auto const some = any ? operands_at(of, rows, keys, piece_of(to, at, granules), vectors, 0, false) : operands{};
-    return {some.keys, some.sums, next.keys.queue()};
 }
 
 template <class Shape>
