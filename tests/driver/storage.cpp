@@ -33,6 +33,20 @@ struct operands {
     tensor<float, 4> value = testing::random_tensor<float, 4>(random, {2, 2, 45, 19}, 2);
 };
 
+/// Results that are rounded when they are stored: where a matrix unit multiplies, float32 may round them otherwise
+/// before.
+template <class Out>
+void check_rounded(tensor<Out, 4> const& got, tensor<float, 4> const& expected) {
+    float const allowed = arch::has_matrix_unit<arch::best> ? 1 : 0;
+    bool right = true;
+    for (std::size_t i = 0; i < expected.elements.size(); ++i) {
+        float const x = expected.elements[i], off = allowed * (4e-6f + 1e-5f * std::abs(x));
+        auto const found = static_cast<float>(got.elements[i]);
+        right = right && static_cast<float>(Out(x - off)) <= found && found <= static_cast<float>(Out(x + off));
+    }
+    CHECK(right);
+}
+
 /// Stored operands against widened ones: the result may differ by the rounding of the stored result alone.
 template <class Q, class K, class V, class Out>
 void check_storage(auto const& spec) {
@@ -47,7 +61,7 @@ void check_storage(auto const& spec) {
     attend(spec, widened(q), widened(k), widened(v), expected);
     if (std::is_same_v<Out, float>)
         testing::check_close<float, float>("result", expected.elements, widened(got).elements, {4e-6, 1e-5});
-    else CHECK(widened(got).elements == widened(stored_as<Out>(expected)).elements);
+    else check_rounded(got, expected);
     reference::attend(spec, q, k, v, by_definition);
     testing::check_close<float, float>("result", by_definition.elements, expected.elements, {4e-6, 1e-5});
 }

@@ -92,7 +92,7 @@ inline constexpr int prefetch_locality<avx512_bf16> = 3;
 #if !FOVEA_PROCESSOR
 using best = emulated<16>;
 #elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-#if defined(__AVX512BF16__) && FOVEA_HAS(FOVEA_MATRIX_UNIT)
+#if defined(__AVX512BF16__) && (FOVEA_HAS(FOVEA_MATRIX_UNIT) || defined(__AMX_BF16__))
 using best = avx512_amx;
 #elif defined(__AVX512BF16__) && !defined(__AMX_TILE__)
 using best = avx512_bf16;
