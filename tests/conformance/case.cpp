@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -52,9 +53,16 @@ dtype_facts const& facts(dtype type) {
 
 std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-std::vector<std::byte> read_bytes(fs::path const& file) {
+std::ifstream opened(fs::path const& file) {
+    std::error_code ignored;
+    if (fs::is_directory(file, ignored)) reject(file, "is a folder");
     std::ifstream stream(file, std::ios::binary);
     if (!stream) reject(file, "cannot be opened");
+    return stream;
+}
+
+std::vector<std::byte> read_bytes(fs::path const& file) {
+    auto stream = opened(file);
     std::vector<char> const chars{std::istreambuf_iterator<char>(stream), {}};
     std::vector<std::byte> bytes(chars.size());
     std::transform(chars.begin(), chars.end(), bytes.begin(), [](char c) { return static_cast<std::byte>(c); });
@@ -276,8 +284,7 @@ struct test_case::document {
 
 test_case test_case::load(fs::path const& directory) {
     auto const file = directory / "case.json";
-    std::ifstream stream(file);
-    if (!stream) reject(file, "cannot be opened");
+    auto stream = opened(file);
     json root;
     try {
         root = json::parse(stream);

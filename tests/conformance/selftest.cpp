@@ -217,6 +217,8 @@ TEST_CASE("a damaged file is refused by name") {
     CHECK(mentions(with(npy("<f4", "(2, 2)", data + "x")), "has 17 bytes of data"));
     fs::remove(files.directory / "out.npy");
     CHECK(mentions(why(files.directory), "out.npy: cannot be opened"));
+    fs::create_directory(files.directory / "out.npy");
+    CHECK(mentions(why(files.directory), "out.npy: is a folder"));
     write(files.directory / "case.json", "{");
     CHECK(mentions(why(files.directory), "case.json"));
     write(files.directory / "case.json", toy::json("f33", "[2, 2]"));
