@@ -189,7 +189,7 @@ TEST_CASE("a tile has the same bits beside others as alone", "[driver]") {
     tensor<bool, 2> seen({310, 600});
     for (auto& x : seen) x = random.chance(0.9);
     for (index_t n = 100; n < 131; ++n)
-        for (index_t k = 20; k < 400; ++k) seen(n, k) = false;
+        for (index_t j = 20; j < 400; ++j) seen(n, j) = false;
     auto const bits_of = [](float x) { return std::bit_cast<std::uint32_t>(x); };
     auto const check_tiles = [&](auto const& spec_of) {
         tensor<float, 4> all({1, 3, 310, 40});

@@ -66,8 +66,7 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
         });
     }
 
-    /// The products of 32 of these keys and up to 32 queries; what vectors make of them is left to
-    /// contract_query_lanes.
+    /// The products of 32 of these keys and up to 32 queries, without what vectors make of them.
     static constexpr index_t keys_per_step = elements;
     static void multiply_keys(key_operand<element> const& keys, lane_sums<T> const& all, index_t first,
                               prefetch_queue& next) {
@@ -117,8 +116,8 @@ private:
     /// Two lines for each product of four tiles.
     template <int Products>
     FOVEA_INLINE static void prefetch(index_t rows, index_t steps, prefetch_queue& next) {
-        index_t const products = Products * ceil_div(rows, 2 * side) * ceil_div(steps, elements);
-        for (index_t line = 0; line < 2 * products; ++line) next.template prefetch_line<Arch>();
+        index_t lines = 2 * Products * ceil_div(rows, 2 * side) * ceil_div(steps, elements);
+        while (lines-- > 0) next.template prefetch_line<Arch>();
     }
 
     /// Adds the products of parts for `steps` elements: load_left(part, step) loads the left tiles, pairs(part, step)
