@@ -18,8 +18,8 @@ struct work_steps {
 /// No such work.
 struct no_steps {};
 
-/// Packs between two steps: the vectors of a step are about as many as its products keep a matrix unit busy for, and
-/// fit the reorder buffer of the processor half.
+/// Packs between two steps: they take longer than the products of a step, and about half of them fit the reorder buffer
+/// of a processor beside these.
 inline constexpr index_t packs_per_step = 64;
 
 /// Calls f(first, last) for all of `count` packs; some at a time, a step before each, where there is other work.
