@@ -20,21 +20,13 @@
 #include <vector>
 
 /// The unit without products beside vectors: scores of a tile, their weights, its values, one after the other.
-namespace fovea::FOVEA_SET {
-namespace arch {
+namespace fovea::FOVEA_SET::arch {
 struct amx_in_turn : avx512_amx {
     static constexpr std::string_view name = "avx512_amx, one after the other";
 };
 template <>
-inline constexpr bool has_matrix_unit<amx_in_turn> = true;
-template <>
 inline constexpr bool multiplies_beside_vectors<amx_in_turn> = false;
-}  // namespace arch
-namespace kernel {
-template <>
-struct matrix_unit<arch::amx_in_turn> : matrix_unit<arch::avx512_amx> {};
-}  // namespace kernel
-}  // namespace fovea::FOVEA_SET
+}  // namespace fovea::FOVEA_SET::arch
 
 using namespace fovea;
 

@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "support/matrix_unit.hpp"
 #include "support/matrix_unit_rows.hpp"
+#include "support/same_bits.hpp"
 
 #include <algorithm>
 #include <array>
@@ -64,8 +65,7 @@ void check(Spec const& spec, sizes const& s, index_t gap = 0) {
     for (int n : {2, 5}) {
         tensor<bfloat16, 4> threaded(got.extents);
         attend_on<with_matrix_unit>(threads(n), scratch, spec, q.rows, k.rows, v.rows, threaded);
-        CHECK(std::equal(got.begin(), got.end(), threaded.begin(),
-                         [](bfloat16 a, bfloat16 b) { return a.bits == b.bits; }));
+        CHECK(same_bits(got, threaded));
     }
 }
 
@@ -143,8 +143,7 @@ TEST_CASE("keys at cache lines are read in place, others are copied, with the sa
     workspace scratch;
     attend_on<with_matrix_unit>(serial, scratch, spec, at_lines, at_lines, at_lines, in_place);
     attend_on<with_matrix_unit>(serial, scratch, spec, at_lines, beside, at_lines, copied);
-    CHECK(std::equal(in_place.begin(), in_place.end(), copied.begin(),
-                     [](bfloat16 a, bfloat16 b) { return a.bits == b.bits; }));
+    CHECK(same_bits(in_place, copied));
 }
 
 TEST_CASE("the matrix unit computes attention of heads that share keys", "[driver]") {
@@ -235,8 +234,7 @@ TEST_CASE("the matrix unit reads pages", "[driver]") {
         check_result(at_end, query.rows, key.rows, value.rows, got);
         tensor<bfloat16, 4> without(got.extents);
         attend_on<with_matrix_unit>(serial, scratch, at_end, query.rows, key.rows, value.rows, without);
-        CHECK(std::equal(got.begin(), got.end(), without.begin(),
-                         [](bfloat16 a, bfloat16 b) { return a.bits == b.bits; }));
+        CHECK(same_bits(got, without));
     }
 }
 

@@ -10,12 +10,12 @@
 #include "catch.hpp"
 #include "support/matrix_unit.hpp"
 #include "support/matrix_unit_rows.hpp"
+#include "support/same_bits.hpp"
 #include "support/worst.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <tuple>
 
@@ -38,13 +38,6 @@ struct problem {
           v(random, s.heads, s.keys, s.value_features, gap),
           d(random, s.heads * s.group, s.queries, s.value_features, gap) {}
 };
-
-template <class T, int Rank>
-bool same_bits(tensor<T, Rank> const& a, tensor<T, Rank> const& b) {
-    return a.elements.size() == b.elements.size()
-        && (a.elements.empty()
-            || std::memcmp(a.elements.data(), b.elements.data(), a.elements.size() * sizeof(T)) == 0);
-}
 
 /// The worst difference from the definition, in multiples of its largest element.
 template <class T, int Rank>

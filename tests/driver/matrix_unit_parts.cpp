@@ -7,12 +7,12 @@
 #include "catch.hpp"
 #include "support/matrix_unit.hpp"
 #include "support/matrix_unit_rows.hpp"
+#include "support/same_bits.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
@@ -72,8 +72,7 @@ void check(Spec const& spec, unit_sizes const& s, index_t gap = 0) {
     for (int n : {2, 5}) {
         tensor<Out, 4> threaded(got.extents);
         attend_on<with_matrix_unit>(threads(n), scratch, spec, q.rows, k.rows, v.rows, threaded);
-        CHECK(std::equal(got.begin(), got.end(), threaded.begin(),
-                         [](Out const& x, Out const& y) { return std::memcmp(&x, &y, sizeof x) == 0; }));
+        CHECK(same_bits(got, threaded));
     }
 }
 template <class Spec>

@@ -4,18 +4,12 @@
 
 #include "catch.hpp"
 #include "support/random_graph.hpp"
-
-#include <cstring>
+#include "support/same_bits.hpp"
 
 using namespace fovea;
 using namespace fovea::placeholders;
 
 namespace {
-
-template <class T>
-bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
 
 /// Random operands for one call: (batch, head, position, feature).
 struct call {

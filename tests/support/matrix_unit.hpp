@@ -13,8 +13,6 @@ namespace arch {
 struct avx512_and_emulation : avx512_amx {
     static constexpr std::string_view name = "avx512, emulated matrix unit";
 };
-template <>
-inline constexpr bool has_matrix_unit<avx512_and_emulation> = true;
 }  // namespace arch
 namespace kernel {
 template <>

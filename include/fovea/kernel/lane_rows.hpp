@@ -52,7 +52,7 @@ struct lane_rows {
             auto const score = vector::load(scores + p * stride);
             select(score < limit, vector(excluded<T>), score).store(scores + p * stride);
         }
-        return {scores, packs, stride, period};
+        return {scores, packs, stride, period, nullptr, beside};
     }
 
 private:

@@ -5,6 +5,7 @@
 
 #include <fovea/core/config.hpp>
 
+#include <concepts>
 #include <string_view>
 
 namespace fovea::FOVEA_SET::arch {
@@ -72,8 +73,8 @@ inline constexpr bool multiplies_bfloat16<emulated<64, 32>> = true;
 /// True where an architecture multiplies matrices of bfloat16 (simd/matrix_unit.hpp).
 template <class Arch>
 inline constexpr bool has_matrix_unit = false;
-template <>
-inline constexpr bool has_matrix_unit<avx512_amx> = true;
+template <std::derived_from<avx512_amx> Arch>
+inline constexpr bool has_matrix_unit<Arch> = true;
 template <>
 inline constexpr bool has_matrix_unit<emulated<64, 32, true>> = true;
 

@@ -51,7 +51,7 @@ struct query_lanes_products {
         sums.empty = false;
     }
 
-    /// Some of the keys and vectors of a tile.
+    /// The keys of a piece of a tile.
     static scores piece_of(scores const& all, key_run<shape> const& at, granule_run<shape> const& granules) {
         return all.part((granules.first - at.granules.first) * shape::granule,
                         (granules.last - granules.first) * shape::granule);
@@ -66,9 +66,6 @@ struct query_lanes_products {
                                 index_t key, bool are_scores);
 
 private:
-    static bool are_scores(call const& of, key_run<shape> const& at, scores const& to) {
-        return to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
-    }
     static T value_at(values_type const& values, index_t key, index_t feature) {
         if constexpr (product::packs_values) {
             index_t const block = key / shape::block_keys;
@@ -105,13 +102,13 @@ auto query_lanes_products<Shape>::operands_at(call const& of, rows_type const& r
 template <class Shape>
 void query_lanes_products<Shape>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
                                            key_run<shape> const& at, scores const& to, next_lines& next) {
-    bool const finds_max = are_scores(of, at, to);
-    if (of.summed.product.count == 0) return multiply_no_features(rows, to, finds_max);
+    bool const are_scores = to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
+    if (of.summed.product.count == 0) return multiply_no_features(rows, to, are_scores);
     index_t multiplied = to.multiplied;
     for (auto const& [vectors, granules] : *to.pieces) {
         auto const piece = piece_of(to, at, granules);
         for (index_t k = 0; k < piece.count;) {
-            auto const some = operands_at(of, rows, keys, piece, vectors, k, finds_max);
+            auto const some = operands_at(of, rows, keys, piece, vectors, k, are_scores);
             index_t const count = some.sums.element_count, ready = std::min(multiplied, count);
             if constexpr (plan::pipelined<shape>)
                 product::contract_query_lanes(some.keys, some.sums, next.keys.queue(), ready);

@@ -80,8 +80,8 @@ private:
     }
 };
 
-template <>
-struct matrix_unit<arch::avx512_amx> {
+template <std::derived_from<arch::avx512_amx> Arch>
+struct matrix_unit<Arch> {
     static bool available() { return amx_permission::granted(); }
 
     /// The configuration is the thread's and anybody's: it is looked at where a task begins. Whatever stood before
