@@ -31,9 +31,10 @@ constexpr auto sliding_tiles(index_t const (&window)[Axes], index_t const (&tile
     auto const near_on = [&](std::size_t axis, auto const& place) {
         return detail::is_near(place(q_idx / size), place(kv_idx / size), window[axis], extent[axis] / tile[axis]);
     };
-    index_t const across = extent[Axes - 1] / tile[Axes - 1], down = extent[Axes - 2] / tile[Axes - 2];
-    auto const column = near_on(Axes - 1, [=](auto const& t) { return t % across; });
-    auto const row = near_on(Axes - 2, [=](auto const& t) { return t / across % down; });
+    constexpr std::size_t x = Axes - 1, y = Axes > 1 ? Axes - 2 : 0;  // axes there are, whatever the sentence says
+    index_t const across = extent[x] / tile[x], down = extent[y] / tile[y];
+    auto const column = near_on(x, [=](auto const& t) { return t % across; });
+    auto const row = near_on(y, [=](auto const& t) { return t / across % down; });
     if constexpr (Axes == 2) return where(row && column);
     else return where(near_on(0, [=](auto const& t) { return t / (across * down); }) && row && column);
 }

@@ -22,7 +22,7 @@ struct heads_t {
 };
 
 template <int Query, int KeyValue = Query>
-inline constexpr heads_t<Query, KeyValue> heads{};
+inline constexpr auto heads = heads_t<Query, KeyValue>{};
 
 template <class T>
 inline constexpr bool is_heads = false;
