@@ -246,17 +246,6 @@ void call(view<float, 2> x, view<float, 2> result) {
 #endif
 }
 
-// case: view_of_another_rank
-// sentence: fovea: the rank and the number of extents differ: give one extent for each axis
-void call(float const* numbers, view<float, 3> result) {
-#ifdef FOVEA_BROKEN
-    view<float const, 3> const x(numbers, {6, 8});
-#else
-    view<float const, 3> const x(numbers, {1, 6, 8});
-#endif
-    attend(scaled_dot | softmax | weighted_sum, x, result);
-}
-
 // case: workspace_before_threads
 // sentence: fovea: before the specification come threads(n), a named workspace and ragged(...), in this order
 void call(view<float, 2> x, view<float, 2> result, workspace& scratch) {
@@ -275,5 +264,16 @@ void call(view<float, 2> x, view<float, 2> result) {
 #else
     workspace scratch;
     attend(scratch, scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: operand_without_rows
+// sentence: fovea: a container of numbers does not say how many features a row has: write view(elements, {rows,
+// features})
+void call(std::vector<float> const& x, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | softmax | weighted_sum, x, result);
+#else
+    reference::attend(scaled_dot | softmax | weighted_sum, view(x, {x.size() / 8, 8}), result);
 #endif
 }

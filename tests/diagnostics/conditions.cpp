@@ -39,9 +39,9 @@ void call(view<float, 2> x, view<float, 2> result, view<int const, 1> ids) {
 // sentence: fovea: there are no bitwise operators: combine conditions and masks by &&, || and !
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
-    attend(scaled_dot | where((q_idx >= kv_idx) | (kv_idx < 3)) | softmax | weighted_sum, x, result);
+    attend(scaled_dot | where((q_idx > kv_idx) | (kv_idx < 3)) | softmax | weighted_sum, x, result);
 #else
-    attend(scaled_dot | where(q_idx >= kv_idx || kv_idx < 3) | softmax | weighted_sum, x, result);
+    attend(scaled_dot | where(q_idx > kv_idx || kv_idx < 3) | softmax | weighted_sum, x, result);
 #endif
 }
 
@@ -49,7 +49,7 @@ void call(view<float, 2> x, view<float, 2> result) {
 // sentence: fovea: there are no bitwise operators: combine conditions and masks by &&, || and !
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
-    attend(scaled_dot | (causal ^ sliding_window(4, 4)) | softmax | weighted_sum, x, result);
+    attend(scaled_dot | (sliding_window(4, 4) ^ causal) | softmax | weighted_sum, x, result);
 #else
     attend(
         scaled_dot | ((causal || sliding_window(4, 4)) && !(causal && sliding_window(4, 4))) | softmax | weighted_sum,
@@ -78,9 +78,9 @@ void call(view<float, 2> x, view<float, 2> result) {
 // sentence: fovea: no value is known while an expression is built: use select(condition, a, b)
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
-    reference::attend(scaled_dot | rescore(score > 0 ? 2 * score : 3 * score) | softmax | weighted_sum, x, result);
+    reference::attend(scaled_dot | rescore(score < 0 ? 3 * score : 2 * score) | softmax | weighted_sum, x, result);
 #else
-    reference::attend(scaled_dot | rescore(select(score > 0, 2 * score, 3 * score)) | softmax | weighted_sum, x,
+    reference::attend(scaled_dot | rescore(select(score < 0, 3 * score, 2 * score)) | softmax | weighted_sum, x,
                       result);
 #endif
 }

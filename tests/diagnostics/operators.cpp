@@ -106,12 +106,12 @@ void call(view<float, 2> x, view<float, 2> result) {
 // sentence: fovea: an expression never changes: give the new one a name: auto const t = s + 1
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
-    auto next = kv_idx;
+    auto next = q_idx;
     ++next;
-    attend(scaled_dot | where(next <= q_idx) | softmax | weighted_sum, x, result);
+    attend(scaled_dot | where(kv_idx <= next) | softmax | weighted_sum, x, result);
 #else
-    auto const next = kv_idx + 1;
-    attend(scaled_dot | where(next <= q_idx) | softmax | weighted_sum, x, result);
+    auto const next = q_idx + 1;
+    attend(scaled_dot | where(kv_idx <= next) | softmax | weighted_sum, x, result);
 #endif
 }
 

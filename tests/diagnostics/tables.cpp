@@ -2,6 +2,7 @@
 #include <fovea/fovea.hpp>
 #include <fovea/reference/attend.hpp>
 
+#include <cstdint>
 #include <vector>
 
 using namespace fovea;
@@ -150,4 +151,33 @@ tensor<bool, 2> const visible({4, 4}, true);
 [[maybe_unused]] auto const mine = where(visible);
 #else
 [[maybe_unused]] auto const mine = mask_tensor(visible);
+#endif
+
+// case: bias_of_raw_bits
+// sentence: fovea: std::uint16_t is an integer: where the 16 bits hold a float, cast the pointer:
+// reinterpret_cast<bfloat16 const*>(data), or float16
+void call(view<float, 2> x, view<float, 2> result, view<std::uint16_t const, 2> bits,
+          view<std::uint16_t const, 1> ids) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | bias(bits) | softmax | weighted_sum, x, result);
+#else
+    reference::attend(scaled_dot | mask_tensor(bits) | document(ids) | softmax | weighted_sum, x, result);
+#endif
+}
+
+// case: tensor_in_columns
+// sentence: fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the transpose of a
+// matrix is meant
+/// As a tensor of Eigen, which is stored by columns unless it says otherwise.
+template <int Order>
+struct tensor_of_three {
+    static constexpr int NumIndices = 3, Layout = Order;
+    float const* data() const { return nullptr; }
+    index_t dimension(std::size_t) const { return 0; }
+};
+
+#ifdef FOVEA_BROKEN
+auto score_of(tensor_of_three<0> const& table) { return bias(table); }
+#else
+auto score_of(tensor_of_three<1> const& table) { return bias(table); }
 #endif

@@ -125,11 +125,11 @@ void call(view<float, 2> x, view<float, 2> result) {
 
 // case: param_of_a_temporary
 // sentence: fovea: param keeps a view, and this container is a temporary, destroyed at the end of the statement
-std::vector<float> const factors{1, 2, 3};
+std::vector<double> const factors{1, 2, 3};
 
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
-    reference::attend(scaled_dot | rescore(score * param(std::vector<float>{1, 2, 3})[head]) | softmax | weighted_sum,
+    reference::attend(scaled_dot | rescore(score * param(std::vector<double>{1, 2, 3})[head]) | softmax | weighted_sum,
                       x, result);
 #else
     reference::attend(scaled_dot | rescore(score * param(factors)[head]) | softmax | weighted_sum, x, result);

@@ -28,18 +28,6 @@ auto score_of(array const& table) { return bias(table); }
 auto score_of(array const& table) { return bias(as_view<2>(table)); }
 #endif
 
-// case: bias_of_raw_bits
-// sentence: fovea: std::uint16_t is an integer: where the 16 bits hold a float, cast the pointer:
-// reinterpret_cast<bfloat16 const*>(data), or float16
-void call(view<float, 2> x, view<float, 2> result, view<std::uint16_t const, 2> bits,
-          view<std::uint16_t const, 1> ids) {
-#ifdef FOVEA_BROKEN
-    reference::attend(scaled_dot | bias(bits) | softmax | weighted_sum, x, result);
-#else
-    reference::attend(scaled_dot | mask_tensor(bits) | document(ids) | softmax | weighted_sum, x, result);
-#endif
-}
-
 // case: features_of_raw_bits
 // sentence: fovea: std::uint16_t is an integer: where the 16 bits hold a float, cast the pointer:
 // reinterpret_cast<bfloat16 const*>(data), or float16
@@ -206,17 +194,6 @@ void call(std::uint16_t const* bits, view<float, 2> result) {
 #endif
 }
 
-// case: operand_without_rows
-// sentence: fovea: a container of numbers does not say how many features a row has: write view(elements, {rows,
-// features})
-void call(std::vector<float> const& x, view<float, 2> result) {
-#ifdef FOVEA_BROKEN
-    reference::attend(scaled_dot | softmax | weighted_sum, x, result);
-#else
-    reference::attend(scaled_dot | softmax | weighted_sum, view(x, {x.size() / 8, 8}), result);
-#endif
-}
-
 // case: positions_with_three_axes
 // sentence: fovea: this table has more axes than the word reads
 constexpr int places[8] = {};
@@ -235,18 +212,6 @@ constexpr int places[8] = {};
 #else
 [[maybe_unused]] auto const turned = rotary.from(17);
 #endif
-
-// case: project_by_raw_bits
-// sentence: fovea: std::uint16_t is an integer: where the 16 bits hold a float, cast the pointer:
-// reinterpret_cast<bfloat16 const*>(data), or float16
-void call(view<float, 2> x, view<float, 2> result, view<std::uint16_t const, 2> bits) {
-#ifdef FOVEA_BROKEN
-    reference::attend(project(bits, as_is, as_is) | scaled_dot | softmax | weighted_sum, x, result);
-#else
-    auto const w = view(reinterpret_cast<float16 const*>(bits.data), {8, 8});
-    reference::attend(project(w, as_is, as_is) | scaled_dot | softmax | weighted_sum, x, result);
-#endif
-}
 
 // case: table_of_bits
 // sentence: fovea: std::vector<bool> has bits and no elements that a view could show: use std::vector<std::uint8_t>
@@ -291,23 +256,6 @@ auto made = relative_bias(one_head);
 auto made = relative_bias(table);
 #endif
 
-// case: tensor_in_columns
-// sentence: fovea: a view needs row-major storage: store it by rows, or pass m.transpose() where the transpose of a
-// matrix is meant
-/// As a tensor of Eigen, which is stored by columns unless it says otherwise.
-template <int Order>
-struct tensor_of_three {
-    static constexpr int NumIndices = 3, Layout = Order;
-    float const* data() const { return nullptr; }
-    index_t dimension(std::size_t) const { return 0; }
-};
-
-#ifdef FOVEA_BROKEN
-auto score_of(tensor_of_three<0> const& table) { return bias(table); }
-#else
-auto score_of(tensor_of_three<1> const& table) { return bias(table); }
-#endif
-
 // case: view_of_a_const_container
 // sentence: fovea: these elements are const and cannot be written: view<T const, Rank> reads them
 auto rows_of(std::vector<float> const& elements) {
@@ -316,6 +264,17 @@ auto rows_of(std::vector<float> const& elements) {
 #else
     return view(elements, {4, 8});
 #endif
+}
+
+// case: view_of_another_rank
+// sentence: fovea: the rank and the number of extents differ: give one extent for each axis
+void call(float const* numbers, view<float, 3> result) {
+#ifdef FOVEA_BROKEN
+    view<float const, 3> const x(numbers, {6, 8});
+#else
+    view<float const, 3> const x(numbers, {1, 6, 8});
+#endif
+    attend(scaled_dot | softmax | weighted_sum, x, result);
 }
 
 // case: view_of_columns

@@ -3,6 +3,7 @@
 #include <fovea/reference/attend.hpp>
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 using namespace fovea;
@@ -116,6 +117,18 @@ void call(view<float, 2> x, view<float, 2> result) {
 #endif
 }
 
+// case: project_by_raw_bits
+// sentence: fovea: std::uint16_t is an integer: where the 16 bits hold a float, cast the pointer:
+// reinterpret_cast<bfloat16 const*>(data), or float16
+void call(view<float, 2> x, view<float, 2> result, view<std::uint16_t const, 2> bits) {
+#ifdef FOVEA_BROKEN
+    reference::attend(project(bits, as_is, as_is) | scaled_dot | softmax | weighted_sum, x, result);
+#else
+    auto const w = view(reinterpret_cast<float16 const*>(bits.data), {8, 8});
+    reference::attend(project(w, as_is, as_is) | scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}
+
 // case: real_for_an_integer
 // sentence: fovea: this argument is an integer; a real number was given
 void call(view<float, 2> x, view<float, 2> result) {
@@ -157,6 +170,7 @@ void call(view<float, 2> x, view<float, 2> result, std::vector<float> const& cap
 }
 
 // case: template_without_arguments
+// alone: the sentence of word_without_arguments, of the same types
 // sentence: fovea: this word takes arguments: write them in parentheses after it
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
@@ -187,6 +201,7 @@ void call(view<float, 2> x, view<float, 2> result) {
 }
 
 // case: word_with_empty_parentheses
+// alone: the sentence of word_without_arguments, of the same types
 // sentence: fovea: this word takes arguments: write them in parentheses after it
 void call(view<float, 2> x, view<float, 2> result) {
 #ifdef FOVEA_BROKEN
