@@ -14,6 +14,7 @@
 #include <fovea/testing/against_reference.hpp>
 
 #include "catch.hpp"
+#include "support/fused.hpp"
 
 #include <cmath>
 #include <limits>
@@ -22,14 +23,13 @@ using namespace fovea;
 using namespace fovea::placeholders;
 
 namespace {
-constexpr auto engine = [](auto const&... arguments) { attend(arguments...); };
 constexpr auto ones = compare(kv_idx * 0 + 1);  // every score is one
 }  // namespace
 
 TEST_CASE("max_pool is what the definition says", "[aggregate]") {
-    testing::compare_with_reference<float>(engine, scaled_dot | causal | softmax | max_pool);
-    testing::compare_with_reference<double>(engine, scaled_dot | where(kv_idx % 3 < 2) | unnormalized | max_pool);
-    testing::compare_with_reference<float>(engine, scaled_dot | hardmax | max_pool);
+    check_fused<float>(scaled_dot | causal | softmax | max_pool);
+    check_fused<double>(scaled_dot | where(kv_idx % 3 < 2) | unnormalized | max_pool);
+    check_fused<float>(scaled_dot | hardmax | max_pool);
 }
 
 TEST_CASE("a value that is no number stays in the maximum, wherever it stands", "[aggregate]") {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the map takes from headers, and where it puts it."""
 
+import collections
 import unittest
 
 import map as engine_map
@@ -35,17 +36,32 @@ class Headers(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def test_tables_by_folder_between_the_marks(self):
-        rows = {"driver/call.hpp": "Calls.", "driver/dense/loop.hpp": "A loop.", "driver/task.hpp": "Tasks."}
+        rows = {
+            "driver/call.hpp": ("Calls.", ["driver/call"]),
+            "driver/dense/loop.hpp": ("A loop.", ["a", "b", "c", "d", "e"]),
+            "driver/task.hpp": ("Tasks.", []),
+        }
         page = f"# Map\n\n{engine_map.BEGIN}\nold\n{engine_map.END}\n\nmore\n"
         expected = (
             f"# Map\n\n{engine_map.BEGIN}\n\n"
-            "### driver\n\n| header | what it is for |\n|---|---|\n"
-            "| `driver/call.hpp` | Calls. |\n| `driver/task.hpp` | Tasks. |\n\n"
-            "### driver/dense\n\n| header | what it is for |\n|---|---|\n| `driver/dense/loop.hpp` | A loop. |\n\n"
+            "### driver\n\n| header | what it is for | tests |\n|---|---|---|\n"
+            "| `driver/call.hpp` | Calls. | `driver/call` |\n| `driver/task.hpp` | Tasks. |  |\n\n"
+            "### driver/dense\n\n| header | what it is for | tests |\n|---|---|---|\n"
+            "| `driver/dense/loop.hpp` | A loop. | `a`, `b`, `c` and 2 more |\n\n"
             f"{engine_map.END}\n\nmore\n"
         )
         self.assertEqual(engine_map.with_tables(page, rows), expected)
         self.assertEqual(engine_map.with_tables(expected, rows), expected)
+
+    def test_the_nearest_tests_of_a_header(self):
+        tests = collections.defaultdict(set, {"driver/attend.hpp": {"driver/attend", "driver/dense/loop", "a"}})
+        includers = collections.defaultdict(
+            set, {"driver/dense/loop.hpp": {"driver/run_call.hpp"}, "driver/run_call.hpp": {"driver/attend.hpp"}}
+        )
+        found = engine_map.nearest_tests("driver/dense/loop.hpp", tests, includers)
+        self.assertEqual(found, (["driver/dense/loop", "a", "driver/attend"], 2))
+        self.assertEqual(engine_map.nearest_tests("driver/attend.hpp", tests, includers)[1], 0)
+        self.assertEqual(engine_map.nearest_tests("nobody.hpp", tests, includers)[0], [])
 
     def test_a_page_without_marks(self):
         for page in ("# Map\n", f"{engine_map.BEGIN}\n", f"{engine_map.END}\n{engine_map.BEGIN}\n"):

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: alone native catalogue
 // A workspace that has seen a shape allocates nothing for it again; its size is linear in the sequence.
+#include <fovea/driver/workspace.hpp>
 #include <fovea/fovea.hpp>
 
+#include "catalogue/judge.hpp"
 #include "catch.hpp"
-#include "support/random_graph.hpp"
+#include "support/seeds.hpp"
 
 #include <atomic>
 #include <cstdlib>
@@ -55,32 +58,33 @@ std::size_t allocations_of(auto const& run) {
 
 }  // namespace
 
-TEST_CASE("the steady state allocates nothing", "[driver]") {
-    call c;
-    workspace scratch;
-    CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
-          == 0);
-    CHECK(allocations_of([&] { attend(scratch, cosine | softmax | weighted_sum, c.q, c.k, c.v, c.out); }) == 0);
+TEST_CASE("the steady state of every specification allocates nothing", "[driver]") {
+    INFO(seeds::how_to_repeat());
+    int calls = 0;
+    for (auto const& of : catalogue::all())
+        for (auto const& computed : of.engines)
+            for (int const workers : {1, 3}) {
+                auto from = seeds::dice_for(std::string(of.name) + computed.text, static_cast<unsigned>(workers));
+                auto const sizes = catalogue::draw_sizes(from, from.between(1, 40), from.between(1, 40),
+                                                         computed.types.ragged, of.shape.of_sizes);
+                catalogue::drawn_call const drawn(from, computed.types, of.shape, sizes);
+                catalogue::attend_results const to(from, computed, drawn);
+                workspace scratch;
+                INFO(of.name << ": " << computed.text << " in " << workers << " threads\n" << drawn.text());
+                CHECK(allocations_of(
+                          [&] { computed.run({drawn, to.result, to.lse.get(), to.weights.get(), workers, scratch}); })
+                      == 0);
+                ++calls;
+            }
+    CHECK(calls >= 100);
 }
 
-TEST_CASE("outputs beside the result allocate nothing", "[driver]") {
-    call c;
-    workspace scratch;
-    tensor<float, 3> sums({2, 2, 170});
-    tensor<float, 4> all({2, 2, 170, 190});
-    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
-    CHECK(allocations_of([&] { attend(scratch, spec, c.q, c.k, c.v, c.out, lse(sums)); }) == 0);
-    CHECK(allocations_of([&] { attend(scratch, spec, c.q, c.k, c.v, c.out, weights(all)); }) == 0);
-}
-
-TEST_CASE("threads allocate nothing in the steady state", "[driver]") {
-    call c;
-    workspace scratch;
-    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
-    CHECK(allocations_of([&] { attend(threads(3), scratch, spec, c.q, c.k, c.v, c.out); }) == 0);
-    CHECK(allocations_of([&] { attend(threads(2), scratch, cosine | sparsemax | weighted_sum, c.q, c.k, c.v, c.out); })
-          == 0);
+TEST_CASE("no work, and merged parts, allocate nothing", "[driver]") {
     CHECK(allocations_of([] { threads(5).run(9, [](index_t, index_t) {}); }) == 0);
+    tensor<float, 4> const first({2, 2, 170, 10}, 1), second({2, 2, 170, 10}, 2);
+    tensor<float, 3> const sums({2, 2, 170});
+    tensor<float, 4> out({2, 2, 170, 10});
+    CHECK(allocations_of([&] { merge(first, sums, second, sums, out); }) == 0);
 }
 
 /// Four workers, one of which finds all the work.
@@ -120,49 +124,6 @@ TEST_CASE("values that are not finite allocate nothing", "[driver]") {
     for (auto& x : c.v) x = std::numeric_limits<float>::infinity();
     CHECK(allocations_of([&] { attend(scratch, scaled_dot | causal | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
           == 0);
-}
-
-TEST_CASE("graphs and projections allocate nothing in the steady state", "[driver]") {
-    call c;
-    workspace scratch;
-    auto const g = random_graph(170, 190, 900);
-    CHECK(allocations_of(
-              [&] { attend(scratch, scaled_dot | neighbors(g) | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
-          == 0);
-    auto const w = testing::random_tensor<float>(c.random, std::array<index_t, 2>{10, 12});
-    auto const x = testing::random_tensor<float>(c.random, std::array<index_t, 3>{2, 70, 10});
-    tensor<float, 3> y({2, 70, 12});
-    auto const spec = project(w, w, w, heads<2>) | scaled_dot | softmax | weighted_sum | concat_heads;
-    CHECK(allocations_of([&] { attend(scratch, spec, x, y); }) == 0);
-}
-
-TEST_CASE("running states, maps of heads, ragged batches and merged parts allocate nothing in the steady state",
-          "[driver]") {
-    call c;
-    workspace scratch;
-    auto const queries = view<float const, 4>(c.q.data(), {2, 2, 100, 12});
-    auto const keys = view<float const, 4>(c.k.data(), {2, 1, 100, 12}),
-               values = view<float const, 4>(c.v.data(), {2, 1, 100, 10});
-    view<float, 4> const out(c.out.data(), {2, 2, 100, 10});
-    tensor<float, 4> state({2, 1, 12, 11});
-    constexpr auto recurrent = feature_map(elu(placeholders::q) + 1) | causal | proportional | running_state;
-    CHECK(allocations_of(
-              [&] { attend(scratch, recurrent | gated(-0.1f), queries, keys, values, out, present_state(state)); })
-          == 0);
-    auto const turned = project(as_is | l2_normalized | rotary, as_is | l2_normalized | rotary, as_is);
-    CHECK(allocations_of([&] { attend(scratch, turned | scaled_dot | softmax | weighted_sum, c.q, c.k, c.v, c.out); })
-          == 0);
-    tensor<float, 3> const sums({2, 2, 170});
-    tensor<float, 4> const other({2, 2, 170, 10}, 1);
-    std::vector<index_t> const offsets{0, 50, 100};
-    CHECK(allocations_of([&] {
-              attend(scratch, ragged(offsets), scaled_dot | causal | softmax | weighted_sum,
-                     view<float const, 4>(queries.data, {1, 2, 100, 12}),
-                     view<float const, 4>(keys.data, {1, 1, 100, 12}),
-                     view<float const, 4>(values.data, {1, 1, 100, 10}), view<float, 4>(out.data, {1, 2, 100, 10}));
-          })
-          == 0);
-    CHECK(allocations_of([&] { merge(c.out, sums, other, sums, c.out); }) == 0);
 }
 
 TEST_CASE("scratch is linear in the length of the sequence", "[driver]") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native change
 // Every array that a call reads or writes is refused, by name and with nothing written, when it cannot be what it says.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: change
 // Conditions that are known for a row, a head or a batch, beside those that differ from lane to lane: in `select` of
 // integers and reals, compared with each other, and chosen by `select`.
 #include <fovea/fovea.hpp>
@@ -13,7 +14,7 @@ using namespace fovea;
 using namespace fovea::placeholders;
 
 namespace {
-template <class Widths = further_widths, class Score, class Mask>
+template <class Widths = lane_widths, class Score, class Mask>
 void check(Score const& score_of, Mask const& condition) {
     check_fused<float, Widths>(dot | rescore(score_of) | where(condition) | softmax | weighted_sum);
 }

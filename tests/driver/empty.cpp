@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native
 // Calls with nothing to do return at once, whatever the other extents are; without keys there are zeros to write.
 #include <fovea/fovea.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native change
 // A table without elements may stand where no pair reads it: behind a select() that takes its other side, in rows that
 // see no key, or in a call without keys. Nothing is read in its place, and what reads it is refused.
 #include <fovea/fovea.hpp>

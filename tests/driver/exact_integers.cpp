@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native change
 // Integers of expressions are exact in every traversal, whatever a lane can hold.
 #include <fovea/fovea.hpp>
 

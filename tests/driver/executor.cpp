@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: alone native
 // Executors: every task once, worker numbers that no two tasks have at the same time, exceptions after all have left;
 // whatever calls stand side by side or within each other.
 #include <fovea/fovea.hpp>

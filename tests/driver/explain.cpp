@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: change
 // explain names the traversal that runs.
 #include <fovea/fovea.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: alone each_set change
 // Every number of features from 0 to 130 in every type of storage: however many rows there are, wherever rows lie, and
 // beside memory that may not be read.
 #include <fovea/fovea.hpp>

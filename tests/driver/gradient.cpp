@@ -54,20 +54,6 @@ double worst(A const& a, sizes const& n) {
 
 }  // namespace
 
-TEST_CASE("gradients of softmax are those of the definition at every size of a tile", "[driver]") {
-    auto const plain = scaled_dot | softmax | weighted_sum;
-    auto const causally = scaled_dot | causal | softmax | weighted_sum;
-    auto const sloped = compare(0.3 * sum(q * k)) | rescore(score - 0.1 * abs(q_idx - kv_idx)) | softmax | weighted_sum;
-    for (index_t const queries : {1, 7, 17, 49})
-        for (index_t const keys : {1, 9, 130}) {
-            CAPTURE(queries, keys);
-            CHECK(worst<float>(plain, {1, 2, 2, queries, keys, 5, 3}) < 1e-5);
-            CHECK(worst<double>(causally, {2, 1, 1, queries, keys, 8, 9}) < 1e-13);
-            CHECK(worst<float>(sloped, {1, 4, 2, queries, keys, 17, 20}) < 1e-5);
-            CHECK(worst<float, bfloat16>(causally, {1, 2, 1, queries, keys, 6, 4}) < 1e-5);
-        }
-}
-
 TEST_CASE("one array that is queries, keys and values has the sum of their gradients", "[driver]") {
     testing::dice dice(7);
     auto const x = testing::random_tensor<double>(dice, extents_t<2>{40, 12});
@@ -79,39 +65,6 @@ TEST_CASE("one array that is queries, keys and values has the sum of their gradi
     reference::gradient(a, x, d, grad(x, expected));
     for (std::size_t i = 0; i < x.elements.size(); ++i)
         CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-12));
-}
-
-TEST_CASE("a forward call that saves its rows leaves the gradient what it would compute again", "[driver]") {
-    testing::dice dice(11);
-    auto const check = [&](auto const& a, auto zero, index_t queries, index_t keys) {
-        using Stored = decltype(zero);
-        using T = std::conditional_t<sizeof(Stored) == 8, double, float>;
-        auto const q = testing::random_tensor<Stored>(dice, extents_t<4>{2, 4, queries, 17}),
-                   k = testing::random_tensor<Stored>(dice, extents_t<4>{2, 2, keys, 17}),
-                   v = testing::random_tensor<Stored>(dice, extents_t<4>{2, 2, keys, 9}),
-                   d = testing::random_tensor<Stored>(dice, extents_t<4>{2, 4, queries, 9});
-        saved_rows<T> state;
-        tensor<Stored, 4> out(d.extents);
-        tensor<T, 4> d_q(q.extents), d_k(k.extents), d_v(v.extents);
-        tensor<double, 4> e_q(q.extents), e_k(k.extents), e_v(v.extents);
-        attend(a, q, k, v, out, save(state));
-        CHECK(state.complete());
-        gradient(a, q, k, v, d, state, grad(q, d_q), grad(k, d_k), grad(v, d_v));
-        reference::gradient(a, q, k, v, d, grad(q, e_q), grad(k, e_k), grad(v, e_v));
-        double const worst = worse(difference(d_q, e_q), difference(d_k, e_k), difference(d_v, e_v));
-        CHECK(worst < (sizeof(T) == 4 ? 1e-5 : 1e-13));
-    };
-    auto const causally = scaled_dot | causal | softmax | weighted_sum;
-    auto const apart = scaled_dot | where(kv_idx + 1 < q_idx) | softmax | weighted_sum;  // two queries see nothing
-    auto const far = scaled_dot | rescore(score - 1e30) | softmax | weighted_sum;        // every score the same
-    for (index_t const queries : {1, 30, 100})
-        for (index_t const keys : {1, 40, 300}) {
-            CAPTURE(queries, keys);
-            check(causally, 0.f, queries, keys);
-            check(apart, 0.0, queries, keys);
-            check(far, 0.f, queries, keys);
-            check(causally, bfloat16(0.f), queries, keys);
-        }
 }
 
 TEST_CASE("sinks below, among and above all scores have gradients, with saved rows and without", "[driver]") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native
 // Attention over keys in parts, joined, is attention over all of them.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>

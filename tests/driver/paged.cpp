@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native
 // Keys and values in pages: the same as if they lay one after another.
 #include <fovea/core/paged.hpp>
 #include <fovea/fovea.hpp>
@@ -38,38 +39,6 @@ struct cache {
 };
 
 }  // namespace
-
-TEST_CASE("pages are read as if they lay one after another", "[driver]") {
-    cache const keys(1), values(2);
-    testing::dice random(4);
-    auto const query = testing::random_tensor<float, 4>(random, {2, 6, 3, cache::features});
-    auto const attention =
-        scaled_dot | where(kv_idx < param(keys.lengths)[batch]) | causal_at_end | softmax | weighted_sum;
-    tensor<float, 4> got({2, 6, 3, cache::features}), expected(got.extents), defined(got.extents);
-    attend(threads(2), attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), got);
-    attend(attention, query, keys.rows, values.rows, expected);
-    reference::attend(attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), defined);
-    testing::check_close<float, float>("result", defined.elements, got.elements, {2e-6, 1e-5});
-    testing::check_close<float, float>("rows", expected.elements, got.elements, {2e-6, 1e-5});  // by another loop
-}
-
-TEST_CASE("pages that are not there are never looked at", "[driver]") {
-    cache const keys(1);
-    cache values(2);
-    float const nan = std::numeric_limits<float>::quiet_NaN();
-    testing::dice random(4);
-    auto const query = testing::random_tensor<float, 4>(random, {2, 2, 1, cache::features});
-    auto const attention = scaled_dot | where(kv_idx < param(keys.lengths)[batch]) | softmax | weighted_sum;
-    tensor<float, 4> before({2, 2, 1, cache::features}), after(before.extents);
-    attend(attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), before);
-    for (index_t h = 0; h < cache::heads; ++h)  // behind the last position of both sequences
-        for (index_t c = 0; c < cache::features; ++c) {
-            values.pages(values.table(0, 6), h, 4, c) = nan;
-            values.pages(values.table(1, 2), h, 4, c) = nan;
-        }
-    attend(attention, query, paged(keys.pages, keys.table), paged(values.pages, values.table), after);
-    testing::check_close<float, float>("result", before.elements, after.elements, {1e-6, 1e-5});
-}
 
 TEST_CASE("a visible position in a page that is not there is refused, in keys and in values", "[driver]") {
     cache keys(1), values(2);

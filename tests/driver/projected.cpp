@@ -77,22 +77,8 @@ TEST_CASE("bfloat16 through matrices of it, converted or multiplied as stored, i
             }
 }
 
-TEST_CASE("shared heads with an output matrix and a residual, fused", "[driver]") {
-    matrices const m;
-    auto const spec = project(m.wq, m.wk, m.wv, heads<4, 2>) | scaled_dot | causal | softmax | weighted_sum
-                    | output(m.wo, m.bias) | residual;
-    check_fused_at_all_widths<float>(spec, sizes);
-}
-
 TEST_CASE("heads of sources as they are, side by side, fused", "[driver]") {
     check_fused<float>(project(as_is, as_is, as_is, heads<4, 2>) | scaled_dot | softmax | weighted_sum);
-}
-
-TEST_CASE("the mean of heads through a function, fused", "[driver]") {
-    matrices const m;
-    auto const spec =
-        project(m.wk, m.wk, m.wk, heads<2>) | scaled_dot | softmax | weighted_sum | map(elu(out)) | mean_heads;
-    check_fused<float>(spec, sizes);
 }
 
 TEST_CASE("heads side by side, then a function with a table, fused", "[driver]") {

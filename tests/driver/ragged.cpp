@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native
 // Sequences that lie one after another give what each of them gives alone.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>

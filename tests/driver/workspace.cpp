@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: native
 // A workspace is a value that moves: where it went and where it was, both go on.
 #include <fovea/fovea.hpp>
 

@@ -26,6 +26,7 @@
 
 #include "catch.hpp"
 #include "keep/rows.hpp"
+#include "support/fused.hpp"
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -47,8 +48,7 @@ std::vector<float> const sinks{1, -2, 0.5f, 3, 0, 1, 2, 0};
 template <class Normalize>
 void check_normalized(Normalize const& n) {
     testing::check_normalizer_laws((keep(top_k(5)) | n).normalize);
-    auto const spec = scaled_dot | causal | keep(top_k(5)) | n | weighted_sum;
-    CHECK_NOTHROW(testing::compare_with_reference<float>(fused, spec));
+    check_fused<float>(scaled_dot | causal | keep(top_k(5)) | n | weighted_sum);
 }
 
 /// The weights of one row are those of the keys that stay, alone, and 0 elsewhere.

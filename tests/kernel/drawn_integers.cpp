@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: alone
 // Integers in lanes against plain ones of 64 bits, on expressions that the compiler draws: whatever is the same in all
 // lanes and whatever differs from lane to lane, and however wide the numbers are.
 #include <fovea/expr/bound.hpp>
@@ -207,7 +208,7 @@ void check_lanes(E const& e, testing::dice& random) {
 }
 
 /// How many integers, and as many conditions, the compiler draws: each costs it two seconds.
-#ifdef FOVEA_TEST_EXHAUSTIVE
+#if FOVEA_TEST_LEVEL > 1
 constexpr unsigned expressions = 20;
 #else
 constexpr unsigned expressions = 10;

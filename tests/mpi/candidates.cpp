@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Few queries over many keys, most of which have no weight: lists of the others are joined.
+#include <fovea/driver/dense/candidate_rows.hpp>
+
 #include "mpi/sequence.hpp"
 
 #include <vector>

@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "normalize/rows.hpp"
+#include "support/fused.hpp"
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -23,10 +24,9 @@ TEST_CASE("keys that are not seen are not counted", "[normalize]") {
 }
 
 TEST_CASE("averaged, fused", "[normalize]") {
-    testing::compare_with_reference<float>(fused, scaled_dot | causal | averaged(relu(score)) | weighted_sum);
+    check_fused<float>(scaled_dot | causal | averaged(relu(score)) | weighted_sum);
     std::vector<float> const biases{0.5f, -1, 2, 0, -0.25f, 1, -3, 0.75f};
-    testing::compare_with_reference<float>(
-        fused, scaled_dot | causal | averaged(relu(score + param(biases)[head])) | weighted_sum);
+    check_fused<float>(scaled_dot | causal | averaged(relu(score + param(biases)[head])) | weighted_sum);
 }
 
 TEST_CASE("a query divides by the keys it sees", "[normalize]") {

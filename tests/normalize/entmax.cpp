@@ -88,7 +88,6 @@ TEST_CASE("entmax, fused", "[normalize]") {
     check_fused_at_all_widths<float>(scaled_dot | causal | entmax(1.3) | weighted_sum);
     testing::call_sizes const many{.queries = 5, .keys = 700, .features = 8, .value_features = 3, .magnitude = 0.2};
     check_fused<float>(scaled_dot | entmax(1.3) | weighted_sum, many);  // more keys have weight than are set aside
-    testing::compare_with_reference<double>(fused, scaled_dot | entmax(1.7) | weighted_sum);
 }
 
 TEST_CASE("entmax over the edges of a graph, fused", "[normalize]") {

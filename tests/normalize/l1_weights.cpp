@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "normalize/rows.hpp"
+#include "support/fused.hpp"
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -21,9 +22,7 @@ TEST_CASE("the sizes of weights sum to one", "[normalize]") {
     CHECK(weights_of(l1_weights, {0.0, 0.0}) == std::vector<double>{0, 0});
 }
 
-TEST_CASE("l1_weights, fused", "[normalize]") {
-    testing::compare_with_reference<float>(fused, scaled_dot | causal | l1_weights | weighted_sum);
-}
+TEST_CASE("l1_weights, fused", "[normalize]") { check_fused<float>(scaled_dot | causal | l1_weights | weighted_sum); }
 
 TEST_CASE("weights keep the sign of their scores", "[normalize]") {
     //! [example]

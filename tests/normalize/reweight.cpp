@@ -12,26 +12,19 @@
 #include <fovea/testing/against_reference.hpp>
 
 #include "catch.hpp"
+#include "support/fused.hpp"
 
 using namespace fovea;
 using namespace fovea::placeholders;
 
-namespace {
-
-constexpr auto engine = [](auto const&... arguments) { attend(arguments...); };
-
-}  // namespace
-
 TEST_CASE("reweighted attention is what the definition says", "[normalize]") {
-    testing::compare_with_reference<float>(
-        engine, scaled_dot | causal | softmax | reweight(weight * weight + 0.01 * kv_idx) | weighted_sum);
-    testing::compare_with_reference<double>(engine,
-                                            scaled_dot | causal | hardmax | reweight(weight + head) | weighted_sum);
+    check_fused<float>(scaled_dot | causal | softmax | reweight(weight * weight + 0.01 * kv_idx) | weighted_sum);
+    check_fused<double>(scaled_dot | causal | hardmax | reweight(weight + head) | weighted_sum);
 }
 
 TEST_CASE("a factor of the weight streams and is what the definition says", "[normalize]") {
     auto const gated = scaled_dot | causal | softmax | reweight(weight * (kv_idx + 1) / (q_idx + 2)) | weighted_sum;
-    testing::compare_with_reference<float>(engine, gated);
+    check_fused<float>(gated);
     tensor<float, 2> const x({3, 2}, 1);
     CHECK(explain(gated, x, x, x).find("streaming") != std::string::npos);
 }

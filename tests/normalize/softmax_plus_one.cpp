@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "normalize/rows.hpp"
+#include "support/fused.hpp"
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -23,7 +24,7 @@ TEST_CASE("softmax_plus_one is softmax beside a score of 0", "[normalize]") {
 }
 
 TEST_CASE("softmax_plus_one, fused", "[normalize]") {
-    testing::compare_with_reference<float>(fused, scaled_dot | causal | softmax_plus_one | weighted_sum);
+    check_fused<float>(scaled_dot | causal | softmax_plus_one | weighted_sum);
 }
 
 TEST_CASE("a query may attend to nothing", "[normalize]") {

@@ -101,7 +101,6 @@ TEST_CASE("sparsemax, fused", "[normalize]") {
     check_fused_at_all_widths<float>(scaled_dot | causal | sparsemax | weighted_sum);
     testing::call_sizes const many{.queries = 5, .keys = 700, .features = 8, .value_features = 3, .magnitude = 0.2};
     check_fused<float>(scaled_dot | sparsemax | weighted_sum, many);  // more keys have weight than are set aside
-    testing::compare_with_reference<double>(fused, scaled_dot | sparsemax | weighted_sum);
 }
 
 TEST_CASE("sparsemax over the edges of a graph, fused", "[normalize]") {

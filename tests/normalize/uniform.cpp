@@ -8,14 +8,14 @@
 #include <fovea/testing/normalizer_laws.hpp>
 
 #include "catch.hpp"
+#include "support/fused.hpp"
 
 using namespace fovea;
 
 TEST_CASE("uniform keeps the laws of a normalizer", "[normalize]") { testing::check_normalizer_laws(uniform); }
 
 TEST_CASE("uniform attention is what the definition says", "[normalize]") {
-    testing::compare_with_reference<float>([](auto const&... arguments) { attend(arguments...); },
-                                           dot | causal | uniform | weighted_sum);
+    check_fused<float>(dot | causal | uniform | weighted_sum);
 }
 
 TEST_CASE("a running mean is uniform attention under a causal mask", "[normalize]") {

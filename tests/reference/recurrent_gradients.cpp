@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: change
 // Gradients of running states: limits of differences, those of the same weighted sum, and of decays and rates.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: change
 // Gradients through a state that one call leaves to the next.
 #include <fovea/gradient.hpp>
 

@@ -9,6 +9,7 @@
 #include <fovea/testing/score_laws.hpp>
 
 #include "catch.hpp"
+#include "support/fused.hpp"
 
 using namespace fovea;
 
@@ -47,9 +48,7 @@ TEST_CASE("location is the product with keys that are the rows of its matrix", "
 TEST_CASE("location, fused", "[score]") {
     testing::dice random(3);
     auto const w = testing::random_tensor<float, 2>(random, {45, 16});
-    CHECK_NOTHROW(testing::compare_with_reference<float>([](auto const&... arguments) { attend(arguments...); },
-                                                         location(w) | softmax | weighted_sum,
-                                                         testing::call_sizes{2, 4, 2, 33, 45, 16, 8}, 1));
+    check_fused<float>(location(w) | softmax | weighted_sum, testing::call_sizes{2, 4, 2, 33, 45, 16, 8});
 }
 
 TEST_CASE("location with too few rows is an error", "[score]") {

@@ -9,6 +9,7 @@
 #include <fovea/testing/score_laws.hpp>
 
 #include "catch.hpp"
+#include "support/fused.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +39,6 @@ TEST_CASE("relative_keys adds a vector for each distance to the keys", "[score]"
 TEST_CASE("relative_keys, fused", "[score]") {
     testing::dice random(2);
     auto const table = testing::random_tensor<float, 2>(random, {9, 16});
-    for (unsigned seed = 1; seed < 4; ++seed)
-        testing::compare_with_reference<float>([](auto const&... arguments) { attend(arguments...); },
-                                               relative_keys(table) | causal | softmax | weighted_sum,
-                                               testing::call_sizes{2, 4, 2, 33, 45, 16, 8}, seed);
+    check_fused<float>(relative_keys(table) | causal | softmax | weighted_sum,
+                       testing::call_sizes{2, 4, 2, 33, 45, 16, 8});
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: alone
 // Whatever gives a view may stand wherever a view may, and means the same there.
 #include <fovea/fovea.hpp>
 

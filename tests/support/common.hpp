@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/fovea.hpp>
+#include <fovea/gradient.hpp>
 #include <fovea/reference/attend.hpp>
 #include <fovea/testing/against_reference.hpp>
 #include <fovea/testing/mask_laws.hpp>
@@ -27,9 +28,11 @@ namespace fovea::FOVEA_SET::driver {
 using emulated_64 = arch::emulated<64, 32>;
 FOVEA_DENSE_ENGINE(extern, float, arch::emulated<16>)
 FOVEA_DENSE_ENGINE(extern, double, arch::emulated<16>)
-FOVEA_DENSE_ENGINE(extern, float, arch::emulated<32>)
-FOVEA_DENSE_ENGINE(extern, double, arch::emulated<32>)
 FOVEA_DENSE_ENGINE(extern, float, emulated_64)
 FOVEA_DENSE_ENGINE(extern, double, emulated_64)
+#if FOVEA_TEST_LEVEL > 1
+FOVEA_DENSE_ENGINE(extern, float, arch::emulated<32>)
+FOVEA_DENSE_ENGINE(extern, double, arch::emulated<32>)
+#endif
 }  // namespace fovea::FOVEA_SET::driver
 #endif

@@ -97,7 +97,7 @@ struct view {
     /// From a container of numbers that outlives the view: view(elements, {rows, features}).
     template <std::ranges::contiguous_range Range>
         requires(std::ranges::borrowed_range<Range> && std::convertible_to<Range, std::span<T>>)
-    FOVEA_TAGGED constexpr view(Range&& elements, detail::any_extent const (&sizes)[Rank > 0 ? Rank : 1])
+    FOVEA_TAGGED constexpr view(Range&& elements, detail::any_extent const (&sizes)[std::size_t{Rank > 0 ? Rank : 1}])
         : view(std::span<T>(elements), converted(sizes)) {}
 
     /// All elements of one; several axes need extents. What has a view of its own converts to that.
@@ -179,7 +179,8 @@ struct view {
     }
 
 private:
-    FOVEA_TAGGED static constexpr extents_t<Rank> converted(detail::any_extent const (&sizes)[Rank > 0 ? Rank : 1]) {
+    FOVEA_TAGGED static constexpr extents_t<Rank> converted(
+        detail::any_extent const (&sizes)[std::size_t{Rank > 0 ? Rank : 1}]) {
         extents_t<Rank> result{};
         for (std::size_t i = 0; i < std::size_t{Rank}; ++i) result[i] = sizes[i].value;
         return result;

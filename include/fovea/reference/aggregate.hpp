@@ -25,7 +25,9 @@ template <mask M>
 std::vector<index_t> candidates(M const& m, index_t query, index_t key_count) {
     std::vector<index_t> keys;
     if constexpr (enumerating_mask<M>) {
-        for (auto const key : m.neighbor_list().of(query)) keys.push_back(static_cast<index_t>(key));
+        auto const list = m.neighbor_list();
+        auto const row = list.of(query);
+        keys.assign(row.begin(), row.end());
     } else {
         keys.resize(static_cast<std::size_t>(key_count));
         std::iota(keys.begin(), keys.end(), index_t{0});

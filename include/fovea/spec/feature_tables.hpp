@@ -8,8 +8,6 @@
 #include <fovea/expr/features.hpp>
 #include <fovea/expr/print.hpp>
 
-#include <string>
-
 namespace fovea::FOVEA_SET {
 
 /// The elements of a table with free axes.
@@ -29,7 +27,7 @@ struct feature_of<node<at_operation, parameter<T, Rank>, Indices...>> {
 
 /// Errors: shape_error when a table that is read feature by feature has not `features` elements along them.
 template <class E>
-void check_feature_tables(E const& e, index_t features, std::string const& owner) {
+void check_feature_tables(E const& e, index_t features, char const* owner) {
     if constexpr (free_axes_of<E> > 0) {
         static_assert(free_axes_of<E> == 1,
                       "fovea: a table has at most one axis without an index, the one of the features");

@@ -1,0 +1,16 @@
+# How much is tested, and built to be tested: `quick` is ./run test, `change` what a change must pass, `night` everything,
+# which takes hours. Each has what the one before it has.
+set(FOVEA_TEST_LEVEL change CACHE STRING "The tests to build: quick, change or night")
+set_property(CACHE FOVEA_TEST_LEVEL PROPERTY STRINGS quick change night)
+set(fovea_levels quick change night)
+list(FIND fovea_levels "${FOVEA_TEST_LEVEL}" fovea_level)
+if(fovea_level EQUAL -1)
+    message(FATAL_ERROR "FOVEA_TEST_LEVEL is '${FOVEA_TEST_LEVEL}': it is quick, change or night")
+endif()
+set(FOVEA_TEST_CHANGE ON)
+set(FOVEA_TEST_NIGHT OFF)
+if(FOVEA_TEST_LEVEL STREQUAL "quick")
+    set(FOVEA_TEST_CHANGE OFF)
+elseif(FOVEA_TEST_LEVEL STREQUAL "night")
+    set(FOVEA_TEST_NIGHT ON)
+endif()
