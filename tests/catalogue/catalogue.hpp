@@ -106,8 +106,8 @@ bool add(entry e);
 /// workspaces. Every remainder of the numbers of features by 32 is among them. Errors are reported with the seed and
 /// the command that repeats them.
 void try_attend(entry const& of, attend_engine const& computed);
-/// The same of gradients, which are also held against differences of the definition.
-void try_gradient(entry const& of, gradient_engine const& computed);
+/// The same of gradients, which are also held against differences of the definition; how many of these were compared.
+int try_gradient(entry const& of, gradient_engine const& computed);
 
 /// The first law that one call breaks, as a sentence; empty where all hold.
 std::string broken_law(definition const& by, attend_engine const& computed, drawn_call& call,

@@ -21,6 +21,7 @@ struct causal_softmax : catalogue::specification {
 
 struct cosine_at_end : catalogue::specification {
     static constexpr std::string_view name = "cosine, causal at the end";
+    static constexpr catalogue::limits sizes{.least_features = 2};  // of one, gradients are what rounding leaves of 0
     static auto spec() { return cosine | temperature(0.3) | causal_at_end | softmax | weighted_sum; }
 };
 
