@@ -74,7 +74,7 @@ struct layer_case {
 
 }  // namespace
 
-TEST_CASE("a layer with projections, rotary positions and what comes after the heads", "[mpi]") {
+TEST_CASE("the gradients of a layer with projections, rotary positions and what comes after the heads", "[mpi]") {
     layer_case c;
     auto const wq = c.matrix(24, 32), wk = c.matrix(24, 16), wv = c.matrix(24, 16), wo = c.matrix(32, 24);
     auto const scale = testing::random_tensor<float>(c.random, extents_t<1>{c.positions});
