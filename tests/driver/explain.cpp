@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: change
+// test: change catalogue
 // explain names the traversal that runs.
 #include <fovea/fovea.hpp>
 
+#include "catalogue/catalogue.hpp"
 #include "catch.hpp"
+#include "support/seeds.hpp"
 
+#include <filesystem>
+#include <regex>
 #include <string>
 
 using namespace fovea;
@@ -60,6 +64,32 @@ void check_plan_runs(plan::traversal by, Spec const& spec, index_t queries, inde
 }
 
 }  // namespace
+
+TEST_CASE("every specification of the catalogue is explained, by files that are there", "[driver]") {
+    INFO(seeds::how_to_repeat());
+    auto const headers = std::filesystem::path(__FILE__).parent_path() / "../../include/fovea";
+    std::regex const file("[a-z_]+/[a-z_/]+[.]hpp");
+    catalogue::call_types const in_float{catalogue::stored::float32, catalogue::stored::float32,
+                                         catalogue::stored::float32, catalogue::stored::float32};
+    int explained = 0;
+    for (auto const& of : catalogue::all()) {
+        for (unsigned trial = 0; trial < 4 && of.explain; ++trial) {
+            auto from = seeds::dice_for(std::string(of.name), trial);
+            auto const sizes =
+                catalogue::draw_sizes(from, from.between(0, 40), from.between(0, 40), false, of.shape.of_sizes);
+            catalogue::drawn_call const call(from, in_float, of.shape, sizes);
+            auto const said = of.explain(call);
+            INFO(of.name << "\n" << call.text() << "\n" << said);
+            CHECK(said.find(of.by.text(call.tables)) != std::string::npos);
+            int files = 0;
+            for (std::sregex_iterator at(said.begin(), said.end(), file), end; at != end; ++at, ++files)
+                CHECK(std::filesystem::exists(headers / at->str()));
+            CHECK(files > 0);
+            ++explained;
+        }
+    }
+    CHECK(explained >= 200);
+}
 
 TEST_CASE("queries stand in lanes where they fill them", "[driver]") {
     CHECK(says("driver/dense/query_lanes_scores.hpp", plain, 2, 2, lanes));

@@ -27,11 +27,6 @@ view<T const, 4> part(view<T, 4> const& all, index_t first, index_t count) {
             all.strides};
 }
 
-void check_near(std::vector<float> const& got, std::vector<float> const& expected, double margin = 1e-5) {
-    REQUIRE(got.size() == expected.size());
-    for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).margin(margin));
-}
-
 constexpr auto mapped = feature_map(elu(q) + 1);
 recurrent_sizes const some{2, 6, 2, 45, 45, 12, 37};
 
