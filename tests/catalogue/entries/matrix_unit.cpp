@@ -16,6 +16,7 @@ struct with_lse : catalogue::specification {
 
 struct with_noise : catalogue::specification {
     static constexpr std::string_view name = "matrix unit: noise, causal at the end";
+    static constexpr bool reads_batch = true;  // as random numbers do
     static auto spec() { return scaled_dot | gumbel(7) | causal_at_end | softmax | weighted_sum; }
 };
 
