@@ -262,7 +262,7 @@ std::string broken_law(definition const& by, attend_engine const& computed, draw
 
 void try_attend(entry const& of, attend_engine const& computed) {
     fovea::workspace scratch;
-    for_trials(std::string(of.name) + ": " + computed.text, of.shape, computed.types, FOVEA_TEST_LEVEL > 0 ? 32 : 16,
+    for_trials(std::string(of.name) + ": " + computed.text, of.shape, computed.types, FOVEA_TEST_LEVEL > 1 ? 64 : 16,
                [&](drawn_call& call, dice& from) { return broken_law(of.by, computed, call, from, scratch); });
 }
 

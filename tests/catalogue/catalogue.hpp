@@ -103,8 +103,8 @@ std::vector<entry> const& all();
 bool add(entry e);
 
 /// Random calls of an engine against its definition, in every number of threads, alone and in a batch, from used
-/// workspaces. Every remainder of the numbers of features by 32 is among them. Errors are reported with the seed and
-/// the command that repeats them.
+/// workspaces. At night every remainder of the numbers of features by 32 is among them, before that half of them for
+/// each engine. Errors are reported with the seed and the command that repeats them.
 void try_attend(entry const& of, attend_engine const& computed);
 /// The same of gradients, which are also held against differences of the definition; how many of these were compared.
 int try_gradient(entry const& of, gradient_engine const& computed);

@@ -114,12 +114,15 @@ private:
             auto const chosen = static_cast<std::size_t>(from.between(0, static_cast<index_t>(gradient.size()) - 1));
             std::vector<double> along(gradient.size());
             for (std::size_t i = 0; i < along.size(); ++i) along[i] = single ? i == chosen : from.real(-1, 1);
-            auto const wide = step(elements, gradient, along, loss, 0x1p-12),
-                       narrow = step(elements, gradient, along, loss, 0x1p-13);
-            double const size = 1 + std::abs(narrow.loss);
-            if (!(std::abs(wide.loss - narrow.loss) <= 2e-6 * size)) continue;
+            // Narrow enough that few of a million kinks lie within, wide enough for what sums of doubles round.
+            constexpr double width = 0x1p-18;
+            auto const wide = step(elements, gradient, along, loss, width),
+                       narrow = step(elements, gradient, along, loss, width / 2);
+            double const size = 1 + std::abs(narrow.loss) + narrow.rounding / width, of_wide = wide.loss - wide.gradient,
+                         of_narrow = narrow.loss - narrow.gradient;
+            if (!(std::abs(of_wide - of_narrow) <= 2e-6 * size)) continue;
             ++compared_;
-            double const off = (4 * (narrow.loss - narrow.gradient) - (wide.loss - wide.gradient)) / 3;
+            double const off = (4 * of_narrow - of_wide) / 3;
             if (std::abs(off) <= 5e-6 * size) continue;
             std::ostringstream text;
             text << "the definition's gradient of " << name << " along " << (single ? "an element" : "a direction")
@@ -128,16 +131,16 @@ private:
         }
     }
 
-    /// What a step changes, over its width: the loss, and what its gradient says.
+    /// What a step changes, over its width: the loss, and what its gradient says; what the loss may be rounded by.
     struct change {
-        double loss, gradient;
+        double loss, gradient, rounding;
     };
     template <class Elements, class Loss>
     static change step(Elements& elements, std::vector<double> const& gradient, std::vector<double> const& along,
                        Loss const& loss, double width) {
         using number = std::remove_cvref_t<decltype(*elements.begin())>;
         std::vector<number> const before(elements.begin(), elements.end());
-        change all{0, 0};
+        change all{0, 0, 0};
         for (double const side : {1.0, -1.0}) {
             auto element = elements.begin();
             for (std::size_t i = 0; i < along.size(); ++i, ++element) {
@@ -146,10 +149,12 @@ private:
                 // As far as the type of the element can step.
                 all.gradient += side * gradient[i] * (static_cast<double>(*element) - static_cast<double>(before[i]));
             }
-            all.loss += side * loss();
+            double const here = loss();
+            all.loss += side * here;
+            all.rounding = 0x1p-32 * std::abs(here);  // in millionths of this a double is rounded
             std::copy(before.begin(), before.end(), elements.begin());
         }
-        return {all.loss / (2 * width), (all.gradient) / (2 * width)};
+        return {all.loss / (2 * width), all.gradient / (2 * width), all.rounding};
     }
 };
 
@@ -214,7 +219,7 @@ std::string broken_gradient_law(definition const& by, gradient_engine const& com
         double const unit = computed.in_double ? 0x1p-52 : 0x1p-23;
         for (double& x : of) x *= 1 + from.real(-unit, unit);
     });
-    if (compared && by.differences && !call.sequences.empty() && from.chance(FOVEA_TEST_LEVEL > 0 ? 1 : 0.25))
+    if (compared && by.differences && !call.sequences.empty() && from.chance(FOVEA_TEST_LEVEL > 0 ? 0.5 : 0.25))
         compared->compare(by, call, d_result, from);
     targets const to(from, computed, call, by.trained);
     drawn_rows const* const operands[] = {call.query.get(), call.key.get(), call.value.get(), &d_result};
@@ -290,7 +295,7 @@ std::string broken_difference(definition const& by, drawn_call const& call, dice
 int try_gradient(entry const& of, gradient_engine const& computed) {
     fovea::workspace scratch;
     differences compared;
-    for_trials(std::string(of.name) + ": " + computed.text, of.shape, computed.types, FOVEA_TEST_LEVEL > 0 ? 16 : 8,
+    for_trials(std::string(of.name) + ": " + computed.text, of.shape, computed.types, FOVEA_TEST_LEVEL > 1 ? 32 : 8,
                [&](drawn_call& call, dice& from) {
                    return broken_gradient_law(of.by, computed, call, from, scratch, &compared);
                });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // Numbers as sums of bfloat16, and the products of their parts.
 #include <fovea/kernel/product/bf16_parts.hpp>
 #include <fovea/testing/random.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // The random numbers of pairs: in lanes the same as one at a time.
 #include <fovea/kernel/counter_random.hpp>
 #include <fovea/testing/random.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // Groups of lanes: their sums, their repetition, their exchange, and rows of scores that lie one in each lane.
 #include <fovea/kernel/lane_groups.hpp>
 #include <fovea/kernel/lane_rows.hpp>

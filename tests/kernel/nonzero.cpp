@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/kernel/nonzero.hpp>
 #include <fovea/testing/random.hpp>

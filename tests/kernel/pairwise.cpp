@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // tanh of a sum from exponentials of each side: how far it is from tanh, and where it may be used.
 #include <fovea/kernel/pairwise.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // Indices, one for each lane, against the same arithmetic on numbers.
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/kernel/exact_pack.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // The register tiles against plain loops.
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/kernel/accumulate.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // A row of scores as normalizers see it, against a loop over its elements.
 #include <fovea/kernel/row.hpp>
 #include <fovea/normalize/softmax.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // What a tile asks for of a table before it is read: rows at equal distances, each in lines of its own, and nothing
 // else.
 #include <fovea/fovea.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: night
 // Gradients have the same bits on any number of ranks and threads, whoever holds which pieces, where the pieces are the
 // same.
 #include "mpi/gradients.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: night
 // Gradients of tables over ranks: whole sums on each of them, whatever the indices of a table are.
 #include "mpi/gradients.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: night
 // Normalizers and selections that read a row of scores whole.
 #include "mpi/sequence.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: change
+// test: night
 // Gradients through every score and every change of scores, with those of the tables that they read.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/gradient_laws.hpp>

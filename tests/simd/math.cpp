@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // Elementary functions against the standard library in a wider type.
 #include <fovea/kernel/index_arithmetic.hpp>
 #include <fovea/simd/math.hpp>

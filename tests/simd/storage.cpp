@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: each_set
 // Elements of fewer bits as packs of floats and back: the same numbers as one at a time, over all their values.
 #include <fovea/simd/storage.hpp>
 

@@ -151,7 +151,6 @@ TEST_CASE("a position sees the same keys in a prefill and alone: reals of indice
 TEST_CASE("a position sees the same keys in a prefill and alone: functions", "[driver]") {
     check([](auto const& i) { return exp(-0.1f * abs(i - kv_idx)) >= exp(-0.1f * real(abs(i - kv_idx) / 3 * 3)); });
     check([](auto const& i) { return tanh(0.01f * i) + log(1 + real(kv_idx)) < sqrt(real(i)); });
-    check([](auto const& i) { return sigmoid(0.02f * kv_idx) * 2 > sin(0.1f * i) + pow(1.001f, real(i)); });
 }
 
 TEST_CASE("a position sees the same keys in a prefill and alone: functions that end in a product", "[driver]") {
@@ -179,7 +178,6 @@ TEST_CASE("a position sees the same keys in a prefill and alone: drawn masks", "
         });
     };
     drawn_mask(std::integral_constant<unsigned, 11>{});
-    drawn_mask(std::integral_constant<unsigned, 23>{});
     drawn_mask(std::integral_constant<unsigned, 38>{});
     drawn_mask(std::integral_constant<unsigned, 41>{});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: change
+// test: night
 // Attention of operands that are sums of several bfloat16, by the products of a matrix unit, or of its emulation.
 #include <fovea/core/paged.hpp>
 #include <fovea/fovea.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: native change
-// Gradients that are added up from pairs of pieces, those of queries and those of keys apart, are those of one call.
+// Gradients that are added up from pairs of pieces, those of queries and those of keys apart, are those of one call; slopes of
+// heads and weights that go by key are, over ranks (tests/mpi/gradients.cpp).
 #include <fovea/driver/array_totals.hpp>
 #include <fovea/driver/dense/piecewise_gradient.hpp>
 #include <fovea/fovea.hpp>
@@ -130,28 +131,15 @@ TEST_CASE("softmax by pieces", "[driver]") {
     for (auto const& [positions, piece] : {std::pair{70, 16}, {150, 64}}) {
         sequence const all(positions);
         auto random = all.random;
-        auto const by_head = testing::random_tensor<float>(random, extents_t<2>{4, 1});
         auto const by_pair = testing::random_tensor<float>(random, extents_t<2>{positions, positions});
         auto const by_key = testing::random_tensor<float>(random, extents_t<2>{4, positions});
         auto const features = testing::random_tensor<float>(random, extents_t<2>{4, 16});
-        all.check(
-            scaled_dot | rescore(score + param(by_head)[head][0] * (kv_idx - q_idx)) | causal | softmax | weighted_sum,
-            by_head, piece);
         all.check(scaled_dot | bias(by_pair) | causal | softmax | weighted_sum, by_pair, piece);
         all.check(
             scaled_dot | rescore(score * param(by_key)[head][kv_idx]) | sliding_window(40, 8) | softmax | weighted_sum,
             by_key, piece);
-        all.check(compare(sum(param(features)[head] * q * k)) | causal | softmax | weighted_sum, features, piece);
         all.check(
             compare(sum(param(features)[head] * tanh(q + k)) + sum(param(features)[head] * k)) | softmax | weighted_sum,
             features, piece);
     }
-}
-
-TEST_CASE("weights that go by key, by pieces", "[driver]") {
-    sequence const all(70);
-    auto random = all.random;
-    auto const by_head = testing::random_tensor<float>(random, extents_t<2>{4, 1});
-    all.check(scaled_dot | rescore(score - param(by_head)[head][0]) | causal | weigh(sigmoid(score)) | weighted_sum,
-              by_head, 16);
 }
