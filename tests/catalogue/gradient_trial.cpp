@@ -118,8 +118,8 @@ private:
             constexpr double width = 0x1p-18;
             auto const wide = step(elements, gradient, along, loss, width),
                        narrow = step(elements, gradient, along, loss, width / 2);
-            double const size = 1 + std::abs(narrow.loss) + narrow.rounding / width, of_wide = wide.loss - wide.gradient,
-                         of_narrow = narrow.loss - narrow.gradient;
+            double const size = 1 + std::abs(narrow.loss) + narrow.rounding / width,
+                         of_wide = wide.loss - wide.gradient, of_narrow = narrow.loss - narrow.gradient;
             if (!(std::abs(of_wide - of_narrow) <= 2e-6 * size)) continue;
             ++compared_;
             double const off = (4 * of_narrow - of_wide) / 3;

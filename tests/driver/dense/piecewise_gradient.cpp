@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: native change
-// Gradients that are added up from pairs of pieces, those of queries and those of keys apart, are those of one call; slopes of
-// heads and weights that go by key are, over ranks (tests/mpi/gradients.cpp).
+// Gradients that are added up from pairs of pieces, those of queries and those of keys apart, are those of one call;
+// slopes of heads and weights that go by key are, over ranks (tests/mpi/gradients.cpp).
 #include <fovea/driver/array_totals.hpp>
 #include <fovea/driver/dense/piecewise_gradient.hpp>
 #include <fovea/fovea.hpp>
