@@ -211,7 +211,7 @@ void check_lanes(E const& e, testing::dice& random) {
 #if FOVEA_TEST_LEVEL > 1
 constexpr unsigned expressions = 20;
 #else
-constexpr unsigned expressions = 10;
+constexpr unsigned expressions = 5;
 #endif
 
 template <unsigned Seed>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: night
 // Where a call of gradient is wrong on one rank, or throws there, all throw one sentence, and nothing has been written.
 #include "mpi/failing.hpp"
 #include "mpi/gradients.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: change
+// test: night
 // Gradients through normalizers, selections, masks, projections and finishes; what takes no part; what is refused.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/gradient_laws.hpp>

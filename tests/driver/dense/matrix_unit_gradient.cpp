@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: change
+// test: night
 // Gradients of bfloat16 attention by the products of a matrix unit, or of its emulation, against the definition: every
 // rest of queries, keys and features.
 #include <fovea/core/paged.hpp>
