@@ -82,7 +82,8 @@ drawn_call::drawn_call(dice& from, call_types const& t, call_shape const& shape,
     drawn_sizes of_tables = n;  // one row of a table for each sequence
     of_tables.batches = static_cast<index_t>(sequences.size());
     tables = shape.draw_tables(from, of_tables);
-    double const size = from.real(0.3, 3);
+    double const greatest = shape.of_sizes.greatest;
+    double const size = greatest > 3 && from.chance(0.4) ? from.real(3, greatest) : from.real(0.3, 3);
     auto const whole = [&](stored kind, double great) { return kind == stored::int8 ? great : size; };
     query->fill(from, whole(types.query, 3));
     key->fill(from, whole(types.key, from.chance(0.5) ? 3 : 12));

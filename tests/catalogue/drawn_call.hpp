@@ -18,6 +18,7 @@ struct limits {
     index_t features = 0, value_features = 0;  // of the operands
     index_t least_features = 0;                // and values
     index_t most_queries = 0, most_keys = 0;
+    double greatest = 3;      // element of queries and keys
     bool square = false;      // as many keys as queries
     bool lists_keys = false;  // over the edges of a graph
 };

@@ -46,4 +46,5 @@ TEST_CASE("scores are shares after a function of them", "[normalize]") {
 
 TEST_CASE("normalized of numbers whose sum, or its inverse, float does not hold", "[normalize]") {
     check_quotients_of_any_size(normalized(relu(score)));
+    check_quotients_of_any_size(normalized(relu(score), 1e38));  // what is added is in the unit of the sum
 }

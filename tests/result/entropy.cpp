@@ -11,6 +11,7 @@
 #include "catch.hpp"
 
 #include <cmath>
+#include <limits>
 
 using namespace fovea;
 using namespace fovea::placeholders;
@@ -32,4 +33,12 @@ TEST_CASE("entropy runs from one key to all keys", "[result]") {
     //! [example]
     CHECK(spread.elements[0] == 0);
     CHECK(spread.elements[1] == Approx(std::log(8)));
+}
+
+TEST_CASE("the entropy of weights that are NaN is NaN", "[result]") {
+    tensor<float, 2> const query({1, 1}, std::numeric_limits<float>::quiet_NaN()), key({8, 1}, 1), value({8, 1}, 1);
+    tensor<float, 2> result({1, 1});
+    tensor<float, 1> spread({1});
+    attend(dot | where(q_idx == 1 || kv_idx == 0) | softmax | weighted_sum, query, key, value, result, entropy(spread));
+    CHECK(std::isnan(spread.elements[0]));
 }

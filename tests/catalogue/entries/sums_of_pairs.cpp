@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Scores that are summed for each pair.
+// Scores that are summed for each pair; tanh also where exponentials, or only their products, leave their range.
 #include "catalogue/compiled.hpp"
 
 using namespace fovea;
@@ -14,15 +14,18 @@ struct manhattan : catalogue::specification {
 
 struct additive_network : catalogue::specification {
     static constexpr std::string_view name = "additive network";
+    static constexpr catalogue::limits sizes{.greatest = 60};
     static constexpr auto tables = std::tuple(catalogue::reals<1>{catalogue::of_features, -0.5, 0.5});
     static auto spec(view<float const, 1> const& v) { return additive(v) | softmax | weighted_sum; }
 };
 
 struct network_by_head : catalogue::specification {
-    static constexpr std::string_view name = "additive network of each head";
+    static constexpr std::string_view name = "additive network of each head, and squares";
+    static constexpr catalogue::limits sizes{.greatest = 60};
     static constexpr auto tables = std::tuple(catalogue::reals<2>{catalogue::of_head_features, -0.5, 0.5});
     static auto spec(view<float const, 2> const& a) {
-        return compare(sum(param(a)[head] * tanh(k + 2 * q)) / 3) | causal | softmax | weighted_sum;
+        return compare(sum(param(a)[head] * tanh(k + 2 * q)) / 3 + sum(square(tanh(q + k)))) | causal | softmax
+             | weighted_sum;
     }
 };
 

@@ -32,7 +32,7 @@ struct reference_engine {
 /// run(engine, checks) for each engine that this program has (CMakeLists.txt) and that can compute a case whose numbers
 /// are stored as these.
 template <class Run>
-outcome in_each_engine(test_case const& subject, dtype stored, Run const& run) {
+outcome in_each_engine(test_case const& subject, [[maybe_unused]] dtype stored, Run const& run) {
     checks all(subject);
 #ifdef FOVEA_TEST_FLOAT32
     if (stored != dtype::f64) run(float32_engine{}, all);
