@@ -20,16 +20,21 @@ struct additive_network : catalogue::specification {
 };
 
 struct network_by_head : catalogue::specification {
-    static constexpr std::string_view name = "additive network of each head, and squares";
+    static constexpr std::string_view name = "additive network of each head";
     static constexpr catalogue::limits sizes{.greatest = 60};
     static constexpr auto tables = std::tuple(catalogue::reals<2>{catalogue::of_head_features, -0.5, 0.5});
     static auto spec(view<float const, 2> const& a) {
-        return compare(sum(param(a)[head] * tanh(k + 2 * q)) / 3 + sum(square(tanh(q + k)))) | causal | softmax
-             | weighted_sum;
+        return compare(sum(param(a)[head] * tanh(k + 2 * q)) / 3) | causal | softmax | weighted_sum;
     }
 };
 
+struct squares_of_tanh : catalogue::specification {
+    static constexpr std::string_view name = "squares of tanh of sums";
+    static constexpr catalogue::limits sizes{.greatest = 40};
+    static auto spec() { return compare(sum(square(tanh(q + k)))) | softmax | weighted_sum; }
+};
+
 [[maybe_unused]] bool const listed[] = {catalogue::compile<manhattan>(), catalogue::compile<additive_network>(),
-                                        catalogue::compile<network_by_head>()};
+                                        catalogue::compile<network_by_head>(), catalogue::compile<squares_of_tanh>()};
 
 }  // namespace
