@@ -45,16 +45,26 @@ void poison_one(drawn_call const& call, dice& from) {
              std::numeric_limits<double>::quiet_NaN());
 }
 
-/// Keys of one feature give scores that are huge, infinite, or no numbers.
+/// Keys of one feature give scores that are huge, infinite, or no numbers; or only numbers and -inf. Where they are
+/// infinite, values may be no numbers: what has a score of -inf takes no part.
 void make_hostile(drawn_call const& call, dice& from) {
-    double const inf = std::numeric_limits<double>::infinity();
-    double const odd[] = {std::numeric_limits<double>::quiet_NaN(), -inf, inf, 3e38};
+    double const inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    double const odd[] = {-inf, inf, 3e38, nan};
     double const often = from.chance(0.3) ? 0.9 : 0.1;
-    call.query->for_each([&](index_t at) { call.query->set(at, from.chance(0.7) ? 1 : -1); });
-    if (call.key->kind() != stored::int8)
-        call.key->for_each([&](index_t at) {
-            if (from.chance(often)) call.key->set(at, odd[from.between(0, 3)]);
-        });
+    bool const numbers = from.chance(0.5);
+    call.query->for_each([&](index_t at) { call.query->set(at, numbers || from.chance(0.7) ? 1 : -1); });
+    if (call.key->kind() == stored::int8) return;
+    call.key->for_each([&](index_t at) {
+        if (from.chance(often)) call.key->set(at, odd[numbers ? 0 : from.between(0, 3)]);
+    });
+    auto const& e = call.extents.value;
+    if (call.value->kind() == stored::int8 || e[3] == 0) return;
+    for (index_t b = 0; b < (call.types.ragged ? 1 : call.n.batches); ++b)
+        for (index_t h = 0; h < e[1]; ++h)
+            for (index_t j = 0; j < call.n.keys; ++j)
+                if (std::isinf(call.key->get(call.key_place(b, h, j, 0))) && from.chance(0.5))
+                    call.value->set(call.value_place(b, h, j, from.between(0, e[3] - 1)),
+                                    odd[from.chance(0.5) ? 1 : 3]);
 }
 
 /// The definition on the whole of a call, its parts where the parts of the call's results are.
@@ -84,18 +94,21 @@ answer defined(definition const& by, drawn_call const& call, Compute const& comp
 }
 
 /// What the type that is computed in loses: plain loops on the operands moved by a unit in their last place, in that
-/// type, or in double. Calls of a few rows would lose little by chance.
+/// type, or in double. Calls of a few rows would lose little by chance. A row that leaves the range of the type is
+/// open.
 struct losses {
     double result = 0, weights = 0, lse = 0;
 };
 losses measured(definition const& by, attend_engine const& computed, drawn_call const& call, answer const& expected,
-                dice& from) {
+                row_flags& open, dice& from) {
     losses most;
     double const unit = computed.in_double ? 0x1p-52 : 0x1p-23;
-    auto const add = [](double& worst, std::vector<double> const& exact, std::vector<double> const& plain) {
+    auto const add = [](double& worst, std::vector<double> const& exact, std::vector<double> const& plain,
+                        std::vector<char>& rows, index_t width) {
         for (std::size_t i = 0; i < exact.size() && i < plain.size(); ++i)
             if (std::isfinite(exact[i]) && std::isfinite(plain[i]))
                 worst = std::max(worst, std::abs(plain[i] - exact[i]));
+            else if (std::isfinite(exact[i])) rows[i / static_cast<std::size_t>(width)] = true;
     };
     int const runs = expected.result.size() < 4096 ? 2 : 1;
     for (int run = 0; run < runs; ++run) {
@@ -104,9 +117,9 @@ losses measured(definition const& by, attend_engine const& computed, drawn_call 
                 for (double& e : *of) e *= 1 + (run == 0 && !computed.in_double ? 0 : from.real(-unit, unit));
             return (computed.in_double ? by.in_double : by.in_float)(x);
         });
-        add(most.result, expected.result, plain.result);
-        add(most.weights, expected.weights, plain.weights);
-        add(most.lse, expected.lse, plain.lse);
+        add(most.result, expected.result, plain.result, open.result, call.extents.result[3]);
+        add(most.weights, expected.weights, plain.weights, open.heads, call.n.keys);
+        add(most.lse, expected.lse, plain.lse, open.heads, 1);
     }
     return most;
 }
@@ -197,7 +210,7 @@ std::string broken_law(definition const& by, attend_engine const& computed, draw
     poison_unseen(call, visible, from);
 
     answer const expected = defined(by, call, by.in_double);
-    losses const loss = measured(by, computed, call, expected, from);
+    losses const loss = measured(by, computed, call, expected, open, from);
     open_undecided(by, computed, call, visible, open);
 
     attend_results const to(from, computed, call);
