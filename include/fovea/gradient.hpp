@@ -10,6 +10,10 @@
 
 namespace fovea::FOVEA_SET {
 
+namespace detail {
+struct gradient_header {};
+}  // namespace detail
+
 /// gradient_on<Arch>: gradient below on a given architecture, executor and workspace.
 template <class Arch, executor Executor, attention_spec A, class... Arguments>
 void gradient_on(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
@@ -21,7 +25,10 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
             if constexpr (passes) done = driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
             else if constexpr (layer) done = driver::run_layer_gradient<Arch>(executor, scratch, a, bound, asked...);
             if constexpr (plan::lists_keys<A> || !(passes || layer))
-                if (!done) reference::compute_gradient<double>(a, bound, asked...);
+                if (!done) {
+                    subnormals_as_zero const mode;
+                    reference::compute_gradient<double>(a, bound, asked...);
+                }
         },
         a, std::forward<Arguments>(arguments)...);
 }
@@ -36,7 +43,10 @@ void gradient_on(Executor const& executor, workspace& scratch, ragged_t<Index> c
             using one = decltype(of_sequence(a, all[0]));
             if constexpr (driver::has_gradient_pass<T, one>() || driver::has_layer_gradient<T, one>())
                 driver::run_ragged_gradient<Arch>(executor, scratch, all, a, bound, asked...);
-            else reference::compute_gradient<double>(all, a, bound, asked...);
+            else {
+                subnormals_as_zero const mode;
+                reference::compute_gradient<double>(all, a, bound, asked...);
+            }
         },
         detail::ragged_attention<Index, A>{a, all}, std::forward<Arguments>(arguments)...);
 }

@@ -128,11 +128,18 @@ void comparison::operator()(std::string const& name, drawn_rows const& got, std:
     fovea::testing::tolerance const allowed{std::max(8 * loss, unit * size), 10 * unit};
     auto const columns = static_cast<std::size_t>(std::max<index_t>(got.extent(3), 1)),
                of_flag = width > 0 ? static_cast<std::size_t>(width) : columns;
+#if defined(__SSE2__) || defined(__aarch64__)
+    double const least = got.kind() == stored::float64 ? std::numeric_limits<double>::min() : 0x1p-126;
+#else
+    double const least = 0;  // subnormal numbers are what they are elsewhere
+#endif
     std::size_t i = 0;
     got.for_each([&](index_t at) {
         std::size_t const n = i++;
-        if (open && (*open)[n / of_flag]) return;
         double const want = expected[n], have = got.get(at);
+        if (have != 0 && std::abs(have) < least)
+            throw law_broken(name + "[" + std::to_string(n) + "] is a subnormal number, and no call makes one");
+        if (open && (*open)[n / of_flag]) return;
         auto here = allowed;
         here.absolute += rounding_of(got.kind(), want) + (room && std::isfinite((*room)[n]) ? (*room)[n] : 0);
         if (here.allows(want, have)) return;

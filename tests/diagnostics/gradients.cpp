@@ -14,7 +14,9 @@ struct shifted_t {
     static void apply(Row const& row, head_place const&) {
         row.map([](auto x) { return x + 1; });
     }
-#ifndef FOVEA_BROKEN
+#ifdef FOVEA_BROKEN
+    static constexpr bool linear = false;
+#else
     template <class Row>
     static void gradient(Row const&, Row const&, head_place const&) {}
 #endif
@@ -28,6 +30,30 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 2> d_x) {
     attend(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
 #else
     gradient(scaled_dot | softmax | weighted_sum, x, result, grad(x, d_x));
+#endif
+}
+
+// case: gradient_without_grad
+// sentence: fovea: what gradient is asked for stands after the gradient of the result, as grad(array, target):
+// gradient(specification, query, key, value, d_result, grad(query, d_query))
+void call(view<float, 2> x, view<float, 2> w, view<float, 2> d_result, view<float, 2> d_w) {
+    auto const spec = project(w, w, w) | scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    gradient(spec, x, d_result, d_w);
+#else
+    gradient(spec, x, d_result, grad(w, d_w));
+#endif
+}
+
+// case: gradient_without_target
+// sentence: fovea: grad takes an array and where its gradient goes: grad(W, dW)
+void call(view<float, 2> x, view<float, 2> w, view<float, 2> d_result, view<float, 2> d_w) {
+    auto const spec = project(w, w, w) | scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    static_cast<void>(d_w);
+    gradient(spec, x, d_result, grad(w));
+#else
+    gradient(spec, x, d_result, grad(w, d_w));
 #endif
 }
 
@@ -78,8 +104,8 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 1> sums, view<f
 }
 
 // case: gradient_of_nothing
-// sentence: fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no other
-// output
+// sentence: fovea: what gradient is asked for stands after the gradient of the result, as grad(array, target):
+// gradient(specification, query, key, value, d_result, grad(query, d_query))
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #ifdef FOVEA_BROKEN
     static_cast<void>(d_x);

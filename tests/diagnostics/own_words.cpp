@@ -25,6 +25,7 @@ void call(view<float const, 3> x, view<float, 3> y) { attend(dot | softmax | squ
 /// Each head is multiplied by a number of its own.
 struct louder_t {
     using head_map_tag = void;
+    static constexpr bool linear = true;
     view<float const, 1> factor;  // (head)
 
     template <class Row>
@@ -43,6 +44,26 @@ struct louder_t {
 
 void call(view<float, 2> matrix, view<float const, 1> factors, view<float, 2> x, view<float, 2> result) {
     auto const spec = project(linear(matrix) | louder_t{factors}, matrix, matrix, heads<4>) | dot;
+    reference::attend(spec | softmax | weighted_sum, x, result);
+}
+
+// case: map_that_says_nothing_of_its_gradient
+// sentence: fovea: a map of heads says how gradients go through it: give it gradient(x, d, place), or linear, which is
+// false where it has no gradient
+struct doubled_t {
+    using head_map_tag = void;
+#ifndef FOVEA_BROKEN
+    static constexpr bool linear = true;
+#endif
+    template <class Row>
+    static void apply(Row const& row, head_place const&) {
+        row.map([](auto x) { return x + x; });
+    }
+    static std::string text() { return "doubled"; }
+};
+
+void call(view<float, 2> matrix, view<float, 2> x, view<float, 2> result) {
+    auto const spec = project(linear(matrix) | doubled_t{}, matrix, matrix, heads<4>) | dot;
     reference::attend(spec | softmax | weighted_sum, x, result);
 }
 

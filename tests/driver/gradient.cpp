@@ -67,6 +67,31 @@ TEST_CASE("one array that is queries, keys and values has the sum of their gradi
         CHECK(found.elements[i] == Approx(expected.elements[i]).margin(1e-12));
 }
 
+TEST_CASE("a gradient is added to what its target holds where that is asked for", "[driver]") {
+    testing::dice dice(8);
+    auto const x = testing::random_tensor<double>(dice, extents_t<2>{20, 6});
+    auto const d = testing::random_tensor<double>(dice, extents_t<2>{20, 6});
+    auto const slope = testing::random_tensor<double>(dice, extents_t<1>{1});
+    auto const w = testing::random_tensor<double>(dice, extents_t<2>{6, 6});
+    std::vector<graph::edge> edges;
+    for (index_t i = 0; i < 60; ++i) edges.push_back({i % 20, (7 * i + i / 20) % 20});
+    graph const list(20, edges);
+    auto const with = rescore(score * param(slope)[0]);
+    auto const check_spec = [&](auto const& spec) {
+        tensor<double, 2> d_x(x.extents), sum_x(x.extents, 1), d_w(w.extents), sum_w(w.extents, 2);
+        tensor<double, 1> d_slope({1}), sum_slope({1}, 3);
+        gradient(spec, x, d, grad(x, d_x), grad(slope, d_slope), grad(w, d_w));
+        gradient(spec, x, d, grad(x, add_to(sum_x)), grad(slope, add_to(sum_slope)), grad(w, add_to(sum_w)));
+        for (std::size_t i = 0; i < d_x.elements.size(); ++i)
+            CHECK(sum_x.elements[i] == Approx(1 + d_x.elements[i]).margin(1e-12));
+        for (std::size_t i = 0; i < d_w.elements.size(); ++i)
+            CHECK(sum_w.elements[i] == Approx(2 + d_w.elements[i]).margin(1e-12));
+        CHECK(sum_slope.elements[0] == Approx(3 + d_slope.elements[0]).margin(1e-12));
+    };
+    check_spec(project(w, w, as_is) | dot | with | softmax | weighted_sum);
+    check_spec(project(w, as_is, as_is) | dot | with | neighbors(list) | softmax | weighted_sum);
+}
+
 TEST_CASE("sinks below, among and above all scores have gradients, with saved rows and without", "[driver]") {
     constexpr float none = -std::numeric_limits<float>::infinity();
     std::vector<float> const sinks{0.3f, -40, 4, 1e4f, -none, none};

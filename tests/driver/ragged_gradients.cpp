@@ -8,6 +8,7 @@
 
 #include <fovea/testing/random.hpp>
 
+#include <algorithm>
 #include <vector>
 
 using namespace fovea;
@@ -91,6 +92,45 @@ TEST_CASE("numbers of the rows of a normalizer have gradients in a ragged batch"
     check([](auto const& number) { return softmax_with_sink(number); });
     check([](auto const& number) { return weigh(sigmoid(score - number)); });
     check([](auto const& number) { return keep(top_k(2)) | softmax_with_sink(number); });
+}
+
+TEST_CASE("operands of a ragged batch that begin at one address have gradients of their own", "[driver]") {
+    testing::dice random{44};
+    auto x = testing::random_tensor<double>(random, extents_t<2>{10, 4});
+    auto const values = testing::random_tensor<double>(random, extents_t<2>{10, 3}),
+               d = testing::random_tensor<double>(random, extents_t<2>{8, 3});
+    std::vector<index_t> const of_queries{0, 5, 8}, of_keys{0, 5, 10};
+    view<double, 2> const rows(x.elements.data(), {8, 4}), keys(x.elements.data(), {10, 4});
+    auto const spec = scaled_dot | causal | softmax | weighted_sum;
+    tensor<double, 2> d_rows({8, 4}), d_keys({10, 4}), out({8, 3});
+    auto const loss = [&](auto const& q, auto const& k) {
+        attend(ragged(of_queries, of_keys), spec, q, k, values, out);
+        double sum = 0;
+        for (std::size_t i = 0; i < out.elements.size(); ++i) sum += out.elements[i] * d.elements[i];
+        return sum;
+    };
+    // Differences of one operand alone, in memory of its own.
+    auto const check = [&](view<double, 2> const& of, tensor<double, 2> const& found, auto const& loss_of) {
+        tensor<double, 2> alone(of.extents);
+        constexpr double width = 1e-6;
+        for (index_t i = 0; i < of.extent(0); ++i)
+            for (index_t c = 0; c < of.extent(1); ++c) {
+                std::copy_n(x.elements.begin(), alone.elements.size(), alone.elements.begin());
+                alone(i, c) += width;
+                double const above = loss_of(alone);
+                alone(i, c) -= 2 * width;
+                CHECK(found(i, c) == Approx((above - loss_of(alone)) / (2 * width)).margin(1e-8));
+            }
+    };
+    auto const check_both = [&] {
+        check(rows, d_rows, [&](auto const& alone) { return loss(alone, keys); });
+        check(keys, d_keys, [&](auto const& alone) { return loss(rows, alone); });
+    };
+    gradient(ragged(of_queries, of_keys), spec, rows, keys, values, d, grad(rows, d_rows), grad(keys, d_keys));
+    check_both();
+    reference::gradient(ragged(of_queries, of_keys), spec, rows, keys, values, d, grad(rows, d_rows),
+                        grad(keys, d_keys));
+    check_both();
 }
 
 TEST_CASE("selections of rows are those of the sequence in a ragged batch", "[driver]") {

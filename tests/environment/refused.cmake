@@ -1,8 +1,7 @@
-# A compiler that is not supported: one error, which says so, whether the headers are the system's or not.
+# A compiler or a language that is not supported: one error, which says so, whether the headers are the system's or not.
 #
-#   cmake "-DCOMMAND=c++;flags" -DINCLUDE=DIR -DUNIT=FILE -P refused.cmake
+#   cmake "-DCOMMAND=c++;flags" -DINCLUDE=DIR -DUNIT=FILE -DSENTENCE=... -P refused.cmake
 cmake_policy(VERSION 3.25)
-set(sentence "fovea: this compiler is not supported: use GCC 12 or newer, or Clang 16 or newer")
 foreach(way IN ITEMS -I -isystem)
     execute_process(
         COMMAND ${COMMAND} ${way} ${INCLUDE} -fsyntax-only ${UNIT}
@@ -10,7 +9,7 @@ foreach(way IN ITEMS -I -isystem)
     )
     string(REGEX MATCHALL "error: [^\n]*" errors "${said}")
     list(LENGTH errors count)
-    if(rc EQUAL 0 OR NOT count EQUAL 1 OR NOT errors MATCHES "${sentence}")
-        message(FATAL_ERROR "${way}: ${count} errors where '${sentence}' is enough:\n${said}")
+    if(rc EQUAL 0 OR NOT count EQUAL 1 OR NOT errors MATCHES "${SENTENCE}")
+        message(FATAL_ERROR "${way}: ${count} errors where '${SENTENCE}' is enough:\n${said}")
     endif()
 endforeach()

@@ -91,6 +91,7 @@ TEST_CASE("derivatives of functions with kinks are limits of differences beside 
 TEST_CASE("at a kink the derivative is the field's", "[expr]") {
     auto const at_0 = [](auto const& e) { return static_cast<double>(evaluate(derivative(e, score), values{0, 1})); };
     CHECK(at_0(relu(score)) == 0);
+    CHECK(at_0(sqrt(score)) == 0);
     CHECK(at_0(abs(score)) == 0);
     CHECK(at_0(max(2 * score, 3 * score)) == 2);
     CHECK(at_0(min(2 * score, 3 * score)) == 2);

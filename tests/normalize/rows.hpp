@@ -28,11 +28,12 @@ std::vector<T> weights_of(N const& n, std::vector<T> scores) {
 inline constexpr auto fused = [](auto const&... arguments) { fovea::attend(arguments...); };
 
 /// Quotients of scores that are so small, or so great, that their sums or the inverses of these leave the range of
-/// float; from key to key they grow, shrink, or lie anywhere. For scores that are not negative.
+/// float; from key to key they grow, shrink, or lie anywhere. For scores that are not negative. Subnormal ones count as
+/// 0.
 template <class N>
 void check_quotients_of_any_size(N const& n) {
     fovea::testing::dice random(23);
-    double const ranges[][2] = {{-44.5, -38}, {-44.5, 38}, {38, 38.4}, {-30, 30}, {37, 38.4}};
+    double const ranges[][2] = {{-37.9, -37.5}, {-37.9, 38}, {38, 38.4}, {-30, 30}, {37, 38.4}};
     for (auto const& [least, most] : ranges)
         for (int const order : {-1, 0, 1})
             for (fovea::index_t const keys : {1, 5, 40, 300, 3000}) {

@@ -5,6 +5,7 @@
 #include <fovea/bindings/computed_numbers.hpp>
 #include <fovea/bindings/samples.hpp>
 #include <fovea/bindings/takes.hpp>
+#include <fovea/core/repeated.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/check_gradient.hpp>
@@ -104,7 +105,7 @@ void find_gradients(Kernel const& kernel, std::vector<argument_description>& arg
                     [[maybe_unused]] auto const look = [&](auto const& table, argument_description& argument) {
                         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(table)>,
                                                      std::remove_cvref_t<decltype(array)>>)
-                            argument.has_gradient |= fovea::detail::same_elements(table, array);
+                            argument.has_gradient |= fovea::detail::same_elements(table, fovea::detail::once(array));
                     };
                     (look(std::get<I>(samples).value, arguments[I]), ...);
                 });

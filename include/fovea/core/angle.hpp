@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -53,6 +54,29 @@ FOVEA_INLINE void write_directions(Exact const (&angles)[Run], index_t count, T*
             cosines[i] = static_cast<T>(std::cos(angles[i]));
             sines[i] = static_cast<T>(std::sin(angles[i]));
         }
+    }
+}
+
+/// Rotates pairs of features of a row, halves or `neighbors`, by angles of which `numbers` has the cosines, then the
+/// sines; or, where `sign` is -1, back.
+template <class Row, class T>
+FOVEA_INLINE void rotate_pairs(Row const& row, T const* numbers, index_t pairs, bool neighbors, int sign) {
+    T const way = static_cast<T>(sign);
+    auto const f = [way](auto x, auto y, auto cosine, auto sine)
+                       FOVEA_LAMBDA { return std::pair(x * cosine - y * sine * way, y * cosine + x * sine * way); };
+    if (neighbors) row.map_neighbors(pairs, f, numbers, numbers + pairs);
+    else row.map_halves(pairs, f, numbers, numbers + pairs);
+}
+/// Adds the gradients of what is multiplied by `factor` to these angles, from those of the rotated pairs, (d_x, d_y):
+/// d_y x' - d_x y' with the pair (x', y') after the rotation of `row`.
+template <class Row, class T, class Sums>
+void add_angle_gradients(Row const& row, Row const& d, T const* numbers, index_t pairs, bool neighbors, double factor,
+                         Sums const& sums) {
+    for (index_t i = 0; i < pairs; ++i) {
+        index_t const x = neighbors ? 2 * i : i, y = neighbors ? 2 * i + 1 : i + pairs;
+        T const cosine = numbers[i], sine = numbers[pairs + i], rotated_x = row[x] * cosine - row[y] * sine,
+                rotated_y = row[y] * cosine + row[x] * sine;
+        sums(i) += static_cast<T>(factor) * (d[y] * rotated_x - d[x] * rotated_y);
     }
 }
 

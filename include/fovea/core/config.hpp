@@ -13,6 +13,12 @@
 #error "fovea: this compiler is not supported: use GCC 12 or newer, or Clang 16 or newer"
 #endif
 
+// A file that is not there ends what compilers say: of the headers in an earlier language it would be thousands of
+// errors.
+#if __cplusplus < 202002L
+#include "fovea: this is not C++20: compile with -std=c++20 or newer"
+#endif
+
 // 1 on the processors that are supported. On others, what their compilers lack is left out, so that the sentence is all
 // that they say.
 #if defined(__x86_64__) || defined(__aarch64__)

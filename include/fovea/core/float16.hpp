@@ -25,13 +25,15 @@ struct float16 {
         return x;
     }
 
-    /// The exponent is moved by multiplying with a power of two, which also makes subnormals normal.
+    /// Adding to the exponent corrects its bias; subnormal numbers are integers times 2^-24. No number on the way is
+    /// subnormal as a float, so that none is lost where those count as 0.
     FOVEA_TAGGED constexpr operator float() const {
         auto const sign = (bits & std::uint32_t{0x8000}) << 16;
-        auto const magnitude = (bits & std::uint32_t{0x7fff}) << 13;
+        auto const integer = bits & std::uint32_t{0x7fff}, magnitude = integer << 13;
         auto const size = magnitude >= 0x0f800000U  // infinite or NaN
                             ? std::bit_cast<float>(magnitude | 0x7f800000U)
-                            : std::bit_cast<float>(magnitude) * 0x1p112f;
+                            : magnitude < 0x00800000U ? static_cast<float>(integer) * 0x1p-24f
+                                                      : std::bit_cast<float>(magnitude + 0x38000000U);
         return std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) | sign);
     }
 

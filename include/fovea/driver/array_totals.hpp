@@ -64,7 +64,8 @@ public:
     template <class Element, int Rank>
     void add_all(view<Element const, Rank> const& array, T const* amounts) {
         for_each_named(array, [&](view<T, Rank> const& part) {
-            for (index_t i = 0; i < part.size(); ++i) part.data[i] += amounts[i];
+            index_t const size = fovea::detail::once(part).size();
+            for (index_t i = 0; i < size; ++i) part.data[i] += amounts[i];
         });
     }
     /// What has been added belongs to the totals, and the next part begins.
@@ -109,7 +110,8 @@ private:
         if (found == 0) return;
         fovea::detail::for_each_expression_of_weights(
             a, [&](auto const& e) { fovea::detail::for_each_table_of(e, count_in(by_weights)); });
-        if constexpr (may_read<A, Each>) to.by_query = found == by_weights && find_table(a, asked).reads.query >= 0;
+        if constexpr (may_read<A, Each>)
+            to.by_query = found == by_weights && differs_along(asked.of, find_table(a, asked).reads.query);
         to.part.assign(static_cast<std::size_t>(asked.of.size()), T{0});
         if (!to.by_query) to.whole.assign(to.part.size() * std::size_t{exact::words}, 0);
     }
@@ -126,7 +128,7 @@ private:
         [&]<std::size_t... N>(std::index_sequence<N...>) {
             [[maybe_unused]] auto const look = [&](auto const& asked, auto& sum) {
                 if constexpr (may_name<false, std::remove_cvref_t<decltype(asked)>, Element, Rank>)
-                    if (fovea::names(asked, array)) f(view<T, Rank>(sum.part.data(), array.extents));
+                    if (fovea::names(asked, array)) f(fovea::detail::beside(array, sum.part.data()));
             };
             (look(std::get<N>(asked_), sums_[N]), ...);
         }(std::index_sequence_for<Asked...>());

@@ -65,6 +65,7 @@ std::string explain_what_runs() {
 /// explain_gradient: the derivatives of a specification, and what computes a gradient of it.
 ///
 ///     explain_gradient(spec)      explain_gradient<double>(spec)      explain_gradient<float, arch::avx2>(spec)
+///     explain_gradient(spec, query, key, value)      of operands of the type of the first
 ///
 /// A line for the score, one for each place where it reads a number that has a gradient, with the derivative by it, the
 /// same for a reweighting, then the normalizer and what runs for operands of type T. Tables are printed as `param`. The
@@ -80,6 +81,10 @@ std::string explain_gradient(A const& a) {
          + kernel::on_usable<Arch, compute_type<T>, 0, T>(
                []<class Usable>(std::type_identity<Usable>) { return driver::explain_what_runs<T, Usable, A>(); })
          + "\n";
+}
+template <attention_spec A, viewable First, class... Further>
+std::string explain_gradient(A const& a, First const& first, Further const&...) {
+    return explain_gradient<std::remove_const_t<typename decltype(detail::view_of(first))::value_type>>(a);
 }
 
 }  // namespace fovea::FOVEA_SET

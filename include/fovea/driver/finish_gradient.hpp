@@ -7,6 +7,7 @@
 #include <fovea/driver/project_gradient.hpp>
 #include <fovea/expr/backpropagate.hpp>
 #include <fovea/spec/result_shapes.hpp>
+#include <fovea/spec/shapes.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -90,11 +91,11 @@ view<T, 4> finish_gradient(Executor const& executor, workspace& scratch, Finish 
         return result;
     } else {
         if constexpr (residual_finish<Finish>)
-            if (sums.template asks<true>(source)) {
+            if (sums.template asks_rows<operand_role::query>(source)) {
                 auto const dense = fresh_rows<T>(scratch, source.extents);
                 copy_rows<T>(executor, d.extent(1) == source.extent(1) ? d : split_heads(d, source.extent(1), "result"),
                              dense);
-                sums.add_rows(source, dense.data);
+                sums.template add_rows<operand_role::query>(source, dense.data);
             }
         return as_before(d);
     }

@@ -47,7 +47,7 @@ struct share_of_tables : kernel::adds_to_tables<T, share_of_tables<T, Asked...>>
         [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
             auto const look = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
                 if (found.data == nullptr && at[N] != nullptr && fovea::names(std::get<N>(*asked), table))
-                    found = view<T, Rank>(at[N], table.extents);
+                    found = fovea::detail::beside(table, at[N]);
             };
             (look(std::integral_constant<std::size_t, I>()), ...);
         }(std::index_sequence_for<Asked...>());
@@ -66,8 +66,8 @@ public:
 
     gradient_targets(workspace& scratch, Asked const&... asked) : scratch_(scratch), asked_(asked...) {}
 
-    /// The gradients of an operand: its target where that has elements of the arithmetic next to each other, otherwise
-    /// scratch memory, position by position. Without memory where it is not asked for.
+    /// The gradients of an operand: its target where that is written and has elements of the arithmetic next to each
+    /// other, otherwise scratch memory, position by position. Without memory where it is not asked for.
     template <class Element>
     view<T, 4> rows(view<Element const, 4> const& of) {
         view<T, 4> found{};
@@ -116,9 +116,9 @@ public:
     void write() const {
         for_each_asked([&](auto const& asked, std::size_t n) {
             if (!asked.wanted) return;
-            if (is_row_[n]) return write_rows(rows_[n], asked.target);
+            if (is_row_[n]) return write_rows(rows_[n], asked);
             join(n, asked.of.size());
-            write_rounded([&](index_t i) { return tables_[first_[n]][i]; }, asked.target);
+            write_rounded([&](index_t i) { return tables_[first_[n]][i]; }, asked);
         });
     }
     /// Adds the tables to sums of everything that is asked for, instead.
@@ -141,16 +141,20 @@ private:
     void join(std::size_t n, index_t size) const {
         for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
     }
-    template <class Element, int Rank>
-    static void write_rows(view<T, 4> const& from, view<Element, Rank> const& target) {
-        if constexpr (Rank >= 2 && Rank <= 4) {
-            auto const to = as_heads(target);
+    template <class Each>
+    static void write_rows(view<T, 4> const& from, Each const& asked) {
+        if constexpr (Each::rank >= 2 && Each::rank <= 4) {
+            auto const to = as_heads(asked.target);
+            using element = std::remove_pointer_t<decltype(to.data)>;
             if (static_cast<void const*>(to.data) == from.data) return;
             for (index_t b = 0; b < to.extent(0); ++b)
                 for (index_t i = 0; i < to.extent(2); ++i)
                     for (index_t h = 0; h < to.extent(1); ++h)
-                        for (index_t c = 0; c < to.extent(3); ++c)
-                            to(b, h, i, c) = rounded_to<Element>(from(b, h, i, c));
+                        for (index_t c = 0; c < to.extent(3); ++c) {
+                            element& sum = to(b, h, i, c);
+                            T const amount = from(b, h, i, c);
+                            sum = rounded_to<element>(asked.adds ? static_cast<T>(sum) + amount : amount);
+                        }
         }
     }
     template <class Each>
@@ -162,7 +166,7 @@ private:
     view<T, 4> rows_for(Each const& asked) const {
         auto const to = as_heads(asked.target);
         if constexpr (std::is_same_v<std::remove_pointer_t<decltype(to.data)>, T>)
-            if (to.stride(3) == 1 || to.extent(3) <= 1) return to;
+            if (!asked.adds && (to.stride(3) == 1 || to.extent(3) <= 1)) return to;
         index_t const row = to.extent(1) * to.extent(3);
         return {scratch_.shared().template take<T>(to.size()), to.extents, {to.extent(2) * row, to.extent(3), row, 1}};
     }

@@ -84,15 +84,16 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         }();
         if constexpr (projection<decltype(a.project)>) {
             auto const& p = a.project;
-            add_project_gradient<T, Arch>(executor, scratch, p.query, call.query, of.query, sums);
+            add_project_gradient<operand_role::query, T, Arch>(executor, scratch, p.query, call.query, of.query, sums);
             if (of.key.data != of.query.data)  // else their gradients have been added up
-                add_project_gradient<T, Arch>(executor, scratch, p.key, call.key, of.key, sums);
+                add_project_gradient<operand_role::key, T, Arch>(executor, scratch, p.key, call.key, of.key, sums);
             if (of.value.data != of.key.data)
-                add_project_gradient<T, Arch>(executor, scratch, p.value, call.value, of.value, sums);
+                add_project_gradient<operand_role::value, T, Arch>(executor, scratch, p.value, call.value, of.value,
+                                                                   sums);
         } else {
-            sums.add_rows(call.query, of.query.data);
-            sums.add_rows(call.key, of.key.data);
-            sums.add_rows(call.value, of.value.data);
+            sums.template add_rows<operand_role::query>(call.query, of.query.data);
+            sums.template add_rows<operand_role::key>(call.key, of.key.data);
+            sums.template add_rows<operand_role::value>(call.value, of.value.data);
         }
     });
 }
@@ -103,9 +104,9 @@ void add_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
                   Asked const&... asked) {
     if constexpr (has_gradient_pass<T, A>()) {
         auto const d = run_gradient_pass<T, Arch>(executor, scratch, a, bound, sums, asked...);
-        sums.add_rows(bound.call.query, d.query.data);
-        sums.add_rows(bound.call.key, d.key.data);
-        sums.add_rows(bound.call.value, d.value.data);
+        sums.template add_rows<operand_role::query>(bound.call.query, d.query.data);
+        sums.template add_rows<operand_role::key>(bound.call.key, d.key.data);
+        sums.template add_rows<operand_role::value>(bound.call.value, d.value.data);
     } else {
         add_layer_gradient<T, Arch>(executor, scratch, a, bound, sums, asked...);
     }

@@ -27,24 +27,27 @@ operand_gradients<T> run_listed_layer_pass(Executor const& executor, workspace& 
                                            Asked const&... asked) {
     auto const& heads = bound.call;
     operand_gradients<T> rows;
+    bool const asks_query = sums.template asks_rows<operand_role::query>(call.query),
+               asks_key = sums.template asks_rows<operand_role::key>(call.key),
+               asks_value = sums.template asks_rows<operand_role::value>(call.value);
     if constexpr (projection<decltype(a.project)>) {
-        auto const room = [&](auto const& of, auto const& map, auto const& source) {
-            return room_for_gradients<T>(scratch, of, source.extent(1) == 1, asks_projection(map, source, sums));
+        auto const room = [&](auto const& of, auto const& map, auto const& source, bool asked_for) {
+            bool const wanted = asked_for || asks_parameters(map, sums);
+            return room_for_gradients<T>(scratch, of, source.extent(1) == 1, wanted);
         };
         auto const& p = a.project;
         bool const alike = heads.query.extents == heads.key.extents;
-        rows.query = room(heads.query, p.query, call.query);
-        rows.key = alike && same_projection(p.query, p.key, call.query, call.key) ? rows.query
-                                                                                  : room(heads.key, p.key, call.key);
-        rows.value =
-            same_projection(p.key, p.value, call.key, call.value) ? rows.key : room(heads.value, p.value, call.value);
+        rows.query = room(heads.query, p.query, call.query, asks_query);
+        rows.key = alike && same_projection(p.query, p.key, call.query, call.key)
+                     ? rows.query
+                     : room(heads.key, p.key, call.key, asks_key);
+        rows.value = same_projection(p.key, p.value, call.key, call.value)
+                       ? rows.key
+                       : room(heads.value, p.value, call.value, asks_value);
     } else {
-        auto const room = [&](auto const& of, auto const& source) {
-            bool wanted = false;
-            if constexpr (is_view<std::remove_cvref_t<decltype(source)>>) wanted = sums.template asks<true>(source);
-            return room_for_gradients<T>(scratch, of, false, wanted);
-        };
-        rows = {room(heads.query, call.query), room(heads.key, call.key), room(heads.value, call.value)};
+        rows = {room_for_gradients<T>(scratch, heads.query, false, asks_query),
+                room_for_gradients<T>(scratch, heads.key, false, asks_key),
+                room_for_gradients<T>(scratch, heads.value, false, asks_value)};
     }
     gradient_targets<T, Asked...> targets(scratch, asked...);
     run_listed_passes<T, Arch>(executor, scratch, on_heads, bound, rows, targets);

@@ -4,6 +4,7 @@
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/ieee.hpp>
+#include <fovea/core/subnormals.hpp>
 #include <fovea/driver/executor.hpp>
 #include <fovea/driver/operands.hpp>
 #include <fovea/kernel/lookup.hpp>
@@ -133,6 +134,7 @@ void merge(Executor const& executor, std::tuple<Views...> const& views, std::ind
     constexpr bool writable =
         !std::is_const_v<out_element> && !std::is_const_v<std::remove_pointer_t<decltype(to.lse.data)>>;
     if (out.empty() && to.lse.empty()) return;
+    subnormals_as_zero const mode;
     if constexpr (writable)
         executor.run(out.extent(0) * out.extent(1), [&](index_t task, index_t) {
             for (index_t n = 0; n < out.extent(2); ++n)

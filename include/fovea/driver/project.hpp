@@ -77,6 +77,11 @@ bool same_projection(MapA const& a, MapB const& b, view<A, 4> const& x, view<B, 
     else return false;
 }
 
+template <class MapA, class MapB, class A, class B>
+inline constexpr bool may_be_shared =
+    linear_map<std::remove_cvref_t<MapA>> && std::is_same_v<std::remove_cvref_t<MapA>, std::remove_cvref_t<MapB>>
+    && std::is_same_v<std::remove_cvref_t<A>, std::remove_cvref_t<B>>;
+
 /// Calls f(queries, keys, values) with the operands of a call after its projection; what two roles share is computed
 /// once.
 template <class T, class Arch, class A, class Call, class Executor, class F>
@@ -87,12 +92,12 @@ void with_projected(Executor const& executor, workspace& scratch, A const& a, Ca
         auto const& p = a.project;
         auto const x = project<T, Arch>(executor, scratch, p.query, q, heads::query);
         auto const y = [&] {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.query)>, std::remove_cvref_t<decltype(p.key)>>)
+            if constexpr (may_be_shared<decltype(p.query), decltype(p.key), decltype(q), decltype(call.key)>)
                 if (heads::group == 1 && same_projection(p.query, p.key, q, call.key)) return x;
             return project<T, Arch>(executor, scratch, p.key, call.key, heads::key_value);
         }();
         auto const z = [&] {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(p.key)>, std::remove_cvref_t<decltype(p.value)>>)
+            if constexpr (may_be_shared<decltype(p.key), decltype(p.value), decltype(call.key), decltype(call.value)>)
                 if (same_projection(p.key, p.value, call.key, call.value)) return y;
             return project<T, Arch>(executor, scratch, p.value, call.value, heads::key_value);
         }();

@@ -5,7 +5,10 @@
 #include <fovea/driver/copy_rows.hpp>
 #include <fovea/driver/finish.hpp>
 #include <fovea/driver/project.hpp>
+#include <fovea/spec/shapes.hpp>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -22,35 +25,74 @@ struct plain_matrix {
     static std::string text() { return "matrix"; }
 };
 
-/// The gradients of rows before the maps of heads, in place, from those after them. `below` are the rows before them,
-/// which are only read where a map is not linear.
-template <class T, class Arch, class Map, class Below, class Executor>
+/// Whether a table of the maps of heads is asked for.
+template <class Map, class Sums>
+bool asks_head_map_tables(Map const& map, Sums& sums) {
+    bool any = false;
+    if constexpr (has_head_map_tables<Map>())
+        for_each_head_map_table(map, [&](auto const& table) {
+            for_each_form(table, [&](auto const& form) { any = any || sums.asks(form); });
+        });
+    return any;
+}
+
+/// The gradients of rows before the maps of heads, in place, from those after them, and those of the tables of these
+/// maps, added to `sums`. `below` are the rows before them, which are only read where `reads_rows`.
+template <class T, class Arch, class Map, class Below, class Executor, class Sums>
 void head_maps_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Below, 4> const& below,
-                        view<T, 4> const& d) {
+                        view<T, 4> const& d, bool reads_rows, Sums& sums) {
     constexpr index_t positions_at_once = 64;
-    constexpr bool reads_rows = gradient_reads_rows<Map>();
-    index_t const features = d.extent(3), positions = d.extent(2), blocks = ceil_div(positions, positions_at_once);
-    executor.run(d.extent(0) * blocks, [&](index_t task, index_t worker) {
+    index_t const features = d.extent(3), positions = d.extent(2), blocks = ceil_div(positions, positions_at_once),
+                  tasks = d.extent(0) * blocks;
+    // Of each table, sums of each task, which are joined in their order.
+    constexpr std::size_t most_tables = 8;
+    std::array<T*, most_tables> tables{};
+    std::size_t count = 0;
+    if constexpr (has_head_map_tables<Map>())
+        for_each_head_map_table(map, [&](auto const& table) {
+            bool asked = false;
+            for_each_form(table, [&](auto const& form) { asked = asked || sums.asks(form); });
+            if (asked) {
+                tables[count] = scratch.shared().template take<T>(tasks * table.size());
+                std::fill_n(tables[count], tasks * table.size(), T{0});
+            }
+            ++count;
+        });
+    executor.run(tasks, [&](index_t task, index_t worker) {
         auto& memory = scratch.worker(worker);
         memory.clear();
         T *const numbers = memory.take<T>(prepared_numbers(map, features)), *const row = memory.take<T>(features),
                  *const rows = memory.take<T>(features * rows_of_head_maps_gradient(map));
         std::fill_n(row, features, T{0});
+        std::size_t n = 0;
+        auto const of_tables = sums_of_head_maps<T>(map, [&](auto const& table) {
+            T* const first = tables[n++];
+            return first == nullptr ? first : first + task * table.size();
+        });
         index_t const batch = task / blocks, begin = task % blocks * positions_at_once;
-        for (index_t n = begin; n < std::min(begin + positions_at_once, positions); ++n) {
-            prepare_head_maps(map, numbers, features, head_place{batch, 0, n});
+        for (index_t i = begin; i < std::min(begin + positions_at_once, positions); ++i) {
+            prepare_head_maps(map, numbers, features, head_place{batch, 0, i});
             for (index_t h = 0; h < d.extent(1); ++h) {
-                if constexpr (reads_rows) {
-                    auto const* const from = below.place(batch, h, n, index_t{0});
+                if (reads_rows) {
+                    auto const* const from = below.place(batch, h, i, index_t{0});
                     std::transform(from, from + features, row, [](auto x) { return static_cast<T>(x); });
                 }
                 using row_type = kernel::feature_row<T, Arch>;
                 fovea::head_maps_gradient(map, row_type{row, features},
-                                          row_type{d.place(batch, h, n, index_t{0}), features}, head_place{batch, h, n},
-                                          static_cast<T const*>(numbers), rows);
+                                          row_type{d.place(batch, h, i, index_t{0}), features}, head_place{batch, h, i},
+                                          static_cast<T const*>(numbers), rows, of_tables);
             }
         }
     });
+    count = 0;
+    if constexpr (has_head_map_tables<Map>())
+        for_each_head_map_table(map, [&](auto const& table) {
+            T* const all = tables[count++];
+            index_t const size = table.size();
+            if (all == nullptr || tasks == 0) return;
+            for (index_t i = size; i < tasks * size; ++i) all[i % size] += all[i];
+            for_each_form(table, [&](auto const& form) { sums.add_all(form, all); });
+        });
 }
 
 /// The gradient of a matrix, x^T dy, as it is multiplied: (in, out). Both are (batch, 1, position, feature), dy dense.
@@ -121,19 +163,20 @@ view<T, 4> linear_source_gradient(Executor const& executor, workspace& scratch, 
     return dx;
 }
 
-/// Whether anything that a projection is made of is asked for: the source, the matrix, the bias.
-template <class Map, class Source, class Sums>
-bool asks_projection(Map const& map, view<Source const, 4> const& x, Sums& sums) {
+/// Whether a projection has anything that is asked for: its matrix, its bias, a table of its maps of heads.
+template <class Map, class Sums>
+bool asks_parameters(Map const& map, Sums& sums) {
+    if (asks_head_map_tables(map, sums)) return true;
     if constexpr (linear_map<map_below<Map>>) {
         auto const& below = row_map_below(map);
-        if (sums.asks(below.matrix) || (has_bias(below) && sums.asks(*below.bias))) return true;
+        return sums.asks(below.matrix) || (has_bias(below) && sums.asks(*below.bias));
     }
-    return sums.template asks<true>(x);
+    return false;
 }
 
 /// add_project_gradient: adds the gradients of a source and of the matrix and the bias of its projection, from those of
 /// the rows that `project` makes of it. Those of heads may lie side by side, and have no memory where nobody asks.
-template <class T, class Arch, class Map, class Source, class Executor, class Sums>
+template <operand_role Of, class T, class Arch, class Map, class Source, class Executor, class Sums>
 void add_project_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Source const, 4> const& x,
                           view<T, 4> const& d, Sums& sums) {
     if (d.data == nullptr) return;
@@ -151,19 +194,24 @@ void add_project_gradient(Executor const& executor, workspace& scratch, Map cons
         copy_rows<T>(executor, d, as_heads);
     }
     if constexpr (headwise_map<Map>) {
-        if constexpr (gradient_reads_rows<Map>()) {
-            auto const rows = project<T, Arch>(executor, scratch, below, x, makes_heads ? heads : 1);
-            head_maps_gradient<T, Arch>(executor, scratch, map, rows, as_heads);
+        constexpr bool may_read = gradient_reads_rows<Map>() || has_head_map_tables<Map>();
+        bool const reads_rows = gradient_reads_rows<Map>() || asks_head_map_tables(map, sums);
+        auto const gradient_from = [&](auto const& rows) {
+            head_maps_gradient<T, Arch>(executor, scratch, map, rows, as_heads, reads_rows, sums);
+        };
+        if constexpr (may_read) {
+            using rows = decltype(project<T, Arch>(executor, scratch, below, x, index_t{1}));
+            gradient_from(reads_rows ? project<T, Arch>(executor, scratch, below, x, makes_heads ? heads : 1) : rows{});
         } else {
-            head_maps_gradient<T, Arch>(executor, scratch, map, view<T const, 4>(as_heads), as_heads);
+            gradient_from(view<T const, 4>(as_heads));
         }
     }
     if constexpr (linear) {
         add_linear_gradient<T, Arch>(executor, scratch, below, x, dy, sums);
-        if (sums.template asks<true>(x))
-            sums.add_rows(x, linear_source_gradient<T, Arch>(executor, scratch, below, dy).data);
+        if (sums.template asks_rows<Of>(x))
+            sums.template add_rows<Of>(x, linear_source_gradient<T, Arch>(executor, scratch, below, dy).data);
     } else {
-        sums.add_rows(x, dy.data);
+        sums.template add_rows<Of>(x, dy.data);
     }
 }
 

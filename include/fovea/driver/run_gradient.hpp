@@ -58,6 +58,12 @@ found_table find_table(A const& a, Asked const& asked) {
     return found;
 }
 
+/// Whether the elements of a table differ along an axis, or there is none: one element may stand for all positions.
+template <class Element, int Rank>
+bool differs_along(view<Element const, Rank> const& table, int axis) {
+    return axis >= 0 && table.extent(axis) > 1;
+}
+
 /// A table that is asked for, its sums, and whether no two tasks reach one element of it.
 template <class T, class Table>
 struct asked_table {
@@ -78,8 +84,9 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
         if constexpr (may_read<A, type>) {
             auto const [found, reads] = find_table(a, each);
             any = any || found;
-            bool const apart = (reads.head >= 0 || key_heads == 1) && (reads.batch >= 0 || batches == 1)
-                            && (reads.query >= 0 || splits == 1);
+            bool const apart = (differs_along(each.of, reads.head) || key_heads == 1)
+                            && (differs_along(each.of, reads.batch) || batches == 1)
+                            && (differs_along(each.of, reads.query) || splits == 1);
             using table_type = std::remove_const_t<decltype(each.of)>;
             return std::make_tuple(asked_table<T, table_type>{
                 found ? each.of : table_type{}, found ? sums.template of_asked<N>() : nullptr, apart || !found});

@@ -2,6 +2,7 @@
 // Scratch memory that the caller keeps between calls.
 #pragma once
 
+#include <fovea/core/subnormals.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/driver/arena.hpp>
 
@@ -27,7 +28,7 @@ public:
     FOVEA_TAGGED workspace& operator=(workspace&&) noexcept = default;
     FOVEA_TAGGED [[gnu::cold]] ~workspace() {}
 
-    /// A call that uses the workspace, from here to the end of a scope.
+    /// A call that uses the workspace, from here to the end of a scope; subnormal numbers count as 0 meanwhile.
     class call {
     public:
         FOVEA_TAGGED FOVEA_INLINE explicit call(workspace& scratch) : used_(scratch.in_use_.value) {
@@ -43,6 +44,7 @@ public:
             throw std::logic_error("workspace: another call is using it: calls at the same time need one each");
         }
         std::atomic<bool>& used_;
+        subnormals_as_zero mode_;
     };
 
     /// The scratch of one worker.

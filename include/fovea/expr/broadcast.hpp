@@ -2,24 +2,11 @@
 #pragma once
 
 #include <fovea/core/as_view.hpp>
+#include <fovea/core/repeated.hpp>
 #include <fovea/expr/param.hpp>
 #include <fovea/expr/placeholder.hpp>
 
 namespace fovea::FOVEA_SET {
-
-namespace detail {
-/// An axis of extent 1 stands for all positions along it: its elements repeat.
-template <class T, int Rank>
-constexpr view<T, Rank> repeated(view<T, Rank> table) {
-    constexpr index_t everywhere = index_t{1} << 40;
-    for (std::size_t axis = 0; axis < std::size_t{Rank}; ++axis)
-        if (table.extents[axis] == 1) {
-            table.extents[axis] = everywhere;
-            table.strides[axis] = 0;
-        }
-    return table;
-}
-}  // namespace detail
 
 /// of_pair: the element of a table for a pair: its axes are the last ones of (batch, head, query, key), and an axis of
 /// extent 1 stands for all positions along it.

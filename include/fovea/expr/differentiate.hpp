@@ -65,7 +65,8 @@ template <>
 inline constexpr auto by_operand<operations::erf> =
     [](auto const&, auto const& a) { return 2 * std::numbers::inv_sqrtpi * exp(-square(a)); };
 template <>
-inline constexpr auto by_operand<operations::sqrt> = [](auto const& e, auto const&) { return 0.5 / e; };
+inline constexpr auto by_operand<operations::sqrt> =
+    [](auto const& e, auto const&) { return select(e == 0, 0, 0.5 / e); };  // a kink of distances, at 0
 template <>
 inline constexpr auto by_operand<operations::rsqrt> = [](auto const& e, auto const&) { return -0.5 * e * square(e); };
 template <>

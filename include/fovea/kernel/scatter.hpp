@@ -14,8 +14,8 @@ FOVEA_INLINE void add_to(T* to, pack<T, Arch> const& amount, index_t count) {
     else store_as<T, Arch>(load_as<T, Arch>(to, count) + amount, to, count);
 }
 
-/// to(indices...) += amount in each lane, for integers or one per lane. `to` is dense. Where an amount is 0 nothing is
-/// written outside of the vector that it stands in, whatever its indices are.
+/// to(indices...) += amount in each lane, for integers or one per lane. `to` is dense, but for axes that repeat. Where
+/// an amount is 0 nothing is written outside of the vector that it stands in, whatever its indices are.
 template <class T, class Arch, int Rank, class... Index>
     requires(sizeof...(Index) == Rank)
 FOVEA_INLINE void add_at(view<T, Rank> const& to, pack<T, Arch> const& amount, Index const&... index) {
@@ -31,7 +31,7 @@ FOVEA_INLINE void add_at(view<T, Rank> const& to, pack<T, Arch> const& amount, I
         } else if constexpr (along_keys<Index...> || against_keys<Index...>) {
             constexpr bool forwards = along_keys<Index...>;
             index_t const first = first_along_keys(index...) - (forwards ? 0 : vector::lanes - 1);
-            if (first >= 0 && first + vector::lanes <= to.extent(Rank - 1)) [[likely]] {
+            if (first >= 0 && first + vector::lanes <= to.extent(Rank - 1) && to.stride(Rank - 1) == 1) [[likely]] {
                 T* const row = to.data + offset_of_numbers(view<T const, Rank>(to), index...) + first;
                 auto const in_order = [&]() FOVEA_LAMBDA {
                     if constexpr (forwards) return amount;

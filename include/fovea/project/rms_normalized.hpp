@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace fovea::FOVEA_SET {
@@ -20,7 +21,7 @@ namespace fovea::FOVEA_SET {
 /// Shapes: the gain is (feature), the same for all heads, or (head, feature), kept as a view; eps is 1e-6 unless given.
 /// After a row map of `project`, before `rotary` if both are used.
 /// Cost: two passes over a row that is in the cache.
-/// Gradients: of the row, not of the gain.
+/// Gradients: of the row and the gain.
 /// Edge cases: a row of zeros stays zero, unless eps is 0.
 /// Errors: shape_error where the gain does not fit the heads; std::invalid_argument where eps is negative.
 /// Source: Zhang and Sennrich 2019, equation 4; on queries and keys, Dehghani et al. 2023, section 2.
@@ -53,15 +54,20 @@ struct rms_normalized_t {
                     gain->place(gain->extent(0) == 1 ? index_t{0} : at.head, index_t{0}));
     }
 
-    /// dx_c = (g_c dy_c - x_c sum_i g_i x_i dy_i / (sum_i x_i^2 + d eps)) / sqrt(sum_i x_i^2 / d + eps).
-    template <class Row>
-    void gradient(Row const& x, Row const& d, head_place const& at) const {
+    constexpr std::tuple<view<T const, 2>> tables() const { return {gain.value_or(view<T const, 2>{})}; }
+    /// dx_c = (g_c dy_c - x_c sum_i g_i x_i dy_i / (sum_i x_i^2 + d eps)) / sqrt(sum_i x_i^2 / d + eps), and
+    /// dg_c = x_c dy_c / sqrt(sum_i x_i^2 / d + eps).
+    template <class Row, class Sums>
+    void gradient(Row const& x, Row const& d, head_place const& at, Sums const& sums) const {
         using value = typename Row::value_type;
         value const squares = x.sum([](auto x_c) { return x_c * x_c; }), count = static_cast<value>(x.size());
         value const mean = squares / count + static_cast<value>(eps);
+        auto const& d_gain = std::get<0>(sums);
+        index_t const head = gain && gain->extent(0) > 1 ? at.head : 0;
         value along = 0;
         for (index_t c = 0; c < x.size(); ++c) {
-            if (gain) d[c] *= static_cast<value>((*gain)(gain->extent(0) == 1 ? index_t{0} : at.head, c));
+            if (d_gain.data != nullptr) d_gain(head, c) += x[c] * d[c] / std::sqrt(mean);
+            if (gain) d[c] *= static_cast<value>((*gain)(head, c));
             along += x[c] * d[c];
         }
         for (index_t c = 0; c < x.size(); ++c) d[c] = (d[c] - x[c] * along / (count * mean)) / std::sqrt(mean);

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -26,7 +27,7 @@ namespace fovea::FOVEA_SET {
 /// p is n plus its element, (position) or (batch, position); .base(b): replaces 10000; .interpolated(s): divides p by
 /// s; .ntk_scaled(s): multiplies base by s^(r / (r - 2)); .frequencies(table): (r / 2) angles at p = 1.
 /// Cost: angles, in double, once per position for all heads; four multiplications for each pair.
-/// Edge cases: position 0 changes nothing. Tables are kept as views and have no gradient. Queries and keys pair alike.
+/// Edge cases: position 0 changes nothing. Tables are views; frequencies have a gradient. Queries and keys pair alike.
 /// Errors: shape_error for an odd r, one above a head, or an unfit table; std::invalid_argument for b or s <= 0.
 /// Source: Su et al. 2021, equation 34; Chen et al. 2023 for interpolated.
 template <class Frequency = float, class Index = index_t>
@@ -79,9 +80,16 @@ struct rotary_t {
             write_directions(angles, count, numbers + first, numbers + half + first);
         }
     }
-
-    void apply(auto const& row, head_place const&, auto const* numbers) const { turn(row, numbers, 1); }
-    void gradient(auto const&, auto const& d, head_place const&, auto const* numbers) const { turn(d, numbers, -1); }
+    void apply(auto const& row, head_place const&, auto const* numbers) const {
+        rotate_pairs(row, numbers, size(row.size()) / 2, neighbors, 1);
+    }
+    constexpr auto tables() const { return std::tuple(given.value_or(view<Frequency const, 1>{})); }
+    void gradient(auto const& x, auto const& d, head_place const& at, auto const* numbers, auto const& sums) const {
+        index_t const half = size(x.size()) / 2;
+        if (auto const& d_frequencies = std::get<0>(sums); d_frequencies.data != nullptr)
+            add_angle_gradients(x, d, numbers, half, neighbors, place(at) / stretch, d_frequencies);
+        rotate_pairs(d, numbers, half, neighbors, -1);
+    }
 
     constexpr void memory(auto const& visit) const {
         if (given) visit(*given, "the frequencies of rotary on ");
@@ -102,14 +110,6 @@ struct rotary_t {
     std::string text() const { return neighbors ? "rotary.interleaved()" : "rotary"; }
 
 private:
-    FOVEA_INLINE void turn(auto const& row, auto const* numbers, int sign) const {
-        auto const way = static_cast<std::remove_cvref_t<decltype(*numbers)>>(sign);
-        auto const f = [way](auto x, auto y, auto cosine, auto sine)
-                           FOVEA_LAMBDA { return std::pair(x * cosine - y * sine * way, y * cosine + x * sine * way); };
-        index_t const half = size(row.size()) / 2;
-        if (neighbors) row.map_neighbors(half, f, numbers, numbers + half);
-        else row.map_halves(half, f, numbers, numbers + half);
-    }
     template <class I>
     constexpr rotary_t<Frequency, I> at(row_positions<I> const& p) const {
         return {turned, theta, stretch, ntk, neighbors, given, p};

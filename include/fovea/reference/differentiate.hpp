@@ -7,6 +7,7 @@
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/normalize_gradient.hpp>
 #include <fovea/reference/recurrent_gradient.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <span>
 #include <utility>
@@ -108,15 +109,18 @@ void differentiate(A const& a, Bound const& bound, Sums& sums) {
     if constexpr (is_recurrent<A>) recurrent_gradients(a, bound, x, d, result, sums);
     else for_each_row(shapes, [&](row_place const& at) { row_gradients(a, x, d, at, shapes.group(), result, sums); });
 
-    sums.add_rows(call.query, d_source.data());
+    sums.template add_rows<operand_role::query>(call.query, d_source.data());
     if constexpr (projection<decltype(a.project)>) {
-        sums.add_rows(call.query, project_gradient(a.project.query, call.query, std::move(result.query), sums).data());
-        sums.add_rows(call.key, project_gradient(a.project.key, call.key, std::move(result.key), sums).data());
-        sums.add_rows(call.value, project_gradient(a.project.value, call.value, std::move(result.value), sums).data());
+        sums.template add_rows<operand_role::query>(
+            call.query, project_gradient(a.project.query, call.query, std::move(result.query), sums).data());
+        sums.template add_rows<operand_role::key>(
+            call.key, project_gradient(a.project.key, call.key, std::move(result.key), sums).data());
+        sums.template add_rows<operand_role::value>(
+            call.value, project_gradient(a.project.value, call.value, std::move(result.value), sums).data());
     } else {
-        sums.add_rows(call.query, result.query.data());
-        sums.add_rows(call.key, result.key.data());
-        sums.add_rows(call.value, result.value.data());
+        sums.template add_rows<operand_role::query>(call.query, result.query.data());
+        sums.template add_rows<operand_role::key>(call.key, result.key.data());
+        sums.template add_rows<operand_role::value>(call.value, result.value.data());
     }
 }
 

@@ -11,15 +11,24 @@
 namespace fovea::FOVEA_SET::reference {
 
 /// The gradients of rows before all maps of heads, from those after them.
-template <class Real, row_map M>
-array<Real> head_maps_gradient(M const& map, array<Real> below, array<Real> d) {
+template <class Real, row_map M, class Sums>
+array<Real> head_maps_gradient(M const& map, array<Real> below, array<Real> d, Sums& sums) {
     if constexpr (headwise_map<M>) {
         index_t const features = d.extent(3);
         std::vector<Real> numbers(static_cast<std::size_t>(prepared_numbers(map, features))),
             memory(static_cast<std::size_t>(rows_of_head_maps_gradient(map) * features));
+        std::vector<std::vector<Real>> tables;
+        auto const of_tables = sums_of_head_maps<Real>(
+            map, [&](auto const& table) { return tables.emplace_back(static_cast<std::size_t>(table.size())).data(); });
         for_each_row_of_heads(d, [&](feature_row<Real> const& d_row, head_place const& at) {
             prepare_head_maps(map, numbers.data(), features, at);
-            fovea::head_maps_gradient(map, row_of(below, at), d_row, at, std::as_const(numbers).data(), memory.data());
+            fovea::head_maps_gradient(map, row_of(below, at), d_row, at, std::as_const(numbers).data(), memory.data(),
+                                      of_tables);
+        });
+        std::size_t n = 0;
+        for_each_head_map_table(map, [&](auto const& table) {
+            for_each_form(table, [&](auto const& form) { sums.add_all(form, tables[n].data()); });
+            ++n;
         });
     }
     return d;
@@ -30,7 +39,7 @@ template <class Real, row_map M, class T, class Sums>
 array<Real> project_gradient(M const& map, view<T, 4> const& source, array<Real> d, Sums& sums) {
     auto const& below = row_map_below(map);
     using below_type = map_below<M>;
-    d = head_maps_gradient(map, project<Real>(below, source, d.extents), std::move(d));
+    d = head_maps_gradient(map, project<Real>(below, source, d.extents), std::move(d), sums);
     array<Real> result(source.extents);
     bool const cut = source.extent(1) == 1;
     for_each_element(d.extents, [&](index_t b, index_t h, index_t n, index_t c) {

@@ -12,10 +12,11 @@ namespace fovea::FOVEA_SET {
 ///
 ///     s_ij = q_i^T W k_j
 ///
-/// Shapes: W is (features of the query, features of the key), kept as a view.
+/// Shapes: W is (features of the query, features of the key), kept as a view; there is one head.
 /// Cost: one matrix product over the queries, which folds W into them once, then as `dot`.
 /// Gradients: of query, key and W.
-/// Edge cases: keys and values are used unchanged; with other projections write `project(W, Wk, Wv) | dot`.
+/// Edge cases: keys and values are used unchanged; with other projections, or a matrix of several heads side by side,
+/// write `project(W, Wk, Wv, heads<4>) | dot`.
 /// Errors: shape_error where W does not fit query and key.
 /// Source: Luong, Pham and Manning 2015, equation 8, general.
 template <class Matrix>

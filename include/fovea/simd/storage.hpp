@@ -88,7 +88,8 @@ private:
     }
 };
 
-/// float16: multiplying by 2^112 corrects the bias of the exponent and normalizes subnormal numbers.
+/// float16: adding to the exponent corrects its bias; subnormal numbers are integers times 2^-24. No number that is
+/// computed with is subnormal as a float, so that none is lost where those count as 0.
 template <widens Arch>
 struct storage<float16, float, Arch> {
     using vector = pack<float, Arch>;
@@ -97,11 +98,13 @@ struct storage<float16, float, Arch> {
 
     FOVEA_INLINE static vector load(float16 const* from) {
         auto const half = widening<Arch>::widen(&from->bits);
-        auto const magnitude = bits::template shift_left<13>(half & integers(0x7fff));
+        auto const size = half & integers(0x7fff), magnitude = bits::template shift_left<13>(size);
         auto const sign = bits::template shift_left<16>(half & integers(0x8000));
-        vector const finite(vector(bits::as_reals(magnitude)) * vector(0x1p112f));
-        vector const infinite(bits::as_reals(magnitude | integers(0x7f800000)));
-        auto const absolute = select(finite < vector(65536), finite, infinite);
+        vector const normal(bits::as_reals(magnitude + integers(0x38000000))),
+            infinite(bits::as_reals(magnitude | integers(0x7f800000)));
+        vector const subnormal(vector(bits::to_real(size)) * vector(0x1p-24f));
+        auto const finite = select(normal < vector(0x1p-14f), subnormal, normal);
+        auto const absolute = select(normal < vector(65536), finite, infinite);
         return {bits::as_reals(bits::as_integers(absolute.value) | sign)};
     }
     FOVEA_INLINE static void store(vector const& a, float16* to) {

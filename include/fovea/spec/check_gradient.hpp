@@ -193,7 +193,7 @@ void find_arrays(A const& a, Bound const& bound, Sums& sums) {
     found_rows(call.value);
     for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
     std::apply([&](auto const&... past) { (sums.found(past.target), ...); }, bound.past());
-    sums.require_found();
+    sums.require_found([&](auto const& visit) { for_each_array_read(a, call.query, call.key, call.value, visit); });
 }
 
 /// The arguments of gradient that ask for one.
@@ -206,10 +206,21 @@ auto gradients_among(Arguments const&... arguments) {
     return std::tuple_cat(asked(arguments)...);
 }
 
+/// The sentence for a call that asks for no gradient.
+template <class... Arguments>
+constexpr bool names_gradients() {
+    constexpr bool sound = !(is_ill_formed<Arguments> || ...), named = (asked_gradient<Arguments> || ...);
+    static_assert(!sound || named,
+                  "fovea: what gradient is asked for stands after the gradient of the result, as grad(array, target): "
+                  "gradient(specification, query, key, value, d_result, grad(query, d_query))");
+    return sound && named;
+}
+
 /// Calls compute(bound call, asked...) for the arguments of gradient, if they make a call.
 template <class Compute, attention_spec A, class... Arguments>
 void with_gradient_call(Compute const& compute, A const& a, Arguments&&... arguments) {
-    if constexpr (is_call<Arguments...>()) {
+    if constexpr (!names_gradients<Arguments...>()) {
+    } else if constexpr (is_call<Arguments...>()) {
         auto const bound = bind_gradient(a, arguments...);
         if constexpr (!is_ill_formed<decltype(bound)>)
             std::apply([&](auto const&... each) { compute(bound, each...); }, gradients_among(arguments...));

@@ -2,11 +2,16 @@
 // What each part of an attention has to offer. The engine reads these concepts and never a word.
 #pragma once
 
+#include <fovea/core/view.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/node.hpp>
 #include <fovea/spec/feature_row.hpp>
 #include <fovea/spec/row.hpp>
 #include <fovea/spec/stage.hpp>
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -150,7 +155,11 @@ concept linear_map = row_map<M> && requires(M const& m) {
 ///
 /// Where part of it is the same for all heads of a position, it says how many numbers that takes, prepared(features),
 /// fills them, prepare(numbers, features, place), and finds them again as a third argument of apply.
-/// check(extents, argument), where there is one, throws shape_error for rows that do not fit.
+/// check(extents, argument), where there is one, throws shape_error for rows that do not fit. How gradients go through
+/// it is said by each: `linear` where it is a sum of multiples, gradient(row, d, place), with the numbers as a fourth
+/// argument, where it is not, and `linear` = false where there is no gradient. One that reads tables which can be
+/// trained has tables(), a tuple of views, empty ones of those that are not given; the last argument of its gradient is
+/// a tuple of as many views to which it adds their gradients, without memory where nobody asks.
 template <class M>
 concept prepared_head_map = requires(M const& m, feature_row_archetype<double> row, head_place at, double* numbers) {
     typename M::head_map_tag;
@@ -164,6 +173,64 @@ concept head_map = prepared_head_map<M> || requires(M const& m, feature_row_arch
     typename M::head_map_tag;
     m.apply(row, at);
     m.text();
+};
+
+template <class M>
+concept head_map_with_tables = head_map<M> && requires(M const& m) { m.tables(); };
+
+namespace detail {
+template <class Number, class Tables>
+struct sums_of_tables {
+    using type = std::tuple<>;
+};
+template <class Number, class... T, int... Rank>
+struct sums_of_tables<Number, std::tuple<view<T const, Rank>...>> {
+    using type = std::tuple<view<Number, Rank>...>;
+};
+template <class M>
+struct tables_of {
+    using type = std::tuple<>;
+};
+template <head_map_with_tables M>
+struct tables_of<M> {
+    using type = decltype(std::declval<M const&>().tables());
+};
+}  // namespace detail
+
+/// What a map of heads adds the gradients of its tables to.
+template <head_map M, class Number>
+using head_map_sums = typename detail::sums_of_tables<Number, typename detail::tables_of<M>::type>::type;
+
+/// Calls f with the last arguments of a gradient: the numbers that the map has prepared, the sums of its tables.
+template <head_map M, class Number, class F>
+FOVEA_INLINE constexpr void with_rule_arguments(Number const* numbers, head_map_sums<M, Number> const& sums,
+                                                F const& f) {
+    if constexpr (prepared_head_map<M> && head_map_with_tables<M>) f(numbers, sums);
+    else if constexpr (prepared_head_map<M>) f(numbers);
+    else if constexpr (head_map_with_tables<M>) f(sums);
+    else f();
+}
+
+/// A map of heads that has a rule for gradients: d, the gradient of the row after it, becomes that of the row before.
+template <class M>
+concept head_map_with_rule =
+    head_map<M>
+    && requires(M const& m, feature_row_archetype<double> row, head_place at, double const* numbers,
+                head_map_sums<M, double> const& sums) {
+           requires(prepared_head_map<M> && head_map_with_tables<M> && requires {
+                       m.gradient(row, row, at, numbers, sums);
+                   }) || (prepared_head_map<M> && !head_map_with_tables<M> && requires {
+                       m.gradient(row, row, at, numbers);
+                   }) || (!prepared_head_map<M> && head_map_with_tables<M> && requires {
+                       m.gradient(row, row, at, sums);
+                   }) || (!prepared_head_map<M> && !head_map_with_tables<M> && requires { m.gradient(row, row, at); });
+       };
+template <class M>
+concept linear_head_map = head_map<M> && requires { requires M::linear; };
+/// A map of heads that says how gradients go through it, or that they do not.
+template <class M>
+concept head_map_of_known_gradient = head_map_with_rule<M> || requires {
+    { M::linear } -> std::convertible_to<bool>;
 };
 
 /// A projection: a row map for queries, keys and values, and the number of heads.

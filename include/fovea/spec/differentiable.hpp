@@ -4,6 +4,7 @@
 
 #include <fovea/expr/backpropagate.hpp>
 #include <fovea/spec/grad.hpp>
+#include <fovea/spec/head_map_rows.hpp>
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/row_gradient.hpp>
 
@@ -15,12 +16,7 @@ namespace detail {
 /// The sentence for a map of heads without a rule.
 template <class Map>
 constexpr bool has_head_map_gradient() {
-    using row = feature_row_archetype<double>;
-    constexpr bool plain = requires(Map const& m, row x, head_place at) { m.gradient(x, x, at); };
-    constexpr bool prepared =
-        requires(Map const& m, row x, head_place at, double const* numbers) { m.gradient(x, x, at, numbers); };
-    constexpr bool linear = requires { requires Map::linear; };
-    constexpr bool has_rule = linear || (prepared_head_map<Map> ? prepared : plain);
+    constexpr bool has_rule = linear_head_map<Map> || head_map_with_rule<Map>;
     static_assert(has_rule, "fovea: this map of heads has no gradient: give it gradient(x, d, place), or linear");
     return has_rule;
 }
@@ -110,6 +106,7 @@ void for_each_array_with_gradient(A const& a, Found const& found) {
             found(below.matrix);
             if (has_bias(below)) found(*below.bias);
         }
+        for_each_head_map_table(map, [&](auto const& table) { for_each_form(table, found); });
     };
     if constexpr (projection<decltype(a.project)>) {
         of_map(a.project.query);

@@ -10,6 +10,10 @@
 
 namespace fovea::FOVEA_SET {
 
+namespace detail {
+struct grad_header {};
+}  // namespace detail
+
 /// The gradient of one array, which the call reads, and where it goes.
 template <class Of, class T, int Rank>
 struct grad_output {
@@ -22,6 +26,7 @@ struct grad_output {
     view<T, Rank> target;
     char const* target_name = "the target of grad";  // in sentences
     bool wanted = true;  // where a call decides that it is not, nothing is computed for it or written
+    bool adds = false;   // to what the target holds
 
     struct bound {
         view<T, Rank> target;
@@ -34,17 +39,40 @@ struct grad_output {
     }
 };
 
+/// The target of a gradient that is added to what it holds.
+template <class T, int Rank>
+struct added_target {
+    view<T, Rank> target;
+};
+template <class T>
+inline constexpr bool is_added_target = false;
+template <class T, int Rank>
+inline constexpr bool is_added_target<added_target<T, Rank>> = true;
+
+/// add_to: a target of grad to which the gradient is added, for parameters of several calls and batches in parts.
+///
+///     gradient(spec, x, d_result, grad(W, add_to(dW)))    // dW += ...
+///
+/// What a target of few bits holds is rounded once for each call that adds to it.
+template <class Target>
+constexpr auto add_to(Target&& target) {
+    auto const to = detail::target_of(std::forward<Target>(target));
+    return added_target<std::remove_pointer_t<decltype(to.data)>, decltype(to)::rank>{to};
+}
+
 /// grad: asks `gradient` for the gradient of one array that the call reads: an operand, a table, a matrix or a bias.
 ///
 ///     gradient(spec, q, k, v, d_result, grad(q, d_q), grad(slopes, d_slopes))
 ///     gradient(spec, x, d_result, grad(x, d_x))    x is queries, keys and values: the sum of the three
 ///
 /// Shapes: the array is named as the call reads it, with the same elements, extents and strides; the target has its
-/// extents. What is read more than once, as one matrix for keys and values, has the sum of its gradients.
-/// Edge cases: what only indexes, masks or lists keys, and the tables of maps of heads, have no gradient.
+/// extents and is overwritten, or added to where it is add_to(target). What is read more than once, as one matrix for
+/// keys and values, has the sum of its gradients; an element that repeats along an axis, one for each position.
+/// Edge cases: what only indexes, masks or lists keys has no gradient.
 /// Errors: shape_error where the target has other extents, or the call reads no such array. At compile time, for
 /// integers and conditions, and where it is asked of attend.
 template <class Array, class Target>
+    requires(!is_added_target<std::remove_cvref_t<Target>>)
 constexpr auto grad(Array&& array, Target&& target) {
     auto const of = detail::view_of(array);
     auto const to = detail::target_of(std::forward<Target>(target));
@@ -61,10 +89,17 @@ constexpr auto grad(Array&& array, Target&& target) {
     if constexpr (real && alike && writable) return grad_output<element, written, rank>{.of = of, .target = to};
     else return ill_formed{};
 }
+template <class Array, class T, int Rank>
+constexpr auto grad(Array&& array, added_target<T, Rank> const& to) {
+    auto asked = fovea::grad(std::forward<Array>(array), to.target);
+    if constexpr (!is_ill_formed<decltype(asked)>) asked.adds = true;
+    return asked;
+}
 template <class... Others>
     requires(sizeof...(Others) != 2)
 constexpr ill_formed grad(Others const&...) {
-    return detail::refuse_arguments<Others...>();
+    static_assert(never<Others...>, "fovea: grad takes an array and where its gradient goes: grad(W, dW)");
+    return {};
 }
 
 /// What gradient takes after the gradient of the result.

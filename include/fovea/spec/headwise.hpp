@@ -11,6 +11,9 @@ template <row_map First, head_map Second>
 struct headwise {
     using row_map_tag = void;
     using headwise_tag = void;
+    static_assert(head_map_of_known_gradient<Second>,
+                  "fovea: a map of heads says how gradients go through it: give it gradient(x, d, place), or linear, "
+                  "which is false where it has no gradient");
     [[no_unique_address]] First first{};
     [[no_unique_address]] Second second{};
 
@@ -36,6 +39,11 @@ constexpr auto const& row_map_below(M const& map) {
 }
 template <class M>
 using map_below = std::remove_cvref_t<decltype(row_map_below(std::declval<M const&>()))>;
+
+template <row_map M>
+inline constexpr std::size_t head_maps_in = 0;
+template <headwise_map M>
+inline constexpr std::size_t head_maps_in<M> = 1 + head_maps_in<decltype(M::first)>;
 
 /// Calls f with each map of heads, in the order in which they were written.
 template <row_map M, class F>

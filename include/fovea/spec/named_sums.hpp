@@ -3,11 +3,13 @@
 #pragma once
 
 #include <fovea/core/memory.hpp>
+#include <fovea/core/repeated.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/spec/grad.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/shapes.hpp>
 #include <fovea/spec/step_table.hpp>
+#include <fovea/spec/write_rounded.hpp>
 
 #include <algorithm>
 #include <array>
@@ -24,7 +26,8 @@ inline constexpr bool may_name = std::is_same_v<typename Asked::element, T>
 template <bool AsRows = false, class Asked, class T, int Rank>
 bool names(Asked const& asked, view<T const, Rank> const& array) {
     if constexpr (!may_name<AsRows, Asked, T, Rank>) return false;
-    else if constexpr (Asked::rank == Rank) return asked.wanted && fovea::detail::same_elements(asked.of, array);
+    else if constexpr (Asked::rank == Rank)
+        return asked.wanted && fovea::detail::same_elements(asked.of, fovea::detail::once(array));
     else return asked.wanted && fovea::detail::same_elements(as_heads(asked.of), array);
 }
 
@@ -35,29 +38,6 @@ bool names(Asked const& asked, step_table<T> const& steps) {
     else
         return asked.wanted && steps.table
             && fovea::detail::same_elements(step_table<T>::as_steps(asked.of), *steps.table);
-}
-
-namespace detail {
-template <std::size_t Rank, class F, class... Index>
-void for_each_index(std::array<index_t, Rank> const& extents, F const& f, Index... index) {
-    if constexpr (sizeof...(Index) == Rank) f(index...);
-    else
-        for (index_t i = 0; i < extents[sizeof...(Index)]; ++i) for_each_index(extents, f, index..., i);
-}
-}  // namespace detail
-
-/// Rounds numbers, at(i) in the order of their indices, to the elements of a target.
-template <class At, class T, int Rank>
-void write_rounded(At const& at, view<T, Rank> const& target) {
-    constexpr auto last = static_cast<std::size_t>(Rank - 1);
-    index_t const count = target.extents[last], stride = target.strides[last];
-    std::array<index_t, last> outer;
-    std::copy_n(target.extents.begin(), last, outer.begin());
-    index_t i = 0;
-    detail::for_each_index(outer, [&](auto... index) {
-        T* const row = count > 0 ? target.place(index..., index_t{0}) : nullptr;
-        for (index_t c = 0; c < count; ++c, ++i) row[c * stride] = rounded_to<T>(at(i));
-    });
 }
 
 /// named_arrays: which of the arrays whose gradients are asked for a call reads.
@@ -78,15 +58,23 @@ public:
         std::size_t n = 0;
         std::apply([&](auto const&... each) { ((is_read_[n] = is_read_[n] || names(each, steps), ++n), ...); }, asked_);
     }
+    /// for_each_read(visit) calls visit with the memory_region of every array that the call reads.
     /// Errors: shape_error for an array that no one has found.
-    void require_found() const {
+    template <class ForEachRead>
+    void require_found(ForEachRead const& for_each_read) const {
         std::size_t n = 0;
         auto const check = [&](auto const& asked) {
-            if (!is_read_[n++] && asked.wanted)
-                throw shape_error(
-                    "grad names an array ", asked.of.extents,
-                    " of which the call has no gradient: it reads none with the same elements, extents and "
-                    "strides as an operand, a matrix, a bias or a table of reals");
+            if (is_read_[n++] || !asked.wanted) return;
+            auto const here = fovea::detail::region_of(asked.of, "");
+            for_each_read([&](fovea::detail::memory_region const& read) {
+                if (!here.empty() && read.data == here.data && read.element == here.element)
+                    throw shape_error("grad names an array ", asked.of.extents,
+                                      " of which the call has no gradient: it begins where ", read.name, read.owner,
+                                      " does, and that is of other extents or has no rule");
+            });
+            throw shape_error("grad names an array ", asked.of.extents,
+                              " of which the call has no gradient: it reads none with the same elements, extents and "
+                              "strides as an operand, a matrix, a bias or a table of reals");
         };
         std::apply([&](auto const&... each) { (check(each), ...); }, asked_);
     }
@@ -105,8 +93,10 @@ public:
     /// Adds to the gradient of an element of an array, wherever it is asked for.
     template <class T, int Rank>
     void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
-        for_each_named<false>(
-            array, [&](auto& each) { std::apply([&](auto... index) { each.total()(index...) += amount; }, at); });
+        for_each_named<false>(array, [&](auto& each) {
+            auto const sums = fovea::detail::beside(array, each.total().data());
+            std::apply([&](auto... index) { sums(index...) += amount; }, at);
+        });
     }
     /// The same of the number of a step, (batch, head, position, feature); axes of extent one stand for all.
     template <class T>
@@ -122,14 +112,10 @@ public:
         };
         std::apply([&](auto&... each) { (add(each), ...); }, all_);
     }
-    /// Adds to that of an array as a whole, in the order of its indices; as rows to that of an operand: (batch, head,
-    /// position, feature).
-    template <bool AsRows = false, class T, int Rank>
+    /// Adds to that of an array as a whole, in the order of its indices.
+    template <class T, int Rank>
     void add_all(view<T const, Rank> const& array, Real const* amounts) {
-        for_each_named<AsRows>(array, [&](auto& each) {
-            auto from = amounts;
-            for (auto& element : each.total().elements) element += *from++;
-        });
+        for_each_named<false>(array, [&](auto& each) { each.add(amounts); });
     }
     /// The same of one of the arrays that lie one after another along its first axis.
     template <class T, int Rank>
@@ -140,11 +126,12 @@ public:
             for (index_t i = 0; i < size; ++i) to[i] += amounts[i];
         });
     }
-    template <class T>
+    /// The same of the rows of an operand, (batch, head, position, feature).
+    template <operand_role, class T>
     void add_rows(view<T const, 4> const& rows, Real const* amounts) {
-        add_all<true>(rows, amounts);
+        for_each_named<true>(rows, [&](auto& each) { each.add(amounts); });
     }
-    /// The same of some positions of it.
+    /// The same of some of its positions.
     template <class T>
     void add_rows(view<T const, 4> const& rows, index_t first, index_t count, Real const* amounts) {
         for_each_named<true>(rows, [&](auto& each) {
@@ -161,11 +148,14 @@ public:
         add_all(state, amounts);
     }
     /// Whether the gradient of an array is asked for.
-    template <bool AsRows = false, class T, int Rank>
+    template <class T, int Rank>
     bool asks(view<T const, Rank> const& array) {
-        bool any = false;
-        for_each_named<AsRows>(array, [&](auto&) { any = true; });
-        return any;
+        return asks_for<false>(array);
+    }
+    /// The same of the rows of an operand.
+    template <operand_role, class T>
+    bool asks_rows(view<T const, 4> const& rows) {
+        return asks_for<true>(rows);
     }
     /// The sums of what was asked for in place n, dense, for whoever adds to them.
     template <std::size_t N>
@@ -178,7 +168,11 @@ public:
         for_each_named<true>(rows, [&](auto& each) { each.rows[each.row_count++] = amounts; });
     }
     /// Rows that are no view cannot be asked for.
-    template <class Rows>
+    template <operand_role, class Rows>
+    bool asks_rows(Rows const&) {
+        return false;
+    }
+    template <operand_role, class Rows>
     void add_rows(Rows const&, Real const*) {}
     template <class Rows>
     void add_lasting_rows(Rows const&, Real const*) {}
@@ -188,8 +182,8 @@ public:
         auto const write_one = [](auto const& each) {
             if (!each.asked.wanted) return;
             if (each.row_count == 1 && each.sums.elements.empty())
-                write_rounded([from = each.rows[0]](index_t i) { return from[i]; }, each.asked.target);
-            else write_rounded([&](index_t i) { return each.at(i); }, each.asked.target);
+                write_rounded([from = each.rows[0]](index_t i) { return from[i]; }, each.asked);
+            else write_rounded([&](index_t i) { return each.at(i); }, each.asked);
         };
         std::apply([&](auto const&... each) { (write_one(each), ...); }, all_);
     }
@@ -206,6 +200,9 @@ private:
             if (sums.extents != asked.of.extents) sums = tensor<Real, Named::rank>(asked.of.extents);
             return sums;
         }
+        void add(Real const* amounts) {
+            for (auto& element : total().elements) element += *amounts++;
+        }
         Real at(index_t i) const {
             Real all = sums.elements.empty() ? Real(0) : sums.elements[static_cast<std::size_t>(i)];
             for (std::size_t n = 0; n < row_count; ++n) all += rows[n][i];
@@ -214,6 +211,12 @@ private:
     };
     std::tuple<sum<Asked>...> all_;
 
+    template <bool AsRows, class T, int Rank>
+    bool asks_for(view<T const, Rank> const& array) {
+        bool any = false;
+        for_each_named<AsRows>(array, [&](auto&) { any = true; });
+        return any;
+    }
     template <bool AsRows, class T, int Rank, class F>
     void for_each_named(view<T const, Rank> const& array, F const& f) {
         [[maybe_unused]] auto const compare = [&](auto& each) {

@@ -28,9 +28,9 @@ public:
         }
         sums_.add_step(steps, at, amount);
     }
-    template <bool AsRows = false, class T, int Rank, class Real>
+    template <class T, int Rank, class Real>
     void add_all(view<T const, Rank> const& array, Real const* amounts) {
-        sums_.template add_all<AsRows>(array, amounts);
+        sums_.add_all(array, amounts);
     }
     /// The state is one of those that all sequences began with.
     template <class T, int Rank, class Real>
@@ -38,16 +38,18 @@ public:
         std::apply([&](auto const&... past) { (sums_.add_one_of(past.target, at_.number, amounts), ...); },
                    all_.past());
     }
-    template <class Rows, class Real>
+    template <operand_role Of, class Rows, class Real>
     void add_rows(Rows const& rows, Real const* amounts) {
-        for_origin(rows, [&](auto const& all, index_t first) { sums_.add_rows(all, first, rows.extent(2), amounts); });
+        auto const first = Of == operand_role::query ? at_.first_query : at_.first_key;
+        sums_.add_rows(of_all<Of>(), first, rows.extent(2), amounts);
     }
-    template <bool AsRows = false, class T, int Rank>
+    template <class T, int Rank>
     bool asks(view<T const, Rank> const& array) {
-        bool any = false;
-        if constexpr (!AsRows) any = sums_.asks(array);
-        else for_origin(array, [&](auto const& all, index_t) { any = sums_.template asks<true>(all); });
-        return any;
+        return sums_.asks(array);
+    }
+    template <operand_role Of, class Rows>
+    bool asks_rows(Rows const&) {
+        return sums_.template asks_rows<Of>(of_all<Of>());
     }
     template <std::size_t N>
     auto* of_asked() {
@@ -55,20 +57,12 @@ public:
     }
 
 private:
-    /// Calls f with the rows of all sequences that these are among, and the place of the first.
-    template <class Rows, class F>
-    void for_origin(Rows const& rows, F const& f) const {
-        bool found = false;
-        auto const look = [&](auto const& all, index_t first, index_t count) {
-            if constexpr (std::is_same_v<std::remove_cvref_t<decltype(all)>, Rows>)
-                if (!found && count > 0 && detail::same_elements(detail::rows_of_sequence(all, first, count), rows)) {
-                    found = true;
-                    f(all, first);
-                }
-        };
-        look(all_.call.query, at_.first_query, at_.queries);
-        look(all_.call.key, at_.first_key, at_.keys);
-        look(all_.call.value, at_.first_key, at_.keys);
+    /// The rows of all sequences.
+    template <operand_role Of>
+    auto const& of_all() const {
+        if constexpr (Of == operand_role::query) return all_.call.query;
+        else if constexpr (Of == operand_role::key) return all_.call.key;
+        else return all_.call.value;
     }
     Sums& sums_;
     Bound const& all_;

@@ -103,6 +103,7 @@ struct rewritten_selection : key_selection, rewritten_by_row<Selection, How> {
 template <head_map Map, class Rows>
 struct rewritten_head_map {
     using head_map_tag = void;
+    static constexpr bool linear = linear_head_map<Map>;
     Map map;
     Rows rows;
 
@@ -123,8 +124,19 @@ struct rewritten_head_map {
     {
         map.apply(row, rows(at), numbers...);
     }
-    template <class Visit>
-    constexpr void memory(Visit const& visit) const {
+    constexpr auto tables() const
+        requires head_map_with_tables<Map>
+    {
+        return map.tables();
+    }
+    template <class Row, class... Further>
+    void gradient(Row const& x, Row const& d, head_place const& at, Further const&... further) const
+        requires(head_map_with_rule<Map>
+                 && sizeof...(Further) == (prepared_head_map<Map> ? 1 : 0) + (head_map_with_tables<Map> ? 1 : 0))
+    {
+        map.gradient(x, d, rows(at), further...);
+    }
+    constexpr void memory(auto const& visit) const {
         if constexpr (!std::is_empty_v<Map>) map.memory(visit);
     }
     FOVEA_INLINE void check(extents_t<4> const& extents, char const* argument) const {

@@ -12,6 +12,10 @@
 
 namespace fovea::FOVEA_SET {
 
+/// The operands of a call. Whoever adds to the gradient of rows says whose they are: rows of two operands may be the
+/// same elements, as those of one sequence of a ragged batch, where the operands are not.
+enum class operand_role { query, key, value };
+
 /// (position, feature) or (batch, position, feature) as (batch, head, position, feature); rank 4 stays.
 template <class T, int Rank>
 constexpr view<T, 4> as_heads(view<T, Rank> const& v) {

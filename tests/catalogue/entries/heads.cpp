@@ -34,14 +34,17 @@ extents_t<1> so_many(drawn_sizes const&) {
 
 /// Heads that are cut from the operands as they are.
 struct cut_heads : catalogue::specification {
-    static constexpr std::string_view name = "heads cut from the operands, normalized";
+    static constexpr std::string_view name = "heads cut from the operands, normalized and turned";
     static constexpr catalogue::limits sizes{.heads = 3, .key_heads = 3, .features = 12, .value_features = 15};
-    static constexpr bool in_pages = false, in_few_bits = false, ragged = false;
+    static constexpr bool in_pages = false, in_few_bits = false;
     static operand_extents extents(drawn_sizes const& n) { return of_sources(n, 5); }
-    static constexpr auto tables = std::tuple(catalogue::fixed_reals<1>{so_many<4>, 0.5, 2});
-    static auto spec(view<float const, 1> const& gain) {
-        return project(as_is | rms_normalized(gain), as_is | l2_normalized, as_is, heads<3>) | scaled_dot
-             | sliding_window(9, 9) | softmax | weighted_sum | mean_heads | map(elu(fovea::placeholders::out));
+    static constexpr auto tables =
+        std::tuple(catalogue::reals<1>{so_many<4>, 0.5, 2}, catalogue::reals<1>{so_many<2>, 0.01, 0.5});
+    static auto spec(view<float const, 1> const& gain, view<float const, 1> const& frequencies) {
+        return project(as_is | rms_normalized(gain), as_is | l2_normalized | rotary.frequencies(frequencies), as_is,
+                       heads<3>)
+             | scaled_dot | sliding_window(9, 9) | softmax | weighted_sum | mean_heads
+             | map(elu(fovea::placeholders::out));
     }
 };
 

@@ -13,6 +13,7 @@ SHARED_TYPES = (
     "core/errors.hpp",
     "core/float16.hpp",
     "core/graph.hpp",
+    "core/subnormals.hpp",
     "core/tensor.hpp",
     "core/view.hpp",
     "driver/arena.hpp",

@@ -152,15 +152,24 @@ private:
         uses<std::remove_const_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>
         || uses<typename context_type::predicate, q_idx_t, head_t>;
 
-    /// A term that reads no features, for some keys: whole vectors, of which the last may pass the last key.
+    /// A term that reads no features of keys, for some keys: whole vectors, of which the last may pass the last key;
+    /// one key after the other where it sums over features of tables.
     template <class Expression>
     static void compute_position_terms(kernel::row_facts const& facts, Expression const& term, row_range const& at,
                                        T* to) {
-        using positions = kernel::positions<T, Arch>;
-        constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
-        for (index_t k = 0; k < at.last - at.first; k += lanes) {
-            kernel::index_environment<T, Arch, positions> const here{facts, positions{at.first + k}};
-            kernel::value_in_lanes<T, Arch>(term, here).store(to + k);
+        if constexpr (reads_features<Expression>) {
+            T const* const none = nullptr;
+            for (index_t k = 0; k < at.last - at.first; ++k) {
+                kernel::single_environment<T, Arch, T, T> const here{{facts, at.first + k}, none, none, 0, 0};
+                to[k] = static_cast<T>(evaluate(term, here));
+            }
+        } else {
+            using positions = kernel::positions<T, Arch>;
+            constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
+            for (index_t k = 0; k < at.last - at.first; k += lanes) {
+                kernel::index_environment<T, Arch, positions> const here{facts, positions{at.first + k}};
+                kernel::value_in_lanes<T, Arch>(term, here).store(to + k);
+            }
         }
     }
 

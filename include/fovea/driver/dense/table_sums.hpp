@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/memory.hpp>
+#include <fovea/core/repeated.hpp>
 #include <fovea/driver/arena.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/kernel/scatter.hpp>
@@ -18,7 +19,7 @@ namespace fovea::FOVEA_SET::driver {
 /// The sums of one share of the tasks: those of all tables, each dense.
 template <class T, class... Tables>
 struct table_share : kernel::adds_to_tables<T, table_share<T, Tables...>> {
-    std::tuple<Tables...> const* of;  // the tables as the score reads them
+    std::tuple<Tables...> const* of;  // the tables, with what is repeated once
     std::array<T*, sizeof...(Tables)> sums;
 
     template <class Element, int Rank, class F>
@@ -26,8 +27,7 @@ struct table_share : kernel::adds_to_tables<T, table_share<T, Tables...>> {
         [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
             [[maybe_unused]] auto const look = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
                 if constexpr (std::is_same_v<std::tuple_element_t<N, std::tuple<Tables...>>, view<Element const, Rank>>)
-                    if (auto const& each = std::get<N>(*of); detail::same_elements(each, table))
-                        f(view<T, Rank>(sums[N], each.extents));
+                    if (detail::same_elements(std::get<N>(*of), detail::once(table))) f(detail::beside(table, sums[N]));
             };
             (look(std::integral_constant<std::size_t, I>()), ...);
         }(std::index_sequence_for<Tables...>());

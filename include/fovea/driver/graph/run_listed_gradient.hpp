@@ -10,6 +10,7 @@
 #include <fovea/spec/check_gradient.hpp>
 #include <fovea/spec/exact_integers.hpp>
 
+#include <algorithm>
 #include <limits>
 
 namespace fovea::FOVEA_SET::driver {
@@ -78,7 +79,8 @@ void run_listed_passes(Executor const& executor, workspace& scratch, A const& a,
             return is_read;
         },
         [&](auto const& each) {
-            bool apart = true;
+            auto const& extents = each.of.extents;  // one element may stand for all positions
+            bool apart = std::find(extents.begin(), extents.end(), 1) == extents.end();
             auto const look = [&](auto const& e) {
                 apart = apart
                      && differs_by_query(e, edges_differ, [&](auto const& table) { return fovea::names(each, table); });

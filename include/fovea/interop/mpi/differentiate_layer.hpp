@@ -63,7 +63,8 @@ void differentiate_layer_over_ranks(Executor const& executor, workspace& scratch
             on_all(whole.comm, [&] {
                 auto const back = [&](auto const& map, auto const& all, view<T, 4> const& of_heads, auto const& run) {
                     sums_of_run<Sums, std::remove_cvref_t<decltype(all)>> of_run{sums, all, run};
-                    driver::add_project_gradient<T, Arch>(
+                    // Whose rows they are, of_run knows.
+                    driver::add_project_gradient<operand_role::query, T, Arch>(
                         executor, scratch, map, driver::rows_at(all, run),
                         copied_rows<T>(executor, scratch, driver::rows_at(of_heads, run), all.extent(1) == 1), of_run);
                     sums.arrays.end_part();

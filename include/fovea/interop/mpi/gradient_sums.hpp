@@ -45,8 +45,10 @@ struct asked_sums {
     told_gradient told(Bound const& bound) {
         auto const& call = bound.call;
         return {static_cast<index_t>(sizeof *bound.d_result.data), arrays.elements(),
-                rows.template asks<true>(call.query),
-                rows.template asks<true>(call.key) || rows.template asks<true>(call.value), bound.saved.has_value()};
+                rows.template asks_rows<operand_role::query>(call.query),
+                rows.template asks_rows<operand_role::key>(call.key)
+                    || rows.template asks_rows<operand_role::value>(call.value),
+                bound.saved.has_value()};
     }
     /// Arrays become the sums over all ranks. Collective.
     void add_up(MPI_Comm comm) {
@@ -65,7 +67,7 @@ struct sums_of_run {
     Rows const& source;
     position_run const& run;
 
-    template <class Real>
+    template <operand_role, class Real>
     void add_rows(Rows const&, Real const* amounts) {
         all.rows.add_rows(source, run.place, run.count, amounts);
     }
@@ -77,10 +79,13 @@ struct sums_of_run {
     void add_all(view<V const, Rank> const& array, Real const* amounts) {
         all.arrays.add_all(array, amounts);
     }
-    template <bool AsRows = false, class V, int Rank>
+    template <class V, int Rank>
     bool asks(view<V const, Rank> const& array) {
-        if constexpr (AsRows) return all.rows.template asks<true>(source);
-        else return all.arrays.asks(array);
+        return all.arrays.asks(array);
+    }
+    template <operand_role Of>
+    bool asks_rows(Rows const&) {
+        return all.rows.template asks_rows<Of>(source);
     }
 };
 
