@@ -165,6 +165,41 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 2> state, view<fl
 #endif
 }
 
+// case: gradient_of_lse_in_attend
+// sentence: fovea: d_lse(...) is given to gradient, which takes the gradient of the result
+void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, view<float, 2> d_x) {
+    auto const spec = scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    static_cast<void>(d_x);
+    attend(spec, x, result, d_lse(sums));
+#else
+    gradient(spec, x, result, d_lse(sums), grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_lse_of_another_type
+// sentence: fovea: d_lse has numbers of another type than this call computes in
+void call(view<float, 2> x, view<float, 2> d_result, view<double, 1> doubles, view<float, 1> floats,
+          view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    static_cast<void>(floats);
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, d_lse(doubles), grad(x, d_x));
+#else
+    static_cast<void>(doubles);
+    gradient(scaled_dot | softmax | weighted_sum, x, d_result, d_lse(floats), grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_lse_without_one
+// sentence: fovea: d_lse is the gradient of the log-sum-exp of softmax or a relative, without reweight after it
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 1> sums, view<float, 2> d_x) {
+#ifdef FOVEA_BROKEN
+    gradient(scaled_dot | sparsemax | weighted_sum, x, d_result, d_lse(sums), grad(x, d_x));
+#else
+    gradient(scaled_dot | softmax_plus_one | weighted_sum, x, d_result, d_lse(sums), grad(x, d_x));
+#endif
+}
+
 // case: saved_rows_in_attend
 // sentence: fovea: saved_rows are written by a call that is asked for save(state)
 void call(view<float, 2> x, view<float, 2> result, saved_rows<float>& state) {

@@ -79,6 +79,16 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 #endif
 }
 
+// case: ranks_with_the_gradient_of_lse
+// sentence: fovea: over ranks gradient takes no d_lse
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x, [[maybe_unused]] view<float, 1> sums) {
+#ifdef FOVEA_BROKEN
+    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, d_result, d_lse(sums), grad(x, d_x));
+#else
+    gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, d_result, grad(x, d_x));
+#endif
+}
+
 // case: ranks_with_the_gradient_of_a_list
 // sentence: fovea: over ranks there are gradients of keys that travel piece by piece: not those of a mask that lists
 // keys, or of a running state

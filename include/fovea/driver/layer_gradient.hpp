@@ -76,7 +76,7 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         if (d.extent(1) != shapes.heads()) d = split_heads(d, shapes.heads(), "result");
         using on_rows = bound_call<query, keys, values, view<T, 4>>;
         bound_gradient<on_rows, T, decltype(bound.states)> const of_heads{on_rows{q, k, v, d, {}, shapes}, d, saved,
-                                                                          bound.states};
+                                                                          bound.states, bound.d_lse};
         auto const of = [&] {
             if constexpr (plan::lists_keys<A>)
                 return run_listed_layer_pass<T, Arch>(executor, scratch, a, call, on_heads, of_heads, sums, asked...);
@@ -119,7 +119,7 @@ bool run_layer_gradient(Executor const& executor, workspace& scratch, A const& a
                         Asked const&... asked) {
     using T = typename Bound::call_type::number;
     if constexpr (plan::lists_keys<A>)
-        if (!takes_listed_gradient<T>(attention_on_heads(a), bound.call)) return false;
+        if (bound.d_lse.data != nullptr || !takes_listed_gradient<T>(attention_on_heads(a), bound.call)) return false;
     decltype(auto) runner = runner_of(executor);
     with_gradient_sums<T>(
         runner, scratch, a, bound,

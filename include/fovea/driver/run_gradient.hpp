@@ -140,7 +140,11 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
     view<T, 4> const d_query = fresh_rows<T>(scratch, q.extents), d_key = fresh_rows<T>(scratch, call.key.extents),
                      d_value = fresh_rows<T>(scratch, call.value.extents);
     score_operands<query, keys> const operands{q, call.key, exact};
-    auto const known = bound.saved ? known_rows<T>(*bound.saved) : known_rows<T>();
+    // Saved rows do not say of a sink whether its row has keys beside it, and only then has its log-sum-exp a gradient.
+    constexpr bool has_sink = row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>>;
+    bool const takes_saved = bound.saved && !(has_sink && bound.d_lse.data != nullptr);
+    auto known = takes_saved ? known_rows<T>(*bound.saved) : known_rows<T>();
+    known.d_lse = bound.d_lse;
     constexpr int parts = plan::gradient_parts<query, Asked...>;
     gradient_operands<T, values, d_result, parts> const further{call.value, bound.d_result, d_query,
                                                                 d_key,      d_value,        known};

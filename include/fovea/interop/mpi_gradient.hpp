@@ -19,7 +19,9 @@ void gradient_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Quer
         if constexpr (!is_ill_formed<bound_type>) {
             using call_type = typename bound_type::call_type;
             if constexpr (mpi::detail::goes_over_ranks<A, call_type>()) {
-                if constexpr (mpi::detail::has_gradient_over_ranks<A, call_type>()) {
+                constexpr bool plain = !(detail::gradient_of_lse<std::remove_cvref_t<Arguments>> || ...);
+                static_assert(plain, "fovea: over ranks gradient takes no d_lse");
+                if constexpr (plain && mpi::detail::has_gradient_over_ranks<A, call_type>()) {
                     decltype(auto) runner = driver::runner_of(executor);
                     mpi::detail::require_mpi(runner.workers() > 1);
                     MPI_Comm comm = mpi::detail::own_communicator::of(ranks.comm);

@@ -41,10 +41,24 @@ struct gradient_facts : facts_of_row<Real> {
     }
 };
 
+/// The gradients of the scores of a row through its log-sum-exp, whose derivative by a score is the weight, and that of
+/// a sink: by a weight w of a score s the row is exp(s_j - s) w. A row without keys has none.
+template <class N, class Real, class Facts>
+void add_lse_gradient(N const& n, std::vector<Real> const& scores, Real d_lse, row_gradient<Real>& row,
+                      Facts const& at) {
+    if constexpr (fovea::detail::has_lse_gradient<N>) {
+        auto const most = std::max_element(row.weights.begin(), row.weights.end());
+        if (most == row.weights.end() || *most == 0) return;
+        for (std::size_t j = 0; j < row.weights.size(); ++j) row.gradients[j] += row.weights[j] * d_lse;
+        if constexpr (row_dependent_normalizer<N>)
+            n.gradient_of_row(scores[static_cast<std::size_t>(most - row.weights.begin())], 1 / *most, -d_lse, at);
+    }
+}
+
 /// The gradients of one row, added to those of the operands.
 template <attention_spec A, class Real, class Sums>
-void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, row_place const& place, index_t group,
-                   operands<Real>& result, Sums& sums) {
+void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, Real d_lse, row_place const& place,
+                   index_t group, operands<Real>& result, Sums& sums) {
     auto const [b, h, i] = place;
     index_t const hk = h / group;
     auto scored = score_keys(a.score, a.mask, x, group, place);
@@ -73,6 +87,8 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, ro
     }
 
     normalize_gradient(normalizer, row, scored.keys, gradient_facts<Real, Sums>{{scored.at}, sums});
+    if (d_lse != 0)
+        add_lse_gradient(normalizer, scored.weights, d_lse, row, gradient_facts<Real, Sums>{{scored.at}, sums});
 
     auto const features = [](array<Real>& rows, index_t head, index_t position, index_t batch) {
         return std::span<Real>(rows.data() + rows.view().offset(batch, head, position, 0),
@@ -107,7 +123,12 @@ void differentiate(A const& a, Bound const& bound, Sums& sums) {
 
     operands<Real> result{array<Real>(shapes.query), array<Real>(shapes.key), array<Real>(shapes.value)};
     if constexpr (is_recurrent<A>) recurrent_gradients(a, bound, x, d, result, sums);
-    else for_each_row(shapes, [&](row_place const& at) { row_gradients(a, x, d, at, shapes.group(), result, sums); });
+    else
+        for_each_row(shapes, [&](row_place const& at) {
+            Real const d_lse =
+                bound.d_lse.data != nullptr ? static_cast<Real>(bound.d_lse(at.batch, at.head, at.query)) : Real(0);
+            row_gradients(a, x, d, d_lse, at, shapes.group(), result, sums);
+        });
 
     sums.template add_rows<operand_role::query>(call.query, d_source.data());
     if constexpr (projection<decltype(a.project)>) {

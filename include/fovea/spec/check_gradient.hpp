@@ -56,6 +56,7 @@ void check_targets(A const& a, Bound const& bound, Asked const&... asked) {
         for_each_array_read(a, bound.call.query, bound.call.key, bound.call.value, visit);
         visit(region_of(bound.d_result, gradient_of_result));
         bound.for_each_state([&](auto const& state) { visit(region_of(state.target, state.name.data())); });
+        if (bound.d_lse.data != nullptr) visit(region_of(bound.d_lse, "d_lse"));
         if constexpr (packs_sequences<A>) a.sequences.memory(visit);
     });
 }
@@ -73,9 +74,10 @@ struct bound_gradient {
     view<D, 4> d_result;
     std::optional<row_state_views<typename Call::number const>> saved = {};
     States states{};
+    view<typename Call::number const, 3> d_lse{};  // (batch, head, query), if it is given
 
     /// Where there is nothing to go back from.
-    bool empty() const { return d_result.empty() && !has_states; }
+    bool empty() const { return d_result.empty() && !has_states && d_lse.empty(); }
 
     template <class F>
     void for_each_state(F const& f) const {
@@ -148,7 +150,7 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
         using element = std::remove_pointer_t<decltype(given.data)>;
         auto const states = std::tuple_cat(detail::states_among(asked)...);
         using bound_type = bound_gradient<call_type, element, std::remove_const_t<decltype(states)>>;
-        bound_type bound{{as_rows(query), as_rows(key), as_rows(value), {}, {}, {}}, given, {}, states};
+        bound_type bound{{as_rows(query), as_rows(key), as_rows(value), {}, {}, {}}, given, {}, states, {}};
         check_gradient_call(a, bound);
         using saved_type = typename bound_type::saved_type;
         auto const named = [&](auto const& argument) {
@@ -156,6 +158,11 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
             if constexpr (asked_gradient<type>) {
                 return std::tuple(argument);
             } else if constexpr (detail::state_of_gradient<type>) {
+                return std::tuple();
+            } else if constexpr (detail::gradient_of_lse<type>) {
+                constexpr bool fits = std::is_same_v<typename type::element, typename call_type::number>;
+                static_assert(fits, "fovea: d_lse has numbers of another type than this call computes in");
+                if constexpr (fits) bound.d_lse = argument.rows(bound.call.shapes);
                 return std::tuple();
             } else {
                 constexpr bool fits = std::is_same_v<type, saved_type>;

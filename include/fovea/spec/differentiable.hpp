@@ -42,13 +42,29 @@ concept has_saved_rows = requires { typename T::saved_tag; };
 template <class T>
 concept state_of_gradient = requires { typename T::state_of_gradient_tag; };
 
+/// The gradient of the log-sum-exp, and what has one: normalizers whose rows are given again by a maximum and a sum.
+template <class T>
+concept gradient_of_lse = requires { typename T::d_lse_tag; };
+template <class N>
+concept has_rows_again = requires(N const& n, typename N::template state<double> s) {
+    n.max_and_sum(s);
+    n.log_sum(s);
+};
+template <class N>
+inline constexpr bool has_lse_gradient = has_rows_again<row_normalizer<N>>;
+template <row_dependent_normalizer N>
+inline constexpr bool has_lse_gradient<N> =
+    has_rows_again<row_normalizer<N>>
+    && requires(N const& n, row_facts_archetype<double> at) { n.gradient_of_row(0.0, 0.0, 0.0, at); };
+
 /// The sentences for parts of a specification that have no gradient, and for what is asked for beside gradients.
 template <class A, class... Asked>
 constexpr bool has_gradients() {
     using normalize = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
     using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>;
-    constexpr bool only = ((asked_gradient<Asked> || has_saved_rows<Asked> || state_of_gradient<Asked>) && ...)
-                       && (asked_gradient<Asked> || ...);
+    constexpr bool only =
+        ((asked_gradient<Asked> || has_saved_rows<Asked> || state_of_gradient<Asked> || gradient_of_lse<Asked>) && ...)
+        && (asked_gradient<Asked> || ...);
     static_assert(only,
                   "fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no "
                   "other output");
@@ -62,7 +78,13 @@ constexpr bool has_gradients() {
     constexpr bool takes_states = is_recurrent<A> || !(state_of_gradient<Asked> || ...);
     static_assert(!only || takes_states,
                   "fovea: past_state, present_state and d_present_state belong to an attention with running_state");
-    if constexpr (!only || !adds || !smooth || !takes_states) return false;
+    constexpr bool lse = !(gradient_of_lse<Asked> || ...)
+                      || (has_lse_gradient<normalize> && linear_aggregator<aggregate>
+                          && !is_reweighted<std::remove_cvref_t<decltype(std::declval<A const&>().normalize)>>);
+    static_assert(
+        !only || !adds || !smooth || lse,
+        "fovea: d_lse is the gradient of the log-sum-exp of softmax or a relative, without reweight after it");
+    if constexpr (!only || !adds || !smooth || !takes_states || !lse) return false;
     else return has_projection_gradient<std::remove_cvref_t<decltype(std::declval<A const&>().project)>>();
 }
 

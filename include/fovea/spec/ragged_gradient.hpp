@@ -115,6 +115,7 @@ void sum_sequences(ragged_t<Index> const& all, A const& a, Bound const& bound, A
         part.d_result = rows_of_sequence(bound.d_result, all[i].first_query, all[i].queries);
         if (bound.saved) part.saved = bound.saved->of_sequence(all[i]);
         part.states = bound.states_of_sequence(all[i]);
+        if (bound.d_lse.data != nullptr) part.d_lse = queries_of(bound.d_lse, all[i].first_query, all[i].queries);
         sequence_sums into(sums, bound, all[i]);
         if (!part.empty()) add(one, part, into);
     }

@@ -2,7 +2,7 @@
 // What is said where fovea/gradient.hpp has been forgotten.
 #pragma once
 
-#include <fovea/core/diagnose.hpp>
+#include <fovea/spec/arguments.hpp>
 
 namespace fovea::FOVEA_SET {
 
@@ -21,17 +21,22 @@ constexpr ill_formed tell_forgotten() {
     static_assert(never<Header>, "fovea: gradient and grad are in another header: #include <fovea/gradient.hpp>");
     return {};
 }
+/// That header, known once the arguments are.
+template <class...>
+struct header_of_call {
+    using type = gradient_header;
+};
 }  // namespace detail
 
-template <class... Arguments>
-    requires detail::forgotten<detail::grad_header, Arguments...>
-constexpr ill_formed grad(Arguments const&...) {
-    return detail::tell_forgotten<detail::gradient_header>();
+template <class... Arrays>
+    requires((viewable<Arrays> && ...) && detail::forgotten<detail::grad_header, Arrays...>)
+constexpr ill_formed grad(Arrays const&...) {
+    return detail::tell_forgotten<typename detail::header_of_call<Arrays...>::type>();
 }
-template <class... Arguments>
-    requires detail::forgotten<detail::gradient_header, Arguments...>
-constexpr ill_formed gradient(Arguments const&...) {
-    return detail::tell_forgotten<detail::gradient_header>();
+template <class First, class... Further>
+    requires(detail::begins_well<First, Further...>() && detail::forgotten<detail::gradient_header, First>)
+constexpr ill_formed gradient(First&&, Further&&...) {
+    return detail::tell_forgotten<typename detail::header_of_call<First>::type>();
 }
 
 }  // namespace fovea::FOVEA_SET

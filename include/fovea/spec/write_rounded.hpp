@@ -26,8 +26,7 @@ template <class At, class Asked>
 void write_rounded(At const& at, Asked const& asked) {
     auto const& target = asked.target;
     using T = std::remove_pointer_t<decltype(target.data)>;
-    constexpr int Rank = Asked::rank;
-    constexpr auto last = static_cast<std::size_t>(Rank - 1);
+    constexpr auto last = std::size_t{Asked::rank - 1};
     index_t const count = target.extents[last], stride = target.strides[last];
     std::array<index_t, last> outer;
     std::copy_n(target.extents.begin(), last, outer.begin());

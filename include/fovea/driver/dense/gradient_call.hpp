@@ -18,12 +18,16 @@ template <class T>
 struct known_rows {
     view<T const, 3> max{}, sum{}, delta{};
     view<T const, 4> result{};
+    view<T const, 3> d_lse{};  // the gradient of m + log l, if it is given
 
     known_rows() = default;
     explicit known_rows(row_state_views<T const> const& saved) : max(saved.max), sum(saved.sum), result(saved.result) {}
     known_rows(view<T const, 3> const& m, view<T const, 3> const& l, view<T const, 3> const& d)
         : max(m), sum(l), delta(d) {}
     bool any() const { return max.data != nullptr; }
+    T of_lse(index_t batch, index_t head, index_t query) const {
+        return d_lse.data != nullptr ? d_lse(batch, head, query) : T{0};
+    }
 };
 
 /// What a pass makes: the gradients of queries, and of tables through pairs and queries; those of keys and values, and

@@ -107,6 +107,8 @@ public:
 private:
     /// After the last key: the statistics have what the normalizer adds to a row, a sink.
     void complete(call_type const& call) {
+        bool has_keys[shape::rows];
+        for (index_t r = 0; r < tile_.rows().count; ++r) has_keys[r] = statistics_.sum[r] != T{0};
         if constexpr (row_dependent_normalizer<Normalize>)
             for (index_t r = 0; r < tile_.rows().count; ++r) {
                 facts_of_row<T, Arch> const at{tile_.rows().facts_of(call, r)};
@@ -117,6 +119,11 @@ private:
                 statistics_.delta[r] *= exponential::rescaling(carried.max, statistics_.max[r]);
             }
         statistics_.divide();
+        if (call.further.rows.d_lse.data == nullptr) return;
+        for (index_t r = 0; r < tile_.rows().count; ++r) {
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            if (has_keys[r]) statistics_.delta[r] -= call.further.rows.of_lse(batch, head, query);
+        }
     }
     /// The statistics of the rows from the forward call.
     void take_known(call_type const& call) {
@@ -130,6 +137,7 @@ private:
                                      ? known.delta(batch, head, query)
                                      : delta_of_row<T, Arch>(known.result.place(batch, head, query, 0),
                                                              rows_.d_result(r, features), features);
+            statistics_.delta[r] -= known.of_lse(batch, head, query);
         }
     }
 

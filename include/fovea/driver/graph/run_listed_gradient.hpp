@@ -103,7 +103,7 @@ bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& 
     auto const& call = bound.call;
     named_arrays<Asked...> named(asked...);
     fovea::detail::find_arrays(a, bound, named);
-    bool takes = takes_listed_gradient<T>(a, call);
+    bool takes = bound.d_lse.data == nullptr && takes_listed_gradient<T>(a, call);
     auto const names_rows = [&](auto const& each, auto const& rows) {
         if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) return fovea::names<true>(each, rows);
         else return false;
