@@ -2,6 +2,7 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/driver/attend.hpp>
+#include <fovea/driver/executor.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/neighbors.hpp>
 #include <fovea/normalize/softmax.hpp>
@@ -11,8 +12,10 @@
 
 #include "catch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 using namespace fovea;
@@ -74,6 +77,48 @@ TEST_CASE("a condition narrows the list", "[mask]") {
     CHECK(n.w(0, 0) == 1);
     CHECK(n.w(0, 3) == 0);
     CHECK(describe(neighbors(g)) == "neighbors(4 nodes, 6 edges)");
+}
+
+TEST_CASE("weights of edges are those of the pairs that they list, by the numbers of edges", "[mask]") {
+    testing::dice random{9};
+    index_t const positions = 17, heads = 3;
+    std::vector<graph::edge> edges;  // no two alike, in no order
+    for (index_t e = 0; e < 90; ++e) edges.push_back({(e * 29) % positions, (e * 29 / positions + e) % positions});
+    std::sort(edges.begin(), edges.end(),
+              [](auto const& a, auto const& b) { return std::pair(a.to, a.from) < std::pair(b.to, b.from); });
+    auto const alike = [](auto const& a, auto const& b) { return a.to == b.to && a.from == b.from; };
+    edges.erase(std::unique(edges.begin(), edges.end(), alike), edges.end());
+    std::reverse(edges.begin(), edges.end());
+    graph const list(positions, edges);
+    auto const count = static_cast<index_t>(edges.size());
+    auto const x = testing::random_tensor<float>(random, extents_t<4>{2, heads, positions, 5});
+    tensor<float, 4> out(x.extents), pairs({2, heads, positions, positions}), out_again(x.extents);
+    tensor<float, 3> of_edges({2, heads, count}, 7), by_definition({2, heads, count}, 7);
+    auto const check = [&](auto const& spec) {
+        attend(spec, x, out, weights(pairs));
+        attend(threads(3), spec, x, out_again, weights(of_edges));
+        reference::attend(spec, x, out_again, weights(by_definition));
+        for (index_t b = 0; b < 2; ++b)
+            for (index_t h = 0; h < heads; ++h)
+                for (index_t e = 0; e < count; ++e) {
+                    auto const [to, from] = edges[static_cast<std::size_t>(e)];
+                    CHECK(of_edges(b, h, e) == pairs(b, h, to, from));
+                    CHECK(by_definition(b, h, e) == Approx(pairs(b, h, to, from)).margin(1e-6));
+                }
+    };
+    check(dot | neighbors(list) | softmax | weighted_sum);
+    check(dot | neighbors(list) | causal | softmax | weighted_sum);
+
+    nodes n;  // an edge that is listed twice has its weight twice
+    graph const twice(4, six_edges);
+    tensor<double, 1> each({6}, 7);
+    attend(dot | neighbors(twice) | softmax | weighted_sum, n.x, n.out, weights(each));
+    CHECK(each(2) == each(4));
+    CHECK(2 * each(2) + each(3) == Approx(1));
+    CHECK(each(5) == 1);
+    tensor<double, 1> few({5});
+    CHECK_THROWS_WITH(attend(dot | neighbors(twice) | softmax | weighted_sum, n.x, n.out, weights(few)),
+                      Catch::Matchers::ContainsSubstring("(1, 1, 6), (batch, head, edge)"));
 }
 
 TEST_CASE("a node looks at its neighbours", "[mask]") {

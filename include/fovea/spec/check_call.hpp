@@ -122,6 +122,19 @@ FOVEA_INLINE void check_call(A const& a, Call& call) {
     detail::check_memory_written(a, call, call.asked, [](auto const&) {});
 }
 
+namespace detail {
+/// What is asked of a call: of one whose keys are listed, what knows the list.
+template <class Of, class Asked>
+auto asked_of(Of const& of, Asked const& asked) {
+    if constexpr (attention_spec<Of> && std::is_same_v<attention_within<Of>, Of> && requires {
+                      asked.of_list(graph_view{});
+                      requires std::same_as<decltype(of.mask.neighbor_list()), graph_view>;
+                  })
+        return asked.of_list(of.mask.neighbor_list());
+    else return asked;
+}
+}  // namespace detail
+
 /// bind_call: the call that the arguments after a specification make, checked; a function for each form of them. `Of`
 /// is the specification, or one that runs in each sequence of a ragged batch.
 ///
@@ -130,8 +143,9 @@ template <class Of, viewable Query, row_source Key, row_source Value, viewable R
 FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Value const& value, Result&& result,
                             Asked const&... asked) {
     using specification = attention_within<Of>;
-    using call_type = bound_call<decltype(as_rows(query)), decltype(as_rows(key)), decltype(as_rows(value)),
-                                 decltype(as_heads(detail::operand_of(result))), Asked...>;
+    using call_type =
+        bound_call<decltype(as_rows(query)), decltype(as_rows(key)), decltype(as_rows(value)),
+                   decltype(as_heads(detail::operand_of(result))), decltype(detail::asked_of(of, asked))...>;
     if constexpr (!detail::is_well_formed_call<specification, typename call_type::result_element, Asked...>()) {
         return ill_formed{};
     } else if constexpr (!detail::has_comparable_features<specification, Query, Key>()) {
@@ -139,8 +153,12 @@ FOVEA_INLINE auto bind_call(Of const& of, Query const& query, Key const& key, Va
     } else if constexpr (!detail::has_sound_precision<specification, typename call_type::number>()) {
         return ill_formed{};
     } else {
-        call_type call{
-            as_rows(query), as_rows(key), as_rows(value), as_heads(detail::operand_of(result)), {asked...}, {}};
+        call_type call{as_rows(query),
+                       as_rows(key),
+                       as_rows(value),
+                       as_heads(detail::operand_of(result)),
+                       {detail::asked_of(of, asked)...},
+                       {}};
         check_call(of, call);
         return call;
     }

@@ -4,6 +4,7 @@
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
+#include <fovea/core/graph.hpp>
 #include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/row.hpp>
 
@@ -127,6 +128,49 @@ struct lse_output {
     }
 };
 
+/// The weights of pairs that are listed: (batch, head, query, key), or (batch, head, 1, edge) by the numbers of edges.
+template <class T>
+struct bound_listed_weights {
+    view<T, 4> target;
+    graph_view list;
+    bool by_edge = false;
+
+    /// Of the keys of a query, those that take part are a row, in the order of the list.
+    template <class Row>
+    void weights(row_place const& at, Row const& row) const {
+        if (!by_edge) return bound_weights<T>{target}.weights(at, row);
+        T* const to = target.place(at.batch, at.head, index_t{0}, index_t{0});
+        index_t edge = list.offsets[static_cast<std::size_t>(at.query)], i = 0;
+        for (auto const key : list.of(at.query)) {
+            bool const takes_part = i < row.size() && row.key(i) == key;
+            to[list.number(edge++)] = takes_part ? rounded_to<T>(row[i++]) : T(0);
+        }
+    }
+};
+
+template <class T, int Rank>
+struct listed_weights_output {
+    using output_tag = void;
+    static constexpr std::string_view name = "weights";
+    view<T, Rank> target;
+    graph_view list;
+
+    /// Errors: shape_error where the target has neither a number for each pair nor one for each edge.
+    bound_listed_weights<T> bind(operand_shapes const& shapes) const {
+        extents_t<4> const pairs{shapes.batches(), shapes.heads(), shapes.queries(), shapes.keys()};
+        if constexpr (Rank >= 2 && Rank <= 4)
+            if (auto const all = detail::as_numbers_of_pairs(target, shapes.heads()); all.extents == pairs)
+                return {all, list};
+        extents_t<3> const edges{shapes.batches(), shapes.heads(), list.edges()};
+        if constexpr (Rank <= 3)
+            if (auto const all = detail::as_numbers_of_rows(target, shapes.heads()); all.extents == edges)
+                return {
+                    {all.data, {edges[0], edges[1], 1, edges[2]}, {all.stride(0), all.stride(1), 0, 1}}, list, true};
+        throw shape_error("weights are ", target.extents, " and must be ", pairs, ", (batch, head, query, key), or ",
+                          edges, ", (batch, head, edge)");
+    }
+};
+
 /// Where the weights go: (batch, head, query, key); batch and head may be left out where they are one.
 template <class T, int Rank>
 struct weights_output {
@@ -134,6 +178,8 @@ struct weights_output {
     static constexpr std::string_view name = "weights";
     view<T, Rank> target;
     bound_weights<T> bind(operand_shapes const& shapes) const { return {pairs_of_call("weights are", target, shapes)}; }
+    /// Those of a call whose keys are listed.
+    constexpr auto of_list(graph_view const& list) const { return listed_weights_output<T, Rank>{target, list}; }
 };
 
 namespace detail {
@@ -174,7 +220,8 @@ constexpr ill_formed lse(Others const&...) {
 /// weights: asks for the weights of each query over all keys, as the aggregator uses them.
 ///
 /// The target is (batch, head, query, key); batch or head may be left out where it is one. Exactly 0 where a pair does
-/// not take part; a key that is listed twice has the sum of its weights. Cost: the loop keeps the scores of a few
+/// not take part; a key that is listed twice has the sum of its weights. Where keys are listed it may be (batch, head,
+/// edge) instead, by the numbers of the edges, each with a weight of its own. Cost: the loop keeps the scores of a few
 /// queries over all keys, and writes as many numbers as there are pairs.
 /// Errors: shape_error where the target does not fit the call, before anything is written.
 template <class Target>

@@ -56,6 +56,23 @@ extents_t<4> result_shape(A const& a, operand_shapes const& operands, extents_t<
     return made_heads ? detail::side_by_side(shape) : shape;
 }
 
+namespace detail {
+/// What has a number for each row of a head, or for each pair: a missing axis is the one of batch and head that has
+/// extent one.
+template <class T, int Rank>
+FOVEA_INLINE view<T, 3> as_numbers_of_rows(view<T, Rank> const& target, index_t heads) {
+    if constexpr (Rank == 2)
+        if (heads == 1) return {target.data, {target.extent(0), 1, target.extent(1)}, {target.stride(0), 0, 1}};
+    return with_leading_axes<3>(target);
+}
+template <class T, int Rank>
+FOVEA_INLINE view<T, 4> as_numbers_of_pairs(view<T, Rank> const& target, index_t heads) {
+    if constexpr (Rank == 3)
+        if (heads == 1) return as_heads(target);
+    return with_leading_axes<4>(target);
+}
+}  // namespace detail
+
 /// (batch, head, query) as asked for: a missing axis is the one of batch and head that has extent one.
 ///
 /// Errors: shape_error when the target does not fit the call; `subject` begins it: "lse is".
@@ -64,10 +81,7 @@ FOVEA_INLINE view<T, 3> rows_of_call(char const* subject, view<T, Rank> const& t
     static_assert(Rank >= 1 && Rank <= 3,
                   "fovea: an output of one number for each query is (query), (batch, query), (head, query) or (batch, "
                   "head, query)");
-    auto rows = with_leading_axes<3>(target);
-    if constexpr (Rank == 2)
-        if (operands.heads() == 1)
-            rows = {target.data, {target.extent(0), 1, target.extent(1)}, {target.stride(0), 0, 1}};
+    auto const rows = detail::as_numbers_of_rows(target, operands.heads());
     extents_t<3> const needed{operands.batches(), operands.heads(), operands.queries()};
     if (rows.extents != needed)
         throw shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query)");
@@ -84,9 +98,7 @@ FOVEA_INLINE view<T, 4> pairs_of_call(char const* subject, view<T, Rank> const& 
         Rank >= 2 && Rank <= 4,
         "fovea: an output of one number for each pair is (query, key), (batch, query, key), (head, query, key) "
         "or (batch, head, query, key)");
-    auto pairs = with_leading_axes<4>(target);
-    if constexpr (Rank == 3)
-        if (operands.heads() == 1) pairs = as_heads(target);
+    auto const pairs = detail::as_numbers_of_pairs(target, operands.heads());
     extents_t<4> const needed{operands.batches(), operands.heads(), operands.queries(), operands.keys()};
     if (pairs.extents != needed)
         throw shape_error(subject, " ", target.extents, " and must be ", needed, ", (batch, head, query, key)");
