@@ -50,6 +50,9 @@ class Bundle:
                 self.lines.append(line)
 
     def _include(self, line, place, condition):
+        if re.match(r'\s*#\s*include\s*"fovea: ', line):  # a sentence, where there is no such file
+            self.lines.append(line)
+            return
         name = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
         if not name:
             raise ValueError(f"{place}: names no file")

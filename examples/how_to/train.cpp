@@ -4,6 +4,9 @@
 
 #include <fovea/gradient.hpp>
 
+#include <cmath>
+#include <cstddef>
+
 using namespace fovea;
 using namespace how_to;
 
@@ -20,6 +23,54 @@ float loss_of(tensor<float, 3> const& result, tensor<float, 3> const& wanted, te
     }
     return loss;
 }
+
+//! [parameter]
+/// A matrix that learns, with its gradient and what Adam keeps of earlier gradients (Kingma and Ba 2015, algorithm 1).
+struct parameter {
+    tensor<float, 2> value, gradient{value.extents}, mean{value.extents}, square{value.extents};
+
+    void step(float rate, int number) {
+        float const scale = rate * std::sqrt(1 - std::pow(0.999f, number)) / (1 - std::pow(0.9f, number));
+        for (std::size_t i = 0; i < value.elements.size(); ++i) {
+            float& g = gradient.elements[i];
+            mean.elements[i] = 0.9f * mean.elements[i] + 0.1f * g;
+            square.elements[i] = 0.999f * square.elements[i] + 0.001f * g * g;
+            value.elements[i] -= scale * mean.elements[i] / (std::sqrt(square.elements[i]) + 1e-8f);
+            g = 0;
+        }
+    }
+};
+//! [parameter]
+
+//! [class]
+class learning_attention {
+    parameter query_{random_tensor<2>({16, 16})}, key_{random_tensor<2>({16, 16})}, value_{random_tensor<2>({16, 16})};
+    workspace scratch_;       // repeated calls allocate nothing
+    saved_rows<float> rows_;  // of the pass forward, for the one back
+    int steps_ = 0;
+
+    auto layer() const {
+        return project(query_.value, key_.value, value_.value, heads<4>) | scaled_dot | causal | softmax | weighted_sum;
+    }
+
+public:
+    void forward(tensor<float, 3> const& x, tensor<float, 3>& result) {
+        attend(threads(2), scratch_, layer(), x, result, save(rows_));
+    }
+    /// Adds to the gradients of the parameters, and returns that of x.
+    tensor<float, 3> backward(tensor<float, 3> const& x, tensor<float, 3> const& d_result) {
+        tensor<float, 3> d_x(x.extents);
+        gradient(threads(2), scratch_, layer(), x, d_result, rows_, grad(x, d_x),
+                 grad(query_.value, add_to(query_.gradient)), grad(key_.value, add_to(key_.gradient)),
+                 grad(value_.value, add_to(value_.gradient)));
+        return d_x;
+    }
+    void step(float rate) {
+        ++steps_;
+        for (auto* each : {&query_, &key_, &value_}) each->step(rate, steps_);
+    }
+};
+//! [class]
 
 }  // namespace
 
@@ -60,4 +111,14 @@ int main() {
     for (std::size_t i = 0; i < moved.elements.size(); ++i) moved.elements[i] -= 0.1f * d_x.elements[i];
     attend(layer, moved, result);
     require(loss_of(result, wanted, none) < before, "a step against the gradient of the input lowers the loss");
+
+    learning_attention learner;
+    for (int step = 0; step < 300; ++step) {
+        learner.forward(x, result);
+        last = loss_of(result, wanted, d_result);
+        learner.backward(x, d_result);
+        learner.step(0.02f);
+        if (step == 0) first = last;
+    }
+    require(last < first / 10, "Adam lowers the loss to less than a tenth");
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fovea/aggregate/concat_heads.hpp>
+#include <fovea/aggregate/map.hpp>
 #include <fovea/aggregate/output.hpp>
 #include <fovea/aggregate/residual.hpp>
 #include <fovea/aggregate/weighted_sum.hpp>
@@ -46,6 +48,19 @@ TEST_CASE("in cross attention it is the queries that are added to", "[aggregate]
     reference::attend(attention, queries(x), memory(m), plain);
     reference::attend(attention | residual, queries(x), memory(m), updated);
     CHECK(updated(2, 3) == Approx(plain(2, 3) + x(2, 3)));
+}
+
+TEST_CASE("another array than the source of the queries is added by an expression", "[aggregate]") {
+    testing::dice random(6);
+    auto const x = testing::random_tensor<double>(random, std::array<index_t, 3>{2, 5, 4}),
+               normalized = testing::random_tensor<double>(random, std::array<index_t, 3>{2, 5, 4});
+    tensor<double, 3> change({2, 5, 4}), updated({2, 5, 4});
+    auto const attention = project(as_is, as_is, as_is, heads<2>) | scaled_dot | softmax | weighted_sum | concat_heads;
+    attend(attention, normalized, change);
+    attend(attention | map(placeholders::out + param(x)(placeholders::batch, placeholders::q_idx)), normalized,
+           updated);
+    for (std::size_t n = 0; n < x.elements.size(); ++n)
+        CHECK(updated.elements[n] == Approx(x.elements[n] + change.elements[n]));
 }
 
 TEST_CASE("the source of the queries is added", "[aggregate]") {

@@ -92,6 +92,18 @@ TEST_CASE("a gradient is added to what its target holds where that is asked for"
     check_spec(project(w, as_is, as_is) | dot | with | neighbors(list) | softmax | weighted_sum);
 }
 
+TEST_CASE("a table with more elements for heads than there are heads is not trained", "[driver]") {
+    tensor<double, 2> const x({5, 4}, 1), d({5, 4}, 1);
+    tensor<double, 1> slopes({4}, 1), d_slopes({4}, 7);
+    auto const spec = scaled_dot | rescore(score - param(slopes)[head] * kv_idx) | softmax | weighted_sum;
+    CHECK_THROWS_WITH(gradient(spec, x, d, grad(slopes, d_slopes)),
+                      Catch::Matchers::ContainsSubstring("grad names a table (4) with 4 elements along axis 0, one for "
+                                                         "each head, and the call has 1 head"));
+    CHECK(d_slopes(0) == 7);
+    auto const heads_of_one = project(as_is, as_is, as_is, heads<4>) | spec;
+    CHECK_NOTHROW(gradient(heads_of_one, x, d, grad(slopes, d_slopes)));
+}
+
 TEST_CASE("sinks below, among and above all scores have gradients, with saved rows and without", "[driver]") {
     constexpr float none = -std::numeric_limits<float>::infinity();
     std::vector<float> const sinks{0.3f, -40, 4, 1e4f, -none, none};

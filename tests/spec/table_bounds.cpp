@@ -75,19 +75,6 @@ void check_verdicts(Mask const& m, E const& e, bool& accepted, bool& refused) {
 
 }  // namespace
 
-TEST_CASE("a table has no more elements for heads than there are heads", "[spec]") {
-    tensor<float, 1> const slopes({4}, 1);
-    auto const spec = scaled_dot | rescore(score - param(slopes)[head]) | softmax | weighted_sum;
-    CHECK_NOTHROW(check_tables<float>(spec, shapes_of(2, 4, 3, 3)));
-    CHECK_THROWS_WITH(
-        check_tables<float>(spec, shapes_of(2, 1, 3, 3)),
-        ContainsSubstring("a table of extents (4) has 4 elements along axis 0, one for each head, and the "
-                          "call has 1 head"));
-    view<float const, 2> const repeated(slopes.elements.data(), {4, 2}, {0, 1});
-    CHECK_NOTHROW(check_tables<float>(scaled_dot | rescore(score - param(repeated)(head, 0)) | softmax | weighted_sum,
-                                      shapes_of(2, 1, 3, 3)));
-}
-
 TEST_CASE("a table is refused exactly where some pair that takes part reads beside it", "[spec]") {
     testing::dice random(11);
     std::vector<std::int32_t> documents(40);

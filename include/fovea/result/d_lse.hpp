@@ -17,13 +17,13 @@ struct d_lse_input {
     view<T const, Rank> target;
 
     struct bound {
-        view<T const, Rank> target;
+        view<T, Rank> target;
     };
     /// What attend asks of its outputs.
     template <class Shapes>
     bound bind(Shapes const&) const {
         static_assert(never<Shapes>, "fovea: d_lse(...) is given to gradient, which takes the gradient of the result");
-        return {target};
+        return {};
     }
     view<T const, 3> rows(operand_shapes const& shapes) const { return rows_of_call("d_lse is", target, shapes); }
 };

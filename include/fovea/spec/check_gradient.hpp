@@ -187,6 +187,27 @@ auto bind_gradient(A const& a, queries_input<Q, QueryRank> const& x, memory_inpu
 }
 
 namespace detail {
+/// Errors: shape_error for a table that is asked for and has more elements for heads than a call has: those of the rest
+/// would stay 0.
+template <class E, class Sums>
+void check_heads_of_tables(E const& e, index_t heads, Sums& sums) {
+    if constexpr (is_node_of<at_operation, E>) {
+        with_children(e, [&](auto const& table, auto const&... indices) {
+            [[maybe_unused]] auto const check = [&](int axis) {
+                if (table.table.extent(axis) > heads && table.table.extent(axis) != everywhere
+                    && sums.names_any(table.table))
+                    throw shape_error("grad names a table ", table.table.extents, " with ",
+                                      counted(table.table.extent(axis), "element"), " along axis ", axis,
+                                      ", one for each head, and the call has ", counted(heads, "head"));
+            };
+            int axis = 0;
+            ((std::is_same_v<std::remove_cvref_t<decltype(indices)>, head_t> ? check(axis) : void(), ++axis), ...);
+        });
+    } else if constexpr (is_node<E>) {
+        with_children(e, [&](auto const&... children) { (check_heads_of_tables(children, heads, sums), ...); });
+    }
+}
+
 /// Finds what is asked for among the arrays that a call reads.
 /// Errors: shape_error for an array that it does not read.
 template <attention_spec A, class Bound, class Sums>
@@ -200,6 +221,7 @@ void find_arrays(A const& a, Bound const& bound, Sums& sums) {
     found_rows(call.value);
     for_each_array_with_gradient(a, [&](auto const& array) { sums.found(array); });
     std::apply([&](auto const&... past) { (sums.found(past.target), ...); }, bound.past());
+    for_each_expression_of_weights(a, [&](auto const& e) { check_heads_of_tables(e, call.shapes.heads(), sums); });
     sums.require_found([&](auto const& visit) { for_each_array_read(a, call.query, call.key, call.value, visit); });
 }
 

@@ -11,9 +11,6 @@ template <row_map First, head_map Second>
 struct headwise {
     using row_map_tag = void;
     using headwise_tag = void;
-    static_assert(head_map_of_known_gradient<Second>,
-                  "fovea: a map of heads says how gradients go through it: give it gradient(x, d, place), or linear, "
-                  "which is false where it has no gradient");
     [[no_unique_address]] First first{};
     [[no_unique_address]] Second second{};
 
@@ -28,6 +25,9 @@ concept headwise_map = row_map<M> && requires { typename M::headwise_tag; };
 
 template <row_map First, head_map Second>
 constexpr headwise<First, Second> operator|(First const& first, Second const& second) {
+    static_assert(head_map_of_known_gradient<Second>,
+                  "fovea: a map of heads says how gradients go through it: give it gradient(x, d, place), or linear, "
+                  "which is false where it has no gradient");
     return {first, second};
 }
 

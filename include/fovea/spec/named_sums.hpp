@@ -58,6 +58,11 @@ public:
         std::size_t n = 0;
         std::apply([&](auto const&... each) { ((is_read_[n] = is_read_[n] || names(each, steps), ++n), ...); }, asked_);
     }
+    /// Whether one of them is this array.
+    template <class T, int Rank>
+    bool names_any(view<T const, Rank> const& array) const {
+        return std::apply([&](auto const&... each) { return (names(each, array) || ...); }, asked_);
+    }
     /// for_each_read(visit) calls visit with the memory_region of every array that the call reads.
     /// Errors: shape_error for an array that no one has found.
     template <class ForEachRead>

@@ -48,12 +48,6 @@ struct read_pairs {
 template <class T, int Rank, class Index, class Readers>
 void check_index(view<T const, Rank> const& table, int axis, Index const& index, Readers const& readers,
                  read_pairs const& pairs) {
-    if constexpr (std::is_same_v<Index, head_t>) {
-        index_t const elements = table.extent(axis), heads = pairs.all.head.hi + 1;
-        if (elements > heads && table.stride(axis) != 0)
-            throw shape_error("a table of extents ", table.extents, " has ", counted(elements, "element"),
-                              " along axis ", axis, ", one for each head, and the call has ", counted(heads, "head"));
-    }
     if constexpr (Readers::is_known) {
         read_search<Index, Readers> search{index, table.extent(axis), readers};
         if (!pairs.any_outside(search)) return;
@@ -137,9 +131,8 @@ struct reads_of_rows {
 ///
 /// Cost: one interval for each index of a table; where that is too wide, intervals over boxes of pairs. What 65536
 /// boxes do not decide is not reported; the engine then reads the element nearest to the index.
-/// Errors: shape_error naming the table's extents, the index, its axis and the pair; a table with more elements for
-/// heads than there are heads, of which the rest would never be read; or one of unsigned integers that need all 64
-/// bits.
+/// Errors: shape_error naming the table's extents, the index, its axis and the pair; or a table of unsigned integers
+/// that need all 64 bits.
 template <class Real, attention_spec A>
 void check_tables(A const& a, operand_shapes const& shapes) {
     using namespace detail;
