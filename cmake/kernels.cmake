@@ -5,7 +5,7 @@
 #       SPECS header.hpp...               what the expressions use; a comment above what one names is its description
 #       KERNELS name=expression...        a specification, or takes<"names">(function that returns one)
 #       [SPECS ... KERNELS ...]...        kernels are built again when a header of theirs changes
-#       [GRADIENTS name...]               those of the kernels that also have gradients: weighted_sum on heads
+#       [GRADIENTS name...]               those of the kernels that also have gradients: not those over pages
 #       TYPES f32 f64 bf16 f16            of queries, keys, values and result
 #       ARCHS sse2 avx2 avx512 avx512_bf16 avx512_amx neon    those of other processors are left out
 #       [ASSEMBLY])                       also name_assembly: the inner loops of each kernel as text

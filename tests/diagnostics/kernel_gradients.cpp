@@ -17,8 +17,8 @@ fovea_status call(fovea_call const* how, fovea_array const* operands, fovea_valu
 }
 
 // case: gradients_without_passes
-// sentence: fovea: a kernel has gradients where it is weighted_sum without projection or finish, over listed keys of
-// softmax: take it out of GRADIENTS
+// sentence: fovea: a kernel has gradients where its aggregator is weighted_sum or running_state: take it out of
+// GRADIENTS
 fovea_status call(fovea_call const* how, fovea_array const* operands, fovea_value const* values) {
 #ifdef FOVEA_BROKEN
     auto const kernel = scaled_dot | softmax | max_pool;

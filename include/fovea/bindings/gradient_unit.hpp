@@ -20,11 +20,11 @@ constexpr bool has_gradients() {
     if constexpr (!is_kernel<Kernel, T>()) {
         return false;
     } else if constexpr (attention_spec<Kernel>) {
-        constexpr bool passes = driver::has_gradient_pass<T, Kernel>();
+        constexpr bool passes = driver::has_gradient_pass<T, Kernel>() || driver::has_layer_gradient<T, Kernel>();
         static_assert(
             passes,
-            "fovea: a kernel has gradients where it is weighted_sum without projection or finish, over listed "
-            "keys of softmax: take it out of GRADIENTS");
+            "fovea: a kernel has gradients where its aggregator is weighted_sum or running_state: take it out "
+            "of GRADIENTS");
         return passes;
     } else {
         constexpr bool plain = !Kernel::paged && !Kernel::ragged;

@@ -14,8 +14,9 @@ namespace fovea::FOVEA_SET {
 /// Cost: two numbers for each query and a copy of the result, with all bits of the arithmetic; nothing is allocated for
 /// the shapes of the last call.
 /// Edge cases: a normalizer other than softmax, with a sink or without, leaves nothing; the gradient then computes it
-/// again. saved_rows::complete() tells. Errors: shape_error from gradient where the state is that of a call of other
-/// shapes. Source: FlashAttention-2 (Dao, 2023), section 3.1.
+/// again. saved_rows::complete() tells. Rows of other operands or parameters, as those before a step of an optimizer,
+/// are not noticed, and gradients are wrong. Errors: shape_error from gradient where the state is that of a call of
+/// other shapes. Source: FlashAttention-2 (Dao, 2023), section 3.1.
 template <class T>
 save_output<T> save(saved_rows<T>& state) {
     return {&state};
