@@ -57,22 +57,26 @@ struct edge_list {
         auto const rule = rule_of(subject);
         index_t const size = features.extent(1), listed = static_cast<index_t>(given_.size());
         fovea::tensor<T, 2> result({subject["edge_index"].shape.at(1), size});
-        auto const add = [&](index_t to, T share, index_t from) {
-            auto const row = given_[static_cast<std::size_t>(to)];
-            for (index_t c = 0; c < size; ++c) result(row, c) += share * d_features(from, c);
-        };
-        for (index_t e = 0; e < listed; ++e) add(e, T(1), e);
+        for (index_t e = 0; e < listed; ++e)
+            for (index_t c = 0; c < size; ++c) result(given_[static_cast<std::size_t>(e)], c) += d_features(e, c);
         if (rule == "number") return result.elements;
-        if (rule != "mean") throw malformed(subject.name() + ": features filled in by " + rule + " have no gradient");
-        for (index_t loop = listed; loop < d_features.extent(0); ++loop) {
-            auto const into = [&](index_t e) {
-                return edges[static_cast<std::size_t>(e)].to == edges[static_cast<std::size_t>(loop)].to;
-            };
-            T count = 0;
-            for (index_t e = 0; e < listed; ++e) count += into(e) ? T(1) : T(0);
-            for (index_t e = 0; e < listed; ++e)
-                if (into(e)) add(e, T(1) / count, loop);
-        }
+        bool const extreme = rule == "min" || rule == "max", mean = rule == "mean";
+        if (!extreme && !mean && rule != "add" && rule != "sum")
+            throw malformed(subject.name() + ": features filled in by " + rule + " have no gradient");
+        for (index_t loop = listed; loop < d_features.extent(0); ++loop)
+            for (index_t c = 0; c < size; ++c) {
+                // Those that the feature is made of: all edges into the node, or the least or greatest among them.
+                auto const made_of = [&](index_t e) {
+                    return edges[static_cast<std::size_t>(e)].to == edges[static_cast<std::size_t>(loop)].to
+                        && (!extreme || features(e, c) == features(loop, c));
+                };
+                T count = 0;
+                for (index_t e = 0; e < listed; ++e) count += made_of(e) ? T(1) : T(0);
+                for (index_t e = 0; e < listed; ++e)
+                    if (made_of(e))
+                        result(given_[static_cast<std::size_t>(e)], c) +=
+                            d_features(loop, c) / (extreme || mean ? count : T(1));
+            }
         return result.elements;
     }
 

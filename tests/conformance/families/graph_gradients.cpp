@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of the graph family. What a layer computes beside its attention, such as a residual, is a table of the
-// attention, whose gradient goes on to what it was computed from.
+// The gradients of the graph family, for any number of heads: those of the attention on heads, and of the rows that its
+// projections, a residual and a gate are made of.
 
 #include "gradients.hpp"
 #include "graph.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -15,8 +16,11 @@ namespace {
 
 using namespace fovea::placeholders;
 using rows = fovea::tensor<double, 2>;
-template <int...>
-struct counts {};  // of heads, which are constants of a projection
+
+/// The gradients of the rows of queries, keys and values, the heads side by side.
+struct operand_gradients {
+    rows query, key, value;
+};
 
 class layer_gradients {
 public:
@@ -28,30 +32,56 @@ public:
                 load<double, 2>(subject[bipartite ? "x_src" : "x"])),
           d_out(load<double, 2>(subject["d_out"])) {}
 
-    /// Adds the gradients of the nodes, of features of edges, and of `named`, for numbers of heads that project makes.
-    template <int... Counts>
-    void add(auto const& query, auto const& key, auto const& value, auto const& scored, auto const& last,
-             rows const& d_result, auto const&... named) {
-        bool const apart = bipartite || nodes.by_edge();  // otherwise one array is queries, keys and values
-        auto const& sources = apart ? nodes.memory() : nodes.targets();
-        with_heads<Counts...>(
-            nodes.heads(),
-            [&](auto const& heads) {
-                nodes.join(fovea::project(query, key, value, heads) | scored, last, [&](auto const& attention) {
-                    add_gradients<float64_engine>(sums, attention, nodes.targets(), sources, sources, d_result,
-                                                  of_case{bipartite ? "d_x_dst" : "d_x", nodes.targets()},
-                                                  of_case{bipartite ? "d_x_src" : "memory", sources}, named...);
-                });
-            },
-            [&] { throw malformed(subject_.name() + ": no gradient is compiled for this number of heads"); });
-        auto const d_memory = sums.take("memory");
+    std::string of_targets() const { return bipartite ? "d_x_dst" : "d_x"; }
+    std::string of_sources() const { return bipartite ? "d_x_src" : "d_x"; }
+
+    /// The result of the heads, side by side or their mean.
+    rows attend(auto const& scored, rows const& query, rows const& key, rows const& value) const {
+        rows result(d_out.extents);
+        nodes.join(fovea::empty_attention{} | scored, fovea::map(out), [&](auto const& attention) {
+            index_t const heads = nodes.heads();
+            fovea::reference::attend(attention, split(query, heads), split(key, heads), split(value, heads),
+                                     result.view());
+        });
+        return result;
+    }
+    /// The gradients of the attention on heads from that of its result; those of `named` tables are added.
+    operand_gradients differentiate(auto const& scored, rows const& query, rows const& key, rows const& value,
+                                    rows const& d_result, auto const&... named) {
+        index_t const heads = nodes.heads();
+        operand_gradients all{rows(query.extents), rows(key.extents), rows(value.extents)};
+        nodes.join(fovea::empty_attention{} | scored, fovea::map(out), [&](auto const& attention) {
+            with_gradients<float64_engine>(
+                attention, split(query, heads), split(key, heads), split(value, heads), d_result,
+                [&](auto const& q, auto const& k, auto const& v, auto const&... tables) {
+                    put_beside(q, all.query);
+                    put_beside(k, all.key);
+                    put_beside(v, all.value);
+                    (sums.add(named.gradient, tables.elements), ...);
+                },
+                split(query, heads), split(key, heads), split(value, heads), named.array...);
+        });
+        return all;
+    }
+    /// From the rows that keys or values were made of: those of sources, or of edges with their features behind.
+    void add_memory(std::string const& name) {
+        auto const d_memory = sums.take(name);
         if (nodes.by_edge()) add_rows_of_edges(d_memory);
+        else sums.add(of_sources(), d_memory);
     }
     /// Adds those of what features of edges are multiplied by.
     void add_features(rows const& d_features) { sums.add("d_edge_attr", nodes.edges().of_given(subject_, d_features)); }
     /// Those of a map of nodes that stands beside those of their edges' features.
     void take_wide(std::string const& name, std::string const& of_nodes, std::string const& of_features) {
-        sums.take_columns(name, nodes.memory().extent(1), nodes.targets().extent(1), of_nodes, of_features);
+        index_t const features = nodes.edge_features().extent(1), width = nodes.memory().extent(1);
+        sums.take_columns(name, width, nodes.by_edge() ? width - features : width, of_nodes, of_features);
+    }
+    /// The sum of each column, the gradient of what is added to all rows.
+    static std::vector<double> column_sums(rows const& d) {
+        std::vector<double> all(static_cast<std::size_t>(d.extent(1)));
+        for (index_t i = 0; i < d.extent(0); ++i)
+            for (index_t c = 0; c < d.extent(1); ++c) all[static_cast<std::size_t>(c)] += d(i, c);
+        return all;
     }
     void compare() { sums.compare(subject_, all_); }
 
@@ -59,15 +89,24 @@ private:
     test_case const& subject_;
     checks& all_;
 
+    /// (1, head, position, feature) with the heads side by side.
+    static void put_beside(fovea::tensor<double, 4> const& of_heads, rows& beside) {
+        index_t const features = of_heads.extent(3);
+        for (index_t h = 0; h < of_heads.extent(1); ++h)
+            for (index_t i = 0; i < of_heads.extent(2); ++i)
+                for (index_t c = 0; c < features; ++c) beside(i, h * features + c) = of_heads(0, h, i, c);
+    }
     /// A row is that of the node that an edge comes from, and then its features.
     void add_rows_of_edges(std::vector<double> const& d_rows) {
-        index_t const of_node = nodes.targets().extent(1), width = nodes.memory().extent(1);
-        rows d_nodes(nodes.targets().extents), d_features(nodes.edge_features().extents);
+        index_t const features = nodes.edge_features().extent(1), width = nodes.memory().extent(1),
+                      of_node = width - features;
+        rows d_nodes({subject_[bipartite ? "x_src" : "x"].shape.at(0), of_node}),
+            d_features(nodes.edge_features().extents);
         for (index_t e = 0; e < d_features.extent(0); ++e)
             for (index_t c = 0; c < width; ++c)
                 (c < of_node ? d_nodes(nodes.edges().edges[static_cast<std::size_t>(e)].from, c)
                              : d_features(e, c - of_node)) += d_rows[static_cast<std::size_t>(e * width + c)];
-        sums.add("d_x", d_nodes.elements);
+        sums.add(of_sources(), d_nodes.elements);
         add_features(d_features);
     }
 
@@ -78,6 +117,8 @@ public:
     named_gradients sums;
 };
 
+linear_rows through(rows const& x, projection<double> const& map) { return {x, map.matrix, map.bias}; }
+
 /// The features of edges take no part in what is multiplied by zeros.
 projection<double> beside_zeros(layer_gradients const& of, projection<double> const& map) {
     return map.beside(rows({map.matrix.extent(0), of.nodes.edge_features().extent(1)}));
@@ -87,32 +128,44 @@ rows edge_weights(layer_gradients const& of, test_case const& subject, projectio
     return of.nodes.by_edge() ? load<double, 2>(subject["lin_edge_weight"]) : rows({like.matrix.extent(0), 0});
 }
 
+/// What is added to all rows, and the projected rows of a residual.
+void add_last(test_case const& subject, layer_gradients& of) {
+    of.sums.add("d_bias", layer_gradients::column_sums(of.d_out));
+    if (!subject.has("res_weight")) return;
+    auto const matrix = load<double, 2>(subject["res_weight"]);
+    std::vector<double> const no_bias;
+    linear_rows const residual{of.nodes.targets(), matrix, no_bias};
+    residual.add_gradients(of.sums, of.d_out.elements, of.of_targets(), "d_res_weight");
+}
+
 void gat_gradients(test_case const& subject, layer_gradients& of) {
+    auto const& nodes = of.nodes;
     projection<double> const to(subject, of.bipartite ? "lin_dst" : "lin"),
         from(subject, of.bipartite ? "lin_src" : "lin");
     auto const wide = beside_zeros(of, from);
     auto const of_target = load_per_head<double>(subject["att_dst"]),
                of_source = load_per_head<double>(subject["att_src"]);
     auto const slope = subject.attribute<double>("negative_slope");
-    auto const bias = load_bias<double>(subject);
-    std::vector<double> const no_bias;
-    bool const has_residual = subject.has("res_weight");
-    auto const of_residual = has_residual ? load<double, 2>(subject["res_weight"]) : rows({0, 0});
-    linear_rows const residual{of.nodes.targets(), of_residual, no_bias};
-    auto const added = has_residual ? residual.result() : rows(of.d_out.extents);
-    auto const last = fovea::map(out + fovea::param(added)[q_idx] + fovea::param(bias));
-    auto const add = [&]<int... Counts>(counts<Counts...>, auto const& scored, auto const&... tables) {
-        of.add<Counts...>(to.map(), wide.map(), wide.map(), scored, last, of.d_out, of_case{"d_bias", bias},
-                          of_case{"residual", added}, of_case{"d_att_dst", of_target}, of_case{"d_att_src", of_source},
-                          of_case{of.bipartite ? "d_lin_dst_weight" : "d_lin_weight", to.matrix},
-                          of_case{"wide", wide.matrix}, tables...);
+    auto const querying = through(nodes.targets(), to), keying = through(nodes.memory(), wide);
+    auto const query = querying.result(), key = keying.result(), value = key;
+    std::string const name_to = of.bipartite ? "d_lin_dst_" : "d_lin_",
+                      name_from = of.bipartite ? "d_lin_src_" : "d_lin_";
+    auto const add = [&](auto const& scored, auto const&... tables) {
+        auto d = of.differentiate(scored, query, key, value, of.d_out, of_case{"d_att_dst", of_target},
+                                  of_case{"d_att_src", of_source}, tables...);
+        for (std::size_t i = 0; i < d.key.elements.size(); ++i) d.key.elements[i] += d.value.elements[i];
+        querying.add_gradients(of.sums, d.query.elements, of.of_targets(), name_to + "weight", name_to + "bias");
+        keying.add_gradients(of.sums, d.key.elements, "memory", "wide", name_from + "bias");
+        of.add_memory("memory");
+        of.take_wide("wide", name_from + "weight", "unused");
     };
-    if (of.nodes.by_edge()) {
+    if (nodes.by_edge()) {
         auto const of_edge = load_per_head<double>(subject["att_edge"]);
         auto const matrix = load<double, 2>(subject["lin_edge_weight"]);
-        linear_rows const projecting{of.nodes.edge_features(), matrix, no_bias};
+        std::vector<double> const no_bias;
+        linear_rows const projecting{nodes.edge_features(), matrix, no_bias};
         auto const projected_features = projecting.result();
-        rows terms({projected_features.extent(0), of.nodes.heads()});
+        rows terms({projected_features.extent(0), nodes.heads()});
         auto const for_each_product = [&](auto const& use) {  // of a feature of an edge and its factor
             for (index_t e = 0; e < terms.extent(0); ++e)
                 for (index_t c = 0; c < matrix.extent(0); ++c) use(e, c, c / of_edge.extent(1));
@@ -121,7 +174,7 @@ void gat_gradients(test_case const& subject, layer_gradients& of) {
         for_each_product([&](index_t e, index_t c, index_t h) { terms(e, h) += projected_features(e, c) * factor(c); });
         auto const total = sum(fovea::param(of_target)[head] * q) + sum(fovea::param(of_source)[head] * k)
                          + fovea::param(terms)(edge, head);
-        add(counts<2>{}, fovea::compare(leaky_relu(total, slope)), of_case{"terms", terms});
+        add(fovea::compare(leaky_relu(total, slope)), of_case{"terms", terms});
         rows d_features(projected_features.extents), d_terms(terms.extents);
         d_terms.elements = of.sums.take("terms");
         std::vector<double> d_factors(of_edge.elements.size());
@@ -131,31 +184,33 @@ void gat_gradients(test_case const& subject, layer_gradients& of) {
         });
         of.sums.add("d_att_edge", d_factors);
         projecting.add_gradients(of.sums, d_features.elements, "features", "d_lin_edge_weight");
-        d_features = rows(of.nodes.edge_features().extents);
+        d_features = rows(nodes.edge_features().extents);
         d_features.elements = of.sums.take("features");
         of.add_features(d_features);
     } else {
-        add(counts<1, 2, 3, 4, 8>{}, fovea::gat_score(of_target, of_source, slope));
+        add(fovea::gat_score(of_target, of_source, slope));
     }
-    of.take_wide("wide", of.bipartite ? "d_lin_src_weight" : "d_lin_weight", "unused");
-    auto const d_residual = of.sums.take("residual");
-    if (has_residual) residual.add_gradients(of.sums, d_residual, "d_x", "d_res_weight");
+    add_last(subject, of);
 }
 
 void gatv2_gradients(test_case const& subject, layer_gradients& of) {
     bool const shared = subject.attribute<bool>("share_weights", false);
     projection<double> const to(subject, shared ? "lin_l" : "lin_r"), from(subject, "lin_l");
-    auto const key = from.beside(edge_weights(of, subject, from)), value = beside_zeros(of, from);
+    auto const key_map = from.beside(edge_weights(of, subject, from)), value_map = beside_zeros(of, from);
     auto const of_pair = load_per_head<double>(subject["att"]);
-    auto const bias = load_bias<double>(subject);
+    auto const querying = through(of.nodes.targets(), to), keying = through(of.nodes.memory(), key_map),
+               valuing = through(of.nodes.memory(), value_map);
+    auto const d =
+        of.differentiate(fovea::gatv2_score(of_pair, subject.attribute<double>("negative_slope")), querying.result(),
+                         keying.result(), valuing.result(), of.d_out, of_case{"d_att", of_pair});
     std::string const looking = shared ? "d_lin_l_" : "d_lin_r_";
-    of.add<2, 3>(
-        to.map(), key.map(), value.map(), fovea::gatv2_score(of_pair, subject.attribute<double>("negative_slope")),
-        fovea::map(out + fovea::param(bias)), of.d_out, of_case{"d_bias", bias}, of_case{"d_att", of_pair},
-        of_case{looking + "weight", to.matrix}, of_case{looking + "bias", to.bias}, of_case{"key", key.matrix},
-        of_case{"d_lin_l_bias", key.bias}, of_case{"value", value.matrix}, of_case{"d_lin_l_bias", value.bias});
+    querying.add_gradients(of.sums, d.query.elements, of.of_targets(), looking + "weight", looking + "bias");
+    keying.add_gradients(of.sums, d.key.elements, "memory", "key", "d_lin_l_bias");
+    valuing.add_gradients(of.sums, d.value.elements, "memory", "value", "d_lin_l_bias");
+    of.add_memory("memory");
     of.take_wide("key", "d_lin_l_weight", "d_lin_edge_weight");
     of.take_wide("value", "d_lin_l_weight", "unused");
+    add_last(subject, of);
 }
 
 /// The gate between what attention gives and the skipped rows: a map of [out, skip, out - skip].
@@ -170,62 +225,77 @@ rows gate_rows(rows const& given, rows const& skip) {
         }
     return beside;
 }
+/// out + gate (skip - out) with one gate for each row: the gradients of what attention gave and of the skipped rows.
+struct gated {
+    rows d_given, d_skip;
+
+    gated(test_case const& subject, layer_gradients& of, rows const& given, rows const& skip)
+        : d_given(given.extents), d_skip(given.extents) {
+        index_t const features = given.extent(1);
+        auto const beside = gate_rows(given, skip), matrix = load<double, 2>(subject["lin_beta_weight"]);
+        std::vector<double> const no_bias;
+        linear_rows const gating{beside, matrix, no_bias};
+        auto const inputs = gating.result();
+        rows d_inputs(inputs.extents);
+        for (index_t i = 0; i < given.extent(0); ++i) {
+            double const gate = 1 / (1 + std::exp(-inputs(i, 0)));
+            for (index_t c = 0; c < features; ++c) {
+                double const d = of.d_out(i, c);
+                d_given(i, c) = d * (1 - gate);
+                d_skip(i, c) = d * gate;
+                d_inputs(i, 0) += d * (skip(i, c) - given(i, c)) * gate * (1 - gate);
+            }
+        }
+        gating.add_gradients(of.sums, d_inputs.elements, "beside", "d_lin_beta_weight");
+        auto const d_beside = of.sums.take("beside");
+        for (index_t i = 0; i < given.extent(0); ++i)
+            for (index_t c = 0; c < features; ++c) {
+                auto const* const row = d_beside.data() + i * 3 * features;
+                d_given(i, c) += row[c] + row[2 * features + c];
+                d_skip(i, c) += row[features + c] - row[2 * features + c];
+            }
+    }
+};
 
 void transformer_gradients(test_case const& subject, layer_gradients& of) {
     auto const& nodes = of.nodes;
-    projection<double> const query(subject, "lin_query"), key(subject, "lin_key"), value(subject, "lin_value"),
-        own(subject, "lin_skip");
-    auto const of_edge = edge_weights(of, subject, key);
-    auto const wide_key = key.beside(of_edge), wide_value = value.beside(of_edge);
-    linear_rows const skipping{nodes.targets(), own.matrix, own.bias};
-    auto const skip = subject.attribute<bool>("root_weight", true) ? skipping.result() : rows(of.d_out.extents);
-    auto const add = [&]<int... Counts>(counts<Counts...>, auto const& last, rows const& d_result,
-                                        auto const&... tables) {
-        of.add<Counts...>(query.map(), wide_key.map(), wide_value.map(), fovea::scaled_dot, last, d_result,
-                          of_case{"d_lin_query_weight", query.matrix}, of_case{"d_lin_query_bias", query.bias},
-                          of_case{"key", wide_key.matrix}, of_case{"d_lin_key_bias", wide_key.bias},
-                          of_case{"value", wide_value.matrix}, of_case{"d_lin_value_bias", wide_value.bias}, tables...);
-    };
-    auto const plain = fovea::map(out + fovea::param(skip)[q_idx]);
-    if (!subject.attribute<bool>("beta", false)) {
-        add(counts<2>{}, plain, of.d_out, of_case{"skip", skip});
-    } else {
-        rows given(of.d_out.extents);
-        nodes.join(fovea::project(query.map(), wide_key.map(), wide_value.map(), fovea::heads<3>) | fovea::scaled_dot,
-                   fovea::map(out),
-                   [&](auto const& attention) { fovea::reference::attend(attention, nodes.targets(), given.view()); });
-        auto const beside = gate_rows(given, skip), of_gate = load<double, 2>(subject["lin_beta_weight"]);
-        std::vector<double> const no_bias;
-        linear_rows const gating{beside, of_gate, no_bias};
-        auto const gates = gating.result();
-        auto const gate = sigmoid(fovea::param(gates)(q_idx, 0));
-        add(counts<3>{}, fovea::map(out + gate * (fovea::param(skip)[q_idx] - out)), of.d_out, of_case{"skip", skip},
-            of_case{"gates", gates});
-        gating.add_gradients(of.sums, of.sums.take("gates"), "beside", "d_lin_beta_weight");
-        // Through the gate to what attention gives, and to the skipped rows.
-        auto const d_beside = of.sums.take("beside");
-        rows d_given(given.extents), d_skip(given.extents);
-        for (std::size_t i = 0; i < given.elements.size(); ++i) {
-            auto const features = static_cast<std::size_t>(given.extent(1));
-            auto const* row = d_beside.data() + i / features * 3 * features + i % features;
-            d_given.elements[i] = row[0] + row[2 * features];
-            d_skip.elements[i] = row[features] - row[2 * features];
+    projection<double> const query_map(subject, "lin_query"), key_map(subject, "lin_key"),
+        value_map(subject, "lin_value");
+    auto const of_edge = edge_weights(of, subject, key_map);
+    auto const wide_key = key_map.beside(of_edge), wide_value = value_map.beside(of_edge);
+    auto const querying = through(nodes.targets(), query_map), keying = through(nodes.memory(), wide_key),
+               valuing = through(nodes.memory(), wide_value);
+    auto const query = querying.result(), key = keying.result(), value = valuing.result();
+
+    auto d_given = of.d_out;
+    if (subject.attribute<bool>("root_weight", true)) {
+        projection<double> const own(subject, "lin_skip");
+        auto const skipping = through(nodes.targets(), own);
+        auto d_skip = of.d_out;
+        if (subject.attribute<bool>("beta", false)) {
+            gated const both(subject, of, of.attend(fovea::scaled_dot, query, key, value), skipping.result());
+            d_given = both.d_given, d_skip = both.d_skip;
         }
-        add(counts<3>{}, fovea::map(out), d_given);
-        of.sums.add("skip", d_skip.elements);
+        skipping.add_gradients(of.sums, d_skip.elements, of.of_targets(), "d_lin_skip_weight", "d_lin_skip_bias");
+    } else {
+        for (std::string const name : {"lin_skip_weight", "lin_skip_bias"})  // it takes no part
+            if (subject.has(name)) of.sums.add("d_" + name, std::vector<double>(subject[name].as<double>().size()));
     }
+    auto const d = of.differentiate(fovea::scaled_dot, query, key, value, d_given);
+    querying.add_gradients(of.sums, d.query.elements, of.of_targets(), "d_lin_query_weight", "d_lin_query_bias");
+    keying.add_gradients(of.sums, d.key.elements, "memory", "key", "d_lin_key_bias");
+    valuing.add_gradients(of.sums, d.value.elements, "memory", "value", "d_lin_value_bias");
+    of.add_memory("memory");
     of.take_wide("key", "d_lin_key_weight", "d_lin_edge_weight");
     of.take_wide("value", "d_lin_value_weight", "d_lin_edge_weight");
-    auto d_skip = of.sums.take("skip");
-    if (!subject.attribute<bool>("root_weight", true)) d_skip.assign(d_skip.size(), 0);  // it takes no part
-    skipping.add_gradients(of.sums, d_skip, "d_x", "d_lin_skip_weight", "d_lin_skip_bias");
 }
 
 void agnn_gradients(test_case const& subject, layer_gradients& of) {
     auto const beta = subject["beta"].as<double>();
-    of.add<1>(fovea::as_is, fovea::as_is, fovea::as_is,
-              fovea::compare(fovea::cosine.expression() * fovea::param(beta)[0]), fovea::map(out), of.d_out,
-              of_case{"d_beta", beta});
+    auto const& x = of.nodes.targets();
+    auto const d = of.differentiate(fovea::compare(fovea::cosine.expression() * fovea::param(beta)[0]), x, x, x,
+                                    of.d_out, of_case{"d_beta", beta});
+    of.sums.add("d_x", d.query.elements);  // one array, which has the sum of all three
 }
 
 }  // namespace

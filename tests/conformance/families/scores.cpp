@@ -134,25 +134,12 @@ void run_gaussian(score_call<Engine>& call) {
     call.attend(fovea::gaussian(fovea::param(sigma)[0]), of_case{"d_sigma", sigma});
 }
 
-/// The key of position s is row s of the matrix, in every element of the batch.
 template <class Engine>
 void run_location(score_call<Engine>& call) {
-    using T = typename Engine::value;
-    auto const rows = call.weights_of("w_a");
-    fovea::view<T const, 3> const keys(rows.data(), {call.value.extent(0), call.value.extent(1), rows.extent(1)},
-                                       {0, rows.extent(1), 1});
-    auto const plain = [](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; };
-    call.attend_by(plain, fovea::dot, keys, of_case{"d_query", call.query}, of_case{"d_value", call.value});
-    with_gradients<Engine>(
-        fovea::dot | fovea::softmax | fovea::weighted_sum, call.query, keys, call.value,
-        load<T, 3>(call.subject["d_out"]),
-        [&](auto const& d_keys) {
-            fovea::tensor<T, 2> d_rows(rows.extents);  // those of all elements of the batch
-            auto const of_one = static_cast<std::size_t>(keys.extent(1) * keys.extent(2));
-            for (std::size_t i = 0; i < d_keys.elements.size(); ++i) d_rows.elements[i % of_one] += d_keys.elements[i];
-            call.all.compare(Engine::name, Engine::computes, "d_w_a", d_rows);
-        },
-        keys);
+    auto const rows = call.weights_of("w_a");  // (position, feature)
+    call.attend_by([](auto const& masked) { return masked | fovea::softmax | fovea::weighted_sum; },
+                   fovea::location(rows), call.value, of_case{"d_query", call.query}, of_case{"d_value", call.value},
+                   of_case{"d_w_a", rows});
 }
 
 /// The place that a query looks at, then a Gaussian around it over the weights.
@@ -254,24 +241,26 @@ void run_onmt(score_call<Engine>& call) {
             scored, call.key, of_case{"d_query", call.query}, of_case{"d_memory", call.key},
             of_case{"d_memory", call.value}, of_case{"left", left}, of_case{"beside", beside}, named...);
     };
-    if (type == "dot" && function == "sparsemax") {
-        attend(fovea::dot, fovea::sparsemax, tanh(whole));
-    } else if (function != "softmax") {
-        throw malformed(subject.name() + ": no attn_func " + function + " is compiled for attn_type " + type);
-    } else if (type == "mlp") {
-        auto const of_query = call.weights_of("linear_query_weight"), of_key = call.weights_of("linear_context_weight");
-        auto const bias = call.numbers("linear_query_bias"), v = call.numbers("v_weight");
-        attend(fovea::project(matrix(of_query, bias), matrix(of_key), fovea::as_is) | fovea::additive(v),
-               fovea::softmax, whole, of_case{"d_linear_query_weight", of_query},
-               of_case{"d_linear_context_weight", of_key}, of_case{"d_linear_query_bias", bias},
-               of_case{"d_v_weight", v});
-    } else if (type == "general") {
-        auto const of_query = call.weights_of("linear_in_weight");
-        attend(fovea::project(matrix(of_query), fovea::as_is, fovea::as_is) | fovea::dot, fovea::softmax, tanh(whole),
-               of_case{"d_linear_in_weight", of_query});
-    } else {
-        attend(fovea::dot, fovea::softmax, tanh(whole));
-    }
+    auto const attend_with = [&](auto const& normalizer) {
+        if (type == "mlp") {
+            auto const of_query = call.weights_of("linear_query_weight"),
+                       of_key = call.weights_of("linear_context_weight");
+            auto const bias = call.numbers("linear_query_bias"), v = call.numbers("v_weight");
+            attend(fovea::project(matrix(of_query, bias), matrix(of_key), fovea::as_is) | fovea::additive(v),
+                   normalizer, whole, of_case{"d_linear_query_weight", of_query},
+                   of_case{"d_linear_context_weight", of_key}, of_case{"d_linear_query_bias", bias},
+                   of_case{"d_v_weight", v});
+        } else if (type == "general") {
+            auto const of_query = call.weights_of("linear_in_weight");
+            attend(fovea::project(matrix(of_query), fovea::as_is, fovea::as_is) | fovea::dot, normalizer, tanh(whole),
+                   of_case{"d_linear_in_weight", of_query});
+        } else {
+            attend(fovea::dot, normalizer, tanh(whole));
+        }
+    };
+    if (function == "softmax") attend_with(fovea::softmax);
+    else if (function == "sparsemax") attend_with(fovea::sparsemax);
+    else throw malformed(subject.name() + ": there is no attn_func " + function);
     if constexpr (has_gradients<Engine>) {
         fovea::view<double const, 2> const rows(call.query.data(), {call.query.size() / features, features});
         std::vector<double> const no_bias;
