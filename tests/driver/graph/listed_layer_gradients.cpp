@@ -64,8 +64,8 @@ TEST_CASE("gradients over listed keys reach an array that is a source, a table a
                gates = random(n, index_t{2});
     auto const edges = some_edges(of_edges, n, keys);
     auto const layer = project(transposed(x), as_is, as_is, heads<2>) | scaled_dot
-                     | rescore(score + param(x)(head, q_idx) + param(gates)(q_idx, head)) | neighbors(edges) | softmax
-                     | weighted_sum | mean_heads | map(tanh(out) * 2);
+                     | rescore(score + param(x)(head + 1, q_idx) + param(gates)(q_idx, head)) | neighbors(edges)
+                     | softmax | weighted_sum | mean_heads | map(tanh(out) * 2);
     CHECK(worst<double>(serial, layer, std::tuple(queries(x), memory(memory_rows), d.view()), x, memory_rows, gates)
           < 1e-13);
 }
