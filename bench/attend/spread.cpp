@@ -5,7 +5,7 @@
 
 namespace {
 
-/// measure(operands, call to compare with) for operands whose queries are so many times as large, and plain ones.
+/// Rows of call(operands, gradients, scratch) where queries are so many times as large, compared with plain ones.
 template <class Call>
 void add_rows(std::string const& family, bench::shape const& s, bench::work const& done, Call const& call) {
     for (int const spread : {30, 300})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "catalogue/judge.hpp"
 
+#include <fovea/core/subnormals.hpp>
 #include <fovea/testing/tolerance.hpp>
 
 #include "catch.hpp"
@@ -128,11 +129,9 @@ void comparison::operator()(std::string const& name, drawn_rows const& got, std:
     fovea::testing::tolerance const allowed{std::max(8 * loss, unit * size), 10 * unit};
     auto const columns = static_cast<std::size_t>(std::max<index_t>(got.extent(3), 1)),
                of_flag = width > 0 ? static_cast<std::size_t>(width) : columns;
-#if defined(__SSE2__) || defined(__aarch64__)
-    double const least = got.kind() == stored::float64 ? std::numeric_limits<double>::min() : 0x1p-126;
-#else
-    double const least = 0;  // subnormal numbers are what they are elsewhere
-#endif
+    // Subnormal numbers are what they are where there is no mode for them.
+    double const smallest = got.kind() == stored::float64 ? std::numeric_limits<double>::min() : 0x1p-126,
+                 least = fovea::subnormals_as_zero::has_mode ? smallest : 0;
     std::size_t i = 0;
     got.for_each([&](index_t at) {
         std::size_t const n = i++;

@@ -29,11 +29,7 @@ bool reads_subnormals() {
     return hidden(std::numeric_limits<T>::denorm_min()) * 0x1p30f != 0;
 }
 
-#if defined(__SSE2__) || defined(__aarch64__)
-constexpr bool has_mode = true;
-#else
-constexpr bool has_mode = false;
-#endif
+constexpr bool has_mode = subnormals_as_zero::has_mode;
 
 }  // namespace
 

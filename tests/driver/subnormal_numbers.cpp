@@ -20,11 +20,7 @@ using namespace fovea::placeholders;
 
 namespace {
 
-#if defined(__SSE2__) || defined(__aarch64__)
-constexpr bool has_mode = true;
-#else
-constexpr bool has_mode = false;
-#endif
+constexpr bool has_mode = subnormals_as_zero::has_mode;
 
 bool makes_subnormals() {
     float volatile smallest = std::numeric_limits<float>::min();
@@ -46,7 +42,7 @@ struct operands {
     }
 };
 
-/// What calls of a specification write: the result, weights, and the gradients of the operands.
+/// All that calls of a specification write: the result, weights, and the gradients of the operands.
 template <class Executor, class Spec>
 std::vector<float> written_by(Executor const& executor, Spec const& spec, operands const& x) {
     tensor<float, 2> out(x.d.extents), weighed({21, 150}), d_q(x.q.extents), d_k(x.k.extents), d_v(x.v.extents);

@@ -23,7 +23,7 @@ public:
     }
     subnormals_as_zero(subnormals_as_zero const&) = delete;
     subnormals_as_zero& operator=(subnormals_as_zero const&) = delete;
-    /// What else has changed meanwhile, such as exceptions that were raised, stays.
+    /// Exceptions that were raised meanwhile stay raised.
     FOVEA_TAGGED FOVEA_INLINE ~subnormals_as_zero() {
         if ((before_ & flags) != flags) set_control((control() & ~flags) | (before_ & flags));
     }
@@ -51,6 +51,9 @@ private:
 #endif
 
     word before_;
+
+public:
+    static constexpr bool has_mode = flags != 0;
 };
 
 }  // namespace fovea

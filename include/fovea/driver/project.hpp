@@ -66,21 +66,21 @@ auto project(Executor const& executor, workspace& scratch, Map const& map, view<
     }
 }
 
-/// True where two roles read the same source through the same matrix.
+/// True where two roles may read the same source through the same matrix, by the types of maps and sources; and where
+/// they do.
+template <class MapA, class MapB, class A, class B>
+inline constexpr bool may_be_shared =
+    linear_map<std::remove_cvref_t<MapA>> && std::is_same_v<std::remove_cvref_t<MapA>, std::remove_cvref_t<MapB>>
+    && std::is_same_v<std::remove_cvref_t<A>, std::remove_cvref_t<B>>;
 template <class MapA, class MapB, class A, class B>
 bool same_projection(MapA const& a, MapB const& b, view<A, 4> const& x, view<B, 4> const& y) {
-    if constexpr (linear_map<MapA> && std::is_same_v<MapA, MapB> && std::is_same_v<A, B>)
+    if constexpr (may_be_shared<MapA, MapB, A, B>)
         return a.matrix.data == b.matrix.data && a.matrix.strides == b.matrix.strides
             && a.matrix.extents == b.matrix.extents && has_bias(a) == has_bias(b)
             && (!has_bias(a) || a.bias->data == b.bias->data) && x.data == y.data && x.strides == y.strides
             && x.extents == y.extents;
     else return false;
 }
-
-template <class MapA, class MapB, class A, class B>
-inline constexpr bool may_be_shared =
-    linear_map<std::remove_cvref_t<MapA>> && std::is_same_v<std::remove_cvref_t<MapA>, std::remove_cvref_t<MapB>>
-    && std::is_same_v<std::remove_cvref_t<A>, std::remove_cvref_t<B>>;
 
 /// Calls f(queries, keys, values) with the operands of a call after its projection; what two roles share is computed
 /// once.

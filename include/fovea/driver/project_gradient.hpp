@@ -25,39 +25,37 @@ struct plain_matrix {
     static std::string text() { return "matrix"; }
 };
 
-/// Whether a table of the maps of heads is asked for.
+/// Whether a table of a map of heads is asked for, and whether any of all is.
+template <class Table, class Sums>
+bool asks_head_map_table(Table const& table, Sums& sums) {
+    bool any = false;
+    for_each_form(table, [&](auto const& form) { any = any || sums.asks(form); });
+    return any;
+}
 template <class Map, class Sums>
 bool asks_head_map_tables(Map const& map, Sums& sums) {
     bool any = false;
-    if constexpr (has_head_map_tables<Map>())
-        for_each_head_map_table(map, [&](auto const& table) {
-            for_each_form(table, [&](auto const& form) { any = any || sums.asks(form); });
-        });
+    for_each_head_map_table(map, [&](auto const& table) { any = any || asks_head_map_table(table, sums); });
     return any;
 }
 
 /// The gradients of rows before the maps of heads, in place, from those after them, and those of the tables of these
 /// maps, added to `sums`. `below` are the rows before them, which are only read where `reads_rows`.
-template <class T, class Arch, class Map, class Below, class Executor, class Sums>
-void head_maps_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Below, 4> const& below,
+template <class T, class Arch, class Map, class Source, class Executor, class Sums>
+void head_maps_gradient(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& below,
                         view<T, 4> const& d, bool reads_rows, Sums& sums) {
     constexpr index_t positions_at_once = 64;
     index_t const features = d.extent(3), positions = d.extent(2), blocks = ceil_div(positions, positions_at_once),
                   tasks = d.extent(0) * blocks;
-    // Of each table, sums of each task, which are joined in their order.
-    constexpr std::size_t most_tables = 8;
-    std::array<T*, most_tables> tables{};
+    // Of each table that is asked for, sums of each task, which are joined in their order.
+    std::array<T*, head_map_tables_in<Map>> tables{};
     std::size_t count = 0;
-    if constexpr (has_head_map_tables<Map>())
-        for_each_head_map_table(map, [&](auto const& table) {
-            bool asked = false;
-            for_each_form(table, [&](auto const& form) { asked = asked || sums.asks(form); });
-            if (asked) {
-                tables[count] = scratch.shared().template take<T>(tasks * table.size());
-                std::fill_n(tables[count], tasks * table.size(), T{0});
-            }
-            ++count;
-        });
+    for_each_head_map_table(map, [&](auto const& table) {
+        T*& all = tables[count++];
+        if (!asks_head_map_table(table, sums)) return;
+        all = scratch.shared().template take<T>(tasks * table.size());
+        std::fill_n(all, tasks * table.size(), T{0});
+    });
     executor.run(tasks, [&](index_t task, index_t worker) {
         auto& memory = scratch.worker(worker);
         memory.clear();
@@ -85,14 +83,13 @@ void head_maps_gradient(Executor const& executor, workspace& scratch, Map const&
         }
     });
     count = 0;
-    if constexpr (has_head_map_tables<Map>())
-        for_each_head_map_table(map, [&](auto const& table) {
-            T* const all = tables[count++];
-            index_t const size = table.size();
-            if (all == nullptr || tasks == 0) return;
-            for (index_t i = size; i < tasks * size; ++i) all[i % size] += all[i];
-            for_each_form(table, [&](auto const& form) { sums.add_all(form, all); });
-        });
+    for_each_head_map_table(map, [&](auto const& table) {
+        T* const all = tables[count++];
+        index_t const size = table.size();
+        if (all == nullptr || tasks == 0) return;
+        for (index_t i = size; i < tasks * size; ++i) all[i % size] += all[i];
+        for_each_form(table, [&](auto const& form) { sums.add_all(form, all); });
+    });
 }
 
 /// The gradient of a matrix, x^T dy, as it is multiplied: (in, out). Both are (batch, 1, position, feature), dy dense.
@@ -194,7 +191,7 @@ void add_project_gradient(Executor const& executor, workspace& scratch, Map cons
         copy_rows<T>(executor, d, as_heads);
     }
     if constexpr (headwise_map<Map>) {
-        constexpr bool may_read = gradient_reads_rows<Map>() || has_head_map_tables<Map>();
+        constexpr bool may_read = gradient_reads_rows<Map>() || head_map_tables_in<Map> > 0;
         bool const reads_rows = gradient_reads_rows<Map>() || asks_head_map_tables(map, sums);
         auto const gradient_from = [&](auto const& rows) {
             head_maps_gradient<T, Arch>(executor, scratch, map, rows, as_heads, reads_rows, sums);

@@ -7,8 +7,10 @@
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/normalize_gradient.hpp>
 #include <fovea/reference/recurrent_gradient.hpp>
+#include <fovea/spec/differentiable.hpp>
 #include <fovea/spec/shapes.hpp>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>

@@ -19,7 +19,7 @@ struct d_lse_input {
     struct bound {
         view<T, Rank> target;
     };
-    /// What attend asks of its outputs.
+    /// An output to attend, which has no use for it.
     template <class Shapes>
     bound bind(Shapes const&) const {
         static_assert(never<Shapes>, "fovea: d_lse(...) is given to gradient, which takes the gradient of the result");

@@ -123,7 +123,7 @@ FOVEA_INLINE void check_call(A const& a, Call& call) {
 }
 
 namespace detail {
-/// What is asked of a call: of one whose keys are listed, what knows the list.
+/// An output that is asked of a call; of one whose keys are listed, it knows the list.
 template <class Of, class Asked>
 auto asked_of(Of const& of, Asked const& asked) {
     if constexpr (attention_spec<Of> && std::is_same_v<attention_within<Of>, Of> && requires {

@@ -2,6 +2,7 @@
 // The arguments of a call of gradient in their one form, with every check.
 #pragma once
 
+#include <fovea/core/repeated.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/differentiable.hpp>
@@ -190,18 +191,19 @@ namespace detail {
 /// Errors: shape_error for a table that is asked for and has more elements for heads than a call has: those of the rest
 /// would stay 0.
 template <class E, class Sums>
-void check_heads_of_tables(E const& e, index_t heads, Sums& sums) {
+void check_heads_of_tables(E const& e, index_t heads, Sums const& sums) {
     if constexpr (is_node_of<at_operation, E>) {
         with_children(e, [&](auto const& table, auto const&... indices) {
-            [[maybe_unused]] auto const check = [&](int axis) {
+            [[maybe_unused]] auto const require_few = [&](int axis) {
                 if (table.table.extent(axis) > heads && table.table.extent(axis) != everywhere
-                    && sums.names_any(table.table))
+                    && sums.asks(table.table))
                     throw shape_error("grad names a table ", table.table.extents, " with ",
                                       counted(table.table.extent(axis), "element"), " along axis ", axis,
                                       ", one for each head, and the call has ", counted(heads, "head"));
             };
             int axis = 0;
-            ((std::is_same_v<std::remove_cvref_t<decltype(indices)>, head_t> ? check(axis) : void(), ++axis), ...);
+            ((std::is_same_v<std::remove_cvref_t<decltype(indices)>, head_t> ? require_few(axis) : void(), ++axis),
+             ...);
         });
     } else if constexpr (is_node<E>) {
         with_children(e, [&](auto const&... children) { (check_heads_of_tables(children, heads, sums), ...); });

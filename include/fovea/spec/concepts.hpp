@@ -197,7 +197,7 @@ struct tables_of<M> {
 };
 }  // namespace detail
 
-/// What a map of heads adds the gradients of its tables to.
+/// The sums that a map of heads adds the gradients of its tables to.
 template <head_map M, class Number>
 using head_map_sums = typename detail::sums_of_tables<Number, typename detail::tables_of<M>::type>::type;
 

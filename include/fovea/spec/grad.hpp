@@ -53,7 +53,7 @@ inline constexpr bool is_added_target<added_target<T, Rank>> = true;
 ///
 ///     gradient(spec, x, d_result, grad(W, add_to(dW)))    // dW += ...
 ///
-/// What a target of few bits holds is rounded once for each call that adds to it.
+/// A target of few bits is rounded once for each call that adds to it.
 template <class Target>
 constexpr auto add_to(Target&& target) {
     auto const to = detail::target_of(std::forward<Target>(target));

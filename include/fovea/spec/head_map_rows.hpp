@@ -51,13 +51,12 @@ constexpr bool gradient_reads_rows() {
         return !linear_head_map<decltype(M::second)> || gradient_reads_rows<decltype(M::first)>();
     else return false;
 }
-/// True where a map has tables that can be trained, whose gradients need them as well.
+/// How many tables that can be trained the maps of heads have, given or not; their gradients need these rows as well.
 template <row_map M>
-constexpr bool has_head_map_tables() {
-    if constexpr (headwise_map<M>)
-        return head_map_with_tables<decltype(M::second)> || has_head_map_tables<decltype(M::first)>();
-    else return false;
-}
+inline constexpr std::size_t head_map_tables_in = 0;
+template <headwise_map M>
+inline constexpr std::size_t head_map_tables_in<M> =
+    std::tuple_size_v<head_map_sums<decltype(M::second), double>> + head_map_tables_in<decltype(M::first)>;
 /// Calls f with each table of the maps of heads that can be trained.
 template <row_map M, class F>
 constexpr void for_each_head_map_table(M const& map, F const& f) {
@@ -75,8 +74,8 @@ constexpr void for_each_form(view<T const, Rank> const& table, F const& f) {
         if (table.extent(0) == 1) f(view<T const, 1>(table.data, {table.extent(1)}, {table.stride(1)}));
 }
 
-/// What all maps of heads add the gradients of their tables to, map by map: take(table) is the memory of one that is
-/// given, or null; it is asked in the order of for_each_head_map_table.
+/// The sums that all maps of heads add the gradients of their tables to, map by map: take(table) is the memory of one
+/// that is given, or null; it is asked in the order of for_each_head_map_table.
 template <class Number, row_map M, class Take>
 constexpr auto sums_of_head_maps(M const& map, Take const& take) {
     if constexpr (headwise_map<M>) {

@@ -58,10 +58,19 @@ public:
         std::size_t n = 0;
         std::apply([&](auto const&... each) { ((is_read_[n] = is_read_[n] || names(each, steps), ++n), ...); }, asked_);
     }
-    /// Whether one of them is this array.
+    /// Whether the gradient of an array is asked for.
     template <class T, int Rank>
-    bool names_any(view<T const, Rank> const& array) const {
+    bool asks(view<T const, Rank> const& array) const {
         return std::apply([&](auto const&... each) { return (names(each, array) || ...); }, asked_);
+    }
+    /// The same of the rows of an operand; rows that are no view cannot be asked for.
+    template <operand_role, class T>
+    bool asks_rows(view<T const, 4> const& rows) const {
+        return std::apply([&](auto const&... each) { return (names<true>(each, rows) || ...); }, asked_);
+    }
+    template <operand_role, class Rows>
+    bool asks_rows(Rows const&) const {
+        return false;
     }
     /// for_each_read(visit) calls visit with the memory_region of every array that the call reads.
     /// Errors: shape_error for an array that no one has found.
@@ -152,16 +161,6 @@ public:
     void add_state(view<T const, Rank> const& state, Real const* amounts) {
         add_all(state, amounts);
     }
-    /// Whether the gradient of an array is asked for.
-    template <class T, int Rank>
-    bool asks(view<T const, Rank> const& array) {
-        return asks_for<false>(array);
-    }
-    /// The same of the rows of an operand.
-    template <operand_role, class T>
-    bool asks_rows(view<T const, 4> const& rows) {
-        return asks_for<true>(rows);
-    }
     /// The sums of what was asked for in place n, dense, for whoever adds to them.
     template <std::size_t N>
     Real* of_asked() {
@@ -173,10 +172,6 @@ public:
         for_each_named<true>(rows, [&](auto& each) { each.rows[each.row_count++] = amounts; });
     }
     /// Rows that are no view cannot be asked for.
-    template <operand_role, class Rows>
-    bool asks_rows(Rows const&) {
-        return false;
-    }
     template <operand_role, class Rows>
     void add_rows(Rows const&, Real const*) {}
     template <class Rows>
@@ -216,12 +211,6 @@ private:
     };
     std::tuple<sum<Asked>...> all_;
 
-    template <bool AsRows, class T, int Rank>
-    bool asks_for(view<T const, Rank> const& array) {
-        bool any = false;
-        for_each_named<AsRows>(array, [&](auto&) { any = true; });
-        return any;
-    }
     template <bool AsRows, class T, int Rank, class F>
     void for_each_named(view<T const, Rank> const& array, F const& f) {
         [[maybe_unused]] auto const compare = [&](auto& each) {

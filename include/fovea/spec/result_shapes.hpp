@@ -57,7 +57,7 @@ extents_t<4> result_shape(A const& a, operand_shapes const& operands, extents_t<
 }
 
 namespace detail {
-/// What has a number for each row of a head, or for each pair: a missing axis is the one of batch and head that has
+/// A number for each row of a head, or for each pair: a missing axis is the one of batch and head that has
 /// extent one.
 template <class T, int Rank>
 FOVEA_INLINE view<T, 3> as_numbers_of_rows(view<T, Rank> const& target, index_t heads) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is said where fovea/gradient.hpp has been forgotten.
+// The sentence for a program that has forgotten fovea/gradient.hpp.
 #pragma once
 
 #include <fovea/spec/arguments.hpp>

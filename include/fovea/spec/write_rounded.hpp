@@ -2,8 +2,7 @@
 // Writing the gradients that were asked for.
 #pragma once
 
-#include <fovea/core/rounded.hpp>
-#include <fovea/core/view.hpp>
+#include <fovea/spec/outputs.hpp>
 
 #include <algorithm>
 #include <array>

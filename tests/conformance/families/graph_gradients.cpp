@@ -128,7 +128,7 @@ rows edge_weights(layer_gradients const& of, test_case const& subject, projectio
     return of.nodes.by_edge() ? load<double, 2>(subject["lin_edge_weight"]) : rows({like.matrix.extent(0), 0});
 }
 
-/// What is added to all rows, and the projected rows of a residual.
+/// The gradients of the bias, which is added to all rows, and of a projected residual.
 void add_last(test_case const& subject, layer_gradients& of) {
     of.sums.add("d_bias", layer_gradients::column_sums(of.d_out));
     if (!subject.has("res_weight")) return;

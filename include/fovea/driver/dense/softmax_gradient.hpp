@@ -107,8 +107,13 @@ public:
 private:
     /// After the last key: the statistics have what the normalizer adds to a row, a sink.
     void complete(call_type const& call) {
-        bool has_keys[shape::rows];
-        for (index_t r = 0; r < tile_.rows().count; ++r) has_keys[r] = statistics_.sum[r] != T{0};
+        // A row without keys has no gradient of its log-sum-exp, which a sink hides.
+        bool const takes_lse = call.further.rows.d_lse.data != nullptr;
+        T of_lse[shape::rows];
+        for (index_t r = 0; takes_lse && r < tile_.rows().count; ++r) {
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            of_lse[r] = statistics_.sum[r] == T{0} ? T{0} : call.further.rows.of_lse(batch, head, query);
+        }
         if constexpr (row_dependent_normalizer<Normalize>)
             for (index_t r = 0; r < tile_.rows().count; ++r) {
                 facts_of_row<T, Arch> const at{tile_.rows().facts_of(call, r)};
@@ -119,11 +124,7 @@ private:
                 statistics_.delta[r] *= exponential::rescaling(carried.max, statistics_.max[r]);
             }
         statistics_.divide();
-        if (call.further.rows.d_lse.data == nullptr) return;
-        for (index_t r = 0; r < tile_.rows().count; ++r) {
-            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
-            if (has_keys[r]) statistics_.delta[r] -= call.further.rows.of_lse(batch, head, query);
-        }
+        for (index_t r = 0; takes_lse && r < tile_.rows().count; ++r) statistics_.delta[r] -= of_lse[r];
     }
     /// The statistics of the rows from the forward call.
     void take_known(call_type const& call) {
