@@ -70,6 +70,7 @@
 #include <fovea/normalize/weigh.hpp>
 #include <fovea/project/as_is.hpp>
 #include <fovea/project/l2_normalized.hpp>
+#include <fovea/project/layer_normalized.hpp>
 #include <fovea/project/linear.hpp>
 #include <fovea/project/project.hpp>
 #include <fovea/project/rms_normalized.hpp>

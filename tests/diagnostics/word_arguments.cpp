@@ -21,6 +21,29 @@ auto projection_of(view<float const, 2> w, std::vector<double> const& wide, std:
 #endif
 }
 
+// case: layer_normalized_by_two_types
+// sentence: fovea: the gain and the bias of layer_normalized have elements of one type
+auto normalized_by(std::vector<float> const& gain, std::vector<double> const& wide, std::vector<float> const& bias) {
+#ifdef FOVEA_BROKEN
+    static_cast<void>(bias);
+    return project(as_is | layer_normalized(gain, wide), as_is, as_is);
+#else
+    static_cast<void>(wide);
+    return project(as_is | layer_normalized(gain, bias), as_is, as_is);
+#endif
+}
+
+// case: residual_of_a_vector
+// sentence: fovea: residual adds rows that are (position, feature) or (batch, position, feature)
+void call(view<float, 2> x, std::vector<float> const& features, view<float, 2> result) {
+#ifdef FOVEA_BROKEN
+    attend(scaled_dot | softmax | weighted_sum | residual(features), x, result);
+#else
+    static_cast<void>(features);
+    attend(scaled_dot | softmax | weighted_sum | residual(x), x, result);
+#endif
+}
+
 // case: edge_without_a_list_of_keys
 // sentence: fovea: edge is the number of an edge in a list of keys: add a mask that lists them, such as
 // neighbors(graph)

@@ -2,7 +2,7 @@
 // What is done to the result after the aggregator: joined or averaged heads, expressions, a last projection.
 #pragma once
 
-#include <fovea/driver/matrix_product.hpp>
+#include <fovea/driver/project.hpp>
 #include <fovea/spec/finish.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -46,9 +46,8 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
                   view<Source, 4> const& source) {
     using vector = kernel::pack<T, Arch>;
     index_t const features = x.extent(3);
-    auto const fresh = [&](index_t width) { return fresh_rows<T>(scratch, {x.extent(0), 1, x.extent(2), width}); };
     if constexpr (averaging_finish<Finish>) {
-        auto const mean = fresh(features);
+        auto const mean = fresh_rows<T>(scratch, {x.extent(0), 1, x.extent(2), features});
         T const share = T{1} / static_cast<T>(x.extent(1));
         for_rows(x, [&](T const* from, index_t b, index_t n, index_t h) {
             T* const to = mean.place(b, index_t{0}, n, index_t{0});
@@ -56,13 +55,7 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
         });
         return mean;
     } else if constexpr (linear_finish<Finish>) {
-        if constexpr (linear_map<std::remove_cvref_t<decltype(f.linear())>>) {
-            auto const y = fresh(outputs_of(f.linear()));
-            matrix_product<T, Arch>(executor, scratch, f.linear(), joined(x), y);
-            return y;
-        } else {
-            return joined(x);
-        }
+        return projected_rows<T, Arch>(executor, scratch, f.linear(), joined(x), 1);
     } else if constexpr (pointwise_finish<Finish>) {
         auto const expression = f.expression();
         for_rows(x, [&](T* row, index_t b, index_t n, index_t h) {

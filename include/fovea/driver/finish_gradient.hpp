@@ -25,6 +25,7 @@ struct result_leaves {
     /// A table with one axis without an index is read at a feature.
     template <class Names, class Element, int Rank, class... Index>
     void table(Names const& at, vector const& amount, view<Element const, Rank> const& table, Index... index) const {
+        if (!sums.asks(table)) return;
         auto const amounts = kernel::lanes_of<T, Arch>::to_array(amount);
         for (index_t i = 0; i < std::min(vector::lanes, at.count); ++i) {
             T const each = amounts[static_cast<std::size_t>(i)];
@@ -37,7 +38,8 @@ struct result_leaves {
 
 /// True where the gradient of a finish reads the result before it.
 template <class Finish>
-inline constexpr bool gradient_reads_result = linear_finish<Finish> || pointwise_finish<Finish>;
+inline constexpr bool gradient_reads_result =
+    linear_finish<Finish> || (pointwise_finish<Finish> && !row_adding_finish<Finish>);
 
 /// Whether that of any finish does.
 template <class Aggregate>
@@ -64,12 +66,8 @@ view<T, 4> finish_gradient(Executor const& executor, workspace& scratch, Finish 
         });
         return all;
     } else if constexpr (linear_finish<Finish>) {
-        if constexpr (linear_map<std::remove_cvref_t<decltype(f.linear())>>) {
-            add_linear_gradient<T, Arch>(executor, scratch, f.linear(), joined(x), d, sums);
-            return as_before(linear_source_gradient<T, Arch>(executor, scratch, f.linear(), d));
-        } else {
-            return as_before(d);
-        }
+        return as_before(
+            project_gradient<T, Arch>(executor, scratch, f.linear(), view<T const, 4>(joined(x)), d, true, sums));
     } else if constexpr (pointwise_finish<Finish>) {
         using vector = kernel::pack<T, Arch>;
         using base = kernel::index_environment<T, Arch, index_t>;
@@ -78,7 +76,7 @@ view<T, 4> finish_gradient(Executor const& executor, workspace& scratch, Finish 
         auto const result = as_before(d);
         for_rows(result, [&](T* row, index_t b, index_t n, index_t h) {
             kernel::row_facts const facts{b, h, n, x.extent(2), x.extent(2), features};
-            T const* const from = x.place(b, h, n, index_t{0});
+            T const* const from = gradient_reads_result<Finish> ? x.place(b, h, n, index_t{0}) : row;
             for (index_t c = 0; c < features; c += vector::lanes) {
                 result_environment<T, Arch, base> const here{
                     base{facts, 0}, kernel::load_as<T, Arch>(from + c, features - c), h * features + c, features - c};

@@ -39,31 +39,44 @@ void map_heads(Executor const& executor, workspace& scratch, Map const& map, vie
     });
 }
 
-/// A source through a row map, cut into heads: a view of the source itself, or of scratch memory.
+/// True where the rows that a map makes are those of its source.
+template <class Map>
+inline constexpr bool makes_no_rows = !successive_map<Map> && !headwise_map<Map> && !linear_map<Map>;
+template <class First, class Second>
+inline constexpr bool makes_no_rows<successive<First, Second>> = makes_no_rows<First> && makes_no_rows<Second>;
+
+/// A source through a row map, cut into heads: a view of the source itself, or rows in scratch memory.
+template <class T, class Arch, class Map, class Source, class Executor>
+auto projected_rows(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source,
+                    index_t heads) {
+    if constexpr (successive_map<Map>) {
+        return projected_rows<T, Arch>(executor, scratch, map.second,
+                                       projected_rows<T, Arch>(executor, scratch, map.first, source, 1), heads);
+    } else if constexpr (linear_map<map_below<Map>>) {
+        auto const& below = row_map_below(map);
+        auto const rows = fresh_rows<T>(scratch, {source.extent(0), 1, source.extent(2), outputs_of(below)});
+        matrix_product<T, Arch>(executor, scratch, below, source, rows);
+        auto const split = split_heads(rows, heads, "projection");
+        if constexpr (headwise_map<Map>) map_heads<T, Arch>(executor, scratch, map, split, split);
+        return split;
+    } else {
+        auto const split = heads == 1 ? source : split_heads(source, heads, "source");
+        if constexpr (headwise_map<Map>) {
+            auto const rows = fresh_rows<T>(scratch, split.extents);
+            map_heads<T, Arch>(executor, scratch, map, split, rows);
+            return rows;
+        } else {
+            return split;
+        }
+    }
+}
+
+/// The same, to be read.
 template <class T, class Arch, class Map, class Source, class Executor>
 auto project(Executor const& executor, workspace& scratch, Map const& map, view<Source, 4> const& source,
              index_t heads) {
-    if constexpr (headwise_map<Map>) {
-        if constexpr (linear_map<map_below<Map>>) {
-            auto const& below = row_map_below(map);
-            auto const rows = fresh_rows<T>(scratch, {source.extent(0), 1, source.extent(2), outputs_of(below)});
-            matrix_product<T, Arch>(executor, scratch, below, source, rows);
-            auto const split = split_heads(rows, heads, "projection");
-            map_heads<T, Arch>(executor, scratch, map, split, split);
-            return view<T const, 4>(split);
-        } else {
-            auto const split = heads == 1 ? source : split_heads(source, heads, "source");
-            auto const rows = fresh_rows<T>(scratch, split.extents);
-            map_heads<T, Arch>(executor, scratch, map, split, rows);
-            return view<T const, 4>(rows);
-        }
-    } else if constexpr (!linear_map<Map>) {
-        return view<std::remove_const_t<Source> const, 4>(heads == 1 ? source : split_heads(source, heads, "source"));
-    } else {
-        auto const rows = fresh_rows<T>(scratch, {source.extent(0), 1, source.extent(2), outputs_of(map)});
-        matrix_product<T, Arch>(executor, scratch, map, source, rows);
-        return view<T const, 4>(split_heads(rows, heads, "projection"));
-    }
+    using element = std::conditional_t<makes_no_rows<Map>, Source, T>;
+    return view<element const, 4>(projected_rows<T, Arch>(executor, scratch, map, source, heads));
 }
 
 /// True where two roles may read the same source through the same matrix, by the types of maps and sources; and where

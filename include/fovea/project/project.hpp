@@ -16,7 +16,8 @@ namespace fovea::FOVEA_SET {
 ///     project(Wq, Wk, Wv)    project(Wq, Wk, as_is, heads<32, 8>)    project(linear(Wq, bq) | rotary, Wk | rotary, Wv)
 ///
 /// Shapes: sources are (batch, position, feature); head h takes the features h * d ... of a projected row. A matrix
-/// alone stands for linear(matrix); maps of each head, such as rms_normalized and `rotary`, follow it after `|`.
+/// alone stands for linear(matrix); maps of each head, such as rms_normalized and `rotary`, follow it after `|`, and
+/// before it they act on whole rows: layer_normalized(g, b) | Wq, Wdown | rms_normalized(g) | Wup.
 /// Cost: one matrix product for each role; roles that read the same source through the same matrix share it.
 /// Edge cases: if there are fewer key/value heads, the query heads share them evenly (grouped-query, multi-query).
 /// Sources that already have heads keep them.
@@ -53,6 +54,22 @@ template <class Matrix, class Map>
     requires(head_map<std::remove_cvref_t<Map>> && (viewable<Matrix> || is_transposed<std::remove_cvref_t<Matrix>>))
 constexpr auto operator|(Matrix&& matrix, Map&& map) {
     return linear(std::forward<Matrix>(matrix)) | map;
+}
+
+/// What is done to the rows of a source before a matrix.
+template <row_map Rows, class Matrix>
+    requires(viewable<Matrix> || is_transposed<std::remove_cvref_t<Matrix>>)
+constexpr auto operator|(Rows const& rows, Matrix&& matrix) {
+    return rows | linear(std::forward<Matrix>(matrix));
+}
+template <head_map Map, row_map Rows>
+constexpr auto operator|(Map const& map, Rows const& rows) {
+    return (as_is | map) | rows;
+}
+template <class Map, class Matrix>
+    requires(head_map<std::remove_cvref_t<Map>> && (viewable<Matrix> || is_transposed<std::remove_cvref_t<Matrix>>))
+constexpr auto operator|(Map&& map, Matrix&& matrix) {
+    return map | linear(std::forward<Matrix>(matrix));
 }
 
 template <class Query, class Key, class Value, int QueryHeads = 1, int KeyValueHeads = 1>

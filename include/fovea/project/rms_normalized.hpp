@@ -61,16 +61,16 @@ struct rms_normalized_t {
     void gradient(Row const& x, Row const& d, head_place const& at, Sums const& sums) const {
         using value = typename Row::value_type;
         value const squares = x.sum([](auto x_c) { return x_c * x_c; }), count = static_cast<value>(x.size());
-        value const mean = squares / count + static_cast<value>(eps);
+        value const mean = squares / count + static_cast<value>(eps), factor = 1 / std::sqrt(mean);
         auto const& d_gain = std::get<0>(sums);
         index_t const head = gain && gain->extent(0) > 1 ? at.head : 0;
         value along = 0;
         for (index_t c = 0; c < x.size(); ++c) {
-            if (d_gain.data != nullptr) d_gain(head, c) += x[c] * d[c] / std::sqrt(mean);
+            if (d_gain.data != nullptr) d_gain(head, c) += x[c] * d[c] * factor;
             if (gain) d[c] *= static_cast<value>((*gain)(head, c));
             along += x[c] * d[c];
         }
-        for (index_t c = 0; c < x.size(); ++c) d[c] = (d[c] - x[c] * along / (count * mean)) / std::sqrt(mean);
+        for (index_t c = 0; c < x.size(); ++c) d[c] = (d[c] - x[c] * (along / (count * mean))) * factor;
     }
 
     template <class Visit>

@@ -70,6 +70,14 @@ FOVEA_INLINE void check_memory_written(A const& a, Call const& call, std::tuple<
         });
     });
 }
+
+/// Errors: shape_error where a finish adds rows that are not those of the queries of a call.
+template <attention_spec A>
+void check_added_rows(A const& a, index_t batches, index_t queries) {
+    for_each_finish(a.aggregate, [&](auto const& finish) {
+        if constexpr (requires { finish.check_rows(batches, queries); }) finish.check_rows(batches, queries);
+    });
+}
 }  // namespace detail
 
 /// check_operands_of: the extents of the operands of a call as its score sees them, with every check of what the call
@@ -87,6 +95,7 @@ FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& quer
     check_pages(value, "value");
     check_summed_features(a.score.expression(), shapes.query[3], shapes.key[3]);
     if constexpr (enumerating_mask<decltype(a.mask)>) a.mask.neighbor_list().check(shapes.queries(), shapes.keys());
+    detail::check_added_rows(a, shapes.batches(), shapes.queries());
     check_tables<Real>(a, shapes);
     check_visible_pages<Real>(a, key, shapes, "key");
     check_visible_pages<Real>(a, value, shapes, "value");

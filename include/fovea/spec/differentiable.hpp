@@ -22,7 +22,10 @@ constexpr bool has_head_map_gradient() {
 }
 template <class Map>
 constexpr bool has_row_map_gradient() {
-    if constexpr (headwise_map<Map>)
+    if constexpr (successive_map<Map>)
+        return has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().first)>>()
+            && has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().second)>>();
+    else if constexpr (headwise_map<Map>)
         return has_row_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().first)>>()
             && has_head_map_gradient<std::remove_cvref_t<decltype(std::declval<Map>().second)>>();
     else return true;
@@ -119,21 +122,29 @@ void for_each_expression_of_weights(A const& a, See const& see) {
     see(reweighting_of(a.normalize));
 }
 
-/// Calls found(array) for each array that a specification reads and of which it has a gradient.
-template <attention_spec A, class Found>
-void for_each_array_with_gradient(A const& a, Found const& found) {
-    auto const of_map = [&](auto const& map) {
+/// Calls found(array) for each matrix, bias and table of a row map.
+template <class Map, class Found>
+void for_each_parameter(Map const& map, Found const& found) {
+    if constexpr (successive_map<Map>) {
+        for_each_parameter(map.first, found);
+        for_each_parameter(map.second, found);
+    } else {
         auto const& below = row_map_below(map);
         if constexpr (linear_map<std::remove_cvref_t<decltype(below)>>) {
             found(below.matrix);
             if (has_bias(below)) found(*below.bias);
         }
         for_each_head_map_table(map, [&](auto const& table) { for_each_form(table, found); });
-    };
+    }
+}
+
+/// Calls found(array) for each array that a specification reads and of which it has a gradient.
+template <attention_spec A, class Found>
+void for_each_array_with_gradient(A const& a, Found const& found) {
     if constexpr (projection<decltype(a.project)>) {
-        of_map(a.project.query);
-        of_map(a.project.key);
-        of_map(a.project.value);
+        for_each_parameter(a.project.query, found);
+        for_each_parameter(a.project.key, found);
+        for_each_parameter(a.project.value, found);
     }
     for_each_expression_of_weights(a, [&](auto const& e) { for_each_table_of(e, found); });
     if constexpr (is_recurrent<A>) {
@@ -143,7 +154,7 @@ void for_each_array_with_gradient(A const& a, Found const& found) {
     }
     for_each_finish(a.aggregate, [&](auto const& finish) {
         using finish_type = std::remove_cvref_t<decltype(finish)>;
-        if constexpr (linear_finish<finish_type>) of_map(finish.linear());
+        if constexpr (linear_finish<finish_type>) for_each_parameter(finish.linear(), found);
         else if constexpr (pointwise_finish<finish_type>) for_each_table_of(finish.expression(), found);
     });
 }

@@ -25,6 +25,11 @@ concept pointwise_finish = finish<F> && requires(F const& f) {
     { f.expression() } -> expression;
 };
 
+/// A pointwise finish that adds rows which lie as those of the queries do: q_idx and batch in its expression are places
+/// in the arrays of a call, whatever sequences these hold.
+template <class F>
+concept row_adding_finish = pointwise_finish<F> && requires { requires F::adds_rows; };
+
 /// A finish that adds the source of the queries.
 template <class F>
 concept residual_finish = finish<F> && requires { requires F::adds_source; };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A row map followed by maps of each head: linear(Wq) | rms_normalized | rotary.
+// A row map followed by maps of each head, linear(Wq) | rms_normalized | rotary, or by another row map.
 #pragma once
 
 #include <fovea/spec/concepts.hpp>
+
+#include <string>
 
 namespace fovea::FOVEA_SET {
 
@@ -29,6 +31,33 @@ constexpr headwise<First, Second> operator|(First const& first, Second const& se
                   "fovea: a map of heads says how gradients go through it: give it gradient(x, d, place), or linear, "
                   "which is false where it has no gradient");
     return {first, second};
+}
+
+/// successive: a row map of what another one gives; maps of heads of the first see the whole row as one head.
+template <row_map First, row_map Second>
+struct successive {
+    using row_map_tag = void;
+    using successive_tag = void;
+    [[no_unique_address]] First first{};
+    [[no_unique_address]] Second second{};
+
+    constexpr successive() = default;
+    constexpr successive(First const& a, Second const& b) : first(a), second(b) {}
+    constexpr index_t features(index_t in) const { return second.features(first.features(in)); }
+    std::string text() const { return first.text() + " | " + second.text(); }
+};
+
+template <class M>
+concept successive_map = row_map<M> && requires { typename M::successive_tag; };
+
+template <row_map First, row_map Second>
+constexpr successive<First, Second> operator|(First const& first, Second const& second) {
+    return {first, second};
+}
+/// Maps of heads belong to the row map before them.
+template <row_map First, row_map Second, head_map Third>
+constexpr auto operator|(successive<First, Second> const& rows, Third const& map) {
+    return rows.first | (rows.second | map);
 }
 
 /// The row map under all maps of heads.

@@ -48,8 +48,13 @@ FOVEA_INLINE void visit_tables(E const& e, Visit const& visit, char const* name)
 
 template <class Map, class Visit>
 FOVEA_INLINE void visit_row_map(Map const& map, Visit const& visit, char const* argument) {
-    visit_part(row_map_below(map), visit, argument);
-    for_each_head_map(map, [&](auto const& each) { visit_part(each, visit, argument); });
+    if constexpr (successive_map<Map>) {
+        visit_row_map(map.first, visit, argument);
+        visit_row_map(map.second, visit, argument);
+    } else {
+        visit_part(row_map_below(map), visit, argument);
+        for_each_head_map(map, [&](auto const& each) { visit_part(each, visit, argument); });
+    }
 }
 
 /// Visits the expressions that a normalizer evaluates for each row.

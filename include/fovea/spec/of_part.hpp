@@ -56,6 +56,10 @@ struct mapped_at {
     constexpr E operator()(E const& e) const {
         return e;
     }
+    template <class E>
+    constexpr E rows(E const& e) const {
+        return e;
+    }
     constexpr rows_listed queries() const { return of_queries; }
     constexpr rows_listed keys() const { return of_keys; }
 };
@@ -71,6 +75,10 @@ struct counted_from_first {
         using namespace placeholders;
         if constexpr (uses<E, q_idx_t>) return without_queries(substitute(e, q_idx, q_idx + at.first_query));
         else return without_queries(e);
+    }
+    template <class E>
+    constexpr auto rows(E const& e) const {
+        return (*this)(e);
     }
     constexpr rows_from_first queries() const { return {at.first_query, at.queries}; }
     constexpr rows_from_first keys() const { return {at.first_key, at.keys}; }

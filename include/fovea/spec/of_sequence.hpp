@@ -24,7 +24,7 @@ struct rows_numbered {
 
 /// `batch` is the number of the sequence.
 struct numbered {
-    index_t number, sequences;
+    index_t number, sequences, first_query;
 
     template <class E>
     static constexpr bool changes = uses<E, batch_t>;
@@ -32,6 +32,12 @@ struct numbered {
     constexpr auto operator()(E const& e) const {
         if constexpr (changes<E>) return substitute(e, placeholders::batch, literal<index_t>{number});
         else return e;
+    }
+    /// The rows of all sequences lie one after another in one batch element.
+    template <class E>
+    constexpr auto rows(E const& e) const {
+        using namespace placeholders;
+        return substitute(substitute(e, batch, literal<index_t>{0}), q_idx, q_idx + first_query);
     }
     constexpr rows_numbered queries() const { return {number, sequences}; }
     constexpr rows_numbered keys() const { return {number, sequences}; }
@@ -41,7 +47,7 @@ struct numbered {
 /// of_sequence: what a specification for a ragged batch is for one of its sequences.
 template <attention_spec A>
 constexpr auto of_sequence(A const& a, sequence_place const& at) {
-    return rewritten(a, detail::numbered{at.number, at.sequences}, [&](auto const& aggregate) {
+    return rewritten(a, detail::numbered{at.number, at.sequences, at.first_query}, [&](auto const& aggregate) {
         return detail::at_steps(aggregate, at.first_key, at.keys, at.all_keys);
     });
 }

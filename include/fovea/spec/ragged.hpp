@@ -168,6 +168,7 @@ void check_packed(ragged_attention<Index, A> const& of, Call const& call, Out co
         if (extent != 1)
             throw shape_error(name, " has ", counted(extent, "batch element"),
                               "; a ragged call takes one, with its sequences packed one after another");
+    check_added_rows(a, 1, q.extent(2));
     if (v.extent(2) != k.extent(2)) require_equal(v.extent(2), k.extent(2), "value", "position", "key");
     if (out.extent(2) != q.extent(2)) require_equal(out.extent(2), q.extent(2), name_of_out, "position", "query");
 }

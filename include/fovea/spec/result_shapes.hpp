@@ -23,10 +23,7 @@ extents_t<4> finished_extents(Finish const& f, extents_t<4> const& before, exten
     } else if constexpr (averaging_finish<Finish>) {
         return {before[0], 1, before[2], before[3]};
     } else if constexpr (linear_finish<Finish>) {
-        auto after = side_by_side(before);
-        check_row_map(f.linear(), after[3], "the result of the heads, side by side,");
-        after[3] = f.linear().features(after[3]);
-        return after;
+        return projected_extents(f.linear(), side_by_side(before), 1, "the result of the heads, side by side,");
     } else if constexpr (pointwise_finish<Finish>) {
         check_feature_tables(f.expression(), before[1] * before[3], "the result");
         return before;

@@ -14,11 +14,13 @@ namespace fovea::FOVEA_SET {
 /// How a specification is rewritten:
 ///
 ///     how(e)                      what stands for an expression
+///     how.rows(e)                 the same, of one that adds rows which lie as those of the queries do
 ///     H::changes<E>               whether that is another one, of an expression of type E
 ///     how.queries(), how.keys()   where rows lie and how many there are: a function of head_place, and of extents
 template <class H>
 concept rewriting = requires(H const& how, head_place at, extents_t<4> rows) {
     how(always);
+    how.rows(always);
     { H::template changes<always_t> } -> std::convertible_to<bool>;
     { how.queries()(at) } -> std::same_as<head_place>;
     { how.keys()(rows) } -> std::same_as<extents_t<4>>;
@@ -33,6 +35,18 @@ struct rewritten_word : stage<Role> {
 
     constexpr rewritten_word(Word const& w, How const& h) : word(w), how(h) {}
     constexpr auto expression() const { return how(word.expression()); }
+    std::string text() const { return describe(word); }
+};
+
+/// A finish that adds rows which lie as those of the queries do.
+template <class Finish, class How>
+struct rewritten_rows : stage<role::finish> {
+    static constexpr bool adds_rows = true;
+    Finish word;
+    How how;
+
+    constexpr rewritten_rows(Finish const& w, How const& h) : word(w), how(h) {}
+    constexpr auto expression() const { return how.rows(word.expression()); }
     std::string text() const { return describe(word); }
 };
 
@@ -147,7 +161,9 @@ struct rewritten_head_map {
 
 template <row_map Map, class Rows>
 constexpr auto rewritten_map(Map const& map, Rows const& rows) {
-    if constexpr (headwise_map<Map>) {
+    if constexpr (successive_map<Map>) {
+        return rewritten_map(map.first, rows) | rewritten_map(map.second, rows);
+    } else if constexpr (headwise_map<Map>) {
         using second = rewritten_head_map<std::remove_cvref_t<decltype(map.second)>, Rows>;
         return rewritten_map(map.first, rows) | second{map.second, rows};
     } else {
@@ -222,8 +238,10 @@ constexpr auto rewritten_aggregate(Aggregate const& a, How const& how, Core cons
     if constexpr (is_finished<Aggregate>) {
         auto const first = rewritten_aggregate(a.first, how, core);
         auto const second = [&] {
-            if constexpr (pointwise_finish<std::remove_cvref_t<decltype(a.second)>>)
-                return rewritten_word<role::finish, std::remove_cvref_t<decltype(a.second)>, How>{a.second, how};
+            using second_type = std::remove_cvref_t<decltype(a.second)>;
+            if constexpr (row_adding_finish<second_type>) return rewritten_rows<second_type, How>{a.second, how};
+            else if constexpr (pointwise_finish<second_type>)
+                return rewritten_word<role::finish, second_type, How>{a.second, how};
             else return a.second;
         }();
         return finished<std::remove_const_t<decltype(first)>, std::remove_const_t<decltype(second)>>{first, second};

@@ -40,7 +40,10 @@ using wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 /// The extents of a source, so that a row map gives what the sizes say; a matrix decides by itself.
 template <class M>
 extents_t<4> source_extents(M const& map, index_t batches, index_t positions, index_t features) {
-    if constexpr (linear_map<map_below<M>>) return {batches, 1, positions, inputs_of(row_map_below(map))};
+    if constexpr (successive_map<M>) {
+        auto const between = source_extents(map.second, batches, positions, features);
+        return source_extents(map.first, batches, positions, between[3]);
+    } else if constexpr (linear_map<map_below<M>>) return {batches, 1, positions, inputs_of(row_map_below(map))};
     else return {batches, 1, positions, features};
 }
 

@@ -49,6 +49,27 @@ struct grouped_layer : catalogue::specification {
     }
 };
 
-[[maybe_unused]] bool const listed[] = {catalogue::compile<grouped_layer>()};
+/// Sources that are normalized, or brought to few features, before their matrices; two heads of 4 features.
+struct normalized_layer : catalogue::specification {
+    static constexpr std::string_view name = "a layer of normalized rows";
+    static constexpr catalogue::limits sizes{.heads = 2, .key_heads = 2, .least_features = 1, .square = true};
+    static constexpr bool in_pages = false, in_few_bits = false;
+    static operand_extents extents(drawn_sizes const& n) { return of_sources(n, n.features); }
+    static constexpr auto tables =
+        std::tuple(catalogue::reals<1>{[](drawn_sizes const& n) { return extents_t<1>{n.features}; }, 0.5, 1.5},
+                   catalogue::reals<1>{[](drawn_sizes const& n) { return extents_t<1>{n.features}; }, -0.5, 0.5},
+                   catalogue::reals<2>{to_compared<8>, -0.5, 0.5}, catalogue::reals<2>{to_compared<3>, -0.5, 0.5},
+                   catalogue::reals<2>{[](drawn_sizes const&) { return extents_t<2>{3, 8}; }, -0.5, 0.5},
+                   catalogue::reals<2>{to_values<8>, -0.3, 0.3},
+                   catalogue::reals<2>{[](drawn_sizes const& n) { return extents_t<2>{8, n.features}; }, -0.3, 0.3});
+    static auto spec(view<float const, 1> const& gain, view<float const, 1> const& bias, view<float const, 2> const& wq,
+                     view<float const, 2> const& down, view<float const, 2> const& up, view<float const, 2> const& wv,
+                     view<float const, 2> const& wo) {
+        return project(layer_normalized(gain, bias, 0.1) | wq | rotary, down | up, wv, heads<2>) | scaled_dot | causal
+             | softmax | weighted_sum | output(layer_normalized(0.1) | wo) | residual;
+    }
+};
+
+[[maybe_unused]] bool const listed[] = {catalogue::compile<grouped_layer>(), catalogue::compile<normalized_layer>()};
 
 }  // namespace

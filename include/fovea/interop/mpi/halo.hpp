@@ -49,6 +49,10 @@ struct listed_at {
             substitute(with(with(e, q_idx, of_queries), kv_idx, of_keys), q_len, literal<index_t>{all_queries}), kv_len,
             literal<index_t>{all_keys});
     }
+    template <class E>
+    constexpr auto rows(E const& e) const {
+        return (*this)(e);
+    }
     constexpr fovea::detail::rows_listed queries() const { return {of_queries.data, all_queries}; }
     constexpr fovea::detail::rows_listed keys() const { return {of_keys.data, all_keys}; }
 };

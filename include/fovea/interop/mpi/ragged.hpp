@@ -62,6 +62,10 @@ struct mapped_in_sequences {
     constexpr E operator()(E const& e) const {
         return e;
     }
+    template <class E>
+    constexpr E rows(E const& e) const {
+        return e;
+    }
     rows_of_sequences queries() const { return {query_positions.data(), query_sequences.data(), longest_query, count}; }
     rows_of_sequences keys() const { return {key_positions.data(), key_sequences.data(), longest_key, count}; }
 };
@@ -179,7 +183,7 @@ struct ragged_sequences {
 private:
     template <attention_spec A>
     auto numbered_at(A const& a, index_t number) const {
-        return rewritten(a, fovea::detail::numbered{number, all.sequences()},
+        return rewritten(a, fovea::detail::numbered{number, all.sequences(), all[number].first_query},
                          [](auto const& aggregate) { return aggregate; });
     }
     /// A state for each sequence; other outputs have the rows of the rank.
