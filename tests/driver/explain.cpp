@@ -273,14 +273,59 @@ TEST_CASE("explain names a mask that decides few blocks, with the share of visib
     tensor<float, 4> const x({1, 1, 1000, 8});
     auto const text_of = [&](auto const& mask) { return explain(scaled_dot | mask | softmax | weighted_sum, x, x, x); };
     auto const every_tenth = text_of(where((q_idx * 7 + kv_idx) % 10 == 0));
-    CHECK_THAT(every_tenth, ContainsSubstring("slow        the mask decides 0 of "));
-    CHECK_THAT(every_tenth, ContainsSubstring(" blocks: it is evaluated for each pair, and about 10 % of all pairs "
-                                              "are visible; neighbors(graph) computes only the pairs that it "
-                                              "lists\n"));
+    CHECK_THAT(every_tenth,
+               ContainsSubstring(
+                   "slow        the mask decides 0 % of the tiles: in the others it is evaluated for each pair, "));
+    CHECK_THAT(every_tenth, ContainsSubstring("about 10 % of all pairs are visible; neighbors(graph) computes only the "
+                                              "pairs that it lists\n"));
     auto const half = text_of(where((q_idx + kv_idx) % 2 == 0));
     CHECK_THAT(half, ContainsSubstring("about 50 % of all pairs are visible\n"));
     for (auto const& text : {text_of(causal), text_of(sliding_window(50, 50)), text_of(everything)})
         CHECK_THAT(text, !ContainsSubstring("slow"));
+}
+
+TEST_CASE("explain counts the tiles of a mask whose blocks no bound decides", "[driver]") {
+    constexpr index_t n = 1000;
+    tensor<float, 4> const x({1, 1, n, 8});
+    std::vector<unsigned char> table(static_cast<std::size_t>(n * n));
+    for (index_t i = 0; i < n; ++i)
+        for (index_t j = 0; j <= i; ++j) table[static_cast<std::size_t>(i * n + j)] = 1;
+    view<unsigned char const, 2> const seen(table.data(), {n, n});
+    auto const spec = scaled_dot | where(param(seen)(q_idx, kv_idx) != 0) | softmax | weighted_sum;
+    auto const text = explain(spec, x, x, x);
+    CAPTURE(text);
+    std::smatch found;
+    REQUIRE(std::regex_search(text, found, std::regex("mixed blocks ([0-9]+) % are skipped, ([0-9]+) % not masked")));
+    CHECK_THAT(text, !ContainsSubstring("slow"));
+    workspace scratch;
+    tensor<float, 4> result({1, 1, n, 8});
+    attend(scratch, spec, x, x, x, result);
+    auto const done = scratch.tiles();
+    CAPTURE(done.full, done.mixed);
+    double const not_masked = std::stod(found[2]), computed = 100 - std::stod(found[1]);
+    CHECK(not_masked / computed
+          == Approx(static_cast<double>(done.full) / static_cast<double>(done.full + done.mixed)).margin(0.1));
+}
+
+TEST_CASE("explain counts the operations of a call, and the bytes that it reads and writes once", "[driver]") {
+    tensor<float, 4> const q({1, 4, 50, 16}), k({1, 2, 100, 16}), v({1, 2, 100, 8});
+    auto const work_of = [](std::string const& text) {
+        auto const begin = text.find("work        ");
+        return text.substr(begin, text.find('\n', begin) - begin);
+    };
+    // 4 * 50 * 100 pairs of 2 * (16 + 8) operations; 3200 + 3200 + 1600 numbers read, 1600 written
+    CHECK(work_of(explain(plain, q, k, v))
+          == "work        960 kflop in sums over features; 32.0 kB read, 6.40 kB written");
+    // (q - k) * (q - k) and its sum are 4 operations for each feature
+    CHECK(work_of(explain(compare(-sum((q_t{} - k_t{}) * (q_t{} - k_t{}))) | softmax | weighted_sum, q, k, v))
+          == "work        1.60 Mflop in sums over features; 32.0 kB read, 6.40 kB written");
+    tensor<float, 2> const x({50, 32}), w({32, 32});
+    CHECK(work_of(explain(project(w, w, w, heads<2>) | plain | output(w), x))
+          == "work        730 kflop in sums over features; 10.5 kB read, 6.40 kB written");
+    graph::edge const pairs[] = {{0, 1}, {1, 0}, {2, 1}};
+    graph const edges(50, pairs);
+    CHECK(work_of(explain(scaled_dot | neighbors(edges) | softmax | weighted_sum, x))
+              .starts_with("work        384 flop"));
 }
 
 TEST_CASE("explain says what whole rows take", "[driver]") {

@@ -77,7 +77,7 @@ bool multiplies_as_said(std::string const& cost, Score const& score) {
 template <class Mask>
 bool visits_as_said(std::string const& cost, Mask const& mask) {
     box const all{{0, 1}, {0, 1}, {0, 511}, {0, 511}, 512, 512};
-    auto const n = plan::count_blocks<float>(mask.predicate(), all, 32, 32);
+    auto const n = plan::count_all_blocks<float>(mask.predicate(), all, {32, 32}, {32, 32}).blocks;
     return says(cost, "visited") == (n.empty > 0) && (!says(cost, "not masked") || n.full > 0)
         && (!says(cost, "no pair needs masking") || n.mixed == 0);
 }

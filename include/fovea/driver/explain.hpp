@@ -10,6 +10,7 @@
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/slow.hpp>
 #include <fovea/plan/traversal.hpp>
+#include <fovea/plan/work.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/arguments.hpp>
 #include <fovea/spec/check_call.hpp>
@@ -37,27 +38,38 @@ std::string explain_vectors() {
 
 /// The blocks of a plan, and what a dense mask leaves of them; nothing for other calls.
 struct blocks_left {
-    index_t queries = 0, keys = 0;
-    plan::block_count counted{};
+    plan::queries_and_keys of_block{};
+    plan::counted_blocks counted{};
 };
 template <class Real, class A>
 blocks_left count_blocks(A const& a, operand_shapes const& n, plan::call_plan const& how) {
     if constexpr (!plan::is_dense<A>) return {};
     else {
-        index_t const queries = std::max<index_t>(std::min(how.blocks.block_rows / how.tile_heads, n.queries()), 1),
-                      keys = std::max<index_t>(std::min(how.blocks.block_keys, n.keys()), 1);
-        return {queries, keys,
-                plan::count_blocks<Real>(a.mask.predicate(), fovea::detail::all_pairs(n), queries, keys)};
+        auto const at_most = [&](index_t queries, index_t keys) {
+            return plan::queries_and_keys{std::max<index_t>(std::min(queries / how.tile_heads, n.queries()), 1),
+                                          std::max<index_t>(std::min(keys, n.keys()), 1)};
+        };
+        auto const of_block = at_most(how.blocks.block_rows, how.blocks.block_keys),
+                   of_tile = at_most(how.blocks.tile_rows, how.blocks.panel_keys);
+        return {of_block,
+                plan::count_all_blocks<Real>(a.mask.predicate(), fovea::detail::all_pairs(n), of_block, of_tile)};
     }
 }
 
 template <class A>
 std::string explain_blocks(A const& a, blocks_left const& left) {
     std::string const mask = describe(a.mask);
-    return (mask.empty() ? std::string("none") : mask) + ": of the blocks of " + number(left.queries, "query") + " x "
-         + number(left.keys, "key") + " " + number(left.counted.full) + " full, " + number(left.counted.mixed)
-         + " mixed, " + number(left.counted.empty) + " skipped"
-         + (plan::differs_by_head<decltype(a.mask.predicate())> ? " over all heads" : "");
+    auto const& [blocks, tiles] = left.counted;
+    std::string text = (mask.empty() ? std::string("none") : mask) + ": of the blocks of "
+                     + number(left.of_block.queries, "query") + " x " + number(left.of_block.keys, "key") + " "
+                     + number(blocks.full) + " full, " + number(blocks.mixed) + " mixed, " + number(blocks.empty)
+                     + " skipped" + (plan::differs_by_head<decltype(a.mask.predicate())> ? " over all heads" : "");
+    if (tiles.full + tiles.empty > 0) {
+        auto const percent = [&](index_t n) { return number((100 * n + tiles.all() / 2) / tiles.all()); };
+        text += "; of the tiles of mixed blocks " + percent(tiles.empty) + " % are skipped, " + percent(tiles.full)
+              + " % not masked";
+    }
+    return text;
 }
 
 /// A sentence for each thing about a call that is slow.
@@ -151,40 +163,64 @@ std::string explain_precision(plan::call_plan const& how, bool may_use_unit) {
     }
 }
 
+/// The bytes that a call reads and writes, each once.
+struct bytes_of_call {
+    double read, written;
+};
+template <class A, class Call>
+bytes_of_call count_bytes(A const& a, Call const& call) {
+    return {
+        plan::count_bytes([&](auto const& visit) { for_each_array_read(a, call.query, call.key, call.value, visit); }),
+        std::apply(
+            [&](auto const&... output) {
+                auto const result = result_shape(a, call.shapes, call.query.extents);  // that may be assumed
+                return (plan::count_bytes(view(call.result.data, result)) + ... + plan::count_bytes(output.target));
+            },
+            call.outputs())};
+}
+
 template <class T, class Arch, class Operands, class A>
 std::string explain_on(A const& a, operand_shapes const& n, index_t keys_per_run, index_t values_per_run,
-                       index_t key_alignment, bool may_use_unit) {
+                       index_t key_alignment, bool may_use_unit, bytes_of_call const& bytes) {
     auto const how = plan::make_plan<T, Arch, A, Operands>(
         {n.queries(), n.group(), n.keys(), n.query[3], n.features(), keys_per_run, values_per_run, key_alignment});
     auto const left = count_blocks<T>(a, n, how);
+    auto const each = plan::count_operations(a, n);
+    double const operations =
+        plan::count_pairs(a, n, 1 - left.counted.empty()) * (each.score + each.values) + plan::count_projections(a, n);
     std::string text = "score       " + driver::explain_score(a, n, how) + "\nmask        "
                      + driver::explain_mask(a, left) + "\nnormalize   " + driver::explain_normalizer(a)
                      + "\nloop        " + std::string(plan::files_of(how).loop) + " on " + explain_vectors<T, Arch>()
                      + ": " + explain_traversal<Arch>(how, n) + "\n"
-                     + explain_precision<T, Arch, Operands, A>(how, may_use_unit);
+                     + explain_precision<T, Arch, Operands, A>(how, may_use_unit) + "work        "
+                     + plan::explain_work(operations, bytes.read, bytes.written) + "\n";
     for (auto const& sentence : find_slow<T, Arch>(a, n, how, left)) text += "slow        " + sentence + "\n";
     return text;
 }
 
+/// The operands of a call as its plan sees them.
+template <class A, class Call>
+using operands_of_call = std::conditional_t<
+    projection<decltype(std::declval<A const&>().project)>,
+    operands<typename Call::number, view<typename Call::number const, 4>, view<typename Call::number const, 4>,
+             typename Call::result_element, typename Call::outputs_type>,
+    operands<typename Call::query_element, decltype(std::declval<Call const&>().key),
+             decltype(std::declval<Call const&>().value), typename Call::result_element, typename Call::outputs_type>>;
+
 template <class Arch, class A, class Call>
 std::string explain_bound(A const& a, Call const& call, bool may_use_unit) {
     using T = typename Call::number;
-    using Q = typename Call::query_element;
-    using K = decltype(call.key);
-    using V = decltype(call.value);
-    using Out = typename Call::result_element;
-    using Outputs = typename Call::outputs_type;
-    using projected = view<T const, 4>;
+    using all = operands_of_call<A, Call>;
     auto const& shapes = call.shapes;
     std::string const first = "attention   " + fovea::text(a) + "\n";
+    auto const bytes = count_bytes(a, call);
     if constexpr (projection<decltype(a.project)>)
         return first
-             + explain_on<T, Arch, operands<T, projected, projected, Out, Outputs>>(
-                   a, shapes, shapes.keys(), shapes.keys(), cache_line, may_use_unit);
+             + explain_on<T, Arch, all>(a, shapes, shapes.keys(), shapes.keys(), cache_line, may_use_unit, bytes);
     else
         return first
-             + explain_on<T, Arch, operands<Q, K, V, Out, Outputs>>(
-                   a, shapes, rows_per_run(call.key), rows_per_run(call.value), row_alignment(call.key), may_use_unit);
+             + explain_on<T, Arch, all>(a, shapes, rows_per_run(call.key), rows_per_run(call.value),
+                                        row_alignment(call.key), may_use_unit, bytes);
 }
 
 /// A call that has been bound, with its result or one that is assumed, on the architecture that would run it.
@@ -197,16 +233,15 @@ std::string explain_call(A const& a, Call const& call) {
 }
 }  // namespace driver
 
-/// explain: what will run for these operands, and in which file it is: five lines, for people, and one for each thing
-/// that is slow: tables that are read element by element, sums that are no product, a mask that decides few blocks,
-/// whole rows.
+/// explain: what will run for these operands, in which file it is, and what it computes, reads and writes: six lines,
+/// for people, and one for each thing that is slow, with what would mend it.
 ///
 ///     explain(spec, query, key, value)    explain(spec, x)    explain(spec, queries(x), memory(m))
 ///     explain(as attend is called)        with the result and outputs too, of which nothing is written
 ///     explain<arch::avx2>(spec, x)        for another instruction set than that of the unit
 ///
 /// Without a result, one of the type of the arithmetic is assumed. Cost: the intervals of the mask over its blocks,
-/// and of 20000 pairs where a mask decides few; no element of an operand is read.
+/// over the tiles of 64 mixed ones, and of 20000 pairs where a mask decides few; no element of an operand is read.
 /// Errors: shape_error or graph_error as attend would throw them for these arguments.
 template <class Arch = arch::best, attention_spec A, class... Arguments>
 std::string explain(A const& a, Arguments&&... arguments) {

@@ -2,6 +2,7 @@
 // The call explain_gradient(): the derivatives of a specification, and what computes a gradient of it, as text.
 #pragma once
 
+#include <fovea/driver/explain.hpp>
 #include <fovea/driver/layer_gradient.hpp>
 #include <fovea/expr/each_derivative.hpp>
 #include <fovea/expr/print.hpp>
@@ -60,12 +61,31 @@ std::string explain_what_runs() {
                                      decltype(attention_on_heads(std::declval<A const&>()))>();
     } else return explain_gradient_pass<Stored, Arch, A>();
 }
+
+/// Five products, two more without saved rows, and of each projection three: its rows, and the gradients of its source
+/// and of its matrix.
+template <class A, class Call>
+std::string explain_gradient_work(A const& a, Call const& call) {
+    using T = typename Call::number;
+    auto const how = plan::make_plan<T, arch::best, A, operands_of_call<A, Call>>(
+        {call.shapes.queries(), call.shapes.group(), call.shapes.keys(), call.shapes.query[3], call.shapes.features()});
+    auto const each = plan::count_operations(a, call.shapes);
+    double const pairs = plan::count_pairs(a, call.shapes, 1 - count_blocks<T>(a, call.shapes, how).counted.empty()),
+                 saved = pairs * (3 * each.score + 2 * each.values) + 3 * plan::count_projections(a, call.shapes);
+    auto const bytes = count_bytes(a, call);
+    return "work        " + plan::explain_work(saved, bytes.read + bytes.written, bytes.read)
+         + (recomputes_weights<T, decltype(attention_on_heads(a))>()
+                ? "; " + plan::in_thousands(saved + pairs * (each.score + each.values)) + "flop without saved rows"
+                : "")
+         + "\n";
+}
 }  // namespace driver
 
 /// explain_gradient: the derivatives of a specification, and what computes a gradient of it.
 ///
 ///     explain_gradient(spec)      explain_gradient<double>(spec)      explain_gradient<float, arch::avx2>(spec)
-///     explain_gradient(spec, query, key, value)      of operands of the type of the first
+///     explain_gradient(spec, query, key, value)      of operands of the type of the first, and what is computed, read
+///                                                    and written where the gradients of all arrays are asked for
 ///
 /// A line for the score, one for each place where it reads a number that has a gradient, with the derivative by it, the
 /// same for a reweighting, then the normalizer and what runs for operands of type T. Tables are printed as `param`. The
@@ -83,8 +103,13 @@ std::string explain_gradient(A const& a) {
          + "\n";
 }
 template <attention_spec A, viewable First, class... Further>
-std::string explain_gradient(A const& a, First const& first, Further const&...) {
-    return explain_gradient<std::remove_const_t<typename decltype(detail::view_of(first))::value_type>>(a);
+std::string explain_gradient(A const& a, First const& first, Further const&... further) {
+    auto const text = explain_gradient<std::remove_const_t<typename decltype(detail::view_of(first))::value_type>>(a);
+    if constexpr (detail::is_explained_call<First const&, Further const&...>()) {
+        auto const call = bind_call(a, first, further...);
+        if constexpr (!is_ill_formed<decltype(call)>) return text + driver::explain_gradient_work(a, call);
+    }
+    return text;
 }
 
 }  // namespace fovea::FOVEA_SET

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace fovea::FOVEA_SET::plan {
 
@@ -55,46 +56,125 @@ std::string explain_normalizer(Normalize const& n) {
     else return name + ", whole rows: the scores of a few queries over all keys are kept";
 }
 
-/// Of the blocks of queries and keys, how many the predicate leaves empty, fills, or mixes.
+/// Of the blocks of queries and keys, or of the tiles in some of the mixed ones, how many the predicate leaves empty,
+/// fills, or mixes.
 struct block_count {
     index_t full = 0, mixed = 0, empty = 0;
+    constexpr index_t all() const { return full + mixed + empty; }
 };
 
 /// True where heads, or batch elements, may see different keys.
 template <class Predicate>
 inline constexpr bool differs_by_head = uses<Predicate, batch_t, head_t>;
 
-/// The blocks q x k, ends included, halved until all of a piece are alike.
-template <class Real, class Predicate>
-void count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys,
-                  interval<index_t> q, interval<index_t> k, block_count& n) {
-    box piece = all;
-    piece.q_idx = {q.lo * block_queries, std::min((q.hi + 1) * block_queries, all.q_len) - 1};
-    piece.kv_idx = {k.lo * block_keys, std::min((k.hi + 1) * block_keys, all.kv_len) - 1};
-    auto const seen = bound<Real>(predicate, piece);
-    index_t const rows = q.hi - q.lo + 1, columns = k.hi - k.lo + 1;
-    if (seen.never()) n.empty += rows * columns;
-    else if (seen.always()) n.full += rows * columns;
-    else if (rows == 1 && columns == 1) ++n.mixed;
-    else if (rows >= columns) {
-        index_t const middle = q.lo + rows / 2;
-        count_blocks<Real>(predicate, all, block_queries, block_keys, {q.lo, middle - 1}, k, n);
-        count_blocks<Real>(predicate, all, block_queries, block_keys, {middle, q.hi}, k, n);
-    } else {
-        index_t const middle = k.lo + columns / 2;
-        count_blocks<Real>(predicate, all, block_queries, block_keys, q, {k.lo, middle - 1}, n);
-        count_blocks<Real>(predicate, all, block_queries, block_keys, q, {middle, k.hi}, n);
+/// The queries and keys of a block, or of a tile.
+struct queries_and_keys {
+    index_t queries, keys;
+};
+
+/// Counts the blocks of a box, halved until all of a piece are alike: mixed(box) is told of those that are mixed.
+template <class Real, class Predicate, class Mixed>
+class block_counter {
+public:
+    block_counter(Predicate const& predicate, box const& all, queries_and_keys const& of_block, Mixed const& mixed)
+        : predicate_(predicate), all_(all), of_block_(of_block), mixed_(mixed) {}
+
+    block_count count() {
+        if (all_.q_idx.lo <= all_.q_idx.hi && all_.kv_idx.lo <= all_.kv_idx.hi)
+            count({0, (all_.q_idx.hi - all_.q_idx.lo) / of_block_.queries},
+                  {0, (all_.kv_idx.hi - all_.kv_idx.lo) / of_block_.keys});
+        return n_;
     }
+
+private:
+    void count(interval<index_t> q, interval<index_t> k) {
+        box piece = all_;
+        piece.q_idx = part(all_.q_idx, q, of_block_.queries);
+        piece.kv_idx = part(all_.kv_idx, k, of_block_.keys);
+        auto const seen = bound<Real>(predicate_, piece);
+        index_t const rows = q.hi - q.lo + 1, columns = k.hi - k.lo + 1;
+        if (seen.never()) {
+            n_.empty += rows * columns;
+        } else if (seen.always()) {
+            n_.full += rows * columns;
+        } else if (rows == 1 && columns == 1) {
+            ++n_.mixed;
+            mixed_(piece);
+        } else if (rows >= columns) {
+            index_t const middle = q.lo + rows / 2;
+            count({q.lo, middle - 1}, k);
+            count({middle, q.hi}, k);
+        } else {
+            index_t const middle = k.lo + columns / 2;
+            count(q, {k.lo, middle - 1});
+            count(q, {middle, k.hi});
+        }
+    }
+    static interval<index_t> part(interval<index_t> const& all, interval<index_t> const& blocks, index_t size) {
+        return {all.lo + blocks.lo * size, std::min(all.lo + (blocks.hi + 1) * size - 1, all.hi)};
+    }
+
+    Predicate const& predicate_;
+    box const& all_;
+    queries_and_keys of_block_;
+    Mixed const& mixed_;
+    block_count n_{};
+};
+template <class Real, class Predicate, class Mixed>
+block_count count_blocks(Predicate const& predicate, box const& all, queries_and_keys const& of_block,
+                         Mixed const& mixed) {
+    return block_counter<Real, Predicate, Mixed>(predicate, all, of_block, mixed).count();
 }
 
-/// Of all blocks of one head; of all heads where the mask differs from one to the next.
+/// Some of the things that are added, evenly spaced: all of them, until there are too many.
+template <class T>
+class evenly_drawn {
+public:
+    void add(T const& each) {
+        if (seen_++ % stride_ != 0) return;
+        if (drawn_.size() == 2 * least) {
+            for (std::size_t i = 0; i < least; ++i) drawn_[i] = drawn_[2 * i];
+            drawn_.resize(least);
+            stride_ *= 2;
+            if ((seen_ - 1) % stride_ != 0) return;
+        }
+        drawn_.push_back(each);
+    }
+    auto begin() const { return drawn_.begin(); }
+    auto end() const { return drawn_.end(); }
+
+private:
+    static constexpr std::size_t least = 32;
+    std::vector<T> drawn_;
+    std::size_t seen_ = 0, stride_ = 1;
+};
+
+/// What a predicate leaves of the blocks of one head, or of all heads where it differs from one to the next, and of the
+/// tiles in some of the blocks that it mixes.
+struct counted_blocks {
+    block_count blocks{}, tiles{};
+
+    /// Of all tiles, about which share is left out, and which is not masked.
+    double empty() const { return share(&block_count::empty); }
+    double full() const { return share(&block_count::full); }
+
+private:
+    double share(index_t block_count::* which) const {
+        auto const part = [](index_t n, index_t of) {
+            return of == 0 ? 0. : static_cast<double>(n) / static_cast<double>(of);
+        };
+        return part(blocks.*which, blocks.all()) + part(blocks.mixed, blocks.all()) * part(tiles.*which, tiles.all());
+    }
+};
 template <class Real, class Predicate>
-block_count count_blocks(Predicate const& predicate, box const& all, index_t block_queries, index_t block_keys) {
-    block_count n;
-    if (all.q_len <= 0 || all.kv_len <= 0) return n;
+counted_blocks count_all_blocks(Predicate const& predicate, box const& all, queries_and_keys const& of_block,
+                                queries_and_keys const& of_tile) {
+    counted_blocks n;
+    evenly_drawn<box> some_mixed;
     auto const count = [&](box const& where) {
-        count_blocks<Real>(predicate, where, block_queries, block_keys, {0, (all.q_len - 1) / block_queries},
-                           {0, (all.kv_len - 1) / block_keys}, n);
+        auto const counted =
+            count_blocks<Real>(predicate, where, of_block, [&](box const& mixed) { some_mixed.add(mixed); });
+        n.blocks = {n.blocks.full + counted.full, n.blocks.mixed + counted.mixed, n.blocks.empty + counted.empty};
     };
     if constexpr (differs_by_head<Predicate>) {
         for (index_t b = all.batch.lo; b <= all.batch.hi; ++b)
@@ -106,6 +186,10 @@ block_count count_blocks(Predicate const& predicate, box const& all, index_t blo
             }
     } else {
         count(all);
+    }
+    for (box const& mixed : some_mixed) {
+        auto const counted = count_blocks<Real>(predicate, mixed, of_tile, [](box const&) {});
+        n.tiles = {n.tiles.full + counted.full, n.tiles.mixed + counted.mixed, n.tiles.empty + counted.empty};
     }
     return n;
 }

@@ -118,16 +118,16 @@ index_t visible_percent(Predicate const& predicate, box const& all) {
     return (100 * seen + draws / 2) / draws;
 }
 
-/// A mask that decides fewer than a quarter of its blocks.
+/// A mask that decides fewer than a quarter of the tiles.
 template <class Real, class Predicate>
-void explain_undecided(Predicate const& predicate, box const& all, block_count const& n,
+void explain_undecided(Predicate const& predicate, box const& all, counted_blocks const& n,
                        std::vector<std::string>& sentences) {
-    index_t const decided = n.full + n.empty, blocks = decided + n.mixed;
-    if (blocks < 2 || 4 * decided >= blocks) return;
+    auto const decided = static_cast<index_t>(100 * (n.full() + n.empty()));
+    if (n.blocks.all() < 2 || decided >= 25) return;
     index_t const percent = visible_percent<Real>(predicate, all);
-    std::string text = "the mask decides " + std::to_string(decided) + " of " + std::to_string(blocks)
-                     + " blocks: it is evaluated for each pair, and about " + std::to_string(percent)
-                     + " % of all pairs are visible";
+    std::string text = "the mask decides " + std::to_string(decided)
+                     + " % of the tiles: in the others it is evaluated for each pair, and about "
+                     + std::to_string(percent) + " % of all pairs are visible";
     if (percent <= 25) text += "; neighbors(graph) computes only the pairs that it lists";
     sentences.push_back(text);
 }

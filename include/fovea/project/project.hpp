@@ -17,7 +17,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: sources are (batch, position, feature); head h takes the features h * d ... of a projected row. A matrix
 /// alone stands for linear(matrix); maps of each head, such as rms_normalized and `rotary`, follow it after `|`, and
-/// before it they act on whole rows: layer_normalized(g, b) | Wq, Wdown | rms_normalized(g) | Wup.
+/// before it they act on whole rows: layer_normalized(g, b) | Wq, linear(Wdown) | Wup.
 /// Cost: one matrix product for each role; roles that read the same source through the same matrix share it.
 /// Edge cases: if there are fewer key/value heads, the query heads share them evenly (grouped-query, multi-query).
 /// Sources that already have heads keep them.

@@ -65,8 +65,8 @@ struct normalized_layer : catalogue::specification {
     static auto spec(view<float const, 1> const& gain, view<float const, 1> const& bias, view<float const, 2> const& wq,
                      view<float const, 2> const& down, view<float const, 2> const& up, view<float const, 2> const& wv,
                      view<float const, 2> const& wo) {
-        return project(layer_normalized(gain, bias, 0.1) | wq | rotary, down | up, wv, heads<2>) | scaled_dot | causal
-             | softmax | weighted_sum | output(layer_normalized(0.1) | wo) | residual;
+        return project(layer_normalized(gain, bias, 0.1) | wq | rotary, linear(down) | up, wv, heads<2>) | scaled_dot
+             | causal | softmax | weighted_sum | output(layer_normalized(0.1) | wo) | residual;
     }
 };
 

@@ -117,7 +117,8 @@ template <class T>
 table<T, 4> load_mask(tensor const& mask, fovea::extents_t<4> const& pairs) {
     auto const known = mask.shape.back();
     auto flat = mask;
-    if (mask.name == "key_padding_mask") flat.shape = {mask.shape.size() == 1 ? 1 : mask.shape[0], 1, 1, known};
+    if (mask.name == "key_padding_mask")
+        flat.shape = {mask.shape.size() == 1 ? 1 : mask.shape[0], 1, mask.shape.size() == 3 ? mask.shape[1] : 1, known};
     else if (mask.shape.size() == 3) flat.shape = {pairs[0], pairs[1], pairs[2], known};
     auto const table_of_known = broadcast<T, 4>(flat, {pairs[0], pairs[1], pairs[2], known});
 
