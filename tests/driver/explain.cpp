@@ -219,7 +219,9 @@ TEST_CASE("explain names tables that are read element by element, and the axis t
         says("element by element", scaled_dot | rescore(score + b(kv_idx, head)) | sparsemax | weighted_sum, 2, 2, 1));
     CHECK(says("slow        param[kv_idx - q_idx + 60, head]" + loads + "with the index that has q_idx" + mend,
                with(b(kv_idx - q_idx + 60, head)), 2, 2, 3 * lanes));
-    CHECK(says("slow        param[0, 2 * (kv_idx + q_idx)]" + loads + "elements for adjacent kv_idx are not adjacent\n",
+    CHECK(says("slow        param[0, 2 * (kv_idx + q_idx)]" + loads
+                   + "elements for adjacent kv_idx are not adjacent; a "
+                     "table by (q_idx, kv_idx), made before, would be\n",
                with(b(0, 2 * (kv_idx + q_idx))), 2, 2, 1));
     for (index_t const queries : {index_t{1}, 3 * lanes}) {
         CHECK_FALSE(says("slow", with(b(q_idx, kv_idx)), 2, 2, queries));
@@ -237,6 +239,11 @@ TEST_CASE("explain names sums for each pair, and what they cost beside a product
              "a matrix product has 1: factors of q times factors of k, and square(q - k), are products\n",
              compare(-sum((q - k) * (q - k))) | softmax | weighted_sum, 2, 2, lanes));
     CHECK_FALSE(says("slow", compare(-sum(square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
+    tensor<float, 2> const of_distances({39 + lanes, 8});
+    CHECK(says(
+        "operations for each feature where a matrix product has 1: the products with each vector of its table are "
+        "one, and a bias of them what belongs to a pair: how_to/relative_positions.md\n",
+        compare(sum(q * (k + param(of_distances)[kv_idx - q_idx + lanes - 1]))) | softmax | weighted_sum, 2, 2, lanes));
 }
 
 TEST_CASE("explain says where a squared distance inside a function is made of a product", "[driver]") {
@@ -279,7 +286,8 @@ TEST_CASE("explain names a mask that decides few blocks, with the share of visib
     CHECK_THAT(every_tenth, ContainsSubstring("about 10 % of all pairs are visible; neighbors(graph) computes only the "
                                               "pairs that it lists\n"));
     auto const half = text_of(where((q_idx + kv_idx) % 2 == 0));
-    CHECK_THAT(half, ContainsSubstring("about 50 % of all pairs are visible\n"));
+    CHECK_THAT(half, ContainsSubstring("about 50 % of all pairs are visible; a table of it, made before, takes one "
+                                       "read\n"));
     for (auto const& text : {text_of(causal), text_of(sliding_window(50, 50)), text_of(everything)})
         CHECK_THAT(text, !ContainsSubstring("slow"));
 }

@@ -75,7 +75,8 @@ void explain_gathers(E const& e, index_t lanes, std::vector<std::string>& senten
                             + " loads where a vector is 1: "
                             + (how == detail::lie::in_another_axis
                                    ? "with the index that has " + name + " last, it would be read in vectors"
-                                   : "elements for adjacent " + name + " are not adjacent"));
+                                   : "elements for adjacent " + name
+                                         + " are not adjacent; a table by (q_idx, kv_idx), made before, would be"));
     });
 }
 
@@ -92,10 +93,13 @@ void explain_sums(Pairs const& pairs, call_plan const& how, index_t features, in
                                     + " queries for the same keys, it is made of a matrix product");
         } else {
             constexpr index_t n = detail::operations_in<std::remove_cvref_t<decltype(pair.body)>> + 1;
-            sentences.push_back(
-                "sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
-                + " operations for each feature where a matrix product has 1: factors of q times factors "
-                  "of k, and square(q - k), are products");
+            sentences.push_back("sum(" + print(pair.body) + ") is added up for each pair, with " + std::to_string(n)
+                                + " operations for each feature where a matrix product has 1: "
+                                + (uses<std::remove_cvref_t<decltype(pair.body)>, q_idx_t, kv_idx_t>
+                                       ? "the products with each vector of its table are one, and a bias of them what "
+                                         "belongs to a pair: "
+                                         "how_to/relative_positions.md"
+                                       : "factors of q times factors of k, and square(q - k), are products"));
         }
     });
 }
@@ -129,6 +133,7 @@ void explain_undecided(Predicate const& predicate, box const& all, counted_block
                      + " % of the tiles: in the others it is evaluated for each pair, and about "
                      + std::to_string(percent) + " % of all pairs are visible";
     if (percent <= 25) text += "; neighbors(graph) computes only the pairs that it lists";
+    else if (!reads_a_table<Predicate>) text += "; a table of it, made before, takes one read";
     sentences.push_back(text);
 }
 

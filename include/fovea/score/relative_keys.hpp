@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET {
 ///
 /// Shapes: `table` is (2 reach + 1, feature), kept as a view.
 /// Cost: one matrix product, and one lookup and one multiply-add for each feature and pair; no product of query and
-/// table is stored.
+/// table is stored, see how_to/relative_positions.md for that.
 /// Gradients: of query, key and `table`.
 /// Edge cases: distances beyond the reach use the ends of the table.
 /// Errors: shape_error where the table and the query have different numbers of features, or the table an even number of
