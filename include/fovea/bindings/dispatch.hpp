@@ -5,6 +5,7 @@
 #include <fovea/bindings/types.h>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/simd/arch/amx.hpp>
+#include <fovea/simd/arch/processor.hpp>
 
 #include <array>
 #include <cstdio>
@@ -37,9 +38,8 @@ inline constexpr std::array<architecture, 5> architectures{
     {{"sse2", [] { return true; }},
      {"avx2", has_avx2},
      {"avx512", has_avx512},
-     // Beside tile registers products of bfloat16 run at half the rate (simd/architecture.hpp).
      {"avx512_bf16",
-      [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-tile"); }},
+      [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && kernel::multiplies_pairs_fast(); }},
      {"avx512_amx",
       [] { return has_avx512() && __builtin_cpu_supports("avx512bf16") && kernel::amx_permission::granted(); }}}};
 #else

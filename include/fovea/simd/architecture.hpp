@@ -20,6 +20,9 @@ struct avx512 {
 /// avx512 with products of pairs of bfloat16, on processors where these are fast.
 struct avx512_bf16 : avx512 {
     static constexpr std::string_view name = "avx512_bf16";
+#if !defined(__znver3__) && !defined(__znver4__) && !defined(__znver5__)
+    using without_fast_pairs = avx512;  // what code for any vendor runs where they are not (simd/arch/processor.hpp)
+#endif
 };
 
 /// avx512_bf16 with the matrix unit of AMX: eight tiles of 16 rows of 64 bytes. Pairs in vectors are slow there.
@@ -89,7 +92,7 @@ template <>
 inline constexpr int prefetch_locality<avx512_bf16> = 3;
 
 // Throughput of vdpbf16ps: on Zen 4 and 5 that of a fused multiply-add, so twice the products; on Intel from Sapphire
-// Rapids on (with AMX) a quarter of it, so half the products.
+// Rapids on a quarter of it, so half the products, whether or not a virtual machine shows the tiles of AMX.
 #if !FOVEA_PROCESSOR
 using best = emulated<16>;
 #elif defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)

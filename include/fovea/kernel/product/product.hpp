@@ -8,6 +8,7 @@
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/number_product.hpp>
 #include <fovea/plan/product.hpp>
+#include <fovea/simd/arch/processor.hpp>
 
 #include <type_traits>
 
@@ -77,12 +78,16 @@ template <class T, class Arch, class Parts>
 using matrix_unit_key_sums = amx_key_sums<T, Arch, Parts>;
 
 /// Calls f(type of architecture): another one than `Arch` where a matrix unit would multiply operands of these
-/// elements, or any that is asked for, such as what is projected, and this process may not use it.
+/// elements, or any that is asked for, such as what is projected, and this process may not use it; and where pairs of
+/// them would be multiplied in vectors by a processor that is slow at it.
 template <class Arch, class T, int Asked, class... Elements, class F>
 decltype(auto) on_usable(F const& f) {
     if constexpr (plan::multiplies_in_matrix_unit<T, Arch, Asked, std::conditional_t<(Asked > 0), T, Elements>...>
                   && requires { typename Arch::without_matrix_unit; }) {
         if (!matrix_unit<Arch>::available()) return f(std::type_identity<typename Arch::without_matrix_unit>{});
+    }
+    if constexpr (plan::multiplies_as_stored<T, Arch, Elements...> && requires { typename Arch::without_fast_pairs; }) {
+        if (!multiplies_pairs_fast()) return f(std::type_identity<typename Arch::without_fast_pairs>{});
     }
     return f(std::type_identity<Arch>{});
 }

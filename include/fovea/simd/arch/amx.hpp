@@ -2,6 +2,7 @@
 // The matrix unit of AMX, by instructions that need no flag of the compiler, and whether it may be used here.
 #pragma once
 
+#include <fovea/simd/arch/processor.hpp>
 #include <fovea/simd/matrix_unit.hpp>
 
 #include <cstddef>
@@ -41,18 +42,6 @@ public:
     }
 
 private:
-    struct cpuid {
-        unsigned a = 0, b = 0, c = 0, d = 0;
-        bool known = true;
-        cpuid(unsigned leaf, unsigned part) {
-            ask(0, 0);
-            known = a >= leaf;
-            if (known) ask(leaf, part);
-        }
-        void ask(unsigned leaf, unsigned part) {
-            asm volatile("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(leaf), "c"(part));
-        }
-    };
     static bool processor_has_it() {
         cpuid const features(7, 0), palettes(0x1d, 0), palette(0x1d, 1);
         bool const products = features.known && (features.d >> 22 & 1U) != 0 && (features.d >> 24 & 1U) != 0;
