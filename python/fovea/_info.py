@@ -38,7 +38,7 @@ class Kernel:
     ----------
     name : what it is called by.
     types : the elements it was built for, among "f32", "f64", "bf16", "f16".
-    specification : as it is written in C++.
+    specification : its words, such as "scaled_dot | causal | softmax | weighted_sum".
     comment : the comment above the specification in its header; empty where there is none.
     formula : what it computes, a line for each part.
     architectures : for each of `types`, whose instructions run on this processor; None where none do.

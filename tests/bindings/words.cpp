@@ -98,6 +98,22 @@ TEST_CASE("formulas name tables and numbers, and say how a number was computed b
     CHECK(line(best, 2) == "weights  keep(top_k(k)) | softmax");
 }
 
+TEST_CASE("a specification stands in its words, with the names of its tables", "[bindings]") {
+    CHECK(describe_kernel<float>("", "kernels::alibi_causal", kernels::alibi_causal).specification
+          == "scaled_dot | rescore(score + slopes[head] * (kv_idx - q_idx)) | causal | softmax | weighted_sum");
+    auto const sunk =
+        takes<"sinks(heads), shift(value_features)">([](view<float const, 1> sinks, view<float const, 1> shift) {
+            return dot | softmax_with_sink(param(sinks)[head]) | weighted_sum | map(out + param(shift));
+        });
+    auto const all = describe_kernel<float>("", "sunk", sunk);
+    CHECK(all.formula.at(2) == "weights  softmax_with_sink(sinks[head])");
+    CHECK(all.specification.starts_with("dot | softmax_with_sink(sinks[head]) | weighted_sum | map(out + "));
+    auto const two = takes<"a(heads), b(heads)">([](view<float const, 1> a, view<float const, 1> b) {
+        return dot | rescore(score + param(a)[head]) | rescore(score * param(b)[head]) | softmax | weighted_sum;
+    });
+    CHECK(describe_kernel<float>("", "", two).formula.at(0) == "score    (sum(q * k) + a[head]) * b[head]");
+}
+
 TEST_CASE("a number computed from one or two arguments is written as it was computed", "[bindings]") {
     auto const score_of = [](auto const& make) {
         auto const kernel = takes<"a, b">([make](float a, double b) {
@@ -174,11 +190,13 @@ TEST_CASE("the comment of a kernel stands in header, page and list", "[bindings]
     all.kernels.push_back(
         describe_kernel<float>("capped", "kernels::capped", kernels::capped, {"Scores /* below */", "", "the cap."}));
     auto const header = text_of([&](std::ostream& to) { write_header(to, all); });
-    CHECK(holds(header, "/* capped: kernels::capped\n   Scores / * below * /\n\n   the cap.\n     score    cap * "));
+    CHECK(holds(header,
+                "/* capped: scaled_dot | rescore(cap * tanh(score / cap)) | softmax | weighted_sum\n   Scores / * "
+                "below * /\n\n   the cap.\n     score    cap * "));
     CHECK(holds(text_of([&](std::ostream& to) { write_page(to, all); }),
-                "## capped\n\nScores /* below */\n\nthe cap.\n\n    kernels::capped\n"));
+                "## capped\n\nScores /* below */\n\nthe cap.\n\n    scaled_dot | rescore(cap * tanh(score / cap)) | "));
     CHECK(holds(text_of([&](std::ostream& to) { write_dispatcher(to, all); }),
-                "\"kernels::capped\", \"Scores /* below */\\n\\nthe cap.\", \"score "));
+                " | softmax | weighted_sum\", \"Scores /* below */\\n\\nthe cap.\", \"score "));
 }
 
 TEST_CASE("the header declares each argument with its shape", "[bindings]") {

@@ -61,8 +61,9 @@ TEST_CASE("arrays of one rank that do not fit a call of gradient", "[mpi]") {
                                                    + "the gradient of the result is (1, 2, 19, 8) and must be (1, 2, "
                                                      "20, 8), (batch, head, position, feature)");
     tensor<float, 4> d_k({1, 2, count, 8});
-    CHECK_THROWS_WITH(c.gradient_of(c.d, d_k),
-                      ContainsSubstring(of_last() + "the target of grad is (1, 2, 19, 8), its array is (1, 2, 20, 8)"));
+    CHECK_THROWS_WITH(
+        c.gradient_of(c.d, d_k),
+        ContainsSubstring(of_last() + "the target of grad 1 is (1, 2, 19, 8), its array is (1, 2, 20, 8)"));
     tensor<float, 4> const other({1, 2, 20, 8});
     auto const ask = [&] {
         gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, c.q, c.k, c.v, c.d,

@@ -9,7 +9,9 @@
 #include <fovea/driver/operands.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/check_gradient.hpp>
+#include <fovea/spec/differentiable.hpp>
 
+#include <map>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -56,10 +58,45 @@ argument_description description_of(argument_text const& text) {
     return {std::string(text.name), type, shape.empty() ? "" : "(" + shape + ")"};
 }
 
-/// What a specification computes, a line for each of its parts.
+/// The reads of tables in the expressions of a specification as its words print them, and with the names of the tables.
+/// Reads that are printed alike, of tables of several names, have none.
+class named_reads {
+public:
+    template <attention_spec A>
+    named_reads(A const& a, names_of_tables const& names) {
+        auto const add = [&](auto const& e) { add_reads_of(e, names); };
+        fovea::detail::for_each_expression_of_weights(a, add);
+        if constexpr (requires { a.mask.predicate(); }) add(a.mask.predicate());
+        for_each_finish(a.aggregate, [&](auto const& finish) {
+            if constexpr (pointwise_finish<std::remove_cvref_t<decltype(finish)>>) add(finish.expression());
+        });
+    }
+    std::string operator()(std::string text) const {
+        for (auto const& [printed, named] : reads_)
+            for (std::size_t at = text.find(printed); at != std::string::npos && !named.empty();
+                 at = text.find(printed, at + named.size()))
+                text.replace(at, printed.size(), named);
+        return text;
+    }
+
+private:
+    template <class E>
+    void add_reads_of(E const& e, names_of_tables const& names) {
+        if constexpr (is_node_of<at_operation, E>) {
+            auto const [place, is_new] = reads_.try_emplace(print(e), print(e, names));
+            if (!is_new && place->second != print(e, names)) place->second.clear();
+        } else if constexpr (is_node<E>) {
+            with_children(e, [&](auto const&... children) { (add_reads_of(children, names), ...); });
+        }
+    }
+    std::map<std::string, std::string> reads_;
+};
+
+/// What a specification computes, a line for each of its parts, and after these itself.
 template <attention_spec A>
 std::vector<std::string> formula_of(A const& a, names_of_tables const& names = {}) {
     std::vector<std::string> lines;
+    named_reads const named(a, names);
     auto const add = [&](std::string label, std::string const& text) {
         label.resize(label_width, ' ');
         if (!text.empty()) lines.push_back(label + text);
@@ -70,8 +107,9 @@ std::vector<std::string> formula_of(A const& a, names_of_tables const& names = {
     if constexpr (enumerating_mask<decltype(a.mask)>) add("pairs", "the edges of the graph");
     else if constexpr (requires { a.mask.predicate(); }) add("pairs", print(a.mask.predicate(), names));
     else add("pairs", describe(a.mask));
-    add("weights", describe(a.normalize));
-    add("result", describe(a.aggregate));
+    add("weights", named(describe(a.normalize)));
+    add("result", named(describe(a.aggregate)));
+    add("", named(text(a)));
     return lines;
 }
 
@@ -117,7 +155,8 @@ void find_gradients(Kernel const& kernel, std::vector<argument_description>& arg
     ((arguments[I].has_gradient = is_table_of_reals<std::tuple_element_t<I, Parameters>>), ...);
 }
 
-/// A kernel for elements of one type; `expression` is what it was written as, with the comment above it.
+/// A kernel for elements of one type; `expression` is what it was written as, which stands for it where its words
+/// cannot be told before a call, with the comment above it.
 template <class Element, class Kernel>
 kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel,
                                    std::vector<std::string> comment = {}, bool has_gradients = false) {
@@ -143,6 +182,10 @@ kernel_description describe_kernel(std::string name, std::string expression, Ker
         if (has_gradients)
             find_gradients<Kernel, parameters>(kernel, d.arguments, std::make_index_sequence<text::size>());
         text::for_each_extent([&](std::string_view own) { d.arguments.push_back({std::string(own), "int64_t", ""}); });
+    }
+    if (!d.formula.empty()) {  // its last line says what the name of a specification does not
+        d.specification = d.formula.back().substr(label_width);
+        d.formula.pop_back();
     }
     if (d.paged) {
         d.arguments.push_back({"page_table", "int32_t", "(batch, pages)"});

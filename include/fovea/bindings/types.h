@@ -97,7 +97,7 @@ typedef struct fovea_argument {
 typedef struct fovea_kernel {
     char const* name;
     char const* type;          /* "f32", "f64", "bf16", "f16" */
-    char const* specification; /* as it is written in C++ */
+    char const* specification; /* its words; what names it in C++ where they depend on a call */
     char const* comment;       /* the one above the specification in its header; "" where there is none */
     char const* formula;       /* what it computes, a line for each part */
     char const* architecture;  /* the one whose code runs on this processor; null where none does */

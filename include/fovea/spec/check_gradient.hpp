@@ -41,19 +41,30 @@ inline void require_gradient_of_result(extents_t<4> const& given, extents_t<4> c
 template <class Of>
 concept packs_sequences = requires(Of const& of) { of.sequences; };
 
+/// The target of grad in place n of a call, which sentences count where it has no name.
+template <asked_gradient Asked>
+memory_region region_of_target(Asked const& asked, std::size_t n) {
+    constexpr std::array places{" 1", " 2", " 3", " 4", " 5", " 6", " 7", " 8", " 9", " 10", " 11", " 12"};
+    if (!asked.wanted) return {.name = "", .rank = 1};
+    if (asked.target_name != nullptr) return region_of(asked.target, asked.target_name);
+    return region_of(asked.target, "the target of grad", n < places.size() ? places[n] : "");
+}
+
 /// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses.
 template <attention_spec A, class Bound, asked_gradient... Asked>
 void check_targets(A const& a, Bound const& bound, Asked const&... asked) {
-    auto const region_of_target = [](auto const& each) {
-        return each.wanted ? region_of(each.target, each.target_name) : memory_region{.name = "", .rank = 1};
-    };
+    std::array<memory_region, sizeof...(Asked)> targets{};
+    std::size_t count = 0;
     auto const check = [&](auto const& each) {
+        auto& target = targets[count];
+        target = region_of_target(each, count++);
         if (each.wanted && each.target.extents != each.of.extents)
-            throw shape_error(each.target_name, " is ", each.target.extents, ", its array is ", each.of.extents);
-        require_sound(region_of_target(each));
+            throw shape_error(target.name, target.owner, " is ", each.target.extents, ", its array is ",
+                              each.of.extents);
+        require_sound(target);
     };
     (check(asked), ...);
-    check_written(std::array<memory_region, sizeof...(Asked)>{region_of_target(asked)...}, [&](auto const& visit) {
+    check_written(targets, [&](auto const& visit) {
         for_each_array_read(a, bound.call.query, bound.call.key, bound.call.value, visit);
         visit(region_of(bound.d_result, gradient_of_result));
         bound.for_each_state([&](auto const& state) { visit(region_of(state.target, state.name.data())); });

@@ -24,9 +24,9 @@ struct grad_output {
     static constexpr int rank = Rank;
     view<Of const, Rank> of;
     view<T, Rank> target;
-    char const* target_name = "the target of grad";  // in sentences
-    bool wanted = true;  // where a call decides that it is not, nothing is computed for it or written
-    bool adds = false;   // to what the target holds
+    char const* target_name = nullptr;  // in sentences, where it has a name of its own
+    bool wanted = true;                 // where a call decides that it is not, nothing is computed for it or written
+    bool adds = false;                  // to what the target holds
 
     struct bound {
         view<T, Rank> target;
