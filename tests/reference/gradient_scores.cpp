@@ -34,7 +34,7 @@ constexpr auto rest = softmax | weighted_sum;
 TEST_CASE("gradients go through scores of products", "[reference]") {
     check_gradients(dot | rest);
     check_gradients(scaled_dot | rest);
-    auto factors = positive(4);
+    auto factors = positive(2);
     check_gradients(scaled_by(param(factors)[head]) | rest, factors);
     check_gradients(cosine | rest);
     check_gradients(feature_map(elu(q) + 1) | rest);
@@ -46,14 +46,14 @@ TEST_CASE("gradients go through scores of products", "[reference]") {
 TEST_CASE("gradients go through scores of distances", "[reference]") {
     check_gradients(gaussian(0.8) | rest);
     check_gradients(l1_distance(1.5) | rest);
-    auto widths = positive(4);
+    auto widths = positive(2);
     check_gradients(gaussian(param(widths)[head]) | rest, widths);
     check_gradients(compare(exp(-squared_distance(q, k))) | rest);
 }
 
 TEST_CASE("gradients go through scores of networks, to their vectors", "[reference]") {
     auto v = table({4});
-    auto of_head = table({4, 4}), of_source = table({4, 4});
+    auto of_head = table({2, 4}), of_source = table({2, 4});
     check_gradients(additive(v) | rest, v);
     check_gradients(concat(v, [](auto h) { return silu(h); }) | rest, v);
     check_gradients(key_only(v) | rest, v);
@@ -67,7 +67,7 @@ TEST_CASE("gradients go through scores of networks, to their vectors", "[referen
 
 TEST_CASE("gradients go through sums of some features, of tables, and products of sums", "[reference]") {
     check_gradients(compare(sum(q * k, features(1, 3)) * sum(square(k)) + sum(q, features(0, 2))) | rest);
-    auto places = table({7, 3}), scale = table({4, 4});
+    auto places = table({7, 3}), scale = table({2, 4});
     check_gradients(compare(-sum(square(param(places)[q_idx] - param(places)[kv_idx])) * sum(q * k)) | rest, places);
     check_gradients(compare(sum(param(scale)[head] * q * k)) | rest, scale);
     // A rotation of features that is written down: a table read inside of a sum by two indices.
@@ -75,19 +75,19 @@ TEST_CASE("gradients go through sums of some features, of tables, and products o
 }
 
 TEST_CASE("gradients go through changes of scores, to their tables", "[reference]") {
-    auto slopes = positive(4);
+    auto slopes = positive(2);
     check_gradients(scaled_dot | alibi(slopes) | causal | rest, slopes);
-    auto pairs = table({4, 5, 7});
+    auto pairs = table({2, 5, 7});
     check_gradients(scaled_dot | bias(pairs) | rest, pairs);
-    auto distances = table({4, 5});
+    auto distances = table({2, 5});
     check_gradients(scaled_dot | relative_bias(distances) | rest, distances);
-    auto buckets = table({8, 4});
+    auto buckets = table({8, 2});
     auto const buckets_of = t5_buckets(4, 8, 7);
     check_gradients(scaled_dot | t5_bias(buckets, buckets_of) | rest, buckets);
     check_gradients(scaled_dot | softcap(1.5) | rest);
-    auto caps = positive(4);
+    auto caps = positive(2);
     check_gradients(scaled_dot | softcap(param(caps)[head]) | rest, caps);
-    auto temperatures = positive(4);
+    auto temperatures = positive(2);
     check_gradients(scaled_dot | temperature(param(temperatures)[head]) | rest, temperatures);
     check_gradients(dot | decay(param(temperatures)[head]) | causal | unnormalized | weighted_sum, temperatures);
     check_gradients(scaled_dot | gumbel(7) | rest);
