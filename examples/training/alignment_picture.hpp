@@ -16,6 +16,7 @@ inline picture::heat_map alignment_map(string_batch const& batch, fovea::tensor<
     picture::heat_map map{task == symbol::reverse ? "reverse" : "sort", {}, {}, {}};
     for (char const symbol : string_batch::text(batch.target, s) + '.') map.queries.emplace_back(1, symbol);
     for (char const symbol : source()) map.keys.emplace_back(1, symbol);
+    map.keys.front() = map.title;  // the task
     map.weights = {&shares(s, 0, 0), {string_batch::positions, string_batch::positions}};
     return map;
 }

@@ -6,6 +6,8 @@
 #include "picture/graph_drawing.hpp"
 #include "session.hpp"
 
+#include <algorithm>
+
 using namespace training;
 
 namespace {
@@ -52,10 +54,11 @@ void draw(fovea::tensor<float, 4> const& shares, matrix const& scores, std::stri
         edges.push_back({a - 1, b - 1, paid(a - 1, b - 1), paid(b - 1, a - 1)});
         ++degree[static_cast<std::size_t>(a - 1)], ++degree[static_cast<std::size_t>(b - 1)];
     }
+    auto const wrong = misplaced(scores);
     std::vector<picture::drawn_node> nodes;
     for (int i = 0; i < members; ++i)
-        nodes.push_back(
-            {std::to_string(i + 1), scores(i, 0) > scores(i, 1), paid(i, i), degree[static_cast<std::size_t>(i)]});
+        nodes.push_back({std::to_string(i + 1), scores(i, 0) > scores(i, 1), paid(i, i),
+                         degree[static_cast<std::size_t>(i)], std::count(wrong.begin(), wrong.end(), i + 1) > 0});
     picture::save_graph(path, "The karate club as a graph attention network sees it",
                         "Learned from the labels of 1, the instructor, and 34, the officer. Attention of the second "
                         "layer, mean of four heads.",

@@ -93,9 +93,15 @@ int main(int count, char** arguments) {
     dice random(run.seed());
     language_model network(random);
     adam optimizer(network);
-    learning_curve curve{"next byte", {}, {}};
+    learning_curve curve{"next byte", {}, {}}, unseen{"held out", {}, {}};
+    dice of_unseen(run.seed());  // of its own: training is the same whether or not anybody looks
     std::size_t const learned = text.size() * 9 / 10;  // the last tenth is held out
     for (int step = 0; step < steps; ++step) {
+        if (step % 25 == 0 || step + 1 == steps) {
+            passages const others(of_unseen, text, learned, text.size());
+            unseen.steps.push_back(step);
+            unseen.losses.push_back(cross_entropy(network(others.text, passages::count), others.next).value);
+        }
         passages const some(random, text, 0, learned);
         auto const [value, d_scores] = cross_entropy(network(some.text, passages::count), some.next);
         run.note(curve, step, value);
@@ -121,6 +127,6 @@ int main(int count, char** arguments) {
     float const difference = difference_of_cache(network, written);
     run.expect(difference < 1e-3f, "the key/value cache gives the scores of one call");
     draw(run, network, written.substr(0, 24));
-    save_curves(run.picture("language_model_loss"), "A language model", "Cross entropy of the next byte", {curve});
+    save_curves(run.picture("language_model_loss"), "A language model", "Cross entropy of the next byte; held out: of the tenth that is not learned", {curve, unseen});
     return run.exit_status();
 }

@@ -13,7 +13,7 @@ namespace picture {
 namespace {
 
 constexpr double width = 1120, height = 860, margin = 32, heading = 110, footing = 110, thickest = 17;
-constexpr colour first_colour{232, 150, 60}, second_colour{86, 160, 190}, edge_colour{24, 52, 120};
+constexpr colour first_colour{232, 150, 60}, second_colour{86, 160, 190}, edge_colour{24, 52, 120}, wrong_colour{200, 30, 50};
 
 double thickness(double weight) { return 0.7 + thickest * weight; }
 double radius(drawn_node const& node) { return 9 + 2.6 * std::sqrt(static_cast<double>(node.degree)); }
@@ -27,13 +27,14 @@ void draw_edge(svg& drawing, point a, point b, double a_to_b, double b_to_a) {
 void draw_node(svg& drawing, point at, drawn_node const& node) {
     colour const fill = node.first_side ? first_colour : second_colour;
     double const ring = thickness(node.self_weight) / 2, core = radius(node);
+    if (node.misplaced) drawing.circle(at, core + ring + 6, wrong_colour);
     drawing.circle(at, core + ring + 1.6, edge_colour, paper, 1.5);
     drawing.circle(at, core + 1.6, paper);
     drawing.circle(at, core, fill);
     drawing.text({at.x, at.y + 4.5}, node.name, {.size = 12.5, .anchor = "middle", .bold = true});
 }
 
-void draw_legend(svg& drawing, std::string const& first_side, std::string const& second_side) {
+void draw_legend(svg& drawing, std::string const& first_side, std::string const& second_side, bool any_misplaced) {
     double const y = height - 48;
     drawing.circle({margin + 10, y}, 10, first_colour);
     drawing.text({margin + 28, y + 5}, first_side, {.fill = quiet});
@@ -46,6 +47,11 @@ void draw_legend(svg& drawing, std::string const& first_side, std::string const&
         char label[8];
         std::snprintf(label, sizeof label, ".%02d", static_cast<int>(100 * weight + 0.5));
         drawing.text({x + 80.0 * i + 27, y + 31}, label, {.size = 12, .fill = quiet, .anchor = "middle"});
+    }
+    if (any_misplaced) {
+        drawing.circle({x + 350, y - 22}, 10, wrong_colour);
+        drawing.circle({x + 350, y - 22}, 6, paper);
+        drawing.text({x + 368, y - 17}, "on the wrong side", {.fill = quiet});
     }
     drawing.text({x + 340, y + 5}, "an edge is as thick at a node as the attention", {.fill = quiet});
     drawing.text({x + 340, y + 23}, "this node pays along it; the ring is its attention to itself", {.fill = quiet});
@@ -74,7 +80,8 @@ void save_graph(std::string const& path, std::string const& title, std::string c
         draw_edge(drawing, at[a], at[b], edge.a_to_b, edge.b_to_a);
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) draw_node(drawing, at[i], nodes[i]);
-    draw_legend(drawing, first_side, second_side);
+    draw_legend(drawing, first_side, second_side,
+                std::any_of(nodes.begin(), nodes.end(), [](auto const& node) { return node.misplaced; }));
     drawing.save(path);
 }
 

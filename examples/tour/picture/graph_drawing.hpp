@@ -6,12 +6,14 @@
 
 namespace picture {
 
-/// A node of a drawing: its name, which side it is on, what it pays to itself; a node of many edges is drawn larger.
+/// A node of a drawing: its name, which side it is on, what it pays to itself, and whether that side is wrong; a node of
+/// many edges is drawn larger.
 struct drawn_node {
     std::string name;
     bool first_side;
     double self_weight;
     int degree;
+    bool misplaced = false;
 };
 
 /// An edge with the attention each end pays to the other.

@@ -27,9 +27,11 @@ void draw_cell(svg& drawing, point corner, float weight, double top) {
 void draw_map(svg& drawing, point corner, heat_map const& map, double top) {
     point const grid{corner.x + label_width, corner.y + 30 + label_height};
     drawing.text({grid.x, corner.y + 16}, map.title, {.size = 16, .bold = true});
-    for (std::size_t j = 0; j < map.keys.size(); ++j)
-        drawing.text({grid.x + cell * (static_cast<double>(j) + 0.5) + 4, grid.y - 10}, map.keys[j],
-                     {.size = 14, .turn = -50});
+    for (std::size_t j = 0; j < map.keys.size(); ++j) {
+        point const above{grid.x + cell * (static_cast<double>(j) + 0.5), grid.y - 10};
+        if (map.keys[j].size() <= 2) drawing.text(above, map.keys[j], {.size = 14, .anchor = "middle"});
+        else drawing.text({above.x + 4, above.y}, map.keys[j], {.size = 14, .turn = -50});
+    }
     for (std::size_t i = 0; i < map.queries.size(); ++i) {
         double const y = grid.y + cell * static_cast<double>(i);
         drawing.text({grid.x - 12, y + cell / 2 + 5}, map.queries[i], {.size = 14, .anchor = "end"});
@@ -49,7 +51,7 @@ void draw_scale(svg& drawing, point corner, double top) {
                      {.size = 12, .fill = quiet, .anchor = "middle"});
     drawing.text({corner.x + length + 24, corner.y + 12}, "weight", {.fill = quiet});
     drawing.rectangle({corner.x + length + 100, corner.y - 1}, 16, 16, faint, 3);
-    drawing.text({corner.x + length + 124, corner.y + 12}, "not visible: exactly 0", {.fill = quiet});
+    drawing.text({corner.x + length + 124, corner.y + 12}, "exactly 0: not visible, or without weight", {.fill = quiet});
 }
 
 }  // namespace
