@@ -28,6 +28,7 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 WORK = TREE / "build/fresh"
 DEBIAN_ROOT = TREE / "tests/support/debian_root"
 SUITE = "bookworm"
+SECONDS_BETWEEN_LINES = 20  # of what is said while a command runs
 PARTS = ("demo", "install", "test")
 MAKING = threading.Lock()
 MACHINES = (("root", "root", "/fovea"), ("user", "guest", "/home/guest/my projects/fovea"))
@@ -43,6 +44,15 @@ class Failed(Exception):
 
 def say(text: str) -> None:
     print(f"\n== {text}", flush=True)
+
+
+def ended(process: subprocess.Popen) -> bool:
+    """Whether a process has ended, or does so before it is time to tell of it."""
+    try:
+        process.wait(SECONDS_BETWEEN_LINES)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 @dataclasses.dataclass
@@ -93,10 +103,10 @@ class Machine:
         with self.log.open("a") as log:
             print(f"\n$ {script}", file=log, flush=True)
             start = log.tell()
-            done = subprocess.run(
-                [DEBIAN_ROOT, "run", self.root, *before, "bash", "-euo", "pipefail", "-c", script],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, check=False,
-            )
+            command = [DEBIAN_ROOT, "run", self.root, *before, "bash", "-euo", "pipefail", "-c", script]
+            done = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+            while not ended(done):
+                self.tell(time.monotonic() - started)
             log.seek(0, 2)
             end = log.tell()
             print(f"# {time.monotonic() - started:.0f} s", file=log)
@@ -105,6 +115,11 @@ class Machine:
             last = "\n".join(said.splitlines()[-25:])
             raise Failed(f"'{script}' ends with {done.returncode} in {self.clone}:\n{last}\nall of it is in {self.log}")
         return said
+
+    def tell(self, seconds: float) -> None:
+        """How far a script is: the last line that it has said."""
+        lines = [line for line in self.log.read_text(errors="replace")[-4000:].splitlines() if line.strip()]
+        print(f"  {self.clone}, {seconds:4.0f} s   {lines[-1].strip()[:90] if lines else ''}", flush=True)
 
     def type(self, script: str, folder: str) -> str:
         """What the user types in a folder; root types no sudo, and has none."""
