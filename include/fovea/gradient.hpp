@@ -3,6 +3,7 @@
 // as it is defined.
 #pragma once
 
+#include <fovea/driver/explain_gradient.hpp>
 #include <fovea/driver/layer_gradient.hpp>
 #include <fovea/reference/gradient.hpp>
 #include <fovea/result/save.hpp>

@@ -29,9 +29,19 @@ struct header_of_call {
 }  // namespace detail
 
 template <class... Arrays>
-    requires((viewable<Arrays> && ...) && detail::forgotten<detail::grad_header, Arrays...>)
+    requires(((viewable<Arrays> || is_ill_formed<Arrays>) && ...) && detail::forgotten<detail::grad_header, Arrays...>)
 constexpr ill_formed grad(Arrays const&...) {
     return detail::tell_forgotten<typename detail::header_of_call<Arrays...>::type>();
+}
+template <class Target>
+    requires(viewable<Target> && detail::forgotten<detail::grad_header, Target>)
+constexpr ill_formed add_to(Target const&) {
+    return detail::tell_forgotten<typename detail::header_of_call<Target>::type>();
+}
+template <attention_spec A, class... Arrays>
+    requires(detail::forgotten<detail::gradient_header, A>)
+constexpr ill_formed explain_gradient(A const&, Arrays const&...) {
+    return detail::tell_forgotten<typename detail::header_of_call<A>::type>();
 }
 template <class First, class... Further>
     requires(detail::begins_well<First, Further...>() && detail::forgotten<detail::gradient_header, First>)
