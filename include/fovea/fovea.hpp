@@ -10,6 +10,7 @@
 #include <fovea/aggregate/mean_heads.hpp>
 #include <fovea/aggregate/output.hpp>
 #include <fovea/aggregate/precision.hpp>
+#include <fovea/aggregate/relative_values.hpp>
 #include <fovea/aggregate/residual.hpp>
 #include <fovea/aggregate/running_state.hpp>
 #include <fovea/aggregate/weighted_sum.hpp>

@@ -19,6 +19,16 @@ void call(view<float, 2> x, view<float, 2> result, view<float, 1> sums, graph_vi
 #endif
 }
 
+// case: ranks_with_relative_values
+// sentence: fovea: over ranks there is no relative_values: what it adds belongs to pairs of one process
+void call(view<float, 2> x, view<float, 2> result, [[maybe_unused]] view<float, 2> table) {
+#ifdef FOVEA_BROKEN
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | relative_values(table), x, result);
+#else
+    attend(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, result);
+#endif
+}
+
 // case: ranks_with_ragged_pages
 // sentence: fovea: over ranks the keys and values of a ragged batch are views: pages and scales by blocks are those of
 // one sequence

@@ -74,15 +74,18 @@ struct layer_case {
 
 }  // namespace
 
-TEST_CASE("the gradients of a layer with projections, rotary positions and what comes after the heads", "[mpi]") {
+TEST_CASE("the gradients of a layer with normalized rows and heads, rotary positions and what follows", "[mpi]") {
     layer_case c;
     auto const wq = c.matrix(24, 32), wk = c.matrix(24, 16), wv = c.matrix(24, 16), wo = c.matrix(32, 24);
     auto const scale = testing::random_tensor<float>(c.random, extents_t<1>{c.positions});
-    auto const spec = project(linear(wq) | rotary, linear(wk) | rotary, linear(wv), heads<4, 2>) | scaled_dot | causal
-                    | softmax | weighted_sum | concat_heads | output(wo) | residual
-                    | map(out * param(scale)[q_idx] + out);
-    c.check(mpi::striped(16), spec, wk, wo, scale);
-    c.check(mpi::striped(32), spec, wq, wv, wo);
+    auto const gain = testing::random_tensor<float>(c.random, extents_t<1>{24});
+    auto const further = testing::random_tensor<float>(c.random, c.x.extents);
+    auto const spec =
+        project(layer_normalized(gain, 1) | wq | rms_normalized | rotary, wk | l2_normalized | rotary, wv, heads<4, 2>)
+        | scaled_dot | causal | softmax | weighted_sum | concat_heads | output(wo) | residual | residual(further)
+        | map(out * param(scale)[q_idx] + out);
+    c.check(mpi::striped(16), spec, wk, gain, scale);
+    c.check(mpi::striped(32), spec, wq, wv, further);
 }
 
 TEST_CASE("a layer of weights that go by key, without matrices", "[mpi]") {

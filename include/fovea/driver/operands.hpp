@@ -119,10 +119,12 @@ template <class Normalizer, class T>
 concept gives_gradient_of_row =
     requires(Normalizer const& n, row_facts_archetype<T> at) { n.gradient_of_row(T{}, T{}, T{}, at); };
 
-/// True where what an attention carries for a row gives the weights of it again.
+/// True where what an attention carries for a row gives the weights of it again, and its gradient reads no more.
 template <class T, class A>
-inline constexpr bool carries_rows = carries_max_and_sum<
-    row_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>, T>, T>;
+inline constexpr bool carries_rows =
+    carries_max_and_sum<
+        row_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>, T>, T>
+    && !value_adding_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
 
 /// After the loops of an attention, to outputs that take its result before any finish.
 template <class T, class A, class Executor, class Outputs, class Rows>

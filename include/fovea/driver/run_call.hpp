@@ -2,6 +2,7 @@
 // A call that has been checked: its specification is lowered, and the traversal runs that the plan names.
 #pragma once
 
+#include <fovea/driver/added_values.hpp>
 #include <fovea/driver/copy_rows.hpp>
 #include <fovea/driver/dense/engine.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
@@ -94,7 +95,7 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
         if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, call.shapes);
         else return false;
     }();
-    auto const outputs = call.outputs();
+    auto const outputs = with_added_values<T, Arch>(scratch, a, call.shapes, call.outputs());
     for_each_output(outputs, [&](auto const& output) {
         using bound = std::remove_cvref_t<decltype(output)>;
         if constexpr (requires { output.begin(); }) output.begin();
@@ -106,6 +107,7 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
     });
     run_loop<T, Arch>(executor, scratch, a,
                       operands<Q, K, V, Out, std::remove_const_t<decltype(outputs)>>{q, k, v, out, outputs, exact});
+    for_each_output(outputs, [&](auto const& output) { add_to_result(output, out); });
     finish_outputs<T, A>(executor, outputs, out);
 }
 
@@ -147,7 +149,9 @@ void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V 
     using Out = std::remove_pointer_t<decltype(out.data)>;
     using aggregate = std::remove_cvref_t<decltype(a.aggregate)>;
     constexpr bool in_result = std::is_same_v<Out, T> && finishes_in_place<aggregate>();
+    constexpr bool adds_to_values = value_adding_aggregator<std::remove_cvref_t<decltype(core_of(a.aggregate))>>;
     if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate>
+                  && (!adds_to_values || std::is_same_v<Out, T>)
                   && !saves_more_bits<T, std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(call)>>) {
         attend_heads<T, Arch>(run, q, k, v, out);
     } else {

@@ -27,7 +27,8 @@ template <class T, class A>
 constexpr bool has_gradient_pass() {
     using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
     constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>;
-    return plain && (is_recurrent<A> || linear_aggregator<aggregate>);
+    constexpr bool in_pairs = value_adding_aggregator<aggregate> && plan::lists_keys<A>;
+    return plain && !in_pairs && (is_recurrent<A> || linear_aggregator<aggregate>);
 }
 
 /// The tables that an expression reads, as grad(...) names them.
@@ -39,6 +40,7 @@ template <class A, class Asked>
 inline constexpr bool may_read =
     asked_reads<decltype(std::declval<A const&>().score.expression()), Asked>.any
     || asked_reads<decltype(reweighting_of(std::declval<A const&>().normalize)), Asked>.any
+    || value_adding_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>
     || row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>>;
 
 /// Whether a table that is asked for is among those that the weights of an attention read, and by which indices.

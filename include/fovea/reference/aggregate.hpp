@@ -116,6 +116,25 @@ void for_each_row(operand_shapes const& shapes, F const& f) {
             for (index_t i = 0; i < shapes.queries(); ++i) f(row_place{b, h, i});
 }
 
+/// The environment of what an aggregator adds to the values of a row; its key is set pair by pair.
+template <class Real>
+feature_environment<Real> pair_at(operand_shapes const& shapes, row_place const& at) {
+    feature_environment<Real> here;
+    here.batch = at.batch, here.head = at.head, here.query = at.query;
+    here.queries = shapes.queries(), here.keys = shapes.keys(), here.dim = shapes.compared();
+    return here;
+}
+/// What an aggregator adds to a feature of the value of a pair.
+template <class Aggregate, class Real>
+Real added_value(Aggregate const& a, feature_environment<Real>& pair, index_t feature) {
+    if constexpr (value_adding_aggregator<Aggregate>) {
+        pair.feature = static_cast<std::size_t>(feature);
+        return static_cast<Real>(evaluate(a.added(), pair));
+    } else {
+        return 0;
+    }
+}
+
 /// What the rows of all queries aggregate; the outputs see every row.
 template <attention_spec A, class Real, class... Bound>
 array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> const& x, Bound const&... outputs) {
@@ -144,11 +163,14 @@ array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> c
     for_each_row(shapes, [&](row_place const& at) {
         auto const [b, h, i] = at;
         auto const row = weigh(a, x, group, at, outputs...);
+        auto of_pair = pair_at<Real>(shapes, at);
         for (std::size_t n = 0; n < row.keys.size(); ++n) {
             if (picks_one && row.weights[n] == 0) continue;
+            of_pair.key = row.keys[n];
             for (index_t c = 0; c < shapes.features(); ++c) {
                 auto& sum = sums(b, h, i, c);
-                sum = aggregator.step(sum, row.weights[n], x.value(b, h / group, row.keys[n], c));
+                Real const value = x.value(b, h / group, row.keys[n], c) + added_value(aggregator, of_pair, c);
+                sum = aggregator.step(sum, row.weights[n], value);
             }
         }
         for (index_t c = 0; c < shapes.features(); ++c)

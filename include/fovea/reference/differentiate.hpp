@@ -70,6 +70,8 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, Re
               reference::row<Real>{row.weights, scored.keys});
     constexpr bool reweighs = is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>;
     auto const reweighting = reweighting_of(a.normalize);
+    auto const aggregator = core_of(a.aggregate);
+    feature_environment<Real> of_pair{scored.at};
 
     for (std::size_t n = 0; n < scored.keys.size(); ++n) {
         auto const key = scored.keys[n];
@@ -79,9 +81,13 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, Re
         of_weight.weight = row.weights[n];
         Real const weight = reweighs ? static_cast<Real>(evaluate(reweighting, of_weight)) : row.weights[n];
         Real of_this = 0;
+        of_pair.key = key;
         for (index_t c = 0; c < d.extent(3); ++c) {
-            of_this += d(b, h, i, c) * x.value(b, hk, key, c);
-            if (weight != 0) result.value(b, hk, key, c) += weight * d(b, h, i, c);
+            of_this += d(b, h, i, c) * (x.value(b, hk, key, c) + added_value(aggregator, of_pair, c));
+            if (weight == 0) continue;
+            result.value(b, hk, key, c) += weight * d(b, h, i, c);
+            if constexpr (value_adding_aggregator<std::remove_const_t<decltype(aggregator)>>)
+                backpropagate(aggregator.added(), of_pair, weight * d(b, h, i, c), leaves<Real, Sums>{sums});
         }
         if constexpr (reweighs)
             backpropagate(reweighting, of_weight, of_this, leaves<Real, Sums>{sums, {}, {}, &row.gradients[n]});

@@ -121,6 +121,13 @@ concept aggregator = stage_of<A, role::aggregator> && requires(A const& a) {
 template <class A>
 concept linear_aggregator = aggregator<A> && requires { requires A::linear; };
 
+/// A linear aggregator that adds a row of a table to the value of each pair: added(), the read of a table with an axis
+/// left for the features, at indices that are those of the pair.
+template <class A>
+concept value_adding_aggregator = linear_aggregator<A> && requires(A const& a) {
+    { a.added() } -> expression;
+};
+
 /// What an aggregator begins with.
 template <aggregator A, class T>
 inline constexpr T start_of = [] {

@@ -112,7 +112,7 @@ struct expressions_of_row {
 };
 
 /// Calls see(expression) for all that weights are computed of: the score, numbers of the normalizer's rows, and the
-/// reweighting.
+/// reweighting, and what an aggregator adds to values.
 template <attention_spec A, class See>
 void for_each_expression_of_weights(A const& a, See const& see) {
     see(a.score.expression());
@@ -120,6 +120,8 @@ void for_each_expression_of_weights(A const& a, See const& see) {
     if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>)
         static_cast<void>(normalizer.for_row(expressions_of_row<See>{see}));
     see(reweighting_of(a.normalize));
+    if constexpr (value_adding_aggregator<std::remove_cvref_t<decltype(core_of(a.aggregate))>>)
+        see(core_of(a.aggregate).added());
 }
 
 /// Calls found(array) for each matrix, bias and table of a row map.

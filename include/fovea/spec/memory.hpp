@@ -89,6 +89,8 @@ FOVEA_INLINE void for_each_array_read(A const& a, Visit const& visit) {
         visit_part(aggregate.gate, visit);
         visit_part(aggregate.correction, visit);
     }
+    if constexpr (value_adding_aggregator<std::remove_const_t<decltype(aggregate)>>)
+        visit_tables(aggregate.added(), visit, "a table of the values");
     for_each_finish(a.aggregate, [&](auto const& finish) {
         using finish_type = std::remove_cvref_t<decltype(finish)>;
         if constexpr (linear_finish<finish_type>) visit_row_map(finish.linear(), visit, "the result");

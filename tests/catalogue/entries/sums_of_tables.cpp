@@ -21,7 +21,17 @@ struct vectors_of_distances : catalogue::specification {
     }
 };
 
+struct vectors_added_to_values : catalogue::specification {
+    static constexpr std::string_view name = "a vector added to each value by its distance";
+    static constexpr auto tables = std::tuple(
+        catalogue::reals<2>{[](catalogue::drawn_sizes const& n) { return extents_t<2>{9, n.value_features}; }});
+    static auto spec(view<float const, 2> const& table) {
+        return scaled_dot | causal | softmax | relative_values(table);
+    }
+};
+
 [[maybe_unused]] bool const listed[] = {catalogue::compile<graph_score_of_all>(),
-                                        catalogue::compile<vectors_of_distances>()};
+                                        catalogue::compile<vectors_of_distances>(),
+                                        catalogue::compile<vectors_added_to_values>()};
 
 }  // namespace

@@ -2,6 +2,7 @@
 // The gradient pass of any normalizer: of whole rows, by the rule that it has.
 #pragma once
 
+#include <fovea/driver/added_values.hpp>
 #include <fovea/driver/dense/gradient_call.hpp>
 #include <fovea/driver/dense/gradient_rows.hpp>
 #include <fovea/driver/dense/row_columns.hpp>
@@ -17,7 +18,7 @@ namespace fovea::FOVEA_SET::driver {
 /// these go back block by block.
 ///
 /// Memory: for a worker, these rows of a tile, and what gradient_blocks has.
-template <class Call, class Further, class Normalize, class Reweight, class Tables>
+template <class Call, class Further, class Normalize, class Reweight, class Aggregate, class Tables>
 class normalizer_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
@@ -29,8 +30,9 @@ class normalizer_gradient {
 public:
     using call_type = gradient_call<Call, Further, shape, Tables>;
 
-    normalizer_gradient(call_type const& call, Normalize const& normalize, Reweight const& reweight)
-        : call_(call), mask_(call), normalize_(normalize), reweight_(reweight) {}
+    normalizer_gradient(call_type const& call, Normalize const& normalize, Reweight const& reweight,
+                        Aggregate const& aggregate)
+        : call_(call), mask_(call), normalize_(normalize), reweight_(reweight), aggregate_(aggregate) {}
 
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
@@ -50,14 +52,17 @@ private:
         tile_type of_scores, of_products;
         gradient_rows<call_type, shape> rows;
         rule_type rule;
+        added_gradient<T, Arch, Aggregate> added;
 
-        tile(arena& memory, call_type const& call, index_t blocks, Normalize const& normalize, Reweight const& reweight)
+        tile(arena& memory, call_type const& call, index_t blocks, Normalize const& normalize, Reweight const& reweight,
+             Aggregate const& aggregate)
             : scores(memory, call, blocks),
               products(memory, call.values, blocks),
               of_scores(memory, call),
               of_products(memory, call.values),
               rows(memory, call),
-              rule(memory, normalize, reweight, scores.stride) {
+              rule(memory, normalize, reweight, scores.stride),
+              added(memory, aggregate, call.further.d_result.extent(3)) {
             if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
         }
         void begin(call_type const& call, head_group heads, index_t first, index_t count) {
@@ -70,7 +75,7 @@ private:
     void run_heads(arena& memory, index_range head_groups, index_range row_blocks, T* sums) const {
         index_t const at_once = mask_.blocks_at_once(head_groups, row_blocks);
         head_blocks from(call_, memory, at_once, sums);
-        tile one(memory, call_, at_once, normalize_, reweight_);
+        tile one(memory, call_, at_once, normalize_, reweight_, aggregate_);
         row_columns<shape> columns(memory, mask_);
         for (index_t g = head_groups.first; g < head_groups.last; ++g) {
             auto const heads = call_.head_group_at(g);
@@ -93,9 +98,14 @@ private:
         });
         auto const p = columns.part(one.scores, columns.from, columns.to),
                    ds = columns.part(one.products, columns.from, columns.to);
-        for (index_t r = 0; r < one.of_scores.rows().count && p.count > 0; ++r)
-            one.rule.apply(one.of_scores.rows().facts_of(call_, r), {p.scores + r * p.stride, p.packs(), {p.first}},
-                           ds.scores + r * ds.stride, one.rows.tables());
+        for (index_t r = 0; r < one.of_scores.rows().count && p.count > 0; ++r) {
+            auto const facts = one.of_scores.rows().facts_of(call_, r);
+            T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
+            one.added.begin(facts, call_.further.d_result);
+            one.added.add_products(facts, p.first, p.count, products);
+            one.rule.apply(facts, {weights, p.packs(), {p.first}}, products, one.rows.tables());
+            one.added.add_to_tables(facts, p.first, p.count, weights, one.rows.tables());
+        }
         columns.for_blocks(from, [&](index_t k, index_t first, index_t last) {
             one.rows.add(call_, from, k, columns.part(one.scores, first, last), columns.part(one.products, first, last),
                          score::keeps_first ? one.scores.kept + first : nullptr);
@@ -107,6 +117,7 @@ private:
     block_mask<shape> mask_;
     Normalize const& normalize_;
     Reweight const& reweight_;
+    Aggregate const& aggregate_;
 };
 
 /// The gradients of queries, keys and values of normalize(score) V, and of tables.
@@ -117,10 +128,11 @@ void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec 
     using scores = plan::score_call<T, Arch, std::remove_const_t<decltype(of_scores)>, score_operands<Q, K>>;
     using normalize = std::remove_cvref_t<decltype(spec.normalize)>;
     using reweight = std::remove_cvref_t<decltype(spec.reweight)>;
-    using pass = normalizer_gradient<scores, Further, normalize, reweight, Tables>;
+    using aggregate = std::remove_cvref_t<decltype(spec.aggregate)>;
+    using pass = normalizer_gradient<scores, Further, normalize, reweight, aggregate, Tables>;
     auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
     typename pass::call_type const call(plan, of_scores, operands, further, tables);
-    pass(call, spec.normalize, spec.reweight).run(in_scopes_of<scores>(executor), scratch);
+    pass(call, spec.normalize, spec.reweight, spec.aggregate).run(in_scopes_of<scores>(executor), scratch);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

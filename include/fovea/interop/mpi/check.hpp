@@ -62,6 +62,15 @@ void check_written(A const& a, operand_shapes const& whole, index_t states, Call
     fovea::detail::check_memory_written(a, call, call.asked, [](auto const&) {});
 }
 
+/// The sentence for an aggregator whose parts are not merged.
+template <class A>
+constexpr bool merges_values() {
+    constexpr bool plain =
+        !value_adding_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
+    static_assert(plain, "fovea: over ranks there is no relative_values: what it adds belongs to pairs of one process");
+    return plain;
+}
+
 /// The sentences for what is not computed over ranks.
 template <class A, class Call>
 constexpr bool goes_over_ranks() {
@@ -73,7 +82,7 @@ constexpr bool goes_over_ranks() {
     static_assert(of_rows,
                   "fovea: over ranks a rank has the keys that its queries list, and no others: beside the result there "
                   "are lse and save");
-    return of_rows;
+    return of_rows && merges_values<A>();
 }
 /// Errors: std::logic_error where MPI cannot be called from here.
 inline void require_mpi(bool several_threads) {

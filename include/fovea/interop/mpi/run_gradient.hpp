@@ -35,7 +35,7 @@ constexpr bool has_gradient_over_ranks() {
     static_assert(by_pieces,
                   "fovea: over ranks there are gradients of softmax, with a sink or without, and of weights that go by "
                   "key, such as unnormalized: other normalizers need whole rows of scores");
-    return dense && views && by_pieces;
+    return dense && views && by_pieces && merges_values<A>();
 }
 
 /// A call of gradient without projections and finishes, whose arrays are right on each rank. Collective.

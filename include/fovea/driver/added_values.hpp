@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rows of a table that are added to the value of each pair: what they add to the result, and their gradients.
+#pragma once
+
+#include <fovea/driver/workspace.hpp>
+#include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/row.hpp>
+#include <fovea/spec/outputs.hpp>
+#include <fovea/spec/projected_shapes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Where a table is read for a pair: at these indices, all but that of the feature.
+template <class T, class Arch>
+struct row_environment : kernel::index_environment<T, Arch, index_t> {
+    using base = kernel::index_environment<T, Arch, index_t>;
+
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        if constexpr (sizeof...(Index) == Rank) {
+            return base::lookup(table, at...);
+        } else {
+            std::size_t axis = 0;
+            return std::array<index_t, sizeof...(Index)>{
+                std::clamp<index_t>(at, 0, table.extents[axis++] - 1)...};  // of pairs that take no part, too
+        }
+    }
+};
+
+/// The rows that an expression reads.
+template <class T, class Arch, class E>
+class rows_of_pairs {
+    using vector = kernel::pack<T, Arch>;
+    using lane_operations = kernel::lanes_of<T, Arch>;
+
+public:
+    explicit rows_of_pairs(E const& e) : expression_(e) {}
+
+    auto const& table() const { return fovea::detail::table_of(expression_); }
+    /// That of a pair, in the table or in what lies as the table does.
+    template <class Element, int Rank>
+    Element* of_pair(view<Element, Rank> const& in, kernel::row_facts const& row, index_t key) const {
+        auto const at = evaluate(expression_, row_environment<T, Arch>{{row, key}});
+        return std::apply([&](auto... index) { return in.place(index..., index_t{0}); }, at);
+    }
+    /// to += weight * row, a row of `count` features that lie `stride` apart.
+    template <class Element>
+    static void add(T weight, Element const* row, index_t stride, T* to, index_t count) {
+        if (stride != 1) {
+            for (index_t c = 0; c < count; ++c) to[c] += weight * static_cast<T>(row[c * stride]);
+            return;
+        }
+        vector const factor(weight);
+        for (index_t c = 0; c < count; c += vector::lanes)
+            lane_operations::store(
+                fma(factor, kernel::load_as<T, Arch>(row + c, count - c), lane_operations::load(to + c, count - c)),
+                to + c, count - c);
+    }
+    template <class Element>
+    static T product(Element const* row, index_t stride, T const* with, index_t count) {
+        if (stride != 1) {
+            T sum = 0;
+            for (index_t c = 0; c < count; ++c) sum += static_cast<T>(row[c * stride]) * with[c];
+            return sum;
+        }
+        vector sum(T{0});
+        for (index_t c = 0; c < count; c += vector::lanes)
+            sum = fma(kernel::load_as<T, Arch>(row + c, count - c), lane_operations::load(with + c, count - c), sum);
+        return lane_operations::sum(sum);
+    }
+
+private:
+    E expression_;
+};
+
+/// An output of the loops: for each row, what the weights make of the rows that are added, (batch, head, query,
+/// feature).
+template <class T, class Arch, class E>
+struct added_output {
+    rows_of_pairs<T, Arch, E> rows;
+    view<T, 4> sums;
+    operand_shapes shapes;
+
+    void begin() const { std::fill_n(sums.data, sums.size(), T{0}); }
+    template <class Row>
+    void weights(row_place const& at, Row const& row) const {
+        kernel::row_facts const facts{at.batch, at.head, at.query, shapes.queries(), shapes.keys(), shapes.compared()};
+        auto const& table = rows.table();
+        T* const to = sums.place(at.batch, at.head, at.query, index_t{0});
+        for (index_t i = 0; i < row.size(); ++i)
+            if (T const weight = static_cast<T>(row[i]); weight != 0)
+                rows.add(weight, rows.of_pair(table, facts, row.key(i)), table.stride(table.rank - 1), to,
+                         sums.extent(3));
+    }
+};
+
+/// The outputs of a call, with that of an aggregator that adds rows to values.
+template <class T, class Arch, class A, class Outputs>
+auto with_added_values(workspace& scratch, A const& a, operand_shapes const& shapes, Outputs const& outputs) {
+    auto const aggregate = core_of(a.aggregate);
+    if constexpr (value_adding_aggregator<std::remove_const_t<decltype(aggregate)>>) {
+        auto const added = aggregate.added();
+        extents_t<4> const rows{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
+        view<T, 4> const sums(scratch.shared().template take<T>(rows[0] * rows[1] * rows[2] * rows[3]), rows);
+        using output = added_output<T, Arch, std::remove_const_t<decltype(added)>>;
+        return std::tuple_cat(
+            outputs,
+            std::make_tuple(output{rows_of_pairs<T, Arch, std::remove_const_t<decltype(added)>>(added), sums, shapes}));
+    } else {
+        return outputs;
+    }
+}
+
+/// What has been added to values goes to the result.
+template <class T, class Arch, class E, class Out>
+void add_to_result(added_output<T, Arch, E> const& added, view<Out, 4> const& result) {
+    for (index_t b = 0; b < result.extent(0); ++b)
+        for (index_t h = 0; h < result.extent(1); ++h)
+            for (index_t n = 0; n < result.extent(2); ++n)
+                for (index_t c = 0; c < result.extent(3); ++c)
+                    result(b, h, n, c) = rounded_to<Out>(static_cast<T>(result(b, h, n, c)) + added.sums(b, h, n, c));
+}
+template <class Output, class Out>
+void add_to_result(Output const&, view<Out, 4> const&) {}
+
+/// Its part of a gradient pass: dO r is added to dO v, and weights times dO to the gradients of the rows.
+template <class T, class Arch, class Aggregate>
+struct added_gradient {
+    added_gradient(arena&, Aggregate const&, index_t) {}
+    template <class Facts, class D>
+    void begin(Facts const&, view<D const, 4> const&) {}
+    void add_products(kernel::row_facts const&, index_t, index_t, T*) const {}
+    template <class Share>
+    void add_to_tables(kernel::row_facts const&, index_t, index_t, T const*, Share const&) const {}
+};
+template <class T, class Arch, value_adding_aggregator Aggregate>
+class added_gradient<T, Arch, Aggregate> {
+    using rows_type = rows_of_pairs<T, Arch, decltype(std::declval<Aggregate const&>().added())>;
+
+public:
+    added_gradient(arena& memory, Aggregate const& aggregate, index_t features)
+        : rows_(aggregate.added()), d_(memory.template take<T>(features)), features_(features) {}
+
+    /// The row at hand, and its gradient.
+    template <class D>
+    void begin(kernel::row_facts const& row, view<D const, 4> const& d_result) {
+        D const* const from = d_result.place(row.batch, row.head, row.q_idx, index_t{0});
+        for (index_t c = 0; c < features_; ++c) d_[c] = static_cast<T>(from[c * d_result.stride(3)]);
+    }
+    /// Those of keys first ... first + count - 1.
+    void add_products(kernel::row_facts const& row, index_t first, index_t count, T* products) const {
+        auto const& table = rows_.table();
+        for (index_t i = 0; i < count; ++i)
+            products[i] +=
+                rows_.product(rows_.of_pair(table, row, first + i), table.stride(table.rank - 1), d_, features_);
+    }
+    template <class Share>
+    void add_to_tables(kernel::row_facts const& row, index_t first, index_t count, T const* weights,
+                       Share const& tables) const {
+        tables.for_each_sum(rows_.table(), [&](auto const& sums) {
+            index_t const stride = sums.stride(sums.rank - 1);
+            for (index_t i = 0; i < count; ++i) {
+                if (weights[i] == 0) continue;
+                T* const to = rows_.of_pair(sums, row, first + i);
+                for (index_t c = 0; c < features_; ++c) to[c * stride] += weights[i] * d_[c];
+            }
+        });
+    }
+
+private:
+    rows_type rows_;
+    T* d_;
+    index_t features_;
+};
+
+}  // namespace fovea::FOVEA_SET::driver
