@@ -11,7 +11,7 @@ peers = "Eigen OpenBLAS oneDNN libtorch 'ONNX Runtime'"
 marks = "#f2b134 #59b3ab #dd6b4d #b58cc9 #3f3f46"
 most = words(peers)
 
-set terminal svg size 1240,740 font "DejaVu Sans,Helvetica,Arial,sans-serif,13" background "#ffffff" dynamic
+set terminal svg size 1240,820 font "DejaVu Sans,Helvetica,Arial,sans-serif,13" background "#ffffff" dynamic
 set output ARG3
 set datafile separator "\t"
 set datafile missing "?"

@@ -23,6 +23,10 @@ def shown: [
     ["sparsemax",              "sparsemax/f32/h:8/n:2048/d:64"],
     ["entmax 1.5",             "entmax15/f32/h:8/n:2048/d:64"],
     ["whole layer",            "layer/f32/h:8/n:512/d:512"],
+    ["training, dense",        "train/dense/f32/h:8/n:2048/d:64"],
+    ["training, causal",       "train/causal/f32/h:8/n:2048/d:64"],
+    ["training, softcap",      "train/softcap/f32/h:8/n:2048/d:64"],
+    ["training, bfloat16",     "train/dense/bf16/h:8/n:2048/d:64"],
     ["decode, 1 query",        "decode/f32/h:32/kv:8/n:1/k:16384/d:128"],
     ["decode, bfloat16",       "decode/bf16/h:32/kv:8/n:1/k:16384/d:128"]
 ];
@@ -33,7 +37,7 @@ def families: ["dense", "causal", "window"];
 def shortest: map(select(. != null)) | min;
 def column: if . == null then "?" else tostring end;
 
-(.benchmarks | map(select(.aggregate_name == "median") | {key: .run_name, value: .}) | from_entries) as $rows
+(.benchmarks | map(select(.aggregate_name == "median") | {key: (.run_name | sub("^train/"; "attend/train/")), value: .}) | from_entries) as $rows
 | if $part == "bars" then
     shown[] | . as [$words, $name]
     | $rows["attend/" + $name] | select(. != null)
