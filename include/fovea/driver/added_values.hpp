@@ -47,13 +47,9 @@ public:
         auto const at = evaluate(expression_, row_environment<T, Arch>{{row, key}});
         return std::apply([&](auto... index) { return in.place(index..., index_t{0}); }, at);
     }
-    /// to += weight * row, a row of `count` features that lie `stride` apart.
+    /// to += weight * row
     template <class Element>
-    static void add(T weight, Element const* row, index_t stride, T* to, index_t count) {
-        if (stride != 1) {
-            for (index_t c = 0; c < count; ++c) to[c] += weight * static_cast<T>(row[c * stride]);
-            return;
-        }
+    static void add(T weight, Element const* row, T* to, index_t count) {
         vector const factor(weight);
         for (index_t c = 0; c < count; c += vector::lanes)
             lane_operations::store(
@@ -61,12 +57,7 @@ public:
                 to + c, count - c);
     }
     template <class Element>
-    static T product(Element const* row, index_t stride, T const* with, index_t count) {
-        if (stride != 1) {
-            T sum = 0;
-            for (index_t c = 0; c < count; ++c) sum += static_cast<T>(row[c * stride]) * with[c];
-            return sum;
-        }
+    static T product(Element const* row, T const* with, index_t count) {
         vector sum(T{0});
         for (index_t c = 0; c < count; c += vector::lanes)
             sum = fma(kernel::load_as<T, Arch>(row + c, count - c), lane_operations::load(with + c, count - c), sum);
@@ -93,8 +84,7 @@ struct added_output {
         T* const to = sums.place(at.batch, at.head, at.query, index_t{0});
         for (index_t i = 0; i < row.size(); ++i)
             if (T const weight = static_cast<T>(row[i]); weight != 0)
-                rows.add(weight, rows.of_pair(table, facts, row.key(i)), table.stride(table.rank - 1), to,
-                         sums.extent(3));
+                rows.add(weight, rows.of_pair(table, facts, row.key(i)), to, sums.extent(3));
     }
 };
 
@@ -155,19 +145,14 @@ public:
     void add_products(kernel::row_facts const& row, index_t first, index_t count, T* products) const {
         auto const& table = rows_.table();
         for (index_t i = 0; i < count; ++i)
-            products[i] +=
-                rows_.product(rows_.of_pair(table, row, first + i), table.stride(table.rank - 1), d_, features_);
+            products[i] += rows_.product(rows_.of_pair(table, row, first + i), d_, features_);
     }
     template <class Share>
     void add_to_tables(kernel::row_facts const& row, index_t first, index_t count, T const* weights,
                        Share const& tables) const {
         tables.for_each_sum(rows_.table(), [&](auto const& sums) {
-            index_t const stride = sums.stride(sums.rank - 1);
-            for (index_t i = 0; i < count; ++i) {
-                if (weights[i] == 0) continue;
-                T* const to = rows_.of_pair(sums, row, first + i);
-                for (index_t c = 0; c < features_; ++c) to[c * stride] += weights[i] * d_[c];
-            }
+            for (index_t i = 0; i < count; ++i)
+                if (weights[i] != 0) rows_.add(weights[i], d_, rows_.of_pair(sums, row, first + i), features_);
         });
     }
 
