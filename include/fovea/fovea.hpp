@@ -80,8 +80,10 @@
 #include <fovea/reference/ragged.hpp>
 #include <fovea/result/best_key.hpp>
 #include <fovea/result/column_sums.hpp>
+#include <fovea/result/d_entropy.hpp>
 #include <fovea/result/d_lse.hpp>
 #include <fovea/result/d_present_state.hpp>
+#include <fovea/result/d_weights.hpp>
 #include <fovea/result/entropy.hpp>
 #include <fovea/result/past_state.hpp>
 #include <fovea/result/present_state.hpp>

@@ -19,16 +19,16 @@ struct gradient_header {};
 template <class Arch, executor Executor, attention_spec A, class... Arguments>
 void gradient_on(Executor const& executor, workspace& scratch, A const& a, Arguments&&... arguments) {
     detail::with_gradient_call(
-        [&](auto const& bound, auto const&... asked) {
+        [&]<attention_spec Of>(Of const& of, auto const& bound, auto const&... asked) {
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
-            constexpr bool passes = driver::has_gradient_pass<T, A>(), layer = driver::has_layer_gradient<T, A>();
+            constexpr bool passes = driver::has_gradient_pass<T, Of>(), layer = driver::has_layer_gradient<T, Of>();
             [[maybe_unused]] bool done = passes || layer;
-            if constexpr (passes) done = driver::run_gradient<Arch>(executor, scratch, a, bound, asked...);
-            else if constexpr (layer) done = driver::run_layer_gradient<Arch>(executor, scratch, a, bound, asked...);
-            if constexpr (plan::lists_keys<A> || !(passes || layer))
+            if constexpr (passes) done = driver::run_gradient<Arch>(executor, scratch, of, bound, asked...);
+            else if constexpr (layer) done = driver::run_layer_gradient<Arch>(executor, scratch, of, bound, asked...);
+            if constexpr (plan::lists_keys<Of> || !(passes || layer))
                 if (!done) {
                     subnormals_as_zero const mode;
-                    reference::compute_gradient<double>(a, bound, asked...);
+                    reference::compute_gradient<double>(of, bound, asked...);
                 }
         },
         a, std::forward<Arguments>(arguments)...);
@@ -39,7 +39,7 @@ template <class Arch, executor Executor, class Index, attention_spec A, class...
 void gradient_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
                  Arguments&&... arguments) {
     detail::with_gradient_call(
-        [&](auto const& bound, auto const&... asked) {
+        [&](auto const&, auto const& bound, auto const&... asked) {
             using T = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
             using one = decltype(of_sequence(a, all[0]));
             if constexpr (driver::has_gradient_pass<T, one>() || driver::has_layer_gradient<T, one>())

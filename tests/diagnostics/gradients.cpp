@@ -200,6 +200,55 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 1> sums, view<f
 #endif
 }
 
+// case: gradient_of_weights_in_attend
+// sentence: fovea: d_weights and d_entropy are given to gradient, which takes the gradient of the result
+void call(view<float, 2> x, view<float, 2> result, view<float, 2> all, view<float, 2> d_x) {
+    auto const spec = scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    static_cast<void>(d_x);
+    attend(spec, x, result, d_weights(all));
+#else
+    gradient(spec, x, result, d_weights(all), grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_weights_of_another_type
+// sentence: fovea: d_weights or d_entropy has numbers of another type than this call computes in
+void call(view<float, 2> x, view<float, 2> d_result, view<double, 1> doubles, view<float, 1> floats, view<float, 2> d_x,
+          int) {
+    auto const spec = scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    static_cast<void>(floats);
+    gradient(spec, x, d_result, d_entropy(doubles), grad(x, d_x));
+#else
+    static_cast<void>(doubles);
+    gradient(spec, x, d_result, d_entropy(floats), grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_weights_of_a_state
+// sentence: fovea: d_weights and d_entropy belong to weights, and a running state has none
+void call(view<float, 3> x, view<float, 3> d_result, view<float, 3> all, view<float, 3> d_x) {
+#ifdef FOVEA_BROKEN
+    gradient(dot | causal | unnormalized | running_state, x, d_result, d_weights(all), grad(x, d_x));
+#else
+    gradient(dot | causal | unnormalized | weighted_sum, x, d_result, d_weights(all), grad(x, d_x));
+#endif
+}
+
+// case: gradient_of_ragged_weights
+// sentence: fovea: d_weights and d_entropy are of one sequence: ask for gradients of a ragged batch sequence by
+// sequence
+void call(view<float, 2> x, view<float, 2> d_result, view<float, 1> spread, view<int, 1> offsets, view<float, 2> d_x) {
+    auto const spec = scaled_dot | softmax | weighted_sum;
+#ifdef FOVEA_BROKEN
+    gradient(ragged(offsets), spec, x, d_result, d_entropy(spread), grad(x, d_x));
+#else
+    static_cast<void>(offsets);
+    gradient(spec, x, d_result, d_entropy(spread), grad(x, d_x));
+#endif
+}
+
 // case: saved_rows_in_attend
 // sentence: fovea: saved_rows are written by a call that is asked for save(state)
 void call(view<float, 2> x, view<float, 2> result, saved_rows<float>& state) {

@@ -90,7 +90,7 @@ void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x) {
 }
 
 // case: ranks_with_the_gradient_of_lse
-// sentence: fovea: over ranks gradient takes no d_lse
+// sentence: fovea: over ranks gradient takes no d_lse, d_weights or d_entropy
 void call(view<float, 2> x, view<float, 2> d_result, view<float, 2> d_x, [[maybe_unused]] view<float, 1> sums) {
 #ifdef FOVEA_BROKEN
     gradient(mpi::ranks(MPI_COMM_WORLD), scaled_dot | softmax | weighted_sum, x, d_result, d_lse(sums), grad(x, d_x));

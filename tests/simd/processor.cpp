@@ -19,10 +19,8 @@ struct for_any_vendor : arch::avx512 {
 };
 }  // namespace
 
-namespace fovea::FOVEA_SET::arch {
 template <>
-inline constexpr bool multiplies_bfloat16<for_any_vendor> = true;
-}  // namespace fovea::FOVEA_SET::arch
+inline constexpr bool fovea::arch::multiplies_bfloat16<for_any_vendor> = true;
 
 TEST_CASE("pairs of bfloat16 are multiplied where the vendor's processors are fast at it", "[simd]") {
     STATIC_REQUIRE(kernel::is_of_intel(0x756e6547, 0x49656e69, 0x6c65746e));   // GenuineIntel

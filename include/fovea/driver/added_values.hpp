@@ -2,9 +2,11 @@
 // Rows of a table that are added to the value of each pair: what they add to the result, and their gradients.
 #pragma once
 
+#include <fovea/driver/operands.hpp>
 #include <fovea/driver/workspace.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/row.hpp>
+#include <fovea/spec/arriving_gradients.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 
@@ -117,16 +119,34 @@ void add_to_result(added_output<T, Arch, E> const& added, view<Out, 4> const& re
 template <class Output, class Out>
 void add_to_result(Output const&, view<Out, 4> const&) {}
 
-/// Its part of a gradient pass: dO r is added to dO v, and weights times dO to the gradients of the rows.
+/// The part of an aggregator in a gradient pass over whole rows: of the weights of a row, of keys from `first` on.
+///
+///     begin(row, dO)                                       before all others
+///     add_to_gradients(row, first, count, weights, d)      adds to the gradients of weights
+///     add_to_tables(row, first, count, weights, tables)    adds to those of tables
 template <class T, class Arch, class Aggregate>
 struct added_gradient {
     added_gradient(arena&, Aggregate const&, index_t) {}
     template <class Facts, class D>
     void begin(Facts const&, view<D const, 4> const&) {}
-    void add_products(kernel::row_facts const&, index_t, index_t, T*) const {}
+    void add_to_gradients(kernel::row_facts const&, index_t, index_t, T const*, T*) const {}
     template <class Share>
     void add_to_tables(kernel::row_facts const&, index_t, index_t, T const*, Share const&) const {}
 };
+/// What arrives at weights by another way than the result.
+template <class T, class Arch, class Core, class Number>
+struct added_gradient<T, Arch, with_arriving<Core, Number>> : added_gradient<T, Arch, Core> {
+    using base = added_gradient<T, Arch, Core>;
+    arriving_gradients<Number> arriving;
+
+    added_gradient(arena& memory, with_arriving<Core, Number> const& aggregate, index_t features)
+        : base(memory, aggregate, features), arriving(aggregate.arriving) {}
+    void add_to_gradients(kernel::row_facts const& row, index_t first, index_t count, T const* weights, T* d) const {
+        base::add_to_gradients(row, first, count, weights, d);
+        for (index_t i = 0; i < count; ++i) d[i] += arriving.of(place_of(row), first + i, weights[i]);
+    }
+};
+/// dO r is added to dO v, and weights times dO to the gradients of the rows of a table.
 template <class T, class Arch, value_adding_aggregator Aggregate>
 class added_gradient<T, Arch, Aggregate> {
     using rows_type = rows_of_pairs<T, Arch, decltype(std::declval<Aggregate const&>().added())>;
@@ -141,11 +161,9 @@ public:
         D const* const from = d_result.place(row.batch, row.head, row.q_idx, index_t{0});
         for (index_t c = 0; c < features_; ++c) d_[c] = static_cast<T>(from[c * d_result.stride(3)]);
     }
-    /// Those of keys first ... first + count - 1.
-    void add_products(kernel::row_facts const& row, index_t first, index_t count, T* products) const {
+    void add_to_gradients(kernel::row_facts const& row, index_t first, index_t count, T const*, T* d) const {
         auto const& table = rows_.table();
-        for (index_t i = 0; i < count; ++i)
-            products[i] += rows_.product(rows_.of_pair(table, row, first + i), d_, features_);
+        for (index_t i = 0; i < count; ++i) d[i] += rows_.product(rows_.of_pair(table, row, first + i), d_, features_);
     }
     template <class Share>
     void add_to_tables(kernel::row_facts const& row, index_t first, index_t count, T const* weights,

@@ -7,6 +7,7 @@
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/call_plan.hpp>
+#include <fovea/spec/arriving_gradients.hpp>
 #include <fovea/spec/attention.hpp>
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/outputs.hpp>
@@ -124,7 +125,7 @@ template <class T, class A>
 inline constexpr bool carries_rows =
     carries_max_and_sum<
         row_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>, T>, T>
-    && !value_adding_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
+    && !row_reading_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
 
 /// After the loops of an attention, to outputs that take its result before any finish.
 template <class T, class A, class Executor, class Outputs, class Rows>

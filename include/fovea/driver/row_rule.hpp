@@ -42,7 +42,8 @@ struct gradient_facts : facts_of_row<T, Arch> {
 
 /// The rule of a normalizer and of a reweighting after it:
 ///
-///     apply(facts, row, gradients, tables)    scores become weights, their gradients those of the scores, in place
+///     apply(facts, row, gradients, tables, arriving)    scores become weights, their gradients those of the scores, in
+///                                                       place; arriving(weights, gradients) adds to the latter before
 ///
 /// Pairs that take no part, whose scores are excluded, get 0 for both, whatever their gradients are. Of a row of which
 /// pairs between others take no part, the rule sees a copy without these.
@@ -63,7 +64,9 @@ public:
           left_{memory.template take<T>(keys), memory.template take<T>(keys), memory.template take<T>(keys)},
           places_(memory.template take<index_t>(keys)) {}
 
-    void apply(kernel::row_facts const& facts, row_type const& row, T* gradients, share const& tables) const {
+    template <class Arriving>
+    void apply(kernel::row_facts const& facts, row_type const& row, T* gradients, share const& tables,
+               Arriving const& arriving) const {
         index_t const size = row.size();
         std::copy_n(row.scores, size, scores_);
         auto const seen = visible(size);
@@ -81,6 +84,7 @@ public:
             kernel::reweigh<plan::scales_weight<Reweight>>(reweight_, facts, row);
         }
         clear_excluded(row.scores, size);
+        arriving(row.scores, gradients);
         if constexpr (reweighs) {
             clear_excluded(gradients, size);
             kernel::reweigh_gradient<kernel::number_kinds<Tables>>(

@@ -27,7 +27,7 @@ template <class T, class A>
 constexpr bool has_gradient_pass() {
     using aggregate = std::remove_cvref_t<decltype(std::declval<A const&>().aggregate)>;
     constexpr bool plain = !projection<decltype(std::declval<A const&>().project)> && !is_finished<aggregate>;
-    constexpr bool in_pairs = value_adding_aggregator<aggregate> && plan::lists_keys<A>;
+    constexpr bool in_pairs = row_reading_aggregator<aggregate> && plan::lists_keys<A>;
     return plain && !in_pairs && (is_recurrent<A> || linear_aggregator<aggregate>);
 }
 

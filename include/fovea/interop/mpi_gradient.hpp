@@ -19,8 +19,10 @@ void gradient_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Quer
         if constexpr (!is_ill_formed<bound_type>) {
             using call_type = typename bound_type::call_type;
             if constexpr (mpi::detail::goes_over_ranks<A, call_type>()) {
-                constexpr bool plain = !(detail::gradient_of_lse<std::remove_cvref_t<Arguments>> || ...);
-                static_assert(plain, "fovea: over ranks gradient takes no d_lse");
+                constexpr bool plain = !((detail::gradient_of_lse<std::remove_cvref_t<Arguments>>
+                                          || gradient_of_weights<std::remove_cvref_t<Arguments>>)
+                                         || ...);
+                static_assert(plain, "fovea: over ranks gradient takes no d_lse, d_weights or d_entropy");
                 if constexpr (plain && mpi::detail::has_gradient_over_ranks<A, call_type>()) {
                     decltype(auto) runner = driver::runner_of(executor);
                     mpi::detail::require_mpi(runner.workers() > 1);

@@ -7,6 +7,7 @@
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/normalize_gradient.hpp>
 #include <fovea/reference/recurrent_gradient.hpp>
+#include <fovea/spec/arriving_gradients.hpp>
 #include <fovea/spec/differentiable.hpp>
 #include <fovea/spec/shapes.hpp>
 
@@ -89,6 +90,8 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, Re
             if constexpr (value_adding_aggregator<std::remove_const_t<decltype(aggregator)>>)
                 backpropagate(aggregator.added(), of_pair, weight * d(b, h, i, c), leaves<Real, Sums>{sums});
         }
+        if constexpr (aggregator_with_arriving<std::remove_const_t<decltype(aggregator)>>)
+            of_this += aggregator.arriving.of(place, key, weight);
         if constexpr (reweighs)
             backpropagate(reweighting, of_weight, of_this, leaves<Real, Sums>{sums, {}, {}, &row.gradients[n]});
         else row.gradients[n] = of_this;

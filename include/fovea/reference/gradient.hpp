@@ -32,8 +32,8 @@ void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
 template <attention_spec A, class... Arguments>
 void gradient(A const& a, Arguments&&... arguments) {
     fovea::detail::with_gradient_call(
-        [&](auto const& bound, auto const&... asked) { compute_gradient<double>(a, bound, asked...); }, a,
-        std::forward<Arguments>(arguments)...);
+        [&](auto const& of, auto const& bound, auto const&... asked) { compute_gradient<double>(of, bound, asked...); },
+        a, std::forward<Arguments>(arguments)...);
 }
 /// The same of a ragged batch: the sums of the gradients of its sequences.
 template <class Real, class Index, attention_spec A, class Bound, class... Asked>
@@ -44,9 +44,10 @@ void compute_gradient(ragged_t<Index> const& all, A const& a, Bound const& bound
 }
 template <class Index, attention_spec A, class... Arguments>
 void gradient(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
-    fovea::detail::with_gradient_call(
-        [&](auto const& bound, auto const&... asked) { compute_gradient<double>(all, a, bound, asked...); },
-        fovea::detail::ragged_attention<Index, A>{a, all}, std::forward<Arguments>(arguments)...);
+    fovea::detail::with_gradient_call([&](auto const&, auto const& bound,
+                                          auto const&... asked) { compute_gradient<double>(all, a, bound, asked...); },
+                                      fovea::detail::ragged_attention<Index, A>{a, all},
+                                      std::forward<Arguments>(arguments)...);
 }
 
 template <class... Arguments>

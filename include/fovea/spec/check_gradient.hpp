@@ -4,6 +4,7 @@
 
 #include <fovea/core/repeated.hpp>
 #include <fovea/spec/arguments.hpp>
+#include <fovea/spec/arriving_gradients.hpp>
 #include <fovea/spec/check_call.hpp>
 #include <fovea/spec/differentiable.hpp>
 #include <fovea/spec/grad.hpp>
@@ -169,7 +170,7 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
             using type = std::remove_cvref_t<decltype(argument)>;
             if constexpr (asked_gradient<type>) {
                 return std::tuple(argument);
-            } else if constexpr (detail::state_of_gradient<type>) {
+            } else if constexpr (detail::state_of_gradient<type> || gradient_of_weights<type>) {
                 return std::tuple();
             } else if constexpr (detail::gradient_of_lse<type>) {
                 constexpr bool fits = std::is_same_v<typename type::element, typename call_type::number>;
@@ -258,14 +259,53 @@ constexpr bool names_gradients() {
     return sound && named;
 }
 
-/// Calls compute(bound call, asked...) for the arguments of gradient, if they make a call.
+/// What the arguments of gradient have of the gradients of weights.
+/// Errors: shape_error where one does not fit the call, or a target overlaps it.
+template <class T, class... Arguments>
+arriving_gradients<T> arriving_among(operand_shapes const& shapes, Arguments const&... arguments) {
+    arriving_gradients<T> all;
+    [[maybe_unused]] std::size_t count = 0;
+    [[maybe_unused]] auto const take = [&](auto const& argument) {
+        using type = std::remove_cvref_t<decltype(argument)>;
+        if constexpr (gradient_of_weights<type>) {
+            constexpr bool fits = std::is_same_v<typename type::element, T>;
+            static_assert(fits, "fovea: d_weights or d_entropy has numbers of another type than this call computes in");
+            auto const read = region_of(argument.target, type::name.data());
+            require_sound(read);
+            if constexpr (fits) argument.add_to(all, shapes);
+            [[maybe_unused]] auto const check = [&](auto const& other) {
+                if constexpr (asked_gradient<std::remove_cvref_t<decltype(other)>>)
+                    require_apart(region_of_target(other, count++), read);
+            };
+            count = 0;
+            (check(arguments), ...);
+        }
+    };
+    (take(arguments), ...);
+    return all;
+}
+
+/// Calls compute(specification, bound call, asked...) for the arguments of gradient, if they make a call.
 template <class Compute, attention_spec A, class... Arguments>
 void with_gradient_call(Compute const& compute, A const& a, Arguments&&... arguments) {
     if constexpr (!names_gradients<Arguments...>()) {
     } else if constexpr (is_call<Arguments...>()) {
         auto const bound = bind_gradient(a, arguments...);
-        if constexpr (!is_ill_formed<decltype(bound)>)
-            std::apply([&](auto const&... each) { compute(bound, each...); }, gradients_among(arguments...));
+        if constexpr (!is_ill_formed<decltype(bound)>) {
+            [[maybe_unused]] auto const compute_of = [&](auto const& of) {
+                std::apply([&](auto const&... each) { compute(of, bound, each...); }, gradients_among(arguments...));
+            };
+            if constexpr (!(gradient_of_weights<std::remove_cvref_t<Arguments>> || ...)) {
+                compute_of(a);
+            } else {
+                using number = typename std::remove_cvref_t<decltype(bound)>::call_type::number;
+                static_assert(!packs_sequences<A>,
+                              "fovea: d_weights and d_entropy are of one sequence: ask for gradients of a ragged batch "
+                              "sequence by sequence");
+                if constexpr (!packs_sequences<A>)
+                    compute_of(attention_with_arriving(a, arriving_among<number>(bound.call.shapes, arguments...)));
+            }
+        }
     }
 }
 }  // namespace detail

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/expr/backpropagate.hpp>
+#include <fovea/spec/arriving_gradients.hpp>
 #include <fovea/spec/grad.hpp>
 #include <fovea/spec/head_map_rows.hpp>
 #include <fovea/spec/recurrence.hpp>
@@ -65,9 +66,10 @@ template <class A, class... Asked>
 constexpr bool has_gradients() {
     using normalize = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
     using aggregate = std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>;
-    constexpr bool only =
-        ((asked_gradient<Asked> || has_saved_rows<Asked> || state_of_gradient<Asked> || gradient_of_lse<Asked>) && ...)
-        && (asked_gradient<Asked> || ...);
+    constexpr bool only = ((asked_gradient<Asked> || has_saved_rows<Asked> || state_of_gradient<Asked>
+                            || gradient_of_lse<Asked> || gradient_of_weights<Asked>)
+                           && ...)
+                       && (asked_gradient<Asked> || ...);
     static_assert(only,
                   "fovea: after the gradient of the result gradient takes grad(array, target), once or more, and no "
                   "other output");
@@ -87,7 +89,9 @@ constexpr bool has_gradients() {
     static_assert(
         !only || !adds || !smooth || lse,
         "fovea: d_lse is the gradient of the log-sum-exp of softmax or a relative, without reweight after it");
-    if constexpr (!only || !adds || !smooth || !takes_states || !lse) return false;
+    constexpr bool weights = linear_aggregator<aggregate> || !(gradient_of_weights<Asked> || ...);
+    static_assert(!only || weights, "fovea: d_weights and d_entropy belong to weights, and a running state has none");
+    if constexpr (!only || !adds || !smooth || !takes_states || !lse || !weights) return false;
     else return has_projection_gradient<std::remove_cvref_t<decltype(std::declval<A const&>().project)>>();
 }
 

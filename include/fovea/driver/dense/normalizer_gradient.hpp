@@ -102,8 +102,8 @@ private:
             auto const facts = one.of_scores.rows().facts_of(call_, r);
             T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
             one.added.begin(facts, call_.further.d_result);
-            one.added.add_products(facts, p.first, p.count, products);
-            one.rule.apply(facts, {weights, p.packs(), {p.first}}, products, one.rows.tables());
+            one.rule.apply(facts, {weights, p.packs(), {p.first}}, products, one.rows.tables(),
+                           [&](T const* w, T* d) { one.added.add_to_gradients(facts, p.first, p.count, w, d); });
             one.added.add_to_tables(facts, p.first, p.count, weights, one.rows.tables());
         }
         columns.for_blocks(from, [&](index_t k, index_t first, index_t last) {

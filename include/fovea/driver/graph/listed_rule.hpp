@@ -46,7 +46,7 @@ public:
             std::fill(scores_ + n, scores_ + padded, excluded<T>);
             std::fill(gradients_ + n, gradients_ + padded, T{0});
             facts.head = h;
-            rule_.apply(facts, {scores_, padded / width, {keys_}}, gradients_, tables);
+            rule_.apply(facts, {scores_, padded / width, {keys_}}, gradients_, tables, [](T const*, T*) {});
             for (index_t e = 0; e < n; ++e) {
                 weights[lanes_.pairs(e) + h] = scores_[e];
                 gradients[lanes_.pairs(e) + h] = gradients_[e];
