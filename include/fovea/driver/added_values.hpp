@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <tuple>
 
 namespace fovea::FOVEA_SET::driver {
@@ -49,6 +50,19 @@ public:
         auto const at = evaluate(expression_, row_environment<T, Arch>{{row, key}});
         return std::apply([&](auto... index) { return in.place(index..., index_t{0}); }, at);
     }
+    /// Calls f(row, first, last) for runs of keys, of which key(i) is the one in place i, that have one row: beyond the
+    /// reach of a table all have.
+    template <class Element, int Rank, class Key, class F>
+    void for_runs(view<Element, Rank> const& in, kernel::row_facts const& row, index_t count, Key const& key,
+                  F const& f) const {
+        for (index_t first = 0; first < count;) {
+            Element* const here = of_pair(in, row, key(first));
+            index_t last = first + 1;
+            while (last < count && of_pair(in, row, key(last)) == here) ++last;
+            f(here, first, last);
+            first = last;
+        }
+    }
     /// to += weight * row
     template <class Element>
     static void add(T weight, Element const* row, T* to, index_t count) {
@@ -84,9 +98,13 @@ struct added_output {
         kernel::row_facts const facts{at.batch, at.head, at.query, shapes.queries(), shapes.keys(), shapes.compared()};
         auto const& table = rows.table();
         T* const to = sums.place(at.batch, at.head, at.query, index_t{0});
-        for (index_t i = 0; i < row.size(); ++i)
-            if (T const weight = static_cast<T>(row[i]); weight != 0)
-                rows.add(weight, rows.of_pair(table, facts, row.key(i)), to, sums.extent(3));
+        rows.for_runs(
+            table, facts, row.size(), [&](index_t i) { return row.key(i); },
+            [&](auto const* added, index_t first, index_t last) {
+                T weight = 0;
+                for (index_t i = first; i < last; ++i) weight += static_cast<T>(row[i]);
+                if (weight != 0) rows.add(weight, added, to, sums.extent(3));
+            });
     }
 };
 
@@ -162,15 +180,23 @@ public:
         for (index_t c = 0; c < features_; ++c) d_[c] = static_cast<T>(from[c * d_result.stride(3)]);
     }
     void add_to_gradients(kernel::row_facts const& row, index_t first, index_t count, T const*, T* d) const {
-        auto const& table = rows_.table();
-        for (index_t i = 0; i < count; ++i) d[i] += rows_.product(rows_.of_pair(table, row, first + i), d_, features_);
+        rows_.for_runs(
+            rows_.table(), row, count, [&](index_t i) { return first + i; },
+            [&](auto const* added, index_t begin, index_t end) {
+                T const product = rows_.product(added, d_, features_);
+                for (index_t i = begin; i < end; ++i) d[i] += product;
+            });
     }
     template <class Share>
     void add_to_tables(kernel::row_facts const& row, index_t first, index_t count, T const* weights,
                        Share const& tables) const {
         tables.for_each_sum(rows_.table(), [&](auto const& sums) {
-            for (index_t i = 0; i < count; ++i)
-                if (weights[i] != 0) rows_.add(weights[i], d_, rows_.of_pair(sums, row, first + i), features_);
+            rows_.for_runs(
+                sums, row, count, [&](index_t i) { return first + i; },
+                [&](T* to, index_t begin, index_t end) {
+                    T const weight = std::accumulate(weights + begin, weights + end, T{0});
+                    if (weight != 0) rows_.add(weight, d_, to, features_);
+                });
         });
     }
 
