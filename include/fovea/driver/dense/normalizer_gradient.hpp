@@ -11,6 +11,8 @@
 #include <fovea/driver/product_scopes.hpp>
 #include <fovea/driver/row_rule.hpp>
 
+#include <algorithm>
+
 namespace fovea::FOVEA_SET::driver {
 
 /// The gradient pass of N(S) V, of a normalizer N and a reweighting after it: the scores of a tile of rows are kept,
@@ -98,13 +100,14 @@ private:
         });
         auto const p = columns.part(one.scores, columns.from, columns.to),
                    ds = columns.part(one.products, columns.from, columns.to);
+        index_t const keys = std::min(p.count, call_.keys - p.first);  // the last panel may hold fewer
         for (index_t r = 0; r < one.of_scores.rows().count && p.count > 0; ++r) {
             auto const facts = one.of_scores.rows().facts_of(call_, r);
             T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
             one.added.begin(facts, call_.further.d_result);
             one.rule.apply(facts, {weights, p.packs(), {p.first}}, products, one.rows.tables(),
-                           [&](T const* w, T* d) { one.added.add_to_gradients(facts, p.first, p.count, w, d); });
-            one.added.add_to_tables(facts, p.first, p.count, weights, one.rows.tables());
+                           [&](T const* w, T* d) { one.added.add_to_gradients(facts, p.first, keys, w, d); });
+            one.added.add_to_tables(facts, p.first, keys, weights, one.rows.tables());
         }
         columns.for_blocks(from, [&](index_t k, index_t first, index_t last) {
             one.rows.add(call_, from, k, columns.part(one.scores, first, last), columns.part(one.products, first, last),
