@@ -13,6 +13,11 @@ using namespace fovea;
 
 #if defined(__x86_64__)
 
+namespace {
+template <class Arch>
+constexpr bool asks_for_vendor = requires { typename Arch::without_fast_pairs; };
+}  // namespace
+
 TEST_CASE("pairs of bfloat16 are multiplied where the vendor's processors are fast at it", "[simd]") {
     STATIC_REQUIRE(kernel::is_of_intel(0x756e6547, 0x49656e69, 0x6c65746e));   // GenuineIntel
     STATIC_REQUIRE(!kernel::is_of_intel(0x68747541, 0x69746e65, 0x444d4163));  // AuthenticAMD
@@ -21,7 +26,7 @@ TEST_CASE("pairs of bfloat16 are multiplied where the vendor's processors are fa
             []<class Usable>(std::type_identity<Usable>) { return std::is_same_v<Usable, arch::avx512_bf16>; });
     };
     // Units for processors of one vendor alone do not ask.
-    constexpr bool asks = requires { typename arch::avx512_bf16::without_fast_pairs; };
+    constexpr bool asks = asks_for_vendor<arch::avx512_bf16>;
     CHECK(runs_pairs.operator()<bfloat16>() == (!asks || kernel::multiplies_pairs_fast()));
     CHECK(runs_pairs.operator()<float>());  // has none
 
