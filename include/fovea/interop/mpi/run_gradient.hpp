@@ -9,10 +9,11 @@
 namespace fovea::FOVEA_SET::mpi::detail {
 
 /// What can be wrong with what a call of gradient reads on one rank, whatever the others have.
-template <attention_spec A, class Call, class D>
-void check_gradient_call(attention_over<A> const& of, Call& call, view<D, 4> const& d_result) {
+template <attention_spec A, class Call, class D, class States>
+void check_gradient_call(attention_over<A> const& of, bound_gradient<Call, D, States>& bound) {
+    auto& call = bound.call;
     check_read(static_cast<A const&>(of), call);
-    fovea::detail::require_sound(fovea::detail::region_of(d_result, fovea::detail::gradient_of_result));
+    fovea::detail::require_sound(fovea::detail::region_of(bound.d_result, fovea::detail::gradient_of_result));
     call.shapes = projected_shapes(of, call.query.extents, call.key.extents, call.value.extents);
 }
 
