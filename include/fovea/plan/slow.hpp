@@ -144,7 +144,7 @@ inline void explain_whole_rows(call_plan const& how, index_t keys, index_t bytes
                   blocks = ceil_div(keys, how.blocks.block_keys);
     sentences.push_back("whole rows are kept: up to " + std::to_string(rows) + " x " + std::to_string(keys)
                         + " scores, " + std::to_string(kib) + " KiB for each thread, "
-                        + (blocks > 1 ? std::to_string(blocks) + " blocks of keys where an online normalizer keeps 1"
+                        + (blocks > 1 ? std::to_string(blocks) + " blocks of keys where an online normalizer, such as softmax, keeps 1"
                                       : "1 block of keys, as an online normalizer keeps"));
 }
 
