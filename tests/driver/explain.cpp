@@ -343,7 +343,8 @@ TEST_CASE("explain says what whole rows take", "[driver]") {
     CHECK_THAT(explain(scaled_dot | sparsemax | weighted_sum, x, x, x),
                ContainsSubstring("slow        whole rows are kept: up to " + std::to_string(rows) + " x 1000 scores, "
                                  + std::to_string((rows * 4000 + 1023) / 1024) + " KiB for each thread, "
-                                 + std::to_string(blocks) + " blocks of keys where an online normalizer, such as softmax, keeps 1\n"));
+                                 + std::to_string(blocks)
+                                 + " blocks of keys where an online normalizer, such as softmax, keeps 1\n"));
     tensor<float, 4> const few({1, 1, 10, 8});
     CHECK_THAT(explain(scaled_dot | sparsemax | weighted_sum, few, few, few),
                ContainsSubstring("KiB for each thread, 1 block of keys, as an online normalizer keeps\n"));

@@ -142,10 +142,11 @@ inline void explain_whole_rows(call_plan const& how, index_t keys, index_t bytes
     if (how.by != traversal::whole_rows) return;
     index_t const rows = how.blocks.tile_rows, kib = ceil_div(rows * keys * bytes, index_t{1024}),
                   blocks = ceil_div(keys, how.blocks.block_keys);
-    sentences.push_back("whole rows are kept: up to " + std::to_string(rows) + " x " + std::to_string(keys)
-                        + " scores, " + std::to_string(kib) + " KiB for each thread, "
-                        + (blocks > 1 ? std::to_string(blocks) + " blocks of keys where an online normalizer, such as softmax, keeps 1"
-                                      : "1 block of keys, as an online normalizer keeps"));
+    sentences.push_back(
+        "whole rows are kept: up to " + std::to_string(rows) + " x " + std::to_string(keys) + " scores, "
+        + std::to_string(kib) + " KiB for each thread, "
+        + (blocks > 1 ? std::to_string(blocks) + " blocks of keys where an online normalizer, such as softmax, keeps 1"
+                      : "1 block of keys, as an online normalizer keeps"));
 }
 
 }  // namespace fovea::FOVEA_SET::plan
