@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
-
+#include <fovea/testing/random.hpp>
 #include "catch.hpp"
-#include "support/fused.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -51,19 +50,6 @@ TEST_CASE("a table of zeros adds nothing, one of equal rows adds that row", "[ag
     }
 }
 
-TEST_CASE("relative_values, fused", "[aggregate]") {
-    testing::dice random(3);
-    auto const table = drawn<float, 2>(random, {9, 11});
-    auto const strided = view<float const, 2>(table.data(), {3, 11}, {33, 1});
-    auto const of_keys = drawn<float, 2>(random, {5, 16});
-    testing::call_sizes const sizes{2, 4, 2, 33, 45, 16, 11};
-    check_fused_at_all_widths<float>(relative_keys(of_keys) | causal | softmax | relative_values(table), sizes);
-    check_fused<float>(scaled_dot | sparsemax | relative_values(strided) | map(out * 2), sizes);
-    graph::edge const pairs[] = {{0, 1}, {1, 0}, {2, 1}, {32, 5}, {7, 7}};
-    graph const edges(33, pairs);
-    check_fused<float>(scaled_dot | neighbors(edges) | softmax | relative_values(table), sizes);
-}
-
 TEST_CASE("gradients through relative_values are those of differences", "[aggregate]") {
     testing::dice random(4);
     auto q = drawn<double, 4>(random, {2, 4, 5, 3}), k = drawn<double, 4>(random, {2, 2, 6, 3}),
@@ -76,7 +62,7 @@ TEST_CASE("gradients through relative_values are those of differences", "[aggreg
         gradient(spec, q, k, v, d, grad(q, dq), grad(k, dk), grad(v, dv), grad(table, d_table));
         auto const loss = [&] {
             tensor<double, 4> y({2, 4, 5, 5});
-            reference::attend(spec, q, k, v, y);
+            attend(spec, q, k, v, y);
             return std::inner_product(y.begin(), y.end(), d.begin(), 0.);
         };
         auto const holds = [&](auto& array, auto const& of) {
@@ -95,8 +81,7 @@ TEST_CASE("gradients through relative_values are those of differences", "[aggreg
         holds(v, dv);
         holds(table, d_table);
     };
-    check(scaled_dot | where(kv_idx != 3) | softmax | relative_values(table));
-    check(scaled_dot | softmax | reweight(weight * weight) | relative_values(table));
+    check(scaled_dot | where(kv_idx != 3) | softmax | reweight(weight * weight) | relative_values(table));
     graph::edge const pairs[] = {{0, 1}, {1, 0}, {1, 5}, {2, 1}, {4, 4}};
     graph const edges(5, pairs);
     check(scaled_dot | neighbors(edges) | softmax | relative_values(table));
