@@ -3,6 +3,7 @@
 #include <fovea/gradient.hpp>
 #include <fovea/testing/random.hpp>
 #include "catch.hpp"
+#include "support/differences.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -65,21 +66,10 @@ TEST_CASE("gradients through relative_values are those of differences", "[aggreg
             attend(spec, q, k, v, y);
             return std::inner_product(y.begin(), y.end(), d.begin(), 0.);
         };
-        auto const holds = [&](auto& array, auto const& of) {
-            for (std::size_t i = 0; i < array.elements.size(); ++i) {
-                double const was = array.elements[i], step = 1e-5;
-                array.elements[i] = was + step;
-                double const above = loss();
-                array.elements[i] = was - step;
-                double const below = loss();
-                array.elements[i] = was;
-                CHECK(of.elements[i] == Approx((above - below) / (2 * step)).margin(1e-7));
-            }
-        };
-        holds(q, dq);
-        holds(k, dk);
-        holds(v, dv);
-        holds(table, d_table);
+        check_differences(q, dq, loss);
+        check_differences(k, dk, loss);
+        check_differences(v, dv, loss);
+        check_differences(table, d_table, loss);
     };
     check(scaled_dot | where(kv_idx != 3) | softmax | reweight(weight * weight) | relative_values(table));
     graph::edge const pairs[] = {{0, 1}, {1, 0}, {1, 5}, {2, 1}, {4, 4}};

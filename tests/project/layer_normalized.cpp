@@ -2,6 +2,7 @@
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
 
+#include "support/differences.hpp"
 #include "support/fused.hpp"
 
 #include <cmath>
@@ -90,25 +91,14 @@ TEST_CASE("gradients of what stands before a matrix are those of differences", "
         reference::attend(block, x, y);
         return std::inner_product(y.begin(), y.end(), d.begin(), 0.);
     };
-    auto const check = [&](auto& array, auto const& of) {
-        for (std::size_t i = 0; i < array.elements.size(); ++i) {
-            double const was = array.elements[i], step = 1e-5;
-            array.elements[i] = was + step;
-            double const above = loss();
-            array.elements[i] = was - step;
-            double const below = loss();
-            array.elements[i] = was;
-            CHECK(of.elements[i] == Approx((above - below) / (2 * step)).margin(1e-7));
-        }
-    };
-    check(x, dx);
-    check(gain, d_gain);
-    check(bias, d_bias);
-    check(last, d_last);
-    check(wq, d_wq);
-    check(down, d_down);
-    check(up, d_up);
-    check(wo, d_wo);
+    check_differences(x, dx, loss);
+    check_differences(gain, d_gain, loss);
+    check_differences(bias, d_bias, loss);
+    check_differences(last, d_last, loss);
+    check_differences(wq, d_wq, loss);
+    check_differences(down, d_down, loss);
+    check_differences(up, d_up, loss);
+    check_differences(wo, d_wo, loss);
 }
 
 TEST_CASE("layer_normalized, fused", "[project]") {

@@ -5,6 +5,7 @@
 #include <fovea/gradient.hpp>
 
 #include "catch.hpp"
+#include "support/differences.hpp"
 
 #include <fovea/testing/random.hpp>
 
@@ -44,19 +45,10 @@ struct subject {
         tensor<double, 2> d_w(w.extents);
         tensor<double, 1> d_sink(sink.extents);
         gradients(before..., spec, x, d, d_lse(e), grad(x, d_x), grad(w, d_w), grad(sink, d_sink));
-        auto const along = [&](double& element, double found) {
-            constexpr double width = 1e-5;
-            double const before_step = element;
-            element = before_step + width;
-            double const above = loss(spec, before...);
-            element = before_step - width;
-            double const below = loss(spec, before...);
-            element = before_step;
-            CHECK(found == Approx((above - below) / (2 * width)).margin(1e-8));
-        };
-        for (std::size_t i = 0; i < x.elements.size(); i += 7) along(x.elements[i], d_x.elements[i]);
-        for (std::size_t i = 0; i < w.elements.size(); i += 5) along(w.elements[i], d_w.elements[i]);
-        for (std::size_t i = 0; i < sink.elements.size(); ++i) along(sink.elements[i], d_sink.elements[i]);
+        auto const value = [&] { return loss(spec, before...); };
+        check_differences(x, d_x, value, {.margin = 1e-8, .every = 7});
+        check_differences(w, d_w, value, {.margin = 1e-8, .every = 5});
+        check_differences(sink, d_sink, value, {.margin = 1e-8});
     }
 };
 

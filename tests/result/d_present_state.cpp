@@ -3,6 +3,7 @@
 // Gradients through a state that one call leaves to the next.
 #include <fovea/gradient.hpp>
 
+#include "support/differences.hpp"
 #include "support/layer_gradients.hpp"
 #include "support/recurrent.hpp"
 
@@ -93,16 +94,9 @@ TEST_CASE("the gradient of a past state is the slope of the result", "[result]")
         gradient(a, q, k, v, d, d_present_state(d_next), past_state(state), grad(state, found), grad(k, d_k));
         reference::gradient(a, q, k, v, d, d_present_state(d_next), past_state(state), grad(state, defined),
                             grad(k, e_k));
-        for (std::size_t i = 0; i < state.elements.size(); ++i) {
-            double const at = state.elements[i], step = 1e-5;
-            state.elements[i] = at + step;
-            double const above = value();
-            state.elements[i] = at - step;
-            double const below = value();
-            state.elements[i] = at;
-            CHECK(defined.elements[i] == Approx((above - below) / (2 * step)).margin(1e-6));
+        check_differences(state, defined, value, {.margin = 1e-6});
+        for (std::size_t i = 0; i < state.elements.size(); ++i)
             CHECK(found.elements[i] == Approx(defined.elements[i]).margin(1e-11));
-        }
         for (std::size_t i = 0; i < d_k.elements.size(); ++i)
             CHECK(d_k.elements[i] == Approx(e_k.elements[i]).margin(1e-11));
     };

@@ -6,6 +6,7 @@
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
+#include "support/differences.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -43,22 +44,11 @@ struct subject {
         tensor<double, 1> d_slopes(slopes.extents);
         gradients(spec, q, k, v, d, d_weights(e), d_entropy(f), grad(q, dq), grad(k, dk), grad(v, dv),
                   grad(slopes, d_slopes));
-        auto const along = [&](auto& array, auto const& found, std::size_t step) {
-            for (std::size_t i = 0; i < array.elements.size(); i += step) {
-                double& element = array.elements[i];
-                double const was = element, width = 1e-5;
-                element = was + width;
-                double const above = loss(spec);
-                element = was - width;
-                double const below = loss(spec);
-                element = was;
-                CHECK(found.elements[i] == Approx((above - below) / (2 * width)).margin(1e-7));
-            }
-        };
-        along(q, dq, 31);
-        along(k, dk, 23);
-        along(v, dv, 17);
-        along(slopes, d_slopes, 1);
+        auto const value = [&] { return loss(spec); };
+        check_differences(q, dq, value, {.every = 31});
+        check_differences(k, dk, value, {.every = 23});
+        check_differences(v, dv, value, {.every = 17});
+        check_differences(slopes, d_slopes, value);
     }
 };
 
