@@ -29,7 +29,7 @@ struct relative_values_t : weighted_sum_t {
     constexpr relative_values_t() = default;
     constexpr relative_values_t(parameter<T, 2> const& all, index_t most) : table(all), reach(most) {}
 
-    /// What is added to the value of a pair, read feature by feature.
+    /// The row that is added to the value of a pair, read feature by feature.
     constexpr auto added() const {
         using namespace placeholders;
         return table[min(max(kv_idx - q_idx, -reach), reach) + reach];

@@ -83,8 +83,9 @@ private:
     template <class E>
     void add_reads_of(E const& e, names_of_tables const& names) {
         if constexpr (is_node_of<at_operation, E>) {
-            auto const [place, is_new] = reads_.try_emplace(print(e), print(e, names));
-            if (!is_new && place->second != print(e, names)) place->second.clear();
+            auto const named = print(e, names);
+            auto const [place, is_new] = reads_.try_emplace(print(e), named);
+            if (!is_new && place->second != named) place->second.clear();
         } else if constexpr (is_node<E>) {
             with_children(e, [&](auto const&... children) { (add_reads_of(children, names), ...); });
         }
@@ -92,7 +93,7 @@ private:
     std::map<std::string, std::string> reads_;
 };
 
-/// What a specification computes, a line for each of its parts, and after these itself.
+/// The formula of a specification, a line for each of its parts, and after these itself.
 template <attention_spec A>
 std::vector<std::string> formula_of(A const& a, names_of_tables const& names = {}) {
     std::vector<std::string> lines;

@@ -24,13 +24,8 @@ struct row_environment : kernel::index_environment<T, Arch, index_t> {
 
     template <class Element, int Rank, class... Index>
     FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
-        if constexpr (sizeof...(Index) == Rank) {
-            return base::lookup(table, at...);
-        } else {
-            std::size_t axis = 0;
-            return std::array<index_t, sizeof...(Index)>{
-                std::clamp<index_t>(at, 0, table.extents[axis++] - 1)...};  // of pairs that take no part, too
-        }
+        if constexpr (sizeof...(Index) == Rank) return base::lookup(table, at...);
+        else return std::array<index_t, sizeof...(Index)>{at...};
     }
 };
 
@@ -44,11 +39,11 @@ public:
     explicit rows_of_pairs(E const& e) : expression_(e) {}
 
     auto const& table() const { return fovea::detail::table_of(expression_); }
-    /// That of a pair, in the table or in what lies as the table does.
+    /// That of a pair, which may take no part, in the table or in sums of its extents.
     template <class Element, int Rank>
     Element* of_pair(view<Element, Rank> const& in, kernel::row_facts const& row, index_t key) const {
         auto const at = evaluate(expression_, row_environment<T, Arch>{{row, key}});
-        return std::apply([&](auto... index) { return in.place(index..., index_t{0}); }, at);
+        return std::apply([&](auto... index) { return in.data + clamped_offset(in, index...); }, at);
     }
     /// Calls f(row, first, last) for runs of keys, of which key(i) is the one in place i, that have one row: beyond the
     /// reach of a table all have.
@@ -114,8 +109,8 @@ auto with_added_values(workspace& scratch, A const& a, operand_shapes const& sha
     auto const aggregate = core_of(a.aggregate);
     if constexpr (value_adding_aggregator<std::remove_const_t<decltype(aggregate)>>) {
         auto const added = aggregate.added();
-        extents_t<4> const rows{shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()};
-        view<T, 4> const sums(scratch.shared().template take<T>(rows[0] * rows[1] * rows[2] * rows[3]), rows);
+        auto const sums =
+            fresh_rows<T>(scratch, {shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()});
         using output = added_output<T, Arch, std::remove_const_t<decltype(added)>>;
         return std::tuple_cat(
             outputs,
@@ -125,7 +120,7 @@ auto with_added_values(workspace& scratch, A const& a, operand_shapes const& sha
     }
 }
 
-/// What has been added to values goes to the result.
+/// Adds to the result what has been added to values.
 template <class T, class Arch, class E, class Out>
 void add_to_result(added_output<T, Arch, E> const& added, view<Out, 4> const& result) {
     for (index_t b = 0; b < result.extent(0); ++b)
@@ -151,7 +146,7 @@ struct added_gradient {
     template <class Share>
     void add_to_tables(kernel::row_facts const&, index_t, index_t, T const*, Share const&) const {}
 };
-/// What arrives at weights by another way than the result.
+/// The gradients that arrive at weights by another way than the result.
 template <class T, class Arch, class Core, class Number>
 struct added_gradient<T, Arch, with_arriving<Core, Number>> : added_gradient<T, Arch, Core> {
     using base = added_gradient<T, Arch, Core>;
@@ -177,7 +172,7 @@ public:
     template <class D>
     void begin(kernel::row_facts const& row, view<D const, 4> const& d_result) {
         D const* const from = d_result.place(row.batch, row.head, row.q_idx, index_t{0});
-        for (index_t c = 0; c < features_; ++c) d_[c] = static_cast<T>(from[c * d_result.stride(3)]);
+        std::transform(from, from + features_, d_, [](D const& x) { return static_cast<T>(x); });
     }
     void add_to_gradients(kernel::row_facts const& row, index_t first, index_t count, T const*, T* d) const {
         rows_.for_runs(

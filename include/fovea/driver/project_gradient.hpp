@@ -4,6 +4,7 @@
 
 #include <fovea/driver/copy_rows.hpp>
 #include <fovea/driver/project.hpp>
+#include <fovea/spec/differentiable.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
@@ -159,19 +160,12 @@ view<T, 4> linear_source_gradient(Executor const& executor, workspace& scratch, 
     return dx;
 }
 
-/// Whether a projection has anything that is asked for: its matrix, its bias, a table of its maps of heads.
+/// Whether a row map has anything that is asked for: a matrix, a bias, a table of its maps of heads.
 template <class Map, class Sums>
 bool asks_parameters(Map const& map, Sums& sums) {
-    if constexpr (successive_map<Map>) {
-        return asks_parameters(map.first, sums) || asks_parameters(map.second, sums);
-    } else {
-        if (asks_head_map_tables(map, sums)) return true;
-        if constexpr (linear_map<map_below<Map>>) {
-            auto const& below = row_map_below(map);
-            return sums.asks(below.matrix) || (has_bias(below) && sums.asks(*below.bias));
-        }
-        return false;
-    }
+    bool any = false;
+    fovea::detail::for_each_parameter(map, [&](auto const& array) { any = any || sums.asks(array); });
+    return any;
 }
 
 /// The gradient of a source, dense, from that of the rows that `project` makes of it, or nothing where it is not
@@ -180,46 +174,46 @@ bool asks_parameters(Map const& map, Sums& sums) {
 template <class T, class Arch, class Map, class Source, class Executor, class Sums>
 view<T, 4> project_gradient(Executor const& executor, workspace& scratch, Map const& map,
                             view<Source const, 4> const& x, view<T, 4> const& d, bool wanted, Sums& sums) {
-    if constexpr (successive_map<Map>) {
-        auto const between = project<T, Arch>(executor, scratch, map.first, x, 1);
-        bool const goes_on = wanted || asks_parameters(map.first, sums);
-        auto const before = project_gradient<T, Arch>(executor, scratch, map.second, between, d, goes_on, sums);
-        return goes_on ? project_gradient<T, Arch>(executor, scratch, map.first, x, before, wanted, sums) : before;
-    } else {
-        auto const& below = row_map_below(map);
-        constexpr bool linear = linear_map<map_below<Map>>;
-        bool const makes_heads = x.extent(1) == 1;
-        index_t const heads = d.extent(1), features = d.extent(3);
-        view<T, 4> dy = d;  // dense, as the source is
-        view<T, 4> as_heads = d;
-        if (makes_heads && heads > 1 && d.stride(1) == features && d.stride(2) == heads * features) {
-            dy = joined(d);
-        } else if (makes_heads && heads > 1) {
-            dy = fresh_rows<T>(scratch, {d.extent(0), 1, d.extent(2), heads * features});
-            as_heads = split_heads(dy, heads, "projection");
-            copy_rows<T>(executor, d, as_heads);
-        }
-        if constexpr (headwise_map<Map>) {
-            constexpr bool may_read = gradient_reads_rows<Map>() || head_map_tables_in<Map> > 0;
-            bool const reads_rows = gradient_reads_rows<Map>() || asks_head_map_tables(map, sums);
-            auto const gradient_from = [&](auto const& rows) {
-                head_maps_gradient<T, Arch>(executor, scratch, map, rows, as_heads, reads_rows, sums);
-            };
-            if constexpr (may_read) {
-                using rows = decltype(project<T, Arch>(executor, scratch, below, x, index_t{1}));
-                gradient_from(reads_rows ? project<T, Arch>(executor, scratch, below, x, makes_heads ? heads : 1)
-                                         : rows{});
-            } else {
-                gradient_from(view<T const, 4>(as_heads));
-            }
-        }
-        if constexpr (linear) {
-            add_linear_gradient<T, Arch>(executor, scratch, below, x, dy, sums);
-            return wanted ? linear_source_gradient<T, Arch>(executor, scratch, below, dy) : view<T, 4>{};
+    auto const& below = row_map_below(map);
+    constexpr bool linear = linear_map<map_below<Map>>;
+    bool const makes_heads = x.extent(1) == 1;
+    index_t const heads = d.extent(1), features = d.extent(3);
+    view<T, 4> dy = d;  // dense, as the source is
+    view<T, 4> as_heads = d;
+    if (makes_heads && heads > 1 && d.stride(1) == features && d.stride(2) == heads * features) {
+        dy = joined(d);
+    } else if (makes_heads && heads > 1) {
+        dy = fresh_rows<T>(scratch, {d.extent(0), 1, d.extent(2), heads * features});
+        as_heads = split_heads(dy, heads, "projection");
+        copy_rows<T>(executor, d, as_heads);
+    }
+    if constexpr (headwise_map<Map>) {
+        constexpr bool may_read = gradient_reads_rows<Map>() || head_map_tables_in<Map> > 0;
+        bool const reads_rows = gradient_reads_rows<Map>() || asks_head_map_tables(map, sums);
+        auto const gradient_from = [&](auto const& rows) {
+            head_maps_gradient<T, Arch>(executor, scratch, map, rows, as_heads, reads_rows, sums);
+        };
+        if constexpr (may_read) {
+            using rows = decltype(project<T, Arch>(executor, scratch, below, x, index_t{1}));
+            gradient_from(reads_rows ? project<T, Arch>(executor, scratch, below, x, makes_heads ? heads : 1) : rows{});
         } else {
-            return dy;
+            gradient_from(view<T const, 4>(as_heads));
         }
     }
+    if constexpr (linear) {
+        add_linear_gradient<T, Arch>(executor, scratch, below, x, dy, sums);
+        return wanted ? linear_source_gradient<T, Arch>(executor, scratch, below, dy) : view<T, 4>{};
+    } else {
+        return dy;
+    }
+}
+template <class T, class Arch, successive_map Map, class Source, class Executor, class Sums>
+view<T, 4> project_gradient(Executor const& executor, workspace& scratch, Map const& map,
+                            view<Source const, 4> const& x, view<T, 4> const& d, bool wanted, Sums& sums) {
+    auto const between = project<T, Arch>(executor, scratch, map.first, x, 1);
+    bool const goes_on = wanted || asks_parameters(map.first, sums);
+    auto const before = project_gradient<T, Arch>(executor, scratch, map.second, between, d, goes_on, sums);
+    return goes_on ? project_gradient<T, Arch>(executor, scratch, map.first, x, before, wanted, sums) : before;
 }
 
 /// add_project_gradient: adds the gradients of the source of an operand and of the parameters of its projection, from

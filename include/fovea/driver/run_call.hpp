@@ -149,9 +149,8 @@ void attend_and_finish(Run const& run, view<Q const, 4> const& q, K const& k, V 
     using Out = std::remove_pointer_t<decltype(out.data)>;
     using aggregate = std::remove_cvref_t<decltype(a.aggregate)>;
     constexpr bool in_result = std::is_same_v<Out, T> && finishes_in_place<aggregate>();
-    constexpr bool adds_to_values = value_adding_aggregator<std::remove_cvref_t<decltype(core_of(a.aggregate))>>;
     if constexpr (!projection<decltype(a.project)> && !is_finished<aggregate>
-                  && (!adds_to_values || std::is_same_v<Out, T>)
+                  && (!adds_to_values<std::remove_cvref_t<decltype(a)>> || std::is_same_v<Out, T>)
                   && !saves_more_bits<T, std::remove_cvref_t<decltype(a)>, std::remove_cvref_t<decltype(call)>>) {
         attend_heads<T, Arch>(run, q, k, v, out);
     } else {

@@ -39,8 +39,7 @@ inline constexpr plan::table_reads asked_reads =
 template <class A, class Asked>
 inline constexpr bool may_read =
     asked_reads<decltype(std::declval<A const&>().score.expression()), Asked>.any
-    || asked_reads<decltype(reweighting_of(std::declval<A const&>().normalize)), Asked>.any
-    || value_adding_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>
+    || asked_reads<decltype(reweighting_of(std::declval<A const&>().normalize)), Asked>.any || adds_to_values<A>
     || row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>>;
 
 /// Whether a table that is asked for is among those that the weights of an attention read, and by which indices.

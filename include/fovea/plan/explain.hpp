@@ -61,6 +61,11 @@ std::string explain_normalizer(Normalize const& n) {
 struct block_count {
     index_t full = 0, mixed = 0, empty = 0;
     constexpr index_t all() const { return full + mixed + empty; }
+    constexpr void add(block_count const& other) {
+        full += other.full;
+        mixed += other.mixed;
+        empty += other.empty;
+    }
 };
 
 /// True where heads, or batch elements, may see different keys.
@@ -149,8 +154,8 @@ private:
     std::size_t seen_ = 0, stride_ = 1;
 };
 
-/// What a predicate leaves of the blocks of one head, or of all heads where it differs from one to the next, and of the
-/// tiles in some of the blocks that it mixes.
+/// The blocks of one head, or of all heads where a predicate differs from one to the next, and the tiles in some of
+/// those that it mixes, by what it leaves of them.
 struct counted_blocks {
     block_count blocks{}, tiles{};
 
@@ -172,9 +177,7 @@ counted_blocks count_all_blocks(Predicate const& predicate, box const& all, quer
     counted_blocks n;
     evenly_drawn<box> some_mixed;
     auto const count = [&](box const& where) {
-        auto const counted =
-            count_blocks<Real>(predicate, where, of_block, [&](box const& mixed) { some_mixed.add(mixed); });
-        n.blocks = {n.blocks.full + counted.full, n.blocks.mixed + counted.mixed, n.blocks.empty + counted.empty};
+        n.blocks.add(count_blocks<Real>(predicate, where, of_block, [&](box const& mixed) { some_mixed.add(mixed); }));
     };
     if constexpr (differs_by_head<Predicate>) {
         for (index_t b = all.batch.lo; b <= all.batch.hi; ++b)
@@ -187,10 +190,7 @@ counted_blocks count_all_blocks(Predicate const& predicate, box const& all, quer
     } else {
         count(all);
     }
-    for (box const& mixed : some_mixed) {
-        auto const counted = count_blocks<Real>(predicate, mixed, of_tile, [](box const&) {});
-        n.tiles = {n.tiles.full + counted.full, n.tiles.mixed + counted.mixed, n.tiles.empty + counted.empty};
-    }
+    for (box const& mixed : some_mixed) n.tiles.add(count_blocks<Real>(predicate, mixed, of_tile, [](box const&) {}));
     return n;
 }
 

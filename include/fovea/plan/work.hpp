@@ -43,8 +43,7 @@ operations_of_pair count_operations(A const& a, operand_shapes const& n) {
 template <attention_spec A>
 double count_pairs(A const& a, operand_shapes const& n, double visible) {
     double const heads = static_cast<double>(n.batches() * n.heads());
-    if constexpr (is_recurrent<A>)
-        return static_cast<double>(n.batches() * n.heads() * std::max(n.queries(), n.keys()));
+    if constexpr (is_recurrent<A>) return heads * static_cast<double>(std::max(n.queries(), n.keys()));
     else if constexpr (lists_keys<A>) return heads * static_cast<double>(a.mask.neighbor_list().edges());
     else return heads * static_cast<double>(n.queries() * n.keys()) * visible;
 }
@@ -52,14 +51,12 @@ double count_pairs(A const& a, operand_shapes const& n, double visible) {
 /// Those of a row map for each row of its source.
 template <row_map Map>
 double count_operations(Map const& map) {
-    if constexpr (successive_map<Map>) {
-        return count_operations(map.first) + count_operations(map.second);
-    } else if constexpr (linear_map<map_below<Map>>) {
-        auto const& below = row_map_below(map);
-        return 2 * static_cast<double>(inputs_of(below) * outputs_of(below));
-    } else {
-        return 0;
-    }
+    double sum = 0;
+    for_each_row_map(map, [&]<class One>(One const& one) {
+        if constexpr (linear_map<map_below<One>>)
+            sum += 2 * static_cast<double>(inputs_of(row_map_below(one)) * outputs_of(row_map_below(one)));
+    });
+    return sum;
 }
 
 /// Those of all projections of a call and of what follows its heads.

@@ -56,7 +56,7 @@ constexpr auto operator|(Matrix&& matrix, Map&& map) {
     return linear(std::forward<Matrix>(matrix)) | map;
 }
 
-/// What is done to the rows of a source before a matrix.
+/// Maps of the rows of a source before a matrix.
 template <row_map Rows, class Matrix>
     requires(viewable<Matrix> || is_transposed<std::remove_cvref_t<Matrix>>)
 constexpr auto operator|(Rows const& rows, Matrix&& matrix) {

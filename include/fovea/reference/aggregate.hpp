@@ -124,7 +124,7 @@ feature_environment<Real> pair_at(operand_shapes const& shapes, row_place const&
     here.queries = shapes.queries(), here.keys = shapes.keys(), here.dim = shapes.compared();
     return here;
 }
-/// What an aggregator adds to a feature of the value of a pair.
+/// The number that an aggregator adds to a feature of the value of a pair.
 template <class Aggregate, class Real>
 Real added_value(Aggregate const& a, feature_environment<Real>& pair, index_t feature) {
     if constexpr (value_adding_aggregator<Aggregate>) {

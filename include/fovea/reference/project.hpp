@@ -56,24 +56,24 @@ void map_heads(M const& map, array<Real>& rows) {
 /// project: the rows of a source through a row map, cut into the heads of `extents` unless the source has heads.
 template <class Real, row_map M, class T>
 array<Real> project(M const& map, view<T, 4> const& source, extents_t<4> const& extents) {
-    if constexpr (successive_map<M>) {
-        auto between = source.extents;
-        between[3] = map.first.features(source.extent(3));
-        auto const rows = project<Real>(map.first, source, between);
-        return project<Real>(map.second, rows.view(), extents);
-    } else {
-        array<Real> result(extents);
-        bool const cut = source.extent(1) == 1;
-        for (index_t b = 0; b < extents[0]; ++b)
-            for (index_t h = 0; h < extents[1]; ++h)
-                for (index_t n = 0; n < extents[2]; ++n)
-                    for (index_t c = 0; c < extents[3]; ++c)
-                        result(b, h, n, c) =
-                            mapped<Real>(row_map_below(map), source.extent(3), cut ? h * extents[3] + c : c,
-                                         [&](index_t i) { return static_cast<Real>(source(b, cut ? 0 : h, n, i)); });
-        map_heads(map, result);
-        return result;
-    }
+    array<Real> result(extents);
+    bool const cut = source.extent(1) == 1;
+    for (index_t b = 0; b < extents[0]; ++b)
+        for (index_t h = 0; h < extents[1]; ++h)
+            for (index_t n = 0; n < extents[2]; ++n)
+                for (index_t c = 0; c < extents[3]; ++c)
+                    result(b, h, n, c) =
+                        mapped<Real>(row_map_below(map), source.extent(3), cut ? h * extents[3] + c : c,
+                                     [&](index_t i) { return static_cast<Real>(source(b, cut ? 0 : h, n, i)); });
+    map_heads(map, result);
+    return result;
+}
+template <class Real, successive_map M, class T>
+array<Real> project(M const& map, view<T, 4> const& source, extents_t<4> const& extents) {
+    auto between = source.extents;
+    between[3] = map.first.features(source.extent(3));
+    auto const rows = project<Real>(map.first, source, between);
+    return project<Real>(map.second, rows.view(), extents);
 }
 
 /// copy: a source as it is, in the type of the computation.

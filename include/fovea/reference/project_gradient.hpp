@@ -37,36 +37,34 @@ array<Real> head_maps_gradient(M const& map, array<Real> below, array<Real> d, S
 /// project_gradient: the gradient of a source, from that of the rows that `project` makes of it.
 template <class Real, row_map M, class T, class Sums>
 array<Real> project_gradient(M const& map, view<T, 4> const& source, array<Real> d, Sums& sums) {
-    if constexpr (successive_map<M>) {
-        auto extents = source.extents;
-        extents[3] = map.first.features(source.extent(3));
-        auto const between = project<Real>(map.first, source, extents);
-        return project_gradient(map.first, source, project_gradient(map.second, between.view(), std::move(d), sums),
-                                sums);
-    } else {
-        auto const& below = row_map_below(map);
-        using below_type = map_below<M>;
-        d = head_maps_gradient(map, project<Real>(below, source, d.extents), std::move(d), sums);
-        array<Real> result(source.extents);
-        bool const cut = source.extent(1) == 1;
-        for_each_element(d.extents, [&](index_t b, index_t h, index_t n, index_t c) {
-            index_t const from = cut ? 0 : h, feature = cut ? h * d.extent(3) + c : c;
-            Real const amount = d(b, h, n, c);
-            if (amount == 0) return;
-            if constexpr (linear_map<below_type>) {
-                if (has_bias(below)) sums.add(*below.bias, {feature}, amount);
-                for (index_t i = 0; i < source.extent(3); ++i) {
-                    extents_t<2> const at =
-                        below_type::is_transposed ? extents_t<2>{feature, i} : extents_t<2>{i, feature};
-                    sums.add(below.matrix, at, amount * static_cast<Real>(source(b, from, n, i)));
-                    result(b, from, n, i) += amount * static_cast<Real>(below.matrix(at[0], at[1]));
-                }
-            } else {
-                result(b, from, n, feature) += amount;
+    auto const& below = row_map_below(map);
+    using below_type = map_below<M>;
+    d = head_maps_gradient(map, project<Real>(below, source, d.extents), std::move(d), sums);
+    array<Real> result(source.extents);
+    bool const cut = source.extent(1) == 1;
+    for_each_element(d.extents, [&](index_t b, index_t h, index_t n, index_t c) {
+        index_t const from = cut ? 0 : h, feature = cut ? h * d.extent(3) + c : c;
+        Real const amount = d(b, h, n, c);
+        if (amount == 0) return;
+        if constexpr (linear_map<below_type>) {
+            if (has_bias(below)) sums.add(*below.bias, {feature}, amount);
+            for (index_t i = 0; i < source.extent(3); ++i) {
+                extents_t<2> const at = below_type::is_transposed ? extents_t<2>{feature, i} : extents_t<2>{i, feature};
+                sums.add(below.matrix, at, amount * static_cast<Real>(source(b, from, n, i)));
+                result(b, from, n, i) += amount * static_cast<Real>(below.matrix(at[0], at[1]));
             }
-        });
-        return result;
-    }
+        } else {
+            result(b, from, n, feature) += amount;
+        }
+    });
+    return result;
+}
+template <class Real, successive_map M, class T, class Sums>
+array<Real> project_gradient(M const& map, view<T, 4> const& source, array<Real> d, Sums& sums) {
+    auto extents = source.extents;
+    extents[3] = map.first.features(source.extent(3));
+    auto const between = project<Real>(map.first, source, extents);
+    return project_gradient(map.first, source, project_gradient(map.second, between.view(), std::move(d), sums), sums);
 }
 
 }  // namespace fovea::FOVEA_SET::reference

@@ -18,7 +18,7 @@ struct arriving_gradients {
     view<T const, 4> d_weights{};
     view<T const, 3> d_entropy{};
 
-    /// What they add to the gradient of one weight, which is 0 where the pair takes no part.
+    /// Their part of the gradient of one weight, which is 0 where the pair takes no part.
     template <class Number>
     Number of(row_place const& at, index_t key, Number weight) const {
         Number sum = 0;

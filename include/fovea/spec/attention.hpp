@@ -138,6 +138,11 @@ constexpr auto core_of(Aggregate const& a) {
     else return a;
 }
 
+/// True where the aggregator of an attention adds a row of a table to the value of each pair.
+template <class A>
+inline constexpr bool adds_to_values =
+    value_adding_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
+
 /// Calls f with each finish, in the order in which they were written.
 template <class Aggregate, class F>
 constexpr void for_each_finish(Aggregate const& a, F&& f) {

@@ -96,8 +96,7 @@ FOVEA_INLINE operand_shapes check_operands_of(A const& a, view<Q, 4> const& quer
     check_summed_features(a.score.expression(), shapes.query[3], shapes.key[3]);
     if constexpr (enumerating_mask<decltype(a.mask)>) a.mask.neighbor_list().check(shapes.queries(), shapes.keys());
     detail::check_added_rows(a, shapes.batches(), shapes.queries());
-    if constexpr (value_adding_aggregator<std::remove_cvref_t<decltype(core_of(a.aggregate))>>)
-        check_feature_tables(core_of(a.aggregate).added(), shapes.features(), "value");
+    if constexpr (adds_to_values<A>) check_feature_tables(core_of(a.aggregate).added(), shapes.features(), "value");
     check_tables<Real>(a, shapes);
     check_visible_pages<Real>(a, key, shapes, "key");
     check_visible_pages<Real>(a, value, shapes, "value");

@@ -51,9 +51,10 @@ memory_region region_of_target(Asked const& asked, std::size_t n) {
     return region_of(asked.target, "the target of grad", n < places.size() ? places[n] : "");
 }
 
-/// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses.
-template <attention_spec A, class Bound, asked_gradient... Asked>
-void check_targets(A const& a, Bound const& bound, Asked const&... asked) {
+/// Errors: shape_error where a target does not fit its array, or shares elements with anything that the call uses;
+/// arriving(visit) calls visit with the regions of gradients that arrive at weights.
+template <attention_spec A, class Bound, class Arriving, asked_gradient... Asked>
+void check_targets(A const& a, Bound const& bound, Arriving const& arriving, Asked const&... asked) {
     std::array<memory_region, sizeof...(Asked)> targets{};
     std::size_t count = 0;
     auto const check = [&](auto const& each) {
@@ -70,6 +71,7 @@ void check_targets(A const& a, Bound const& bound, Asked const&... asked) {
         visit(region_of(bound.d_result, gradient_of_result));
         bound.for_each_state([&](auto const& state) { visit(region_of(state.target, state.name.data())); });
         if (bound.d_lse.data != nullptr) visit(region_of(bound.d_lse, "d_lse"));
+        arriving(visit);
         if constexpr (packs_sequences<A>) a.sequences.memory(visit);
     });
 }
@@ -184,7 +186,15 @@ auto bind_gradient(A const& a, Query const& query, Key const& key, Value const& 
                 return std::tuple();
             }
         };
-        std::apply([&](auto const&... each) { detail::check_targets(a, bound, each...); },
+        auto const arriving = [&](auto const& visit) {
+            [[maybe_unused]] auto const see = [&]<class Argument>(Argument const& argument) {
+                if constexpr (gradient_of_weights<Argument>)
+                    visit(detail::region_of(argument.target, Argument::name.data()));
+            };
+            (see(asked), ...);
+        };
+        arriving([](auto const& region) { detail::require_sound(region); });
+        std::apply([&](auto const&... each) { detail::check_targets(a, bound, arriving, each...); },
                    std::tuple_cat(named(asked)...));
         return bound;
     }
@@ -259,26 +269,17 @@ constexpr bool names_gradients() {
     return sound && named;
 }
 
-/// What the arguments of gradient have of the gradients of weights.
-/// Errors: shape_error where one does not fit the call, or a target overlaps it.
+/// The gradients of weights among the arguments of gradient.
+/// Errors: shape_error where one does not fit the call.
 template <class T, class... Arguments>
 arriving_gradients<T> arriving_among(operand_shapes const& shapes, Arguments const&... arguments) {
     arriving_gradients<T> all;
-    [[maybe_unused]] std::size_t count = 0;
     [[maybe_unused]] auto const take = [&](auto const& argument) {
         using type = std::remove_cvref_t<decltype(argument)>;
         if constexpr (gradient_of_weights<type>) {
             constexpr bool fits = std::is_same_v<typename type::element, T>;
             static_assert(fits, "fovea: d_weights or d_entropy has numbers of another type than this call computes in");
-            auto const read = region_of(argument.target, type::name.data());
-            require_sound(read);
             if constexpr (fits) argument.add_to(all, shapes);
-            [[maybe_unused]] auto const check = [&](auto const& other) {
-                if constexpr (asked_gradient<std::remove_cvref_t<decltype(other)>>)
-                    require_apart(region_of_target(other, count++), read);
-            };
-            count = 0;
-            (check(arguments), ...);
         }
     };
     (take(arguments), ...);

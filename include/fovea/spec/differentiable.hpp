@@ -124,24 +124,20 @@ void for_each_expression_of_weights(A const& a, See const& see) {
     if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>)
         static_cast<void>(normalizer.for_row(expressions_of_row<See>{see}));
     see(reweighting_of(a.normalize));
-    if constexpr (value_adding_aggregator<std::remove_cvref_t<decltype(core_of(a.aggregate))>>)
-        see(core_of(a.aggregate).added());
+    if constexpr (adds_to_values<A>) see(core_of(a.aggregate).added());
 }
 
 /// Calls found(array) for each matrix, bias and table of a row map.
 template <class Map, class Found>
 void for_each_parameter(Map const& map, Found const& found) {
-    if constexpr (successive_map<Map>) {
-        for_each_parameter(map.first, found);
-        for_each_parameter(map.second, found);
-    } else {
-        auto const& below = row_map_below(map);
+    for_each_row_map(map, [&](auto const& one) {
+        auto const& below = row_map_below(one);
         if constexpr (linear_map<std::remove_cvref_t<decltype(below)>>) {
             found(below.matrix);
             if (has_bias(below)) found(*below.bias);
         }
-        for_each_head_map_table(map, [&](auto const& table) { for_each_form(table, found); });
-    }
+        for_each_head_map_table(one, [&](auto const& table) { for_each_form(table, found); });
+    });
 }
 
 /// Calls found(array) for each array that a specification reads and of which it has a gradient.

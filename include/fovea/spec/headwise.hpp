@@ -60,6 +60,17 @@ constexpr auto operator|(successive<First, Second> const& rows, Third const& map
     return rows.first | (rows.second | map);
 }
 
+/// Calls f with each row map of some that follow one another, with its maps of heads.
+template <row_map M, class F>
+constexpr void for_each_row_map(M const& map, F const& f) {
+    if constexpr (successive_map<M>) {
+        for_each_row_map(map.first, f);
+        for_each_row_map(map.second, f);
+    } else {
+        f(map);
+    }
+}
+
 /// The row map under all maps of heads.
 template <row_map M>
 constexpr auto const& row_map_below(M const& map) {

@@ -48,7 +48,7 @@ FOVEA_INLINE void visit_tables(E const& e, Visit const& visit, char const* name)
 
 template <class Map, class Visit>
 FOVEA_INLINE void visit_row_map(Map const& map, Visit const& visit, char const* argument) {
-    if constexpr (successive_map<Map>) {
+    if constexpr (successive_map<Map>) {  // no lambda around it: GCC says no further sentence after one in there
         visit_row_map(map.first, visit, argument);
         visit_row_map(map.second, visit, argument);
     } else {

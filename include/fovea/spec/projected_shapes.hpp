@@ -58,21 +58,22 @@ void check_row_map(M const& map, index_t features, char const* argument) {
 template <row_map M>
 FOVEA_INLINE extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads,
                                             char const* argument) {
-    if constexpr (successive_map<M>) {
-        return projected_extents(map.second, projected_extents(map.first, source, 1, argument), heads, argument);
-    } else {
-        auto const& below = row_map_below(map);
-        check_row_map(below, source[3], argument);
-        extents_t<4> extents = source;
-        if (linear_map<map_below<M>> || heads != 1) {
-            extents_t<4> const row{source[0], source[1], source[2], below.features(source[3])};
-            extents = split_heads(view<char const, 4>(nullptr, row), heads, argument).extents;
-        }
-        for_each_head_map(map, [&](auto const& each) {
-            if constexpr (requires { each.check(extents, argument); }) each.check(extents, argument);
-        });
-        return extents;
+    auto const& below = row_map_below(map);
+    check_row_map(below, source[3], argument);
+    extents_t<4> extents = source;
+    if (linear_map<map_below<M>> || heads != 1) {
+        extents_t<4> const row{source[0], source[1], source[2], below.features(source[3])};
+        extents = split_heads(view<char const, 4>(nullptr, row), heads, argument).extents;
     }
+    for_each_head_map(map, [&](auto const& each) {
+        if constexpr (requires { each.check(extents, argument); }) each.check(extents, argument);
+    });
+    return extents;
+}
+template <successive_map M>
+FOVEA_INLINE extents_t<4> projected_extents(M const& map, extents_t<4> const& source, index_t heads,
+                                            char const* argument) {
+    return projected_extents(map.second, projected_extents(map.first, source, 1, argument), heads, argument);
 }
 
 /// projected_shapes: the extents of query, key and value as the score sees them.

@@ -162,7 +162,7 @@ void check_tables(A const& a, operand_shapes const& shapes) {
     check_reads(visible, all, pairs);
     check_reads(score, seeing, pairs);
     check_reads(weight, seeing, pairs);
-    if constexpr (value_adding_aggregator<std::remove_cvref_t<decltype(core_of(a.aggregate))>>) {
+    if constexpr (adds_to_values<A>) {
         auto const added = core_of(a.aggregate).added();
         check_reads(added, seeing, pairs);
     }

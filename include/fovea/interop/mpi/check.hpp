@@ -65,8 +65,7 @@ void check_written(A const& a, operand_shapes const& whole, index_t states, Call
 /// The sentence for an aggregator whose parts are not merged.
 template <class A>
 constexpr bool merges_values() {
-    constexpr bool plain =
-        !value_adding_aggregator<std::remove_cvref_t<decltype(core_of(std::declval<A const&>().aggregate))>>;
+    constexpr bool plain = !adds_to_values<A>;
     static_assert(plain, "fovea: over ranks there is no relative_values: what it adds belongs to pairs of one process");
     return plain;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What this processor says of itself, asked by its instruction and not by what the compiler may use.
+// The answers of this processor about itself, and not of what the compiler may use.
 #pragma once
 
 #include <fovea/core/config.hpp>
