@@ -3,7 +3,7 @@
 // find it here, if it is compiled for the same instruction set. CMake's fovea::compiled adds it to the target of each.
 #include <fovea/core/memory_checks.hpp>
 #include <fovea/core/messages.hpp>
-#include <fovea/driver/dense/engine.hpp>
+#include <fovea/driver/dense/pass/engine.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 FOVEA_DENSE_ENGINE(, float, arch::best)

@@ -15,7 +15,7 @@ import re
 import sys
 
 PAGE = "docs/map.md"
-ENGINE = ("driver", "kernel", "plan", "simd")
+ENGINE = ("driver", "kernel", "parts", "plan", "simd")
 BEGIN = "<!-- Made by docs/tools/map.py from the first comment of each header, and from what tests include. -->"
 END = "<!-- The end of what is made. -->"
 INCLUDE = re.compile(r"^ *# *include <fovea/([\w/]+\.hpp)>", re.MULTILINE)

@@ -33,7 +33,7 @@ PARTS = {
     "driver": "Calls",
 }
 WRITTEN = {"surface": "What every program uses"}  # folders of pages that are written by hand
-OTHERS = {"driver/merge": "driver/merge", "driver/ragged": "spec/ragged"}  # pages of what is no word: page, header
+OTHERS = {"driver/merge": "driver/merge", "driver/ragged": "spec/part/ragged"}  # pages of what is no word: page, header
 LABELS = ("Shapes", "Options", "Cost", "Gradients", "Edge cases", "Errors", "Source")
 COMMENT_LINES = 12
 

@@ -116,4 +116,4 @@
 #include <fovea/score/t5_bias.hpp>
 #include <fovea/score/temperature.hpp>
 #include <fovea/spec/block_scaled.hpp>
-#include <fovea/spec/without_gradient.hpp>
+#include <fovea/spec/call/without_gradient.hpp>

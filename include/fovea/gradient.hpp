@@ -7,7 +7,7 @@
 #include <fovea/driver/layer_gradient.hpp>
 #include <fovea/reference/gradient.hpp>
 #include <fovea/result/save.hpp>
-#include <fovea/spec/ragged.hpp>
+#include <fovea/spec/part/ragged.hpp>
 
 namespace fovea::FOVEA_SET {
 

@@ -2,7 +2,7 @@
 // The specifications that matter, each compiled once: what tests loop over, as values behind pointers to functions.
 #pragma once
 
-#include <fovea/driver/workspace.hpp>
+#include <fovea/driver/run/workspace.hpp>
 
 #include "catalogue/drawn_call.hpp"
 

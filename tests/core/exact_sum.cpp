@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/core/exact_sum.hpp>
+#include <fovea/parts/exact_sum.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: alone native catalogue
 // A workspace that has seen a shape allocates nothing for it again; its size is linear in the sequence.
-#include <fovea/driver/workspace.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/fovea.hpp>
 
 #include "catalogue/judge.hpp"

@@ -138,7 +138,7 @@ TEST_CASE("keys stand in lanes where something is read along them", "[driver]") 
     auto const near =
         scaled_dot | rescore(score + param(distances)[kv_idx - q_idx + 3 * lanes - 1]) | softmax | weighted_sum;
     CHECK(says("driver/dense/query_lanes_scores.hpp", near, 2, 2, 3 * lanes));
-    CHECK(says("driver/dense/whole_rows.hpp", scaled_dot | sparsemax | weighted_sum, 2, 2, 3 * lanes));
+    CHECK(says("driver/dense/pass/whole_rows.hpp", scaled_dot | sparsemax | weighted_sum, 2, 2, 3 * lanes));
     CHECK(
         says("driver/dense/key_lanes_scores.hpp", compare(sum(tanh(q + k))) | softmax | weighted_sum, 2, 2, 3 * lanes));
 }
@@ -157,20 +157,20 @@ TEST_CASE("explain says how the heads of listed keys are normalized", "[driver]"
 
 TEST_CASE("explain names the files that run the products and the rest of the score", "[driver]") {
     auto const capped = scaled_dot | softcap(30) | softmax | weighted_sum;
-    CHECK(says("kernel/lane_products.hpp", capped, 2, 2, lanes));
+    CHECK(says("kernel/product/lane_products.hpp", capped, 2, 2, lanes));
     CHECK(says("kernel/transform.hpp", capped, 2, 2, lanes));
-    CHECK(says("kernel/contract_rows.hpp", capped, 2, 2, 1));  // keys are met where they lie
+    CHECK(says("kernel/product/contract_rows.hpp", capped, 2, 2, 1));  // keys are met where they lie
     CHECK(says("kernel/transform.hpp", capped, 2, 2, 1));
     auto const sparse = scaled_dot | sparsemax | weighted_sum;
-    CHECK(says("kernel/contract.hpp", sparse, 2, 2,
+    CHECK(says("kernel/product/contract.hpp", sparse, 2, 2,
                1 + plan::key_lanes_blocking<float, arch::best>::rows));  // keys are packed
-    CHECK(says("kernel/contract_rows.hpp", sparse, 2, 2, 2));
+    CHECK(says("kernel/product/contract_rows.hpp", sparse, 2, 2, 2));
 }
 
 TEST_CASE("explain says what squares of differences are taken apart into", "[driver]") {
     tensor<float, 1> const m({8}, 2);
     std::string const parts =
-        "1 matrix product (kernel/lane_products.hpp); 1 term for each query (kernel/"
+        "1 matrix product (kernel/product/lane_products.hpp); 1 term for each query (kernel/"
         "environment.hpp); 1 term for each key (kernel/environment.hpp); the rest on the tile";
     CHECK(says(parts, compare(-sum(square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
     CHECK(says(parts, compare(-sum(param(m) * square(q - k))) | softmax | weighted_sum, 2, 2, lanes));
@@ -179,7 +179,7 @@ TEST_CASE("explain says what squares of differences are taken apart into", "[dri
 
 TEST_CASE("explain counts the parts of a score, one or two of each kind", "[driver]") {
     auto const sums_of_pairs = compare(sum(tanh(q * k)) + sum(exp(q * k + 1))) | softmax | weighted_sum;
-    CHECK(says("2 sums for each pair (kernel/pairwise.hpp)", sums_of_pairs, 2, 2, lanes));
+    CHECK(says("2 sums for each pair (driver/dense/pairwise.hpp)", sums_of_pairs, 2, 2, lanes));
     auto const of_one_side =
         compare(sum(q * k) + sum(q) * sum(tanh(k)) / (2 + cos(sum(q * q))) - tanh(sum(k))) | softmax | weighted_sum;
     CHECK(says("1 matrix product (", of_one_side, 2, 2, lanes));
@@ -252,9 +252,10 @@ TEST_CASE("explain says where a squared distance inside a function is made of a 
         return explain(compare(-log(1 + squared_distance(q, k))) | softmax | weighted_sum, query, key, key);
     };
     constexpr int rows = plan::key_lanes_blocking<float, arch::best>::rows;
-    CHECK_THAT(text_of(40, 16),
-               ContainsSubstring("1 squared distance from a matrix product (kernel/squared_distances.hpp); the rest")
-                   && !ContainsSubstring("slow"));
+    CHECK_THAT(
+        text_of(40, 16),
+        ContainsSubstring("1 squared distance from a matrix product (driver/dense/squared_distances.hpp); the rest")
+            && !ContainsSubstring("slow"));
     tensor<float, 1> const widths({16}, 2);
     tensor<float, 2> const of_heads({2, 16}, 2);
     tensor<float, 4> const x({1, 2, 40, 16});

@@ -24,7 +24,7 @@ TEST_CASE("derivatives of a score are printed for everything that it reads", "[d
     CHECK(text.find("by param[head] ") != std::string::npos);
     CHECK(says(text, "normalize   softmax"));
     CHECK(text.find("runs        tiles, five products") != std::string::npos);
-    CHECK(text.find("driver/dense/softmax_gradient.hpp") != std::string::npos);
+    CHECK(text.find("driver/dense/backward/softmax_gradient.hpp") != std::string::npos);
 }
 
 TEST_CASE("derivatives are the expressions that derivative gives", "[driver]") {

@@ -2,11 +2,11 @@
 // test: catalogue
 // gradient is what the definition says, and that what differences say, for every specification of the catalogue that
 // has one, on calls that are drawn.
-#include <fovea/driver/dense/factor_gradient.hpp>
-#include <fovea/driver/dense/gradient_rows.hpp>
-#include <fovea/driver/graph/gradient_pairs.hpp>
+#include <fovea/driver/dense/backward/factor_gradient.hpp>
+#include <fovea/driver/dense/backward/gradient_rows.hpp>
+#include <fovea/driver/graph/backward/gradient_pairs.hpp>
 #include <fovea/driver/run_gradient.hpp>
-#include <fovea/kernel/body_gradient.hpp>
+#include <fovea/kernel/backward/body_gradient.hpp>
 
 #include "catalogue/catalogue.hpp"
 #include "catch.hpp"

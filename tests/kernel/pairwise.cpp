@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
 // tanh of a sum from exponentials of each side: how far it is from tanh, and where it may be used.
-#include <fovea/kernel/pairwise.hpp>
+#include <fovea/driver/dense/pairwise.hpp>
 
 #include "catch.hpp"
 #include "support/architectures.hpp"

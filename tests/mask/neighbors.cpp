@@ -2,7 +2,7 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/driver/attend.hpp>
-#include <fovea/driver/executor.hpp>
+#include <fovea/driver/run/executor.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/mask/neighbors.hpp>
 #include <fovea/normalize/softmax.hpp>

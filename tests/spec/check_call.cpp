@@ -12,7 +12,7 @@
 #include <fovea/score/additive.hpp>
 #include <fovea/score/rescore.hpp>
 #include <fovea/score/scaled_dot.hpp>
-#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/call/check_call.hpp>
 
 #include "catch.hpp"
 

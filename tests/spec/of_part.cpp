@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A specification for part of a sequence gives for it what the whole one gives.
 #include <fovea/fovea.hpp>
-#include <fovea/spec/of_part.hpp>
+#include <fovea/spec/part/of_part.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -12,7 +12,7 @@
 #include <fovea/score/compare.hpp>
 #include <fovea/score/rescore.hpp>
 #include <fovea/score/scaled_dot.hpp>
-#include <fovea/spec/table_bounds.hpp>
+#include <fovea/spec/call/table_bounds.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -2,8 +2,8 @@
 // Calls that are made up for the parts of the dense engine: sizes, a table of the pairs that take part, and no engine.
 #pragma once
 
+#include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/dense/dense_rows.hpp>
-#include <fovea/driver/operands.hpp>
 #include <fovea/testing/random.hpp>
 
 #include <tuple>

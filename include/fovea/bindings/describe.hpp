@@ -6,10 +6,10 @@
 #include <fovea/bindings/samples.hpp>
 #include <fovea/bindings/takes.hpp>
 #include <fovea/core/repeated.hpp>
-#include <fovea/driver/operands.hpp>
+#include <fovea/driver/call/operands.hpp>
 #include <fovea/expr/print.hpp>
-#include <fovea/spec/check_gradient.hpp>
-#include <fovea/spec/differentiable.hpp>
+#include <fovea/spec/call/check_gradient.hpp>
+#include <fovea/spec/call/differentiable.hpp>
 
 #include <map>
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/bindings/types.h>
-#include <fovea/driver/workspace.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/simd/arch/amx.hpp>
 #include <fovea/simd/arch/processor.hpp>
 

@@ -6,7 +6,7 @@
 #include <fovea/bindings/takes.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/driver/attend.hpp>
-#include <fovea/driver/operands.hpp>
+#include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/ragged.hpp>
 
 #include <algorithm>

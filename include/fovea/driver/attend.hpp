@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/driver/run_call.hpp>
-#include <fovea/spec/arguments.hpp>
-#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/call/arguments.hpp>
+#include <fovea/spec/call/check_call.hpp>
 
 namespace fovea::FOVEA_SET {
 

@@ -3,20 +3,20 @@
 #pragma once
 
 #include <fovea/core/diagnose.hpp>
-#include <fovea/driver/executor.hpp>
-#include <fovea/driver/operands.hpp>
-#include <fovea/driver/workspace.hpp>
+#include <fovea/driver/call/operands.hpp>
+#include <fovea/driver/run/executor.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/product/product.hpp>
 #include <fovea/plan/explain.hpp>
 #include <fovea/plan/slow.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/plan/work.hpp>
 #include <fovea/simd/architecture.hpp>
-#include <fovea/spec/arguments.hpp>
-#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/call/arguments.hpp>
+#include <fovea/spec/call/check_call.hpp>
+#include <fovea/spec/call/well_formed.hpp>
 #include <fovea/spec/recurrence.hpp>
 #include <fovea/spec/shapes.hpp>
-#include <fovea/spec/well_formed.hpp>
 
 #include <string>
 #include <vector>

@@ -40,15 +40,16 @@ std::string explain_gradient_pass() {
     using T = compute_type<Stored>;
     if constexpr (!has_gradient_pass<T, A>()) return "as it is defined, pair by pair in double: reference/gradient.hpp";
     else if constexpr (is_recurrent<A>)
-        return "a sweep over the keys forward and one back: driver/recurrent/recurrent_gradient.hpp";
+        return "a sweep over the keys forward and one back: driver/recurrent/backward/recurrent_gradient.hpp";
     else if constexpr (plan::lists_keys<A>)
-        return "a pass over the queries and one over the keys of the list: driver/graph/listed_gradient.hpp";
+        return "a pass over the queries and one over the keys of the list: driver/graph/backward/listed_gradient.hpp";
     else if constexpr (recomputes_weights<T, A>())
-        return std::string("tiles, five products with saved rows and seven without: driver/dense/softmax_gradient.hpp")
+        return std::string(
+                   "tiles, five products with saved rows and seven without: driver/dense/backward/softmax_gradient.hpp")
              + (gradient_uses_matrix_unit<Stored, Arch, A>()
                     ? ", by the matrix unit for many queries: kernel/product/amx_key_sums.hpp"
                     : "");
-    else return "tiles of whole rows, five products: driver/dense/normalizer_gradient.hpp";
+    else return "tiles of whole rows, five products: driver/dense/backward/normalizer_gradient.hpp";
 }
 
 template <class Stored, class Arch, class A>

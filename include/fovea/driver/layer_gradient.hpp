@@ -3,12 +3,12 @@
 // attention between them on projected operands, and back through the projections.
 #pragma once
 
-#include <fovea/driver/finish_gradient.hpp>
+#include <fovea/driver/layer/backward/finish_gradient.hpp>
 #include <fovea/driver/listed_layer_pass.hpp>
 #include <fovea/driver/run_call.hpp>
 #include <fovea/driver/run_gradient.hpp>
-#include <fovea/spec/ragged_gradient.hpp>
-#include <fovea/spec/saved_rows.hpp>
+#include <fovea/spec/call/saved_rows.hpp>
+#include <fovea/spec/part/ragged_gradient.hpp>
 
 #include <utility>
 

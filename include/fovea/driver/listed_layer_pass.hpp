@@ -2,7 +2,7 @@
 // The passes over listed keys within a layer: on projected operands, into scratch memory.
 #pragma once
 
-#include <fovea/driver/project_gradient.hpp>
+#include <fovea/driver/layer/backward/project_gradient.hpp>
 #include <fovea/driver/run_gradient.hpp>
 #include <fovea/spec/shapes.hpp>
 

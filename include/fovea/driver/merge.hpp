@@ -5,10 +5,10 @@
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/ieee.hpp>
 #include <fovea/core/subnormals.hpp>
-#include <fovea/driver/executor.hpp>
-#include <fovea/driver/operands.hpp>
+#include <fovea/driver/call/operands.hpp>
+#include <fovea/driver/run/executor.hpp>
 #include <fovea/kernel/lookup.hpp>
-#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/call/check_call.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,25 +2,25 @@
 // A call that has been checked: its specification is lowered, and the traversal runs that the plan names.
 #pragma once
 
-#include <fovea/driver/added_values.hpp>
-#include <fovea/driver/copy_rows.hpp>
-#include <fovea/driver/dense/engine.hpp>
+#include <fovea/driver/call/added_values.hpp>
+#include <fovea/driver/call/copy_rows.hpp>
+#include <fovea/driver/call/empty_tables.hpp>
+#include <fovea/driver/call/in_memory.hpp>
+#include <fovea/driver/call/product_scopes.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/key_lanes_sums.hpp>
-#include <fovea/driver/dense/pipelined_online.hpp>
+#include <fovea/driver/dense/pass/engine.hpp>
+#include <fovea/driver/dense/pass/pipelined_online.hpp>
+#include <fovea/driver/dense/pass/shown_scores.hpp>
 #include <fovea/driver/dense/query_lanes_scores.hpp>
 #include <fovea/driver/dense/query_lanes_sums.hpp>
-#include <fovea/driver/dense/shown_scores.hpp>
-#include <fovea/driver/empty_tables.hpp>
-#include <fovea/driver/executor.hpp>
-#include <fovea/driver/finish.hpp>
 #include <fovea/driver/graph/listed_loop.hpp>
-#include <fovea/driver/in_memory.hpp>
-#include <fovea/driver/product_scopes.hpp>
-#include <fovea/driver/project.hpp>
+#include <fovea/driver/layer/finish.hpp>
+#include <fovea/driver/layer/project.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
+#include <fovea/driver/run/executor.hpp>
 #include <fovea/plan/traversal.hpp>
-#include <fovea/spec/exact_integers.hpp>
+#include <fovea/spec/call/exact_integers.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 

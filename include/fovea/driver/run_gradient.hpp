@@ -2,15 +2,15 @@
 // A call of gradient that has been checked: by passes over tiles, or, where there is no pass for it, by the definition.
 #pragma once
 
-#include <fovea/driver/dense/normalizer_gradient.hpp>
-#include <fovea/driver/dense/softmax_gradient.hpp>
-#include <fovea/driver/empty_tables.hpp>
-#include <fovea/driver/executor.hpp>
-#include <fovea/driver/graph/run_listed_gradient.hpp>
-#include <fovea/driver/recurrent/run_recurrent_gradient.hpp>
-#include <fovea/spec/check_gradient.hpp>
-#include <fovea/spec/exact_integers.hpp>
-#include <fovea/spec/named_sums.hpp>
+#include <fovea/driver/call/empty_tables.hpp>
+#include <fovea/driver/dense/backward/normalizer_gradient.hpp>
+#include <fovea/driver/dense/backward/softmax_gradient.hpp>
+#include <fovea/driver/graph/backward/run_listed_gradient.hpp>
+#include <fovea/driver/recurrent/backward/run_recurrent_gradient.hpp>
+#include <fovea/driver/run/executor.hpp>
+#include <fovea/spec/call/check_gradient.hpp>
+#include <fovea/spec/call/exact_integers.hpp>
+#include <fovea/spec/call/named_sums.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 

@@ -17,7 +17,8 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// "2 sums for each pair (kernel/pairwise.hpp); ...": the parts of a lowered score, with the files that compute them.
+/// "2 sums for each pair (driver/dense/pairwise.hpp); ...": the parts of a lowered score, with the files that compute
+/// them.
 template <class Lowered>
 std::string explain_score(Lowered const& score, call_plan const& how, index_t features, index_t key_features) {
     using parts = std::remove_cvref_t<decltype(score.parts)>;
@@ -32,8 +33,8 @@ std::string explain_score(Lowered const& score, call_plan const& how, index_t fe
               + std::string(file) + ")";
     };
     add(count_of<decltype(parts::products)>, "matrix product", "", run_by.products);
-    add(squares, "squared distance", " from a matrix product", "kernel/squared_distances.hpp");
-    add(count_of<decltype(parts::pairs)> - squares, "sum", " for each pair", "kernel/pairwise.hpp");
+    add(squares, "squared distance", " from a matrix product", "driver/dense/squared_distances.hpp");
+    add(count_of<decltype(parts::pairs)> - squares, "sum", " for each pair", "driver/dense/pairwise.hpp");
     add(count_of<decltype(parts::rows)>, "term", " for each query", "kernel/environment.hpp");
     add(count_of<decltype(parts::keys)>, "term", " for each key", "kernel/environment.hpp");
     if (text.empty()) text = "indices only";

@@ -202,17 +202,18 @@ constexpr files files_of(call_plan const& plan) {
     switch (plan.by) {
         case traversal::query_lanes:
             return {"driver/dense/query_lanes_scores.hpp",
-                    plan.matrix_unit ? "kernel/product/amx_bf16.hpp" : "kernel/lane_products.hpp",
+                    plan.matrix_unit ? "kernel/product/amx_bf16.hpp" : "kernel/product/lane_products.hpp",
                     "kernel/transform.hpp"};
         case traversal::listed_keys:
             return {"driver/graph/listed_loop.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};
         case traversal::running_state:
-            return {"driver/recurrent/recurrent.hpp", "kernel/recurrence.hpp", "kernel/recurrence.hpp"};
+            return {"driver/recurrent/recurrent.hpp", "driver/recurrent/recurrence.hpp",
+                    "driver/recurrent/recurrence.hpp"};
         default:
-            return {plan.by == traversal::whole_rows   ? "driver/dense/whole_rows.hpp"
-                    : plan.by == traversal::split_keys ? "driver/dense/split_keys.hpp"
+            return {plan.by == traversal::whole_rows   ? "driver/dense/pass/whole_rows.hpp"
+                    : plan.by == traversal::split_keys ? "driver/dense/pass/split_keys.hpp"
                                                        : "driver/dense/key_lanes_scores.hpp",
-                    plan.keys == reading::packed ? "kernel/contract.hpp" : "kernel/contract_rows.hpp",
+                    plan.keys == reading::packed ? "kernel/product/contract.hpp" : "kernel/product/contract_rows.hpp",
                     "kernel/transform.hpp"};
     }
 }

@@ -5,7 +5,7 @@
 #include <fovea/core/memory.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/slow.hpp>
-#include <fovea/spec/memory.hpp>
+#include <fovea/spec/call/memory.hpp>
 #include <fovea/spec/projected_shapes.hpp>
 
 #include <algorithm>

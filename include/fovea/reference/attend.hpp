@@ -7,8 +7,8 @@
 #include <fovea/reference/project.hpp>
 #include <fovea/reference/recurrent.hpp>
 #include <fovea/reference/write.hpp>
-#include <fovea/spec/arguments.hpp>
-#include <fovea/spec/check_call.hpp>
+#include <fovea/spec/call/arguments.hpp>
+#include <fovea/spec/call/check_call.hpp>
 
 namespace fovea::FOVEA_SET::reference {
 

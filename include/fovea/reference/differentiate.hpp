@@ -7,8 +7,8 @@
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/normalize_gradient.hpp>
 #include <fovea/reference/recurrent_gradient.hpp>
-#include <fovea/spec/arriving_gradients.hpp>
-#include <fovea/spec/differentiable.hpp>
+#include <fovea/spec/call/arriving_gradients.hpp>
+#include <fovea/spec/call/differentiable.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <fovea/reference/differentiate.hpp>
-#include <fovea/spec/check_gradient.hpp>
-#include <fovea/spec/named_sums.hpp>
-#include <fovea/spec/ragged_gradient.hpp>
+#include <fovea/spec/call/check_gradient.hpp>
+#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/spec/part/ragged_gradient.hpp>
 
 namespace fovea::FOVEA_SET::reference {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/reference/attend.hpp>
-#include <fovea/spec/ragged.hpp>
+#include <fovea/spec/part/ragged.hpp>
 
 namespace fovea::FOVEA_SET::reference {
 

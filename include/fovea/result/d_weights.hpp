@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/spec/arriving_gradients.hpp>
+#include <fovea/spec/call/arriving_gradients.hpp>
 #include <fovea/spec/result_shapes.hpp>
 
 #include <string_view>

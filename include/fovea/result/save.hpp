@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/spec/saved_rows.hpp>
+#include <fovea/spec/call/saved_rows.hpp>
 
 namespace fovea::FOVEA_SET {
 

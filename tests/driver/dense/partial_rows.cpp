@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: change
 // Partial results over pieces, computed by several holders and sent to where the queries are, give what all keys give.
-#include <fovea/driver/dense/partial_rows.hpp>
 #include <fovea/fovea.hpp>
+#include <fovea/parts/partial_rows.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

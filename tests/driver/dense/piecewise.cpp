@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: native change
 // Keys that come piece by piece give what all of them together give.
-#include <fovea/driver/dense/piecewise.hpp>
 #include <fovea/fovea.hpp>
+#include <fovea/parts/piecewise.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -2,10 +2,10 @@
 // test: native change
 // Gradients that are added up from pairs of pieces, those of queries and those of keys apart, are those of one call;
 // slopes of heads and weights that go by key are, over ranks (tests/mpi/gradients.cpp).
-#include <fovea/driver/array_totals.hpp>
-#include <fovea/driver/dense/piecewise_gradient.hpp>
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
+#include <fovea/parts/array_totals.hpp>
+#include <fovea/parts/piecewise_gradient.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

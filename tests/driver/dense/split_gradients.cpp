@@ -2,7 +2,7 @@
 // test: catalogue change
 // Gradients of few heads with many queries, whose rows are split among tasks: what the definition says, with the same
 // bits in any number of threads.
-#include <fovea/driver/dense/split_sums.hpp>
+#include <fovea/driver/dense/backward/split_sums.hpp>
 #include <fovea/plan/gradient_plan.hpp>
 
 #include "catalogue/catalogue.hpp"

@@ -1,11 +1,17 @@
 """Who may include whom, by folder, read off the #include lines.
 
   core -> expr -> spec --+--> words       project score mask keep normalize aggregate result
-                         +--> engine      plan -> kernel -> driver -> driver/dense, driver/graph, driver/recurrent
+                         +--> engine      plan -> kernel -> driver
                          +--> reference -> testing
   core -> simd ---------------> engine      vectors, which know nothing of attention
-  base, simd, the doors of driver/, gradient.hpp -> bindings   driver/ names no element type that is stored, and no pages
-  base, the doors of driver/, gradient.hpp -> interop    headers for other libraries, which include theirs
+  base, simd, driver/, gradient.hpp -> bindings
+  base, driver/, gradient.hpp, parts/ -> interop    headers for other libraries, which include theirs
+
+Within driver/: run, call -> layer, dense, graph, recurrent -> the doors, which stand in driver/ itself. None of the four
+includes another or a door, and driver/ names no element type that is stored, and no pages. parts/ has the calls over
+parts of a sequence: it includes doors and traversals, and only interop/ includes it.
+
+A folder backward/ includes its forward room, never the other way; folders include each other in one direction.
 """
 
 import posixpath
@@ -26,16 +32,21 @@ MAY_INCLUDE = {
     "plan": (*BASE, "simd", "plan"),
     "kernel": (*BASE, "simd", "plan", "kernel"),
     "driver": (*BASE, "simd", "plan", "kernel", "driver"),
+    "parts": (*BASE, "simd", "plan", "kernel", "driver", "parts"),
     "reference": (*BASE, "reference"),
     "testing": (*BASE, "reference", "testing"),
     "bindings": (*BASE, "simd", "driver", "bindings"),
-    "interop": (*BASE, "driver", "interop"),
+    "interop": (*BASE, "driver", "parts", "interop"),
 }
 # Entry points outside of driver/, and who may include them: that of gradients knows the definition too.
 DOORS = {"gradient.hpp": ("bindings", "interop")}
 # What headers outside interop/ may include of folders of headers.
 KNOWN_LIBRARIES = ("xsimd/", "boost/", "fovea/", "sys/")
-KNOW_ALL_TRAVERSALS = ("driver/run_call.hpp", "driver/run_gradient.hpp")
+SHARED_ROOMS = ("run", "call")  # of driver/: what all traversals use
+# The forward headers that begin a gradient, beside those that are named after it.
+BEGIN_GRADIENTS = r"(?:\w+_)?gradient(?:_\w+)?|array_totals|grad"
+# simd/arch/ has the specializations of what simd/ declares, which includes them.
+ONE_ROOM = {"simd/arch": "simd"}
 # The traversals read rows and multiply them, whatever their elements and wherever they lie.
 SEAMS = {
     r"[a-z0-9_]*(?:bf16|bfloat16|float16)[a-z0-9_]*": "kernel/product/ knows which elements are multiplied as stored",
@@ -43,10 +54,20 @@ SEAMS = {
 }
 
 
+def room_of(header: str) -> str:
+    """The folder of a header without its backward/: words are one room, and so is what ONE_ROOM joins."""
+    folder = posixpath.dirname(header).removesuffix("/backward")
+    return "words" if folder_of(header) in WORDS else ONE_ROOM.get(folder, folder)
+
+
 def traversal_of(header: str) -> str:
-    """Of driver/dense/... it is dense; the other headers of driver/ belong to none."""
+    """Of driver/dense/pass/... it is dense; the doors and the rooms that all share belong to none."""
     parts = header.split("/")
-    return parts[1] if parts[0] == "driver" and len(parts) > 2 else ""
+    return parts[1] if parts[0] == "driver" and len(parts) > 2 and parts[1] not in SHARED_ROOMS else ""
+
+
+def is_backward(header: str) -> bool:
+    return posixpath.dirname(header).endswith("/backward")
 
 
 def own_header(header: str, included: str) -> str:
@@ -62,12 +83,28 @@ def check_own(header: str, path: str, report: Report) -> None:
     folder, allowed = folder_of(header), MAY_INCLUDE[folder_of(header)]
     if folder_of(path) not in allowed and folder not in DOORS.get(path, ()):
         report.problem(f"{header}: includes {path}, but {folder}/ may include only: {', '.join(allowed)}")
-    if not traversal_of(path) or traversal_of(header) == traversal_of(path):
-        return
-    if traversal_of(header):
+    if traversal_of(header) and traversal_of(path) not in ("", traversal_of(header)):
         report.problem(f"{header}: includes {path}, of another traversal")
-    elif header not in KNOW_ALL_TRAVERSALS and folder == "driver":
-        report.problem(f"{header}: includes {path}, but only {' and '.join(KNOW_ALL_TRAVERSALS)} may include one")
+    if room_of(path) == "driver" and folder == "driver" and room_of(header) != "driver":
+        report.problem(f"{header}: includes {path}, a door, which only other doors, parts/ and interop/ may include")
+    stem = posixpath.basename(header).removesuffix(".hpp")
+    if is_backward(path) and not is_backward(header) and not re.fullmatch(BEGIN_GRADIENTS, stem):
+        report.problem(f"{header}: includes {path}, but is no gradient and not in backward/")
+
+
+def circles(includes: dict[str, set[str]]) -> list[list[str]]:
+    """Folders that reach each other by includes, each group once."""
+    def reached(start: str) -> set[str]:
+        seen, ahead = set(), [start]
+        while ahead:
+            for folder in includes.get(ahead.pop(), set()) - seen:
+                seen.add(folder)
+                ahead.append(folder)
+        return seen
+
+    reach = {folder: reached(folder) for folder in includes}
+    groups = {tuple(sorted(b for b in reach[a] if a in reach.get(b, set()))) for a in reach if a in reach[a]}
+    return [list(group) for group in sorted(groups)]
 
 
 def check_foreign(header: str, included: str, report: Report) -> None:
@@ -83,13 +120,14 @@ def check_foreign(header: str, included: str, report: Report) -> None:
 
 
 def check(tree: Tree, report: Report) -> None:
+    between: dict[str, set[str]] = {}
     for header in tree.headers():
         if not folder_of(header):
             continue  # fovea.hpp, which includes everything
         if folder_of(header) not in MAY_INCLUDE:
             report.problem(f"{header}: folder {folder_of(header)}/ has no place in tests/structure/rules/layering.py")
             continue
-        if folder_of(header) == "driver":
+        if folder_of(header) in ("driver", "parts"):
             for names, seam in SEAMS.items():
                 for name in sorted(set(re.findall(rf"\b(?:{names})\b", tree.header(header)))):
                     report.problem(f"{header}: names {name}, but {seam}")
@@ -100,5 +138,10 @@ def check(tree: Tree, report: Report) -> None:
                 report.problem(f"{header}: '{line}' names no file")
             elif path := own_header(header, found[0]):
                 check_own(header, path, report)
+                inside = tuple(room_of(name) + "/backward" * is_backward(name) for name in (header, path))
+                if inside[0] != inside[1] and folder_of(path):
+                    between.setdefault(inside[0], set()).add(inside[1])
             else:
                 check_foreign(header, found[0], report)
+    for group in circles(between):
+        report.problem(f"folders include each other: {', '.join(group)}")

@@ -16,9 +16,9 @@ SHARED_TYPES = (
     "core/subnormals.hpp",
     "core/tensor.hpp",
     "core/view.hpp",
-    "driver/arena.hpp",
-    "driver/executor.hpp",
-    "driver/workspace.hpp",
+    "driver/run/arena.hpp",
+    "driver/run/executor.hpp",
+    "driver/run/workspace.hpp",
 )
 
 

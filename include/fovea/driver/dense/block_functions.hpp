@@ -3,8 +3,8 @@
 // block at a time. `Shape`, here and beside, is an arrangement of plan/blocking.hpp: which operand lies in lanes.
 #pragma once
 
+#include <fovea/driver/call/product_operands.hpp>
 #include <fovea/driver/dense/dense_rows.hpp>
-#include <fovea/driver/product_operands.hpp>
 #include <fovea/kernel/work_steps.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // A dense call together with its specification and operands, which the functions of a specification are given.
 #pragma once
 
+#include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
-#include <fovea/driver/operands.hpp>
 #include <fovea/plan/one_sided.hpp>
 
 namespace fovea::FOVEA_SET::driver {

@@ -2,10 +2,10 @@
 // A dense call as the engine sees it, without its specification: its plan, its sizes, and its tasks.
 #pragma once
 
+#include <fovea/driver/call/index_range.hpp>
+#include <fovea/driver/call/prefetch.hpp>
 #include <fovea/driver/dense/key_run.hpp>
-#include <fovea/driver/index_range.hpp>
-#include <fovea/driver/prefetch.hpp>
-#include <fovea/driver/workspace.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/traversal.hpp>

@@ -2,9 +2,9 @@
 // The keys and the values of one head, block by block: where they lie, as the plan says, and what is known of them.
 #pragma once
 
-#include <fovea/driver/arena.hpp>
+#include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
-#include <fovea/driver/row_runs.hpp>
+#include <fovea/driver/run/arena.hpp>
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <fovea/driver/dense/pair_sums.hpp>
+#include <fovea/driver/dense/table_lines.hpp>
 #include <fovea/driver/dense/tile_products.hpp>
-#include <fovea/kernel/table_lines.hpp>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // What is compiled for a normalizer and an aggregator with keys in lanes.
 #pragma once
 
-#include <fovea/driver/all_finite.hpp>
+#include <fovea/driver/call/all_finite.hpp>
 #include <fovea/driver/dense/value_sums.hpp>
 #include <fovea/kernel/reweigh.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
-#include <fovea/driver/arena.hpp>
+#include <fovea/driver/run/arena.hpp>
 
 #include <algorithm>
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <fovea/driver/dense/pace.hpp>
+#include <fovea/driver/dense/pairwise.hpp>
+#include <fovea/driver/dense/squared_distances.hpp>
 #include <fovea/driver/dense/stored_keys.hpp>
-#include <fovea/kernel/pairwise.hpp>
-#include <fovea/kernel/squared_distances.hpp>
 
 #include <algorithm>
 

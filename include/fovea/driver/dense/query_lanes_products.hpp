@@ -2,9 +2,9 @@
 // The two products with a query in each lane, which know no specification: S of keys in place, and P V.
 #pragma once
 
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/vector_pieces.hpp>
-#include <fovea/driver/products.hpp>
 
 #include <algorithm>
 

@@ -2,12 +2,12 @@
 // How keys of each element type and storage are packed or read in place, with a key in each lane.
 #pragma once
 
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/centre.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
-#include <fovea/driver/products.hpp>
-#include <fovea/kernel/contract_rows.hpp>
+#include <fovea/driver/dense/squared_distances.hpp>
 #include <fovea/kernel/packing.hpp>
-#include <fovea/kernel/squared_distances.hpp>
+#include <fovea/kernel/product/contract_rows.hpp>
 
 #include <algorithm>
 

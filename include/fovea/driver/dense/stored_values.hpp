@@ -2,9 +2,9 @@
 // How values of each element type and storage are packed or read in place, with a key in each lane.
 #pragma once
 
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
-#include <fovea/driver/products.hpp>
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/driver/dense/stored_values.hpp>
-#include <fovea/kernel/nonzero.hpp>
+#include <fovea/kernel/product/nonzero.hpp>
 
 #include <algorithm>
 

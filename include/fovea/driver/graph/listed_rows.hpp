@@ -2,11 +2,11 @@
 // One query of the traversal of listed keys with all of its heads: scores, weights and result.
 #pragma once
 
-#include <fovea/driver/arena.hpp>
+#include <fovea/driver/call/operands.hpp>
+#include <fovea/driver/graph/listed_values.hpp>
 #include <fovea/driver/graph/position_prefetch.hpp>
-#include <fovea/driver/operands.hpp>
+#include <fovea/driver/run/arena.hpp>
 #include <fovea/kernel/lane_rows.hpp>
-#include <fovea/kernel/listed_values.hpp>
 #include <fovea/kernel/pairs.hpp>
 #include <fovea/kernel/reweigh.hpp>
 #include <fovea/plan/call_types.hpp>

@@ -2,9 +2,9 @@
 // Terms of the query or the key alone, computed once before the loop over edges.
 #pragma once
 
+#include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/graph/batch_rows.hpp>
 #include <fovea/driver/graph/listed_rows.hpp>
-#include <fovea/driver/operands.hpp>
 #include <fovea/kernel/head_sums.hpp>
 
 #include <algorithm>

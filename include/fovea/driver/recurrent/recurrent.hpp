@@ -2,11 +2,11 @@
 // Linear attention: a running state, updated with one key after the other, takes the place of the keys.
 #pragma once
 
-#include <fovea/driver/index_range.hpp>
-#include <fovea/driver/operands.hpp>
+#include <fovea/driver/call/index_range.hpp>
+#include <fovea/driver/call/operands.hpp>
+#include <fovea/driver/recurrent/recurrence.hpp>
 #include <fovea/driver/recurrent/step_operands.hpp>
-#include <fovea/driver/workspace.hpp>
-#include <fovea/kernel/recurrence.hpp>
+#include <fovea/driver/run/workspace.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -2,8 +2,8 @@
 // The operands of the recurrent traversal: mapped and converted, a few positions of one head at a time.
 #pragma once
 
+#include <fovea/driver/recurrent/recurrence.hpp>
 #include <fovea/kernel/packing.hpp>
-#include <fovea/kernel/recurrence.hpp>
 #include <fovea/plan/call_types.hpp>
 #include <fovea/simd/math.hpp>
 

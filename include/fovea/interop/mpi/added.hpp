@@ -5,7 +5,7 @@
 
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/message.hpp>
-#include <fovea/spec/named_sums.hpp>
+#include <fovea/spec/call/named_sums.hpp>
 #include <fovea/spec/outputs.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 // holds and that may have a weight, with their values, and the ranks that hold the queries join the lists.
 #pragma once
 
-#include <fovea/driver/dense/candidate_rows.hpp>
 #include <fovea/interop/mpi/queries.hpp>
+#include <fovea/parts/candidate_rows.hpp>
 
 #include <cstddef>
 #include <optional>

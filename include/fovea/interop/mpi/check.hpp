@@ -2,10 +2,10 @@
 // What can be wrong with a call over ranks: what the compiler can tell, and what each rank can tell by itself.
 #pragma once
 
-#include <fovea/driver/dense/piecewise.hpp>
 #include <fovea/interop/mpi/ranks.hpp>
-#include <fovea/spec/check_call.hpp>
-#include <fovea/spec/check_state.hpp>
+#include <fovea/parts/piecewise.hpp>
+#include <fovea/spec/call/check_call.hpp>
+#include <fovea/spec/call/check_state.hpp>
 
 #include <stdexcept>
 #include <tuple>

@@ -4,7 +4,7 @@
 
 #include <fovea/driver/explain.hpp>
 #include <fovea/interop/mpi/run.hpp>
-#include <fovea/spec/ragged.hpp>
+#include <fovea/spec/part/ragged.hpp>
 
 #include <algorithm>
 #include <string>

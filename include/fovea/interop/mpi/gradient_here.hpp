@@ -2,9 +2,9 @@
 // The gradients that are added up on one rank of a call over ranks.
 #pragma once
 
-#include <fovea/driver/dense/piecewise_gradient.hpp>
 #include <fovea/interop/mpi/statistics.hpp>
 #include <fovea/interop/mpi/whole.hpp>
+#include <fovea/parts/piecewise_gradient.hpp>
 
 #include <algorithm>
 #include <tuple>

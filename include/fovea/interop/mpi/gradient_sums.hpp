@@ -3,8 +3,8 @@
 // specification over parts, of which all ranks have the sum at the end.
 #pragma once
 
-#include <fovea/driver/array_totals.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
+#include <fovea/parts/array_totals.hpp>
 
 #include <algorithm>
 #include <tuple>

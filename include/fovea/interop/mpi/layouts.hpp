@@ -5,7 +5,7 @@
 #include <fovea/core/errors.hpp>
 #include <fovea/core/integer_argument.hpp>
 #include <fovea/core/view.hpp>
-#include <fovea/spec/of_part.hpp>
+#include <fovea/spec/part/of_part.hpp>
 
 #include <algorithm>
 #include <string>

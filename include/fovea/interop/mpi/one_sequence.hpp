@@ -2,11 +2,11 @@
 // What all ranks make together of the positions of a call, which are one sequence.
 #pragma once
 
-#include <fovea/driver/workspace.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/spec/of_part.hpp>
+#include <fovea/spec/call/table_bounds.hpp>
+#include <fovea/spec/part/of_part.hpp>
 #include <fovea/spec/projected_shapes.hpp>
-#include <fovea/spec/table_bounds.hpp>
 
 #include <cstdint>
 #include <vector>

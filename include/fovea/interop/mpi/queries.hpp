@@ -3,9 +3,9 @@
 // and these go to the ranks that hold the queries, which merge them.
 #pragma once
 
-#include <fovea/driver/dense/partial_rows.hpp>
 #include <fovea/interop/mpi/message.hpp>
 #include <fovea/interop/mpi/ways.hpp>
+#include <fovea/parts/partial_rows.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <fovea/interop/mpi/run.hpp>
-#include <fovea/spec/ragged.hpp>
+#include <fovea/spec/part/ragged.hpp>
 
 #include <algorithm>
 #include <cstdint>

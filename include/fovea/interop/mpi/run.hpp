@@ -4,8 +4,6 @@
 #pragma once
 
 #include <fovea/driver/attend.hpp>
-#include <fovea/driver/dense/gathered.hpp>
-#include <fovea/driver/dense/merged_attention.hpp>
 #include <fovea/interop/mpi/added.hpp>
 #include <fovea/interop/mpi/candidates.hpp>
 #include <fovea/interop/mpi/check.hpp>
@@ -15,6 +13,8 @@
 #include <fovea/interop/mpi/states.hpp>
 #include <fovea/interop/mpi/stored.hpp>
 #include <fovea/interop/mpi/whole.hpp>
+#include <fovea/parts/gathered.hpp>
+#include <fovea/parts/merged_attention.hpp>
 
 #include <exception>
 #include <optional>

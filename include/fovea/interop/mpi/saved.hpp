@@ -2,7 +2,7 @@
 // What the rows of a rank leave for their gradient, where no call has saved it.
 #pragma once
 
-#include <fovea/spec/saved_rows.hpp>
+#include <fovea/spec/call/saved_rows.hpp>
 
 #include <string_view>
 

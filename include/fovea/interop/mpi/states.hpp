@@ -3,10 +3,10 @@
 // the positions before to the one that has those after, while the next head is on its way behind it.
 #pragma once
 
-#include <fovea/driver/recurrent/carried_states.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/message.hpp>
-#include <fovea/spec/named_sums.hpp>
+#include <fovea/parts/carried_states.hpp>
+#include <fovea/spec/call/named_sums.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,8 +2,8 @@
 // What is known of the rows of softmax before they are differentiated, on the rank that holds them and on others.
 #pragma once
 
-#include <fovea/driver/dense/gradient_call.hpp>
-#include <fovea/driver/workspace.hpp>
+#include <fovea/driver/dense/backward/gradient_call.hpp>
+#include <fovea/driver/run/workspace.hpp>
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 // Keys and values that a rank holds in pages, or with scales by blocks: they are copied one after another for a call.
 #pragma once
 
-#include <fovea/driver/in_memory.hpp>
+#include <fovea/driver/call/in_memory.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/spec/visible_pages.hpp>
+#include <fovea/spec/call/visible_pages.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -3,10 +3,10 @@
 // the next ones while one is computed, and each is sent on as soon as it is here.
 #pragma once
 
-#include <fovea/driver/dense/piecewise.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/message.hpp>
 #include <fovea/interop/mpi/ways.hpp>
+#include <fovea/parts/piecewise.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>

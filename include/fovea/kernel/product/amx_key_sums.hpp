@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/product/amx_packing.hpp>
-#include <fovea/kernel/tile_sums.hpp>
+#include <fovea/kernel/product/tile_sums.hpp>
 
 #include <algorithm>
 

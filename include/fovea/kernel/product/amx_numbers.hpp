@@ -2,8 +2,8 @@
 // What a matrix unit cannot multiply by parts: sums that are not finite, again as products of numbers.
 #pragma once
 
-#include <fovea/kernel/lane_products.hpp>
 #include <fovea/kernel/product/amx_packing.hpp>
+#include <fovea/kernel/product/lane_products.hpp>
 
 #include <limits>
 

@@ -2,9 +2,9 @@
 // Products of bfloat16 operands as they are stored, two elements to a lane.
 #pragma once
 
-#include <fovea/kernel/accumulate.hpp>
-#include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/packing.hpp>
+#include <fovea/kernel/product/accumulate.hpp>
+#include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/plan/product.hpp>
 #include <fovea/simd/bf16_pairs.hpp>
 

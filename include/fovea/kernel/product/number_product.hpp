@@ -2,8 +2,8 @@
 // Products of operands that are converted to the type of the arithmetic.
 #pragma once
 
-#include <fovea/kernel/contract_rows.hpp>
 #include <fovea/kernel/packing.hpp>
+#include <fovea/kernel/product/contract_rows.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

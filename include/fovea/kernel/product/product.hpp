@@ -17,10 +17,10 @@ namespace fovea::FOVEA_SET::kernel {
 /// product: how operands are multiplied, one type for an architecture and the elements of both operands. It says how
 /// each operand is packed or read in place, and which step its microkernels take; the traversals know no element type.
 ///
-///     step                                     of its microkernels (kernel/step.hpp)
-///     scope                                    stands in each task while it multiplies (driver/product_scopes.hpp)
-///     takes_query_lanes                        queries may be in lanes, keys broadcast element by element
-///     transpose(body, row, base, scale, to)    packs rows, a column for each
+///     step                                     of its microkernels (kernel/product/step.hpp)
+///     scope                                    stands in each task while it multiplies
+///     (driver/call/product_scopes.hpp) takes_query_lanes                        queries may be in lanes, keys
+///     broadcast element by element transpose(body, row, base, scale, to)    packs rows, a column for each
 ///     for_packs(body, row, base, scale, n, f)  lays out a row for keys in place
 ///     keys_in_place<Rows>                      how those are read
 ///     pack_values(row, next, n, to)            packs the values of as many keys as a step takes

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where gradients are summed: rows in their targets, or in scratch memory; tables in shares, which are joined in order.
+#pragma once
+
+#include <fovea/driver/run/arena.hpp>
+#include <fovea/driver/run/workspace.hpp>
+#include <fovea/kernel/backward/scatter.hpp>
+#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The gradients of operands as a score sees them; of those that nobody asks for there may be no memory.
+template <class T>
+struct operand_gradients {
+    view<T, 4> query, key, value;
+};
+
+/// True where grad(...) of a type can name the table of a parameter.
+template <class Asked, class E>
+inline constexpr bool may_be_of = false;
+template <class Asked, class Element, int Rank>
+inline constexpr bool may_be_of<Asked, parameter<Element, Rank>> = fovea::may_name<false, Asked, Element, Rank>;
+
+/// The sums of tables that one share of the positions adds to.
+template <class T, class... Asked>
+struct share_of_tables : kernel::adds_to_tables<T, share_of_tables<T, Asked...>> {
+    std::tuple<Asked...> const* asked;
+    std::array<T*, sizeof...(Asked)> at;
+
+    using share_type = share_of_tables;
+    template <class E>
+    static constexpr bool takes = (may_be_of<Asked, E> || ...);
+
+    template <class Element, int Rank, class F>
+    FOVEA_INLINE void for_each_sum(view<Element const, Rank> const& table, F const& f) const {
+        if (auto const to = sums(table); to.data != nullptr) f(to);
+    }
+    /// Those of a table; nothing where its gradient is not asked for.
+    template <class Element, int Rank>
+    FOVEA_INLINE view<T, Rank> sums(view<Element const, Rank> const& table) const {
+        view<T, Rank> found{};
+        [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
+            auto const look = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
+                if (found.data == nullptr && at[N] != nullptr && fovea::names(std::get<N>(*asked), table))
+                    found = fovea::detail::beside(table, at[N]);
+            };
+            (look(std::integral_constant<std::size_t, I>()), ...);
+        }(std::index_sequence_for<Asked...>());
+        return found;
+    }
+};
+
+/// Where a call of gradient sums what it is asked for.
+template <class T, class... Asked>
+class gradient_targets {
+    static constexpr std::size_t count = sizeof...(Asked);
+    static constexpr index_t shares_of_tables = 16;
+
+public:
+    using share_type = share_of_tables<T, Asked...>;
+
+    gradient_targets(workspace& scratch, Asked const&... asked) : scratch_(scratch), asked_(asked...) {}
+
+    /// The gradients of an operand: its target where that is written and has elements of the arithmetic next to each
+    /// other, otherwise scratch memory, position by position. Without memory where it is not asked for.
+    template <class Element>
+    view<T, 4> rows(view<Element const, 4> const& of) {
+        view<T, 4> found{};
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (found.data != nullptr || !fovea::names<true>(asked, of)) return;
+            if (rows_[n].data == nullptr) rows_[n] = begin_rows(asked);
+            found = rows_[n];
+            is_row_[n] = true;
+        });
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (rows_[n].data == nullptr && fovea::names<true>(asked, of)) rows_[n] = found, is_row_[n] = true;
+        });
+        return found;
+    }
+    template <class Rows>
+    view<T, 4> rows(Rows const&) {
+        return {};
+    }
+
+    /// After all rows: memory for the tables. is_read(asked): it is one; apart(asked): no two shares reach one of its
+    /// elements.
+    template <class IsRead, class Apart>
+    void begin_tables(IsRead const& is_read, Apart const& apart) {
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            first_[n] = first_place(asked, n);
+            if (is_row_[n] || first_[n] < n || !asked.wanted || !is_read(asked)) return;
+            copies_[n] = apart(asked) ? 1 : shares_of_tables;
+            index_t const numbers = copies_[n] * asked.of.size();
+            tables_[n] = scratch_.shared().template take<T>(numbers);
+            std::fill_n(tables_[n], numbers, T{0});
+        });
+    }
+    index_t shares(index_t positions) const {
+        bool const shared = std::any_of(copies_.begin(), copies_.end(), [](index_t n) { return n > 1; });
+        return shared ? shares_of_tables : std::max<index_t>(ceil_div(positions, 1024), 1);
+    }
+    share_type of_share(index_t share) const {
+        share_type all{{}, &asked_, tables_};
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (copies_[n] > 1) all.at[n] += share * asked.of.size();
+        });
+        return all;
+    }
+
+    /// Joins the shares, and writes what has not been summed in its target.
+    void write() const {
+        for_each_asked([&](auto const& asked, std::size_t n) {
+            if (!asked.wanted) return;
+            if (is_row_[n]) return write_rows(rows_[n], asked);
+            join(n, asked.of.size());
+            write_rounded([&](index_t i) { return tables_[first_[n]][i]; }, asked);
+        });
+    }
+    /// Adds the tables to sums of everything that is asked for, instead.
+    template <class Sums>
+    void add_tables_to(Sums& sums) const {
+        [&]<std::size_t... N>(std::index_sequence<N...>) {
+            auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+                index_t const size = std::get<I>(asked_).of.size();
+                join(I, size);
+                T const* const from = tables_[first_[I]];
+                if (from == nullptr || !std::get<I>(asked_).wanted) return;
+                T* const to = sums.template of_asked<I>();
+                for (index_t i = 0; i < size; ++i) to[i] += from[i];
+            };
+            (add(std::integral_constant<std::size_t, N>()), ...);
+        }(std::index_sequence_for<Asked...>());
+    }
+
+private:
+    void join(std::size_t n, index_t size) const {
+        for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
+    }
+    template <class Each>
+    static void write_rows(view<T, 4> const& from, Each const& asked) {
+        if constexpr (Each::rank >= 2 && Each::rank <= 4) {
+            auto const to = as_heads(asked.target);
+            using element = std::remove_pointer_t<decltype(to.data)>;
+            if (static_cast<void const*>(to.data) == from.data) return;
+            for (index_t b = 0; b < to.extent(0); ++b)
+                for (index_t i = 0; i < to.extent(2); ++i)
+                    for (index_t h = 0; h < to.extent(1); ++h)
+                        for (index_t c = 0; c < to.extent(3); ++c) {
+                            element& sum = to(b, h, i, c);
+                            T const amount = from(b, h, i, c);
+                            sum = rounded_to<element>(asked.adds ? static_cast<T>(sum) + amount : amount);
+                        }
+        }
+    }
+    template <class Each>
+    view<T, 4> begin_rows(Each const& asked) const {
+        if constexpr (Each::rank < 2 || Each::rank > 4) return {};
+        else return rows_for(asked);
+    }
+    template <class Each>
+    view<T, 4> rows_for(Each const& asked) const {
+        auto const to = as_heads(asked.target);
+        if constexpr (std::is_same_v<std::remove_pointer_t<decltype(to.data)>, T>)
+            if (!asked.adds && (to.stride(3) == 1 || to.extent(3) <= 1)) return to;
+        index_t const row = to.extent(1) * to.extent(3);
+        return {scratch_.shared().template take<T>(to.size()), to.extents, {to.extent(2) * row, to.extent(3), row, 1}};
+    }
+    /// Where the array that is asked for in place n is asked for first: sums of tables are kept once.
+    template <class Each>
+    std::size_t first_place(Each const& of, std::size_t n) const {
+        std::size_t first = n;
+        for_each_asked([&](auto const& asked, std::size_t m) {
+            if (m < first && fovea::names(asked, of.of)) first = m;
+        });
+        return first;
+    }
+    template <class F>
+    void for_each_asked(F const& f) const {
+        std::size_t n = 0;
+        std::apply([&](auto const&... each) { (f(each, n++), ...); }, asked_);
+    }
+
+    workspace& scratch_;
+    std::tuple<Asked...> asked_;
+    std::array<view<T, 4>, count> rows_{};
+    std::array<bool, count> is_row_{};
+    std::array<T*, count> tables_{};
+    std::array<index_t, count> copies_{};
+    std::array<std::size_t, count> first_{};
+};
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One row of a gradient pass: its scores become weights, and the gradients of these those of the scores, by the rule of
+// the normalizer.
+#pragma once
+
+#include <fovea/driver/call/index_range.hpp>
+#include <fovea/driver/call/operands.hpp>
+#include <fovea/driver/run/arena.hpp>
+#include <fovea/kernel/backward/reweigh_gradient.hpp>
+#include <fovea/kernel/backward/row_gradient.hpp>
+#include <fovea/kernel/reweigh.hpp>
+#include <fovea/kernel/row.hpp>
+#include <fovea/plan/normalizing.hpp>
+#include <fovea/plan/reweighting.hpp>
+#include <fovea/spec/selection.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// What a rule asks about its row, and the gradients that it gives the expressions of the row, whose tables go to
+/// `sums`; Tables says which of them are asked for.
+template <class T, class Arch, class Tables>
+struct gradient_facts : facts_of_row<T, Arch> {
+    typename Tables::share_type const& sums;
+    template <class Number>
+    using leaves = kernel::number_leaves<Number, kernel::number_kinds<Tables>, typename Tables::share_type>;
+
+    template <class E>
+    void add(E const& e, T amount) const {
+        backpropagate(e, kernel::index_environment<T, Arch, index_t>{this->row, 0}, amount, leaves<T>{sums});
+    }
+    /// The same for an expression of a score, whose gradient is returned; of a vector of them too.
+    template <class E, class Number>
+    FOVEA_INLINE Number add(E const& e, Number const& score, Number const& amount) const {
+        Number of_score(T{0});
+        backpropagate(e, kernel::score_of_row<T, Arch, Number>{{this->row, 0}, score}, amount,
+                      leaves<Number>{sums, &of_score});
+        return of_score;
+    }
+};
+
+/// The rule of a normalizer and of a reweighting after it:
+///
+///     apply(facts, row, gradients, tables, arriving)    scores become weights, their gradients those of the scores, in
+///                                                       place; arriving(weights, gradients) adds to the latter before
+///
+/// Pairs that take no part, whose scores are excluded, get 0 for both, whatever their gradients are. Of a row of which
+/// pairs between others take no part, the rule sees a copy without these.
+template <class T, class Arch, class Normalize, class Reweight, class Tables, class Keys = kernel::consecutive_keys>
+class row_rule {
+    using normalizing = plan::normalizing<Normalize, T>;
+    using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row, Keys>;
+    using vector = kernel::pack<T, Arch>;
+    using share = typename Tables::share_type;
+    static constexpr bool reweighs = !std::is_same_v<Reweight, weight_t>;
+
+public:
+    row_rule(arena& memory, Normalize const& normalize, Reweight const& reweight, index_t keys)
+        : normalize_(normalize),
+          reweight_(reweight),
+          scores_(memory.template take<T>(keys)),
+          weights_(memory.template take<T>(reweighs ? keys : 0)),
+          left_{memory.template take<T>(keys), memory.template take<T>(keys), memory.template take<T>(keys)},
+          places_(memory.template take<index_t>(keys)) {}
+
+    template <class Arriving>
+    void apply(kernel::row_facts const& facts, row_type const& row, T* gradients, share const& tables,
+               Arriving const& arriving) const {
+        index_t const size = row.size();
+        std::copy_n(row.scores, size, scores_);
+        auto const seen = visible(size);
+        if (seen.size() == 0) {
+            std::fill_n(row.scores, size, T{0});
+            std::fill_n(gradients, size, T{0});
+            return;
+        }
+        gradient_facts<T, Arch, Tables> const at{{facts}, tables};
+        typename normalizing::state state{};
+        normalizing::whole(normalizer_of_row(normalize_, facts_of_row<T, Arch>{facts}), state, row);
+        T const* weights = row.scores;
+        if constexpr (reweighs) {
+            weights = std::copy_n(row.scores, size, weights_) - size;
+            kernel::reweigh<plan::scales_weight<Reweight>>(reweight_, facts, row);
+        }
+        clear_excluded(row.scores, size);
+        arriving(row.scores, gradients);
+        if constexpr (reweighs) {
+            clear_excluded(gradients, size);
+            kernel::reweigh_gradient<kernel::number_kinds<Tables>>(
+                reweight_, facts, row_type{weights_, row.packs, row.keys}, gradients, tables);
+        }
+        apply_to_kept(normalize_, row_type{scores_, row.packs, row.keys}, weights, gradients, at);
+    }
+
+private:
+    /// The places of `scores_` outside which all are excluded.
+    index_range visible(index_t size) const {
+        index_range seen{0, size};
+        while (seen.first < seen.last && scores_[seen.first] == excluded<T>) ++seen.first;
+        while (seen.first < seen.last && scores_[seen.last - 1] == excluded<T>) --seen.last;
+        return seen;
+    }
+    void clear_excluded(T* numbers, index_t size) const {
+        for (index_t i = 0; i < size; i += vector::lanes)
+            select(vector::load(scores_ + i) == vector(excluded<T>), vector(T{0}), vector::load(numbers + i))
+                .store(numbers + i);
+    }
+
+    /// What selections leave, by what follows them; the scores that do not stay are excluded.
+    template <class N, class Facts>
+    void apply_to_kept(N const& n, row_type const& scores, T const* weights, T* gradients, Facts const& at) const {
+        if constexpr (is_kept<N>) {
+            auto const selection = [&] {
+                if constexpr (row_dependent_selection<decltype(n.first.selection)>)
+                    return n.first.selection.for_row(at);
+                else return n.first.selection;
+            }();
+            if constexpr (fixed_selection<std::remove_const_t<decltype(selection)>>)
+                scores.exclude_below(static_cast<T>(selection.least()));
+            else scores.exclude_below(static_cast<T>(selection.least(scores)));
+            apply_to_kept(n.second, scores, weights, gradients, at);
+        } else {
+            auto const seen = visible(scores.size());
+            index_t const first = seen.first, count = seen.size();
+            std::fill_n(gradients, first, T{0});
+            std::fill_n(gradients + seen.last, scores.size() - seen.last, T{0});
+            if (std::find(scores_ + first, scores_ + seen.last, excluded<T>) == scores_ + seen.last)
+                return differentiate_row(
+                    n, kernel::row_gradient<T, Arch>{scores_ + first, weights + first, gradients + first, count}, at);
+            index_t left = 0;
+            for (index_t i = first; i < seen.last; ++i) {  // no branch depends on a score
+                left_[0][left] = scores_[i];
+                left_[1][left] = weights[i];
+                left_[2][left] = gradients[i];
+                places_[left] = i;
+                left += scores_[i] == excluded<T> ? 0 : 1;
+            }
+            differentiate_row(n, kernel::row_gradient<T, Arch>{left_[0], left_[1], left_[2], left}, at);
+            std::fill_n(gradients + first, count, T{0});
+            for (index_t i = 0; i < left; ++i) gradients[places_[i]] = left_[2][i];
+        }
+    }
+
+    Normalize const& normalize_;
+    Reweight const& reweight_;
+    T *scores_, *weights_;  // of the row at hand; weights before they are changed
+    T* left_[3];            // scores, weights and gradients of pairs that take part
+    index_t* places_;       // of these in the row
+};
+
+}  // namespace fovea::FOVEA_SET::driver

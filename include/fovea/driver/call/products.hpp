@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The matrix products of the dense traversals: templates on element types and the architecture alone, so that a program
+// with many specifications compiles them once.
+#pragma once
+
+#include <fovea/driver/call/product_operands.hpp>
+#include <fovea/kernel/product/contract.hpp>
+#include <fovea/kernel/product/contract_rows.hpp>
+#include <fovea/kernel/product/lane_products.hpp>
+#include <fovea/plan/blocking.hpp>
+#include <fovea/simd/architecture.hpp>
+#include <fovea/simd/unrolled.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Calls f(std::integral_constant<int, N>) with the smallest register tile of at least `rows` rows.
+template <class Tile, int I = 0, class F>
+void with_rows(index_t rows, F&& f) {
+    if constexpr (I == Tile::last_height) f(std::integral_constant<int, Tile::height(I)>{});
+    else if (rows <= Tile::height(I)) f(std::integral_constant<int, Tile::height(I)>{});
+    else with_rows<Tile, I + 1>(rows, f);
+}
+
+/// Divides `width` columns among calls f(vectors, first column): each takes the first of `Vectors` that fits.
+template <int... Vectors, class F>
+void for_columns(index_t width, index_t lanes, F const& f) {
+    index_t c = 0;
+    auto const columns = [&](auto vectors) {
+        for (; c + vectors() * lanes <= width; c += vectors() * lanes) f(vectors, c);
+    };
+    (columns(std::integral_constant<int, Vectors>{}), ...);
+}
+
+/// Scores of a run of packed keys: whole panels, and single vectors where the run begins or ends within a panel.
+template <class Products, class Arch, class T>
+void contract_panels(panel_product<T> const& p, kernel::prefetch_queue& next) {
+    using tile = plan::key_lanes_blocking<T, Arch>;
+    with_rows<tile>(p.mr, [&](auto rows) {
+        for (index_t pack = p.first; pack < p.last;) {
+            index_t const offset = pack % tile::nv;
+            T const* const from = p.keys + (pack - offset) * tile::lanes * p.features + offset * tile::lanes;
+            T* const to = p.scores + pack * tile::lanes;
+            int const vectors = offset == 0 && p.last - pack >= tile::nv ? tile::nv : 1;
+            auto const multiply = [&](auto count) {
+                kernel::contract<rows(), count(), T, Arch, Products>(p.queries, from, tile::panel, p.features, to,
+                                                                     p.stride, p.scales, next);
+            };
+            if (vectors == tile::nv) multiply(std::integral_constant<int, tile::nv>{});
+            else multiply(std::integral_constant<int, 1>{});
+            pack += vectors;
+        }
+    });
+}
+
+/// Scores of keys in place: of a single row, or of several at a time.
+template <class Arch, class T, class Keys>
+void contract_in_place(Keys const& keys, kernel::row_products<T> const& p) {
+    using tile = plan::key_lanes_blocking<T, Arch>;
+    if (tile::rows_in_place(p.rows) == 1) kernel::contract_rows<1, T, Arch>(keys, p);
+    else kernel::contract_rows<tile::rows_in_place(2), T, Arch>(keys, p);
+}
+
+/// Adds packed values to the sums of a tile of rows, as many columns at a time as registers hold.
+template <class Arch, class T, class Aggregate>
+void accumulate_tile(Aggregate const& aggregate, weighted_rows<T> const& w, kernel::prefetch_queue& next) {
+    using tile = plan::key_lanes_blocking<T, Arch>;
+    auto piece = w.all;
+    piece.keys = kernel::steps_over<Aggregate>(piece.keys);
+    with_rows<tile>(w.mr, [&](auto rows) {
+        for_columns<tile::value_vectors(rows()), tile::nv, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+            piece.values = w.all.values.from(0, c);
+            piece.sums = w.all.sums + c;
+            kernel::accumulate<rows(), vectors(), T, Arch>(aggregate, piece, next);
+        });
+    });
+}
+
+/// Adds weighted values to the sums of few rows: as many columns at a time as registers hold, of about 8 KiB of values,
+/// which the next rows then find in the L1 cache.
+template <class Product, class T, class Values, class Aggregate>
+void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& w) {
+    using Value = kernel::element_in_place<Values>;
+    using Arch = typename Product::architecture;
+    using tile = plan::key_lanes_blocking<T, Arch>;
+    constexpr index_t per_step = Product::step::per_step;
+    constexpr bool as_stored = per_step > 1 && !std::is_same_v<Value, T>;
+    auto const& all = w.all;
+    index_t const block = round_up(std::max<index_t>(8192 / (w.width * static_cast<index_t>(sizeof(Value))), 8), 2);
+    T ones[tile::rows];
+    std::fill_n(ones, tile::rows, T{1});
+    T const* rescale = all.rescale;
+    kernel::prefetch_queue none;
+    for (index_t k = 0; k < all.keys; k += block, rescale = ones) {
+        index_t const count = std::min(block, all.keys - k), weight = k / per_step;
+        auto piece = all;
+        piece.keys = as_stored ? count : kernel::steps_over<typename Product::step>(count);
+        auto const add = [&](auto vectors, index_t c) {
+            constexpr int rows = tile::rows_with(vectors());
+            piece.values = all.values.from(as_stored ? k : weight, c);
+            for (index_t r = 0; r < w.rows; r += rows) {
+                piece.weights = all.weights.from_row(r).from_step(weight);
+                piece.sums = all.sums + r * all.sum_stride + c;
+                piece.rescale = rescale + r;
+                if constexpr (as_stored) Product::template accumulate_as_stored<rows, vectors()>(piece);
+                else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, piece, none);
+            }
+        };
+        if constexpr (as_stored) for_columns<8, 4, 2>(w.width, tile::lanes, add);
+        else for_columns<8, 4, 1>(w.width, tile::lanes, add);
+    }
+}
+
+/// Adds the rows of a tile, weighted by P^T or dS^T, to the sums of keys, whose number any rest may have.
+template <class Product, class T>
+void accumulate_transposed(weighted_rows<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const& w) {
+    using Arch = typename Product::architecture;
+    using tile = plan::key_lanes_blocking<T, Arch>;
+    auto piece = w.all;
+    T ones[tile::rows];
+    piece.rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;
+    kernel::prefetch_queue none;
+    for_columns<8, 4, 1>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+        piece.values = w.all.values.from(0, c);
+        index_t key = 0;
+        auto const add = [&](auto keys) {
+            for (; key + keys() <= w.rows; key += keys()) {
+                piece.weights = w.all.weights.from_row(key);
+                piece.sums = w.all.sums + key * w.all.sum_stride + c;
+                kernel::accumulate<keys(), vectors(), T, Arch>(typename Product::step{}, piece, none);
+            }
+        };
+        add(std::integral_constant<int, tile::rows_with(vectors())>{});
+        add(std::integral_constant<int, 1>{});
+    });
+}
+
+/// Transposes sums with a row in each lane into rows of results, times their factors.
+template <class Arch, class T, class Element>
+void store_transposed(result_rows<T, Element> const& rows) {
+    using vector = kernel::pack<T, Arch>;
+    constexpr int lanes = static_cast<int>(vector::lanes);
+    auto const factor = vector::load(rows.factors);
+    Element* to[vector::lanes];
+    for (index_t r = 0; r < rows.count; ++r) to[r] = rows.to(r);
+    for (index_t c = 0; c < rows.features; c += lanes) {
+        index_t const left = rows.features - c;
+        vector block[vector::lanes];
+        auto const each = [&](auto const& f) FOVEA_LAMBDA { kernel::unrolled<lanes>(f); };  // kept in registers
+        auto const sum = [&](index_t i)
+                             FOVEA_LAMBDA { return vector::load(rows.sums + (c + i) * rows.width) * factor; };
+        if (left >= lanes) each([&](index_t i) FOVEA_LAMBDA { block[i] = sum(i); });
+        else each([&](index_t i) FOVEA_LAMBDA { block[i] = i < left ? sum(i) : vector(T{0}); });
+        kernel::lanes_of<T, Arch>::transpose(block);
+        if (left >= lanes) {
+            each([&](index_t r) FOVEA_LAMBDA {
+                if (r < rows.count) kernel::store_as<T, Arch>(block[r], to[r] + c, vector::lanes);
+            });
+        } else {
+            vector copy[vector::lanes];
+            each([&](index_t r) FOVEA_LAMBDA { copy[r] = block[r]; });
+            for (index_t r = 0; r < rows.count; ++r) kernel::store_as<T, Arch>(copy[r], to[r] + c, left);
+        }
+    }
+}
+
+/// packed_products: the products of a tile with a key, or a feature of a value, in each lane, with operands in the
+/// format of `Product`; the same for all specifications.
+template <class Product>
+struct packed_products {
+    using T = typename Product::number;
+
+    static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
+    static void accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next);
+    static void accumulate_few(weighted_rows<T> const& w);
+    /// What gradients of keys and values need: keys += P^T rows.
+    static void accumulate_transposed(weighted_rows<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const& w)
+        requires(Product::step::per_step == 1);
+};
+
+template <class Product>
+void packed_products<Product>::contract(panel_product<T> const& p, kernel::prefetch_queue& next) {
+    if constexpr (Product::available) contract_panels<typename Product::step, typename Product::architecture>(p, next);
+}
+template <class Product>
+void packed_products<Product>::accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next) {
+    if constexpr (Product::available)
+        accumulate_tile<typename Product::architecture>(typename Product::step{}, w, next);
+}
+template <class Product>
+void packed_products<Product>::accumulate_few(weighted_rows<T> const& w) {
+    if constexpr (Product::available) driver::accumulate_few<Product>(typename Product::step{}, w);
+}
+template <class Product>
+void packed_products<Product>::accumulate_transposed(
+    weighted_rows<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const& w)
+    requires(Product::step::per_step == 1)
+{
+    driver::accumulate_transposed<Product>(w);
+}
+
+/// products: those of operands of type T, the type of the arithmetic, as they lie; the same for all specifications.
+template <class T, class Arch>
+struct products {
+    using query_lanes = plan::query_lanes_blocking<T, Arch>;
+
+    // With a query in each lane, a kernel::lane_product.
+    using number = T;
+    using element = T;
+    using shape = query_lanes;
+    struct scope {};
+    static constexpr bool packs_values = false, scales_queries = true;
+    static void contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
+                                     kernel::prefetch_queue& next);
+    static void accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
+                                       kernel::prefetch_queue& next);
+    static void store(result_rows<T, T> const& rows);
+
+    // With a feature in each lane.
+    static void contract_in_place(kernel::keys_in_place<T, Arch, kernel::even_rows<T>> const& keys,
+                                  kernel::row_products<T> const& p);
+
+    static void transpose(transposition<T> const& t);
+};
+
+template <class T, class Arch>
+void products<T, Arch>::contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,
+                                             kernel::prefetch_queue& next) {
+    kernel::multiply_in_tiles<query_lanes, Arch>(keys, sums, next);
+}
+template <class T, class Arch>
+void products<T, Arch>::accumulate_query_lanes(kernel::value_operand<T> const& values, kernel::lane_sums<T> const& sums,
+                                               kernel::prefetch_queue& next) {
+    kernel::multiply_in_tiles<query_lanes, Arch>(values, sums, next);
+}
+
+template <class T, class Arch>
+void products<T, Arch>::store(result_rows<T, T> const& rows) {
+    store_transposed<Arch>(rows);
+}
+
+template <class T, class Arch>
+void products<T, Arch>::contract_in_place(kernel::keys_in_place<T, Arch, kernel::even_rows<T>> const& keys,
+                                          kernel::row_products<T> const& p) {
+    driver::contract_in_place<Arch>(keys, p);
+}
+
+template <class T, class Arch>
+void products<T, Arch>::transpose(transposition<T> const& t) {
+    auto const scale = [&](index_t i) FOVEA_LAMBDA { return t.scales[i]; };
+    kernel::transpose_features<T, Arch>(q_t{}, t.rows, [](index_t) FOVEA_LAMBDA { return 0; }, scale, t.destination);
+}
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rows that are read in place, run by run or by address.
+#pragma once
+
+#include <fovea/core/row_run.hpp>
+#include <fovea/driver/call/prefetch.hpp>
+#include <fovea/driver/call/product_operands.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// What products read: rows in memory as they are stored, others as numbers of the type of the arithmetic.
+template <class Rows, class T>
+using read_as = std::conditional_t<loaded_rows<Rows>, T, element_of_rows<Rows>>;
+
+/// The distance between loaded rows.
+template <class T>
+constexpr index_t loaded_stride(index_t features) {
+    return round_up(features, cache_line / static_cast<index_t>(sizeof(T)));
+}
+/// Rows that are loaded at a time, to stay in the L1 cache while they are read.
+inline constexpr index_t rows_at_once = 32;
+
+/// Calls f(run, offset) for some rows of a head in order: a run of them, and how many come before it. Rows that are not
+/// in memory are loaded to `loaded`: (rows_at_once, loaded_stride).
+template <class Rows, class T, class F>
+void for_runs(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
+    if constexpr (loaded_rows<Rows>) {
+        index_t const stride = loaded_stride<T>(rows.extent(3));
+        for (index_t n = at.first; n < at.last; n += rows_at_once) {
+            index_t const last = std::min(n + rows_at_once, at.last);
+            rows.load(row_range{at.batch, at.head, n, last}, loaded, stride);
+            f(row_run<T>{loaded, stride, last - n}, n - at.first);
+        }
+    } else {
+        for_runs(rows, at, f);
+    }
+}
+template <class Rows, class F>
+void for_runs(Rows const& rows, row_range const& at, F const& f) {
+    for (index_t n = at.first; n < at.last;) {
+        auto run = rows_from(rows, at.batch, at.head, n);
+        run.count = std::min(run.count, at.last - n);
+        f(run, n - at.first);
+        n += run.count;
+    }
+}
+
+/// One row of a head as it is stored, or loaded.
+template <class Rows, class T>
+read_as<Rows, T> const* row_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded) {
+    if constexpr (loaded_rows<Rows>) {
+        rows.load(at, loaded, index_t{0});
+        return loaded;
+    } else {
+        return rows.place(at.batch, at.head, at.first, 0);
+    }
+}
+
+/// The addresses of some rows of a head that lie in pages, each by its number in `at`.
+template <class Rows, index_t Most>
+class row_addresses {
+    using element = element_of_rows<Rows>;
+
+public:
+    /// At most `Most` rows.
+    row_addresses(Rows const& rows, row_range const& at) {
+        for_runs(rows, {at.batch, at.head, at.first, std::min(at.last, at.first + Most)},
+                 [&](auto const& run, index_t offset) {
+                     for (index_t r = 0; r < run.count; ++r) at_[offset + r] = run.first + r * run.stride;
+                 });
+    }
+    FOVEA_INLINE element const* operator()(index_t r) const { return at_[r] + skipped_; }
+
+    /// Some of them for microkernels; those after the last, which are only prefetched, repeat it.
+    kernel::listed_rows<element> in_place(index_t count, index_t present, index_t ahead) {
+        std::fill_n(&at_[present], count + ahead - present, at_[present - 1]);
+        return {&at_[0], 0, ahead};
+    }
+
+    /// Without some features at the beginning of each row.
+    void skip(index_t features) { skipped_ = features; }
+
+private:
+    c_array<element const*, Most> at_;
+    index_t skipped_ = 0;
+};
+/// The addresses of some rows of any source: of at most `Most` rows, or of rows_at_once that are loaded to `loaded`.
+template <index_t Most, class Rows, class T>
+auto addresses_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded) {
+    if constexpr (loaded_rows<Rows>) {
+        index_t const stride = loaded_stride<T>(rows.extent(3));
+        rows.load(at, loaded, stride);
+        return strided_rows<T const>{loaded, stride};
+    } else if constexpr (evenly_spaced<Rows>) {
+        return strided_rows<element_of_rows<Rows> const>{rows.place(at.batch, at.head, at.first, 0), rows.stride(2)};
+    } else {
+        return row_addresses<Rows, Most>(rows, at);
+    }
+}
+
+/// Calls f(rows, offset, count) for some rows of a head in order, as microkernels read them in place: as many as there
+/// are where these lie in memory, rows_at_once of those that are loaded.
+template <class Rows, class T, class F>
+void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
+    using element = element_of_rows<Rows>;
+    [[maybe_unused]] index_t const row_bytes = rows.extent(3) * static_cast<index_t>(sizeof(element));
+    if constexpr (loaded_rows<Rows>) {
+        for_runs(rows, at, loaded, [&](auto const& run, index_t offset) {
+            f(kernel::even_rows<T>{run.first, run.stride}, offset, run.count);
+        });
+    } else if constexpr (evenly_spaced<Rows>) {
+        for_runs(rows, at, [&](auto const& run, index_t offset) {
+            index_t const ahead = kernel::rows_ahead(row_bytes) * run.stride;
+            f(kernel::even_rows<element>{run.first, run.stride, ahead}, offset, run.count);
+        });
+    } else {
+        constexpr index_t listed = 256;
+        index_t const ahead = kernel::rows_ahead(row_bytes);
+        index_t const stride =
+            rows_from(rows, at.batch, at.head, at.first).stride * static_cast<index_t>(sizeof(element));
+        index_t const step = std::min(rows_per_memory_page(stride), rows_per_run(rows));
+        for (index_t n = at.first; n < at.last; n += listed) {
+            index_t const count = std::min(at.last - n, listed), last = std::min(n + count + ahead, rows.extent(2));
+            row_addresses<Rows, listed + kernel::most_rows_ahead> all(rows, {at.batch, at.head, n, last});
+            translate(0, last - n, step, all);
+            f(all.in_place(count, last - n, ahead), n - at.first, count);
+        }
+    }
+}
+
+}  // namespace fovea::FOVEA_SET::driver

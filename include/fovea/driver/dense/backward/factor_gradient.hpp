@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradients of sums for each pair by way of their factors: summed for each query and each key, then back to
+// features.
+#pragma once
+
+#include <fovea/driver/dense/backward/feature_gradient.hpp>
+#include <fovea/driver/dense/backward/pairwise_gradient.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/stored_keys.hpp>
+#include <fovea/kernel/product/nonzero.hpp>
+
+#include <algorithm>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// A sum for each pair is sum_f b(x_f, y_f), with factors x of the query and y of the key that the forward pass has
+/// prepared (driver/dense/pair_sums.hpp). A tile of amounts gives
+///
+///     dx_f = sum over keys of amount db/dx,   dy_f = sum over queries of amount db/dy
+///
+/// with keys in lanes, and x and y go back to features and tables once for a row, and once for a key. For terms of
+/// which nothing but factors is reached, with factors whose reciprocals have finite squares.
+template <class Call, class Shape, class Tables>
+class factor_gradient {
+    using T = typename Shape::number;
+    using Arch = typename Shape::architecture;
+    using context_type = context_of<Call, Shape>;
+    using parts = typename Call::parts;
+    using pairs_type = decltype(parts::pairs);
+    using names_of_index = kernel::index_environment<T, Arch, index_t>;
+    using sums = kernel::query_factor_sums<T, Arch, Shape::rows>;
+    static constexpr T most = sizeof(T) == 4 ? T(1e18) : T(1e150);
+    template <class Pair>
+    static constexpr bool takes =
+        !Shape::queries_in_lanes && plan::goes_back_by_factors<std::remove_cvref_t<Pair>, Tables>;
+
+public:
+    /// Planes of the factors of queries and of keys, 0 where no term goes back by them.
+    static constexpr bool any =
+        plan::hana::unpack(pairs_type{}, [](auto const&... pair) { return (takes<decltype(pair)> || ...); });
+    static constexpr index_t of_queries = any ? plan::query_factors_of<pairs_type> : 0,
+                             of_keys = any ? plan::key_factors_of<pairs_type> : 0;
+
+    /// The numbers of a plane: of the rows of a tile, and of all keys, as they are packed.
+    static index_t of_tile(context_type const& context) { return sums::size(context.summed.most); }
+    static index_t of_head(context_type const& context) {
+        return round_up(context.keys, Shape::panel) * context.summed.most;
+    }
+
+    /// True where the factors of the rows of a tile, or of the keys of a block, are in range.
+    static bool takes_rows(context_type const& context, tile_rows<Shape> const& rows) {
+        bool within = rows.factorable && !context.operands.exact;
+        index_t plane = 0;
+        plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
+            index_t const features = context.span_of(pair).count;
+            plan::for_each_part(pair.factors.queries, [&](auto const& factor) {
+                if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
+                    for (index_t r = 0; r < rows.count; ++r)
+                        within = within
+                              && kernel::stays_in_range(factor, queries(context, rows, plane) + r * features, features,
+                                                        most);
+                ++plane;
+            });
+        });
+        return within;
+    }
+    static bool takes_keys(context_type const& context, head_keys<Shape> const& keys, index_t block) {
+        bool within = keys.factorable(block);
+        index_t plane = first_plane;
+        plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
+            index_t const features = context.span_of(pair).count;
+            plan::for_each_part(pair.factors.keys, [&](auto const&) {
+                if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
+                    for (index_t k = 0; within && k < keys.last(block) - keys.first(block); ++k)
+                        within = kernel::within_exponential_range(
+                            keys.keys(block, plane) + k / Shape::panel * Shape::panel * features + k % Shape::panel,
+                            features, Shape::panel, 1 / most);
+                ++plane;
+            });
+        });
+        return within;
+    }
+
+    /// Adds what some pairs of a block give to the factors of term `Pair`, the nth; false where it is not for factors.
+    /// d_queries and d_keys are planes of all factors.
+    template <class Pair>
+    static bool add(context_type const& context, tile_rows<Shape> const& rows, head_keys<Shape> const& keys,
+                    index_t block, score_block<Shape> const& amounts, Pair const& pair, index_t nth, T* d_queries,
+                    T* d_keys) {
+        if constexpr (!takes<Pair>) {
+            return false;
+        } else {
+            index_t const within = amounts.first - keys.first(block), features = context.span_of(pair).count;
+            if (within % Shape::lanes != 0
+                || kernel::mostly_zero<T, Arch>(amounts.scores, amounts.stride, rows.count, amounts.count))
+                return false;
+            auto const [query_plane, key_plane] = planes_before(context, nth);
+            kernel::pair_factors<T> from{queries(context, rows, query_plane), Shape::rows * context.summed.most,
+                                         keys.keys(block, first_plane + key_plane),
+                                         Shape::block_keys * context.summed.most, features};
+            T* const of_block = d_keys + key_plane * of_head(context) + keys.first(block) * features;
+            for (index_t r = 0; r < rows.count; r += sums::rows) {
+                index_t k = 0;
+                auto const add_keys = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
+                    using kind = std::remove_cvref_t<decltype(pair.factors)>;
+                    kernel::pairwise_gradient<sums::rows, Vectors, Shape::panel,
+                                              static_cast<std::size_t>(plan::count_of<decltype(kind::queries)>),
+                                              static_cast<std::size_t>(plan::count_of<decltype(kind::keys)>), sums, T,
+                                              Arch>(
+                        pair.factors.body, rows.facts.data() + r, kernel::positions<T, Arch>{amounts.first + k}, from,
+                        within + k,
+                        {amounts.scores + r * amounts.stride + k, amounts.stride, rows.count - r, amounts.count - k,
+                         d_queries + query_plane * of_tile(context) + sums::place(r, 0, features), of_tile(context),
+                         of_block, of_head(context)});
+                    k += Vectors * Shape::lanes;
+                };
+                while (amounts.count - k > 3 * Shape::lanes) add_keys(std::integral_constant<int, 4>());
+                while (amounts.count > k) add_keys(std::integral_constant<int, 1>());
+                from.queries += sums::rows * features;
+            }
+            return true;
+        }
+    }
+
+    /// The sums of a row, or of a key, back to features and tables: to(first feature) are leaves from there on.
+    /// `amounts` has room for a row.
+    template <class To>
+    static void finish_row(context_type const& context, kernel::row_facts const& facts, index_t r, T const* d_queries,
+                           T* amounts, To const& to) {
+        auto const* const features = context.operands.query.place(facts.batch, facts.head, facts.q_idx, 0);
+        for_each_pair(context, [&](auto const& pair, index_t plane, index_t) {
+            auto const [first, count] = context.span_of(pair);
+            plan::for_each_part(pair.factors.queries, [&, from = first, n = count](auto const& factor) {
+                for (index_t c = 0; c < n; ++c) amounts[c] = d_queries[plane * of_tile(context) + sums::place(r, c, n)];
+                to(from).backpropagate_features(factor, names_of_index{facts, 0}, features + from, features + from, n,
+                                                kernel::amount_of_each<T, Arch>{amounts});
+                ++plane;
+            });
+        });
+    }
+    template <class Element, class To>
+    static void finish_key(context_type const& context, kernel::row_facts const& facts, index_t key,
+                           Element const* features, T const* d_keys, T* amounts, To const& to) {
+        for_each_pair(context, [&](auto const& pair, index_t, index_t plane) {
+            auto const [first, count] = context.span_of(pair);
+            plan::for_each_part(pair.factors.keys, [&, from = first, n = count](auto const& factor) {
+                for (index_t c = 0; c < n; ++c)
+                    amounts[c] = d_keys[plane * of_head(context) + key / Shape::panel * Shape::panel * n
+                                        + c * Shape::panel + key % Shape::panel];
+                to(from).backpropagate_features(factor, names_of_index{facts, key}, features + from, features + from, n,
+                                                kernel::amount_of_each<T, Arch>{amounts});
+                ++plane;
+            });
+        });
+    }
+
+private:
+    static constexpr index_t first_plane = plan::count_of<decltype(parts::products)>;  // of the keys of a block
+
+    static T* queries(context_type const& context, tile_rows<Shape> const& rows, index_t plane) {
+        return rows.pair_factors + plane * Shape::rows * context.summed.most;
+    }
+    /// Calls f(pair, query plane, key plane) for the terms that go back by factors.
+    template <class F>
+    static void for_each_pair(context_type const& context, F const& f) {
+        index_t of_query = 0, of_key = 0;
+        plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
+            if constexpr (takes<decltype(pair)>) f(pair, of_query, of_key);
+            of_query += plan::count_of<decltype(pair.factors.queries)>;
+            of_key += plan::count_of<decltype(pair.factors.keys)>;
+        });
+    }
+    struct planes {
+        index_t query = 0, key = 0;
+    };
+    static planes planes_before(context_type const& context, index_t nth) {
+        planes before;
+        plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
+            if (nth-- <= 0) return;
+            before.query += plan::count_of<decltype(pair.factors.queries)>;
+            before.key += plan::count_of<decltype(pair.factors.keys)>;
+        });
+        return before;
+    }
+};
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The gradient pass of softmax: of queries, keys, values and the tables of a score, from recomputed scores.
+#pragma once
+
+#include <fovea/driver/call/backward/row_rule.hpp>
+#include <fovea/driver/call/product_scopes.hpp>
+#include <fovea/driver/dense/backward/gradient_call.hpp>
+#include <fovea/driver/dense/backward/gradient_rows.hpp>
+#include <fovea/driver/dense/backward/gradient_tile.hpp>
+#include <fovea/driver/dense/backward/split_sums.hpp>
+#include <fovea/driver/dense/dense_loop.hpp>
+#include <fovea/driver/dense/score_tile.hpp>
+
+#include <tuple>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// The gradient pass of softmax(S) V, with its mask, and with a sink beside the keys of a row or without:
+///
+///     P = exp(S - m) / l,   D = sum_k P dO V^T,   dS = P (dO V^T - D),   dV = P^T dO,
+///     dS of each product in S,   dB = dS^T A scale,   dA = dS B scale,   A = Q and B = K where they are taken as they
+///     are
+///
+/// What else S is computed of: driver/dense/backward/score_gradient.hpp. S is recomputed on tiles, dO V^T is S of
+/// another attention: both are score tiles. The first sweep over the keys finds the maximum m, the sum l and D of each
+/// row: a float of their log-sum-exp would not hold large scores, and D of the result would not be rounded as dO V^T,
+/// which K may be large enough to show. What a mask excludes is kept out of every sum: where what is added up over
+/// keys, or over queries, is not finite, it is added pair by pair. A sink makes the sum l greater, and so weights less;
+/// its own gradient is that of a weight whose value is 0, -w D. Source: FlashAttention-2 (Dao, 2023), algorithm 2.
+template <class Call, class Further, class Shape, class Tables, class Normalize>
+class softmax_gradient {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using step = gradient_tile<Shape>;
+    using score = score_gradient<Call, Shape, Tables>;
+
+public:
+    using shape = Shape;
+    using tile_type = score_tile<shape>;
+    /// Rows are finished; the sums of keys are not where other tasks have some.
+    struct partial_sums : no_partial_sums {
+        T* of_keys = nullptr;
+    };
+    struct call_type : gradient_call<Call, Further, Shape, Tables> {
+        Normalize const& normalize;
+        call_type(plan::call_plan const& plan, typename Call::spec const& of, Normalize const& normalizer,
+                  typename Call::operands const& on, Further const& others, Tables const& sums)
+            : gradient_call<Call, Further, Shape, Tables>(plan, of, on, others, sums), normalize(normalizer) {}
+    };
+    using head_blocks = gradient_blocks<call_type, Shape>;
+    static constexpr bool prefetches_rows = false;
+
+    /// Scores become P and dO V^T becomes dS, in place.
+    struct scratch {
+        typename tile_type::scratch scores, products;
+        scratch(arena& memory, call_type const& call, index_t blocks)
+            : scores(memory, call, blocks), products(memory, call.values, blocks) {
+            products.finds_max = false;
+            if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
+        }
+        /// The first part of scores, like these.
+        T const* kept(score_block<shape> const& of) const {
+            return score::keeps_first ? scores.kept + (of.scores - scores.scores) : nullptr;
+        }
+    };
+
+    softmax_gradient(arena& memory, call_type const& call, no_partial_sums)
+        : tile_(memory, call), products_(memory, call.values), rows_(memory, call) {}
+
+    void begin(call_type const& call, head_group heads, index_t first, index_t count) {
+        tile_.begin(call, heads, first, count);
+        products_.begin(call.values, heads, first, count);
+        rows_.begin(call, tile_.rows());
+        statistics_.begin();
+    }
+    static int sweeps(call_type const& call) { return call.further.rows.any() ? 1 : 2; }
+    void begin_sweep(call_type const& call, int sweep) {
+        has_sums_ = sweep + 1 == sweeps(call);
+        if (call.further.rows.any()) take_known(call);
+        else if (has_sums_) complete(call);
+    }
+    box span(dense_rows const& call) const { return tile_.span(call); }
+    bool whole_panels() const { return tile_.whole_panels(); }
+
+    void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+              scratch& of) {
+        bool const trims = shape::queries_in_lanes && any_mixed(at) && rows_.finite() && from.finite(at.block);
+        of.scores.finds_max = !has_sums_;
+        auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);
+        auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);
+        if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);
+        step::differentiate(p, ds, tile_.rows(), statistics_);
+        rows_.add(call, from, at.block, p, ds, of.kept(p));
+    }
+    void finish(call_type const& call) {
+        rows_.finish(call);
+        if constexpr (row_dependent_normalizer<Normalize>)
+            for (index_t r = 0; r < tile_.rows().count && call.further.makes.of_rows; ++r)
+                if (statistics_.sum[r] != T{0})
+                    call.normalize.gradient_of_row(
+                        statistics_.max[r], statistics_.sum[r], statistics_.delta[r],
+                        gradient_facts<T, Arch, Tables>{{tile_.rows().facts_of(call, r)}, rows_.tables()});
+    }
+
+private:
+    /// After the last key: the statistics have what the normalizer adds to a row, a sink.
+    void complete(call_type const& call) {
+        // A row without keys has no gradient of its log-sum-exp, which a sink hides.
+        bool const takes_lse = call.further.rows.d_lse.data != nullptr;
+        T of_lse[shape::rows];
+        for (index_t r = 0; takes_lse && r < tile_.rows().count; ++r) {
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            of_lse[r] = statistics_.sum[r] == T{0} ? T{0} : call.further.rows.of_lse(batch, head, query);
+        }
+        if constexpr (row_dependent_normalizer<Normalize>)
+            for (index_t r = 0; r < tile_.rows().count; ++r) {
+                facts_of_row<T, Arch> const at{tile_.rows().facts_of(call, r)};
+                typename row_normalizer<Normalize, T>::template state<T> const carried{statistics_.max[r],
+                                                                                       statistics_.sum[r]};
+                std::tie(statistics_.max[r], statistics_.sum[r]) =
+                    normalizer_of_row(call.normalize, at).max_and_sum(carried);
+                statistics_.delta[r] *= exponential::rescaling(carried.max, statistics_.max[r]);
+            }
+        statistics_.divide();
+        for (index_t r = 0; takes_lse && r < tile_.rows().count; ++r) statistics_.delta[r] -= of_lse[r];
+    }
+    /// The statistics of the rows from the forward call.
+    void take_known(call_type const& call) {
+        auto const& known = call.further.rows;
+        index_t const features = call.values.features;
+        for (index_t r = 0; r < tile_.rows().count; ++r) {
+            auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
+            statistics_.max[r] = known.max(batch, head, query);
+            statistics_.sum[r] = known.sum(batch, head, query);
+            statistics_.delta[r] = known.delta.data != nullptr
+                                     ? known.delta(batch, head, query)
+                                     : delta_of_row<T, Arch>(known.result.place(batch, head, query, 0),
+                                                             rows_.d_result(r, features), features);
+            statistics_.delta[r] -= known.of_lse(batch, head, query);
+        }
+    }
+
+    tile_type tile_, products_;
+    gradient_rows<call_type, Shape> rows_;
+    row_statistics<shape> statistics_;
+    bool has_sums_ = false;  // those of all keys are known
+};
+
+/// The gradients of queries, keys and values of softmax(score) V, and of tables.
+template <class T, class Arch, class Score, class Predicate, class Normalize, class Q, class K, class Further,
+          class Executor, class Tables>
+void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lowered_score<Score, Predicate> const& spec,
+                       Normalize const& normalize, score_operands<Q, K> const& operands, Further const& further,
+                       Tables const& tables) {
+    using lowered = plan::lowered_score<Score, Predicate>;
+    using lanes = plan::gradient_lanes<plan::score_call<T, Arch, lowered, score_operands<Q, K>>,
+                                       decltype(Further::value), typename Further::d_element, Further::weight_parts>;
+    using scores = plan::score_call<T, Arch, lowered, score_operands<Q, K>, lanes>;
+    auto const plan = plan::make_gradient_plan<scores>(operands.sizes());
+    auto const run = [&]<class Shape>(std::type_identity<Shape>, auto const& in_scopes) {
+        using pass = softmax_gradient<scores, Further, Shape, Tables, Normalize>;
+        typename pass::call_type const context(plan, spec, normalize, operands, further, tables);
+        dense_loop<pass> const loop(context);
+        for_key_heads<typename pass::head_blocks>(
+            context, in_scopes, scratch, [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
+                loop.run_heads(memory, head_groups, row_blocks, {0, loop.key_blocks()}, {{}, sums});
+            });
+    };
+    if constexpr (plan::gradient_takes_query_lanes<scores>)
+        if (plan.by == plan::traversal::query_lanes)
+            return run(std::type_identity<lanes>{}, in_scopes<lane_products_of<lanes>>(executor));
+    run(std::type_identity<plan::key_lanes_blocking<T, Arch>>{}, in_scopes_of<scores>(executor));
+}
+/// The same on an architecture whose matrix unit is used only where this process may use it.
+template <class T, class Arch, class Score, class Predicate, class Normalize, class Q, class K, class V, class D,
+          int Weight_parts, class Executor, class Tables>
+void run_softmax_gradient(Executor const& executor, workspace& scratch,
+                          plan::lowered_score<Score, Predicate> const& spec, Normalize const& normalize,
+                          score_operands<Q, K> const& operands, gradient_operands<T, V, D, Weight_parts> const& further,
+                          Tables const& tables) {
+    kernel::on_usable<Arch, T, 0, Q, element_of_rows<K>, element_of_rows<V>>(
+        [&]<class Usable>(std::type_identity<Usable>) {
+            run_softmax_tiles<T, Usable>(executor, scratch, spec, normalize, operands, further, tables);
+        });
+}
+
+}  // namespace fovea::FOVEA_SET::driver

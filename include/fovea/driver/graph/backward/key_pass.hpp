@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The pass over the keys of a gradient over listed keys.
+#pragma once
+
+#include <fovea/driver/graph/backward/listed_pass.hpp>
+#include <fovea/driver/graph/backward/transposed_list.hpp>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// What each key gets of the queries that see it, edge by edge of the list turned around, and what its value gets. Of
+/// softmax weights are computed again; those of any other normalizer, and gradients, have been kept for each edge.
+template <class Call>
+class key_pass : listed_pass<Call> {
+    using base = listed_pass<Call>;
+    using base::layout, base::specification, base::width, base::operands;
+    using typename base::Arch, typename base::Operands, typename base::places, typename base::room, typename base::Spec,
+        typename base::T, typename base::vector;
+    static constexpr bool by_rule = Call::by_rule;
+
+public:
+    /// The terms of keys: (batch, term, position, head lanes). `kept_size` numbers have been kept at each place.
+    key_pass(Spec const& spec, Operands const& x, transposed_list const& list, T const* terms, index_t kept_size)
+        : base(spec, x,
+               kept_size * index_t{sizeof(T)} + (by_rule ? position_bytes(x.d_result) : 0)
+                   + (places::planes > 0 ? position_bytes(x.query) : 0),
+               x.queries()),
+          list_(list),
+          terms_(terms) {}
+
+    /// Some keys of each batch element; kept(batch) is what the pass over the queries has left.
+    template <class Kept>
+    void run(arena& memory, index_t first, index_t last, typename Call::tables const& tables, Kept const& kept) const {
+        room const here(layout.lanes, memory, base::longest([&](index_t k) { return list_.of(k); }, first, last));
+        for (index_t b = 0; b < operands.batches(); ++b) {
+            gradient_pairs<kernel::side::key, Call> pairs(specification, operands, layout, tables, b);
+            kept_numbers<T> const left = kept(b);
+            position_prefetch const keys(operands.key, b, operands.key_features());
+            position_prefetch const values(operands.value, b, operands.value_features());
+            position_prefetch const d_keys(operands.d_key, b, operands.key_features());
+            position_prefetch const d_values(operands.d_value, b, operands.value_features());
+            for (index_t k = first; k < last; ++k) {
+                if (index_t const next = k + base::rows_ahead; base::prefetches && next < last)
+                    keys.prefetch(next), values.prefetch(next), d_keys.prefetch(next), d_values.prefetch(next);
+                key(pairs, here, b, k, left);
+            }
+        }
+    }
+
+private:
+    template <class Pairs>
+    void key(Pairs& pairs, room const& here, index_t b, index_t k, kept_numbers<T> const& kept) const {
+        auto const& lanes = layout.lanes;
+        auto const listed = list_.of(k);
+        index_t const n = std::ssize(listed), first_edge = list_.offsets[k];
+        bool const keys_begin = operands.d_key.data != operands.d_query.data,
+                   values_begin =
+                       operands.d_value.data != operands.d_query.data && operands.d_value.data != operands.d_key.data;
+        if (n == 0) {
+            base::targets(operands.d_key, b, k, key_head_, keys_begin);
+            base::targets(operands.d_value, b, k, key_head_, values_begin);
+            return;
+        }
+        pairs.begin(k, listed, list_.numbers + (Call::numbers_edges ? first_edge : 0));
+        index_t const of_keys = term_stride<T, Arch>(lanes, operands.keys());
+        if constexpr (!by_rule) base::repeat(terms_ + b * places::keys * of_keys, of_keys, places::keys, k, here);
+        std::fill_n(here.sums, places::keys * here.period, T{0});
+        for (index_t pair = 0; pair < lanes.pairs(n); pair += width) {
+            base::for_edges_ahead(pair, n, first_edge, list_.offsets[operands.keys()], [&](index_t e) FOVEA_LAMBDA {
+                base::prefetch(kept, place(e));
+                pairs.prefetch_scores(list_.queries[e]);
+                if constexpr (by_rule) pairs.prefetch_values(list_.queries[e]);
+            });
+            c_array<T const*, width> from;  // what has been kept for the pairs of this vector, from their heads on
+            for (index_t i = 0; i <= lanes.key(width - 1); ++i)
+                from[i] = kept.at(place(first_edge + std::min(lanes.key(pair) + i, n - 1))) + lanes.head(pair);
+            auto const number = [&](index_t i) FOVEA_LAMBDA {
+                return base::groups::gathered([&](index_t j) FOVEA_LAMBDA { return from[j] + i * lanes.padded_heads; },
+                                              lanes.padded_heads);
+            };
+            if constexpr (by_rule) take_kept(here, number, lanes.pairs(n), pair);
+            else score_again(pairs, here, number, pair);
+        }
+        if constexpr (!by_rule)
+            for (index_t pair = 0; pair < lanes.pairs(n); pair += width) weigh_again(pairs, here, pair);
+        auto const to = base::targets(operands.d_key, b, k, key_head_, keys_begin);
+        pairs.add_planes(here.parts, here.pairs, to);
+        if constexpr (places::keys > 0) {
+            base::join_lanes(here, places::keys);
+            pairs.add_terms(here.sums, to);
+        }
+        pairs.add_values(here.weights, base::targets(operands.d_value, b, k, key_head_, values_begin));
+    }
+
+    /// The weights of a vector of `pairs`, and the gradients of what a key has of its parts; 0 where there is no pair.
+    template <class Number>
+    FOVEA_INLINE void take_kept(room const& here, Number const& number, index_t pairs, index_t pair) const {
+        auto const present = vector::iota() < vector(pairs - pair);
+        auto const kept = [&](index_t i) FOVEA_LAMBDA { return select(present, number(i), vector(T{0})); };
+        kept(0).store(here.weights + pair);
+        for (index_t i = 0; i < places::planes; ++i) kept(1 + i).store(here.parts + i * here.pairs + pair);
+        vector of_keys[places::keys + 1];
+        for (index_t t = 0; t < places::keys; ++t) of_keys[t] = kept(1 + places::planes + t);
+        base::add_up(here, of_keys, places::keys, pair);
+    }
+    /// The parts of a vector of pairs, s - m and (dO . v - D) / l. What follows is a loop of its own, so that short
+    /// loops overlap what waits for memory here and for exponentials there.
+    template <class Pairs, class Number>
+    FOVEA_INLINE void score_again(Pairs const& pairs, room const& here, Number const& number, index_t pair) const {
+        vector parts[places::all + 1];
+        pairs.compare(parts, pair);
+        for (index_t t = 0; t < places::rows; ++t) parts[places::planes + t] = number(t);
+        base::take_terms(parts + places::planes + places::rows, places::keys, here, pair);
+        for (index_t i = 0; i < places::all; ++i) parts[i].store(here.parts + i * here.pairs + pair);
+        auto const score = pairs.scores(parts, pair);
+        select(score == vector(excluded<T>), score, score - number(places::rows)).store(here.weights + pair);
+        (pairs.weight_gradients(pair) - number(places::rows + 1)).store(here.gradients + pair);
+    }
+    /// Of these l w, and the gradients of the parts.
+    template <class Pairs>
+    FOVEA_INLINE void weigh_again(Pairs const& pairs, room const& here, index_t pair) const {
+        vector parts[places::all + 1], amounts[places::all + 1];
+        for (index_t i = 0; i < places::all; ++i) parts[i] = vector::load(here.parts + i * here.pairs + pair);
+        auto const difference = vector::load(here.weights + pair);
+        auto const weight = select(difference == vector(excluded<T>), vector(T{0}), exp(difference));
+        weight.store(here.weights + pair);
+        auto const d_score = select(weight == vector(T{0}), vector(T{0}), weight * vector::load(here.gradients + pair));
+        pairs.part_gradients(amounts, parts, d_score, pair);
+        for (index_t i = 0; i < places::planes; ++i) amounts[i].store(here.parts + i * here.pairs + pair);
+        base::add_up(here, amounts + places::planes + places::rows, places::keys, pair);
+    }
+
+    /// Where the numbers of an edge of the list turned around have been kept.
+    FOVEA_INLINE index_t place(index_t edge) const {
+        if constexpr (by_rule) return list_.places[edge];
+        else return list_.queries[edge];
+    }
+
+    transposed_list list_;
+    T const* terms_;
+    key_head_of key_head_{operands.group()};
+};
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A call of gradient whose mask lists keys: whether the passes over them take it, and their run.
+#pragma once
+
+#include <fovea/driver/call/backward/gradient_targets.hpp>
+#include <fovea/driver/call/empty_tables.hpp>
+#include <fovea/driver/call/in_memory.hpp>
+#include <fovea/driver/graph/backward/listed_gradient.hpp>
+#include <fovea/driver/run/executor.hpp>
+#include <fovea/spec/call/check_gradient.hpp>
+#include <fovea/spec/call/exact_integers.hpp>
+
+#include <algorithm>
+#include <limits>
+
+namespace fovea::FOVEA_SET::driver {
+
+/// True where no two edges have the same number.
+inline bool numbers_differ(graph_view const& graph, arena& memory) {
+    if (graph.numbers.empty()) return true;
+    auto* const seen = memory.take<bool>(graph.edges());
+    std::fill_n(seen, graph.edges(), false);
+    for (auto const n : graph.numbers)
+        if (std::exchange(seen[n], true)) return false;
+    return true;
+}
+
+/// True where every place of an expression that reads a table has an index that no two queries share.
+template <class E, class Named>
+bool differs_by_query(E const& e, bool numbers_differ, Named const& named) {
+    if constexpr (is_parameter<E>) {
+        return !named(e.table);
+    } else if constexpr (is_node_of<at_operation, E>) {
+        return with_children(e, [&](auto const& table, auto const&... indices) {
+            bool const by_query = (std::is_same_v<std::remove_cvref_t<decltype(indices)>, q_idx_t> || ...);
+            bool const by_edge = (std::is_same_v<std::remove_cvref_t<decltype(indices)>, edge_t> || ...);
+            return by_query || (by_edge && numbers_differ) || !named(table.table);
+        });
+    } else if constexpr (is_node<E>) {
+        return with_children(
+            e, [&](auto const&... children) { return (differs_by_query(children, numbers_differ, named) && ...); });
+    } else {
+        return true;
+    }
+}
+
+/// Whether the passes over listed keys take a call: not where integers need more bits than a lane has, or where there
+/// is nothing to add up.
+template <class T, class A, class Call>
+bool takes_listed_gradient(A const& a, Call const& call) {
+    if constexpr (sizeof(T) == 4)
+        if (needs_exact_integers<T>(a, call.shapes)) return false;
+    return call.query.extent(2) <= std::numeric_limits<std::int32_t>::max() && call.shapes.features() > 0;
+}
+
+/// The passes over listed keys: what operands get goes to `rows`, tables to `targets`, where they have been begun.
+template <class T, class Arch, class Executor, class A, class Bound, class Targets>
+void run_listed_passes(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                       operand_gradients<T> const& rows, Targets& targets) {
+    auto const& call = bound.call;
+    auto const& q = call.query;
+    auto const graph = a.mask.neighbor_list();
+    auto const& key = in_memory<T>(call.key, scratch);
+    auto const& value = in_memory<T>(call.value, scratch);
+    zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
+    auto const spec =
+        plan::lower_listed_gradient(a, [&](auto const& expression) { return with_elements(expression, zeros); });
+    using query_element = std::remove_const_t<std::remove_pointer_t<decltype(q.data)>>;
+    using d_element = std::remove_const_t<std::remove_pointer_t<decltype(bound.d_result.data)>>;
+    using operands = listed_gradient_operands<T, query_element, std::remove_cvref_t<decltype(key)>,
+                                              std::remove_cvref_t<decltype(value)>, d_element>;
+    operands const x{q, key, value, bound.d_result, rows.query, rows.key, rows.value};
+    bool const edges_differ = numbers_differ(graph, scratch.shared());
+    targets.begin_tables(
+        [&](auto const& each) {
+            bool is_read = false;
+            fovea::detail::for_each_array_with_gradient(
+                a, [&](auto const& table) { is_read = is_read || fovea::names(each, table); });
+            return is_read;
+        },
+        [&](auto const& each) {
+            auto const& extents = each.of.extents;  // one element may stand for all positions
+            bool apart = std::find(extents.begin(), extents.end(), 1) == extents.end();
+            auto const look = [&](auto const& e) {
+                apart = apart
+                     && differs_by_query(e, edges_differ, [&](auto const& table) { return fovea::names(each, table); });
+            };
+            fovea::detail::for_each_expression_of_weights(a, look);
+            return apart;
+        });
+    using lowered = std::remove_const_t<decltype(spec)>;
+    using of = listed_gradient_call<T, Arch, lowered, operands, typename Targets::share_type>;
+    listed_gradient<of>(spec, x, graph)
+        .run(executor, scratch, targets.shares(std::max(x.queries(), x.keys())),
+             [&](index_t share) { return targets.of_share(share); });
+}
+
+/// run_listed_gradient: the gradients of a call with listed keys; false where it is not for these passes, also where an
+/// array is both an operand and a table.
+template <class T, class Arch, class Executor, class A, class Bound, class... Asked>
+bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
+                         Asked const&... asked) {
+    auto const& call = bound.call;
+    named_arrays<Asked...> named(asked...);
+    fovea::detail::find_arrays(a, bound, named);
+    bool takes = bound.d_lse.data == nullptr && takes_listed_gradient<T>(a, call);
+    auto const names_rows = [&](auto const& each, auto const& rows) {
+        if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) return fovea::names<true>(each, rows);
+        else return false;
+    };
+    fovea::detail::for_each_array_with_gradient(a, [&](auto const& table) {
+        auto const look = [&](auto const& each) {
+            if (fovea::names(each, table)
+                && (names_rows(each, call.query) || names_rows(each, call.key) || names_rows(each, call.value)))
+                takes = false;
+        };
+        (look(asked), ...);
+    });
+    if (!takes) return false;
+
+    workspace::call const alone(scratch);
+    scratch.prepare(executor.workers());
+    gradient_targets<T, Asked...> targets(scratch, asked...);
+    auto const d_query = targets.rows(call.query), d_key = targets.rows(call.key), d_value = targets.rows(call.value);
+    run_listed_passes<T, Arch>(executor, scratch, a, bound, {d_query, d_key, d_value}, targets);
+    targets.write();
+    return true;
+}
+
+}  // namespace fovea::FOVEA_SET::driver

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Scratch memory that the caller keeps between calls.
+#pragma once
+
+#include <fovea/core/subnormals.hpp>
+#include <fovea/core/view.hpp>
+#include <fovea/driver/run/arena.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+namespace fovea {
+
+/// workspace: the scratch memory of calls, kept by the caller so that repeated calls allocate nothing.
+///
+/// One call at a time may use it. Its size is linear in the number of queries and keys. One that was moved from is
+/// empty, and may be used again.
+/// Errors: std::logic_error where a call uses it while another does.
+class workspace {
+public:
+    static constexpr int turn_before_specification = 1;  // after an executor
+
+    FOVEA_TAGGED workspace() {}
+    FOVEA_TAGGED workspace(workspace&&) noexcept = default;
+    FOVEA_TAGGED workspace& operator=(workspace&&) noexcept = default;
+    FOVEA_TAGGED [[gnu::cold]] ~workspace() {}
+
+    /// A call that uses the workspace, from here to the end of a scope; subnormal numbers count as 0 meanwhile.
+    class call {
+    public:
+        FOVEA_TAGGED FOVEA_INLINE explicit call(workspace& scratch) : used_(scratch.in_use_.value) {
+            if (used_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+                refuse();
+        }
+        call(call const&) = delete;
+        call& operator=(call const&) = delete;
+        FOVEA_TAGGED FOVEA_INLINE ~call() { used_.store(false, std::memory_order_release); }
+
+    private:
+        FOVEA_TAGGED [[noreturn, gnu::cold]] static void refuse() {
+            throw std::logic_error("workspace: another call is using it: calls at the same time need one each");
+        }
+        std::atomic<bool>& used_;
+        subnormals_as_zero mode_;
+    };
+
+    /// The scratch of one worker.
+    FOVEA_TAGGED arena& worker(index_t w) { return arenas_[static_cast<std::size_t>(w)]; }
+    /// All workers get what the one with the most has taken so far: which of them find work differs from call to call.
+    FOVEA_TAGGED FOVEA_INLINE void prepare(index_t workers) {
+        while (static_cast<index_t>(arenas_.size()) < workers) arenas_.emplace_back();
+        std::size_t const bytes = wanted();
+        shared_.clear();
+        for (auto& a : arenas_) {
+            a.clear(workers-- > 0 ? bytes : 0);
+            a.panels = {};
+        }
+    }
+    /// What the workers of a call share: projected operands, terms of one side, sums of split keys.
+    FOVEA_TAGGED arena& shared() { return shared_; }
+
+    /// The panels of keys that the tiles of the last call visited, over all workers.
+    FOVEA_TAGGED panel_count tiles() const {
+        panel_count all;
+        for (auto const& a : arenas_) {
+            all.full += a.panels.full;
+            all.mixed += a.panels.mixed;
+        }
+        return all;
+    }
+
+    /// Workspaces of calls that run side by side, one for each worker.
+    FOVEA_TAGGED workspace& nested(index_t worker) { return nested_[static_cast<std::size_t>(worker)]; }
+    FOVEA_TAGGED void prepare_nested(index_t workers) {
+        while (static_cast<index_t>(nested_.size()) < workers) nested_.emplace_back();
+        std::size_t own = 0, common = 0;
+        for (auto const& each : nested_) {
+            own = std::max(own, each.wanted());
+            common = std::max(common, each.shared_.wanted());
+        }
+        for (auto& each : nested_) {
+            each.prepare(1);
+            each.worker(0).clear(own);
+            each.shared_.clear(common);
+        }
+    }
+
+private:
+    FOVEA_TAGGED FOVEA_INLINE std::size_t wanted() const {
+        std::size_t bytes = 0;
+        for (auto const& a : arenas_) bytes = std::max(bytes, a.wanted());
+        return bytes;
+    }
+
+    /// Not moved with the memory.
+    struct flag {
+        std::atomic<bool> value{false};
+        FOVEA_TAGGED flag() {}
+        FOVEA_TAGGED flag(flag&&) noexcept {}
+        FOVEA_TAGGED flag& operator=(flag&&) noexcept { return *this; }
+    };
+
+    flag in_use_;
+    std::vector<arena, set_allocator<arena>> arenas_;
+    arena shared_;
+    std::vector<workspace, set_allocator<workspace>> nested_;
+};
+
+}  // namespace fovea
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Rows in the scratch memory that the workers of a call share.
+template <class T>
+view<T, 4> fresh_rows(workspace& scratch, extents_t<4> const& extents) {
+    return {scratch.shared().template take<T>(view<T, 4>(nullptr, extents).size()), extents};
+}
+
+}  // namespace fovea::FOVEA_SET::driver

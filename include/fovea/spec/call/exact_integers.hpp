@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <fovea/expr/integer_range.hpp>
+#include <fovea/spec/call/table_bounds.hpp>
+
+namespace fovea::FOVEA_SET {
+
+namespace detail {
+/// Names over all pairs of a call; tables are looked at where they are no longer than the operands.
+template <class Real>
+struct range_environment : read_environment<Real> {
+    index_t most;
+    range_environment(read_box const& b, index_t elements) : read_environment<Real>(b), most(elements) {}
+
+    using read_environment<Real>::operator();
+    template <fixed_string Name>  // features, scores, weights
+    constexpr auto operator()(placeholder<Name>) const
+        requires(!is_whole_number<placeholder<Name>>)
+    {
+        return interval<Real>::everything();
+    }
+    template <class T, int Rank, class... Index>
+    auto lookup(view<T const, Rank> const& table, Index const&... at) const {
+        if constexpr (sizeof...(Index) < Rank) return interval<Real>::everything();
+        else {
+            auto const range =
+                range_of(table, std::array<interval<index_t>, std::size_t{Rank}>{interval<index_t>(at)...}, most);
+            if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
+            else if constexpr (std::is_integral_v<T>) return range;
+            else return interval<Real>(range);
+        }
+    }
+};
+}  // namespace detail
+
+/// needs_exact_integers: whether some integer of a specification may need more than 32 bits in this call, by intervals
+/// over all of its pairs in the arithmetic of the call. Cost: the elements of its tables of positions, once.
+template <class Real, attention_spec A>
+bool needs_exact_integers(A const& a, operand_shapes const& shapes) {
+    using namespace detail;
+    if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0 || shapes.keys() == 0) return false;
+    auto all = all_pairs(shapes);
+    if constexpr (enumerating_mask<decltype(a.mask)>) all.edge.hi = a.mask.neighbor_list().edges();
+    index_t const positions = shapes.batches() * shapes.heads() * (shapes.queries() + shapes.keys());
+    range_environment<Real> const names(all, std::max<index_t>(positions, 1 << 16));
+    auto const fits = [&](auto const& e) {
+        if constexpr (may_exceed_32_bits<std::remove_cvref_t<decltype(e)>>) return fits_32_bits(e, names);
+        else return true;
+    };
+    return !fits(a.score.expression()) || !fits(a.mask.predicate()) || !fits(reweighting_of(a.normalize));
+}
+
+}  // namespace fovea::FOVEA_SET

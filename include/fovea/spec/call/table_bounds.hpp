@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tables that would be read beside their elements, found before anything is written.
+//
+// The intervals of an index over all pairs of a call mostly show that it stays inside. Where they do not, boxes of
+// pairs are halved until an index is inside, no pair of the box reads the table, or one pair that does is found
+// outside. A pair does not read what the mask, a select, && or || keep from it, as in the definition of the library.
+#pragma once
+
+#include <fovea/core/graph.hpp>
+#include <fovea/spec/attention.hpp>
+#include <fovea/spec/call/read_search.hpp>
+#include <fovea/spec/finish.hpp>
+#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <optional>
+#include <string>
+
+namespace fovea::FOVEA_SET {
+
+namespace detail {
+/// The pairs of a call: all of a box, or those that a list of keys names.
+struct read_pairs {
+    read_box all;
+    std::optional<graph_view> listed{};
+
+    template <class Search>
+    bool any_outside(Search& search) const {
+        if (!listed) return search.reads_outside(all);
+        auto whole = all;
+        whole.edge = {0, listed->edges() - 1};
+        if (listed->edges() == 0 || search.is_inside(whole)) return false;
+        search.left += listed->edges();
+        auto b = whole;
+        for (index_t i = 0; i < listed->queries(); ++i) {
+            b.q_idx = i;
+            index_t place = listed->offsets[static_cast<std::size_t>(i)];
+            for (auto const key : listed->of(i)) {
+                b.kv_idx = key;
+                b.edge = listed->number(place++);
+                if (search.reads_outside(b)) return true;
+            }
+        }
+        return false;
+    }
+};
+
+template <class T, int Rank, class Index, class Readers>
+void check_index(view<T const, Rank> const& table, int axis, Index const& index, Readers const& readers,
+                 read_pairs const& pairs) {
+    if constexpr (Readers::is_known) {
+        read_search<Index, Readers> search{index, table.extent(axis), readers};
+        if (!pairs.any_outside(search)) return;
+        auto const& b = search.found;
+        throw shape_error("a table of extents ", table.extents, " is read at ", search.read_at, " along axis ", axis,
+                          ", which has ", counted(table.extent(axis), "element"), ": batch ", b.batch.lo, ", head ",
+                          b.head.lo, ", q_idx ", b.q_idx.lo, ", kv_idx ", b.kv_idx.lo);
+    }
+}
+
+/// Integers of the language have a sign: elements of 2^63 and more are none.
+template <class T, int Rank>
+void require_signed(view<T const, Rank> const& table) {
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t)) {
+        auto const greatest = range_of(table, whole_of(table), std::numeric_limits<index_t>::max());
+        if (greatest.lo < 0)
+            throw shape_error("a table of extents ", table.extents,
+                              " holds an unsigned integer of 2^63 or "
+                              "more: integers in expressions are at most 2^63 - 1");
+    }
+}
+
+template <class E, class Readers>
+void check_reads(E const& e, Readers const& readers, read_pairs const& pairs) {
+    if constexpr (is_parameter<E> || !reads_a_table<E>) return;
+    else if constexpr (is_node_of<at_operation, E>) {
+        with_children(e, [&](auto const& table, auto const&... indices) {
+            require_signed(table.table);
+            (check_reads(indices, readers, pairs), ...);
+            int axis = 0;
+            (check_index(table.table, axis++, indices, readers, pairs), ...);
+        });
+    } else if constexpr (is_node_of<operations::logical_and, E> || is_node_of<operations::logical_or, E>) {
+        using first = std::remove_cvref_t<decltype(get<0>(e))>;
+        check_reads(get<0>(e), readers, pairs);
+        check_reads(get<1>(e),
+                    readers_where<Readers, first>{readers, get<0>(e), is_node_of<operations::logical_and, E>}, pairs);
+    } else if constexpr (is_node_of<operations::select, E>) {
+        using condition = std::remove_cvref_t<decltype(get<0>(e))>;
+        check_reads(get<0>(e), readers, pairs);
+        check_reads(get<1>(e), readers_where<Readers, condition>{readers, get<0>(e), true}, pairs);
+        check_reads(get<2>(e), readers_where<Readers, condition>{readers, get<0>(e), false}, pairs);
+    } else {
+        with_children(e, [&](auto const&... children) { (check_reads(children, readers, pairs), ...); });
+    }
+}
+
+/// The box of all pairs of a call.
+inline read_box all_pairs(operand_shapes const& shapes) {
+    return {{{0, shapes.batches() - 1},
+             {0, shapes.heads() - 1},
+             {0, shapes.queries() - 1},
+             {0, shapes.keys() - 1},
+             shapes.queries(),
+             shapes.keys(),
+             shapes.compared()},
+            {}};
+}
+
+/// The pairs that a mask leaves to its condition: those that it lists, or all of a call.
+template <attention_spec A>
+read_pairs pairs_of(A const& a, operand_shapes const& shapes) {
+    read_pairs pairs{all_pairs(shapes)};
+    if constexpr (enumerating_mask<decltype(a.mask)>) pairs.listed = a.mask.neighbor_list();
+    return pairs;
+}
+
+/// What a normalizer asks of its rows is read once for each row.
+template <class Real>
+struct reads_of_rows {
+    read_pairs const& rows;
+    double operator()(auto const& e) const {
+        check_reads(e, every_reader<Real>{}, rows);
+        return 1;
+    }
+};
+}  // namespace detail
+
+/// check_tables: no pair that takes part may read a table of the specification beside its elements, in a call whose
+/// arithmetic is Real.
+///
+/// Cost: one interval for each index of a table; where that is too wide, intervals over boxes of pairs. What 65536
+/// boxes do not decide is not reported; the engine then reads the element nearest to the index.
+/// Errors: shape_error naming the table's extents, the index, its axis and the pair; or a table of unsigned integers
+/// that need all 64 bits.
+template <class Real, attention_spec A>
+void check_tables(A const& a, operand_shapes const& shapes) {
+    using namespace detail;
+    auto const score = a.score.expression();
+    auto const visible = a.mask.predicate();
+    auto const weight = reweighting_of(a.normalize);
+    read_pairs const whole{all_pairs(shapes)};
+    if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0) return;
+    for_each_finish(a.aggregate, [&](auto const& finish) {
+        auto rows = whole;
+        rows.all.head = rows.all.kv_idx = index_t{0};
+        if constexpr (pointwise_finish<std::remove_cvref_t<decltype(finish)>>) {
+            auto const expression = finish.expression();
+            check_reads(expression, every_reader<Real>{}, rows);
+        }
+    });
+    auto const normalizer = normalizer_of(a.normalize);
+    if constexpr (row_dependent_normalizer<std::remove_const_t<decltype(normalizer)>>) {
+        auto rows = whole;
+        rows.all.kv_idx = index_t{0};
+        static_cast<void>(normalizer.for_row(reads_of_rows<Real>{rows}));
+    }
+    if (shapes.keys() == 0) return;
+    auto const pairs = pairs_of(a, shapes);
+    every_reader<Real> const all;
+    readers_where<every_reader<Real>, std::remove_const_t<decltype(visible)>> const seeing{all, visible, true};
+    check_reads(visible, all, pairs);
+    check_reads(score, seeing, pairs);
+    check_reads(weight, seeing, pairs);
+    if constexpr (adds_to_values<A>) {
+        auto const added = core_of(a.aggregate).added();
+        check_reads(added, seeing, pairs);
+    }
+}
+
+}  // namespace fovea::FOVEA_SET
