@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/parts/exact_sum.hpp>
+#include <fovea/parts/array_totals.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

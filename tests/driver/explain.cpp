@@ -162,7 +162,7 @@ TEST_CASE("explain names the files that run the products and the rest of the sco
     CHECK(says("kernel/product/contract_rows.hpp", capped, 2, 2, 1));  // keys are met where they lie
     CHECK(says("kernel/transform.hpp", capped, 2, 2, 1));
     auto const sparse = scaled_dot | sparsemax | weighted_sum;
-    CHECK(says("kernel/product/contract.hpp", sparse, 2, 2,
+    CHECK(says("driver/call/products.hpp", sparse, 2, 2,
                1 + plan::key_lanes_blocking<float, arch::best>::rows));  // keys are packed
     CHECK(says("kernel/product/contract_rows.hpp", sparse, 2, 2, 2));
 }

@@ -4,7 +4,7 @@
 // has one, on calls that are drawn.
 #include <fovea/driver/dense/backward/factor_gradient.hpp>
 #include <fovea/driver/dense/backward/gradient_rows.hpp>
-#include <fovea/driver/graph/backward/gradient_pairs.hpp>
+#include <fovea/driver/graph/backward/listed_pass.hpp>
 #include <fovea/driver/run_gradient.hpp>
 #include <fovea/kernel/backward/body_gradient.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
 // Numbers as sums of bfloat16, and the products of their parts.
-#include <fovea/kernel/product/bf16_parts.hpp>
+#include <fovea/kernel/product/amx_packing.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

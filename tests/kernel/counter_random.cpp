@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
 // The random numbers of pairs: in lanes the same as one at a time.
-#include <fovea/kernel/counter_random.hpp>
+#include <fovea/kernel/lookup.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

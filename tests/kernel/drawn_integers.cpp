@@ -4,11 +4,11 @@
 // lanes and whatever differs from lane to lane, and however wide the numbers are.
 #include <fovea/expr/bound.hpp>
 #include <fovea/expr/functions.hpp>
-#include <fovea/expr/integer_range.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/pairs.hpp>
 #include <fovea/reference/environment.hpp>
+#include <fovea/spec/call/exact_integers.hpp>
 
 #include "catch.hpp"
 #include "support/drawn.hpp"

@@ -2,9 +2,9 @@
 // test: each_set
 // The register tiles against plain loops.
 #include <fovea/aggregate/weighted_sum.hpp>
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/pairwise.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
-#include <fovea/kernel/product/contract.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/kernel/product/lane_products.hpp>
 #include <fovea/testing/random.hpp>

@@ -2,7 +2,7 @@
 // test: each_set
 // What a tile asks for of a table before it is read: rows at equal distances, each in lines of its own, and nothing
 // else.
-#include <fovea/driver/dense/table_lines.hpp>
+#include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/fovea.hpp>
 
 #include "catch.hpp"

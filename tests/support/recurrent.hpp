@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/fovea.hpp>
-#include <fovea/testing/scattered.hpp>
+#include <fovea/testing/against_reference.hpp>
 #include <fovea/testing/tolerance.hpp>
 
 #include "catch.hpp"

@@ -4,12 +4,54 @@
 
 #include <fovea/driver/explain.hpp>
 #include <fovea/driver/layer_gradient.hpp>
-#include <fovea/expr/each_derivative.hpp>
+#include <fovea/expr/backpropagate.hpp>
 #include <fovea/expr/print.hpp>
 
 #include <string>
 
 namespace fovea::FOVEA_SET {
+
+namespace derivatives {
+/// The derivative of a whole by a child, from that by its parent.
+template <class ByParent, class ByChild>
+constexpr auto chained(ByParent const& by_parent, ByChild const& by_child) {
+    if constexpr (std::is_same_v<ByParent, one> || is_zero<ByChild>) return by_child;
+    else if constexpr (std::is_same_v<ByChild, one>) return by_parent;
+    else return by_parent * by_child;
+}
+
+template <class E, class Whole, class Found>
+void find_each(E const& e, Whole const& by_this, Found const& found) {
+    if constexpr (has_gradient<E>) {
+        if constexpr (!is_node<E> || is_node_of<at_operation, E>) {
+            found(e, written(by_this));
+        } else if constexpr (is_node_of<operations::sum, E>) {
+            find_each(get<0>(e), by_this, found);
+        } else {
+            [&]<std::size_t... I>(std::index_sequence<I...>) {
+                [[maybe_unused]] auto const go_on = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+                    auto const& child = get<N>(e);
+                    if constexpr (has_gradient<std::remove_cvref_t<decltype(child)>>) {
+                        auto const by_child = chained(by_this, derivatives::by_child<N>(e));
+                        if constexpr (!is_zero<std::remove_const_t<decltype(by_child)>>)
+                            find_each(child, by_child, found);
+                    }
+                };
+                (go_on(std::integral_constant<std::size_t, I>()), ...);
+            }(std::make_index_sequence<E::arity>());
+        }
+    }
+}
+}  // namespace derivatives
+
+/// for_each_derivative: calls found(leaf, derivative) for each place where an expression reads a number that a gradient
+/// can be of: a feature, the score, the weight, the result, or an element of a table.
+///
+/// Of a sum over features it is that by one feature, in which q and k stand for that one.
+template <expression E, class Found>
+void for_each_derivative(E const& e, Found const& found) {
+    derivatives::find_each(e, derivatives::one{}, found);
+}
 
 namespace driver {
 /// "by q        k * rsqrt(dim)": a line for each place where an expression reads a number that has a gradient.
@@ -42,7 +84,8 @@ std::string explain_gradient_pass() {
     else if constexpr (is_recurrent<A>)
         return "a sweep over the keys forward and one back: driver/recurrent/backward/recurrent_gradient.hpp";
     else if constexpr (plan::lists_keys<A>)
-        return "a pass over the queries and one over the keys of the list: driver/graph/backward/listed_gradient.hpp";
+        return "a pass over the queries and one over the keys of the list: "
+               "driver/graph/backward/run_listed_gradient.hpp";
     else if constexpr (recomputes_weights<T, A>())
         return std::string(
                    "tiles, five products with saved rows and seven without: driver/dense/backward/softmax_gradient.hpp")

@@ -6,11 +6,20 @@
 #include <fovea/reference/finish.hpp>
 #include <fovea/reference/project.hpp>
 #include <fovea/reference/recurrent.hpp>
-#include <fovea/reference/write.hpp>
 #include <fovea/spec/call/arguments.hpp>
 #include <fovea/spec/call/check_call.hpp>
+#include <fovea/spec/outputs.hpp>
+
+#include <type_traits>
 
 namespace fovea::FOVEA_SET::reference {
+
+template <class T, class Real>
+void write(view<T, 4> const& target, array<Real> const& computed) {
+    for_each_element(computed.extents, [&](index_t b, index_t h, index_t n, index_t c) {
+        target(b, h, n, c) = rounded_to<T>(computed(b, h, n, c));
+    });
+}
 
 /// A call that has been bound, in a type of numbers.
 template <class Real, attention_spec A, class Call>

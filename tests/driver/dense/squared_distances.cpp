@@ -196,7 +196,7 @@ TEST_CASE("products and quotients of sums are products", "[driver]") {
     check_fused<float>(ratio, sizes);
     tensor<float, 4> const x({1, 2, 40, 16});
     for (auto const& text : {explain(both, x, x, x), explain(ratio, x, x, x)})
-        CHECK(text.find("2 matrix products (kernel/product/contract.hpp); the rest on the tile") != std::string::npos);
+        CHECK(text.find("2 matrix products (driver/call/products.hpp); the rest on the tile") != std::string::npos);
 }
 
 namespace {

@@ -3,13 +3,168 @@
 #pragma once
 
 #include <fovea/driver/call/all_finite.hpp>
-#include <fovea/driver/dense/value_sums.hpp>
+#include <fovea/driver/call/products.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
+#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/kernel/product/nonzero.hpp>
 #include <fovea/kernel/reweigh.hpp>
 
 #include <algorithm>
 #include <memory>
 
 namespace fovea::FOVEA_SET::driver {
+
+/// The values of one head as a call stores them, whatever their type and place: how they are packed, and how they are
+/// read in place.
+template <class Call>
+class stored_values {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using values_type = head_values<key_lanes_of<Call>>;
+    static constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
+
+public:
+    using rows = std::remove_const_t<decltype(Call::operands::value)>;
+    using element = read_as<rows, T>;
+    using product = kernel::value_product<T, Arch, element, typename Call::result_element, Call::is_linear>;
+    static constexpr index_t keys_per_row = Call::keys_per_row;  // of packed values
+    static_assert(keys_per_row == product::step::per_step);
+
+    stored_values(typename Call::operands const& operands, values_type const& to)
+        : rows_(operands.value), values_(to) {}
+
+    index_t features() const { return rows_.extent(3); }
+
+    /// One value as it is stored, or loaded.
+    element const* operator()(index_t key) const { return row_of(rows_, values_.rows(key, 1), values_.loaded()); }
+
+    /// Calls f(values, offset, count) with `count` values from a position on, some at a time.
+    template <class F>
+    void with_values(index_t key, index_t count, F const& f) const {
+        if (!values_.in_place()) return f(kernel::even_rows<T>{values_.copy(key), values_.stride()}, index_t{0}, count);
+        for_rows_in_place(rows_, values_.rows(key, count), values_.loaded(), f);
+    }
+
+    /// Packs the values of a block.
+    void pack(index_t block) const {
+        auto const all = values_.range(block);
+        index_t const count = all.last - all.first;
+        index_t const width = values_.stride();
+        T* row = values_.copy(all.first);
+        if constexpr (loaded_rows<rows>) {
+            for_runs(rows_, all, values_.loaded(), [&](auto const& run, index_t) {
+                for (index_t k = 0; k < run.count; ++k, row += width)
+                    pack_row(run.first + k * run.stride, nullptr, row);
+            });
+        } else {
+            constexpr index_t most = key_lanes_of<Call>::block_keys;
+            auto const from = addresses_of<most>(rows_, all, values_.loaded());
+            for (index_t k = 0; k < count; k += keys_per_row, row += width)
+                pack_row(from(k), k + 1 < count ? from(k + 1) : nullptr, row);
+        }
+    }
+
+private:
+    void pack_row(element const* from, element const* next, T* row) const {
+        product::pack_values(from, next, features(), row);
+        std::fill(row + round_up(features(), lanes), row + values_.stride(), T{0});
+    }
+    rows const& rows_;
+    values_type const& values_;
+};
+
+/// Adds the values of one head, with their weights, to the sums of a tile: (rows, width).
+template <class Call>
+class value_sums {
+    using T = typename Call::number;
+    using Arch = typename Call::architecture;
+    using stored = stored_values<Call>;
+    using Aggregate = std::remove_const_t<decltype(Call::spec::aggregate)>;
+    using tile = key_lanes_of<Call>;
+    using rows_type = tile_rows<tile>;
+    using scores = score_block<tile>;
+    using product = typename stored::product;
+    static constexpr bool is_linear = linear_aggregator<Aggregate>;
+
+public:
+    value_sums(context_of<Call, tile> const& call, rows_type const& rows, head_values<tile> const& values, T* sums)
+        : values_(call.operands, values),
+          packs_keys_(call.planned.keys == plan::reading::packed),
+          aggregate_(call.spec.aggregate),
+          rows_(rows.count),
+          mr_(static_cast<int>(rows.width)),
+          sums_(sums),
+          width_(call.value_width()) {}
+
+    void add(scores const& weights, T const* rescale, kernel::prefetch_queue& next) const {
+        for (index_t r = 0; r < rows_; ++r) product::round_weights(weights.scores + r * weights.stride, weights.count);
+        T ones[tile::rows];
+        values_.with_values(
+            weights.first, weights.count, [&]<class Values>(Values const& values, index_t offset, index_t count) {
+                constexpr bool as_computed = std::is_same_v<Values, kernel::even_rows<T>>;
+                if (offset > 0)
+                    rescale = std::fill_n(ones, tile::rows, T{1}) - tile::rows;  // done before the first value
+                weighted_rows<T, Values> const all{
+                    {{weights.scores + offset / stored::keys_per_row, weights.stride, {}},
+                     count,
+                     values,
+                     sums_,
+                     width_,
+                     rescale},
+                    width_,
+                    rows_,
+                    mr_};
+                if constexpr (as_computed && Call::packs_keys)
+                    if (packs_keys_) {  // converted values are packed
+                        if constexpr (is_linear) packed_products<product>::accumulate(all, next);
+                        else accumulate_tile<Arch>(aggregate_, all, next);
+                        return;
+                    }
+                if constexpr (!is_linear) accumulate_few<product>(aggregate_, all);
+                else if constexpr (as_computed) packed_products<product>::accumulate_few(all);
+                else accumulate_few<product>(typename product::step{}, all);
+            });
+    }
+
+    /// Adds only the values whose weight is not 0, where most are, as sparse normalizers leave them; elsewhere nothing
+    /// is done, and false returned.
+    bool add_nonzero(scores const& weights) const {
+        if constexpr (stored::keys_per_row > 1) return false;
+        else {
+            if (!kernel::mostly_zero<T, Arch>(weights.scores, weights.stride, rows_, weights.count)) return false;
+            values_.with_values(weights.first, weights.count, [&](auto const& values, index_t offset, index_t count) {
+                for (index_t r = 0; r < rows_; ++r)
+                    kernel::accumulate_nonzero<T, Arch>(aggregate_, weights.scores + r * weights.stride + offset, count,
+                                                        values, sums_ + r * width_, width_);
+            });
+            return true;
+        }
+    }
+
+    /// Adds the values of visible pairs one by one: no value is multiplied by the weight of an excluded pair.
+    [[gnu::noinline]] void add_visible(scores const& weights, T const* rescale) const {
+        for (index_t r = 0; r < rows_; ++r) {
+            T* const sum = sums_ + r * width_;
+            for (index_t c = 0; c < width_; ++c) sum[c] *= rescale[r];
+            for (index_t j = 0; j < weights.count; ++j) {
+                index_t const pair = r * weights.stride + j;
+                if (!weights.visible[pair]) continue;
+                auto const* const value = values_(weights.first + j);
+                for (index_t c = 0; c < values_.features(); ++c)
+                    sum[c] = aggregate_.step(sum[c], weights.scores[pair], static_cast<T>(value[c]));
+            }
+        }
+    }
+
+private:
+    stored values_;
+    bool packs_keys_;  // for many rows
+    Aggregate const& aggregate_;
+    index_t rows_;
+    int mr_;   // of the register tile
+    T* sums_;  // (rows, width)
+    index_t width_;
+};
 
 /// The functions of normalizers and aggregators of any kind with a key in each lane.
 template <class Call>

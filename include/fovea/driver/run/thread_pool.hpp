@@ -2,15 +2,98 @@
 // The threads of the library: one pool of the program, which helps with the regions that calls begin.
 #pragma once
 
-#include <fovea/driver/run/thread.hpp>
+#include <fovea/core/config.hpp>
+#include <fovea/core/index.hpp>
 
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <exception>
 #include <new>
+#include <utility>
 
 namespace fovea::FOVEA_SET::driver {
+
+/// A mutex; `lock` keeps it until it ends.
+class mutex {
+public:
+    mutex() = default;
+    mutex(mutex const&) = delete;
+    mutex& operator=(mutex const&) = delete;
+
+    class lock {
+    public:
+        explicit lock(mutex& m) : mutex_(m.handle_) { acquire(); }
+        lock(lock const&) = delete;
+        lock& operator=(lock const&) = delete;
+        ~lock() {
+            if (locked_) release();
+        }
+        void acquire() {
+            ::pthread_mutex_lock(&mutex_);
+            locked_ = true;
+        }
+        void release() {
+            locked_ = false;
+            ::pthread_mutex_unlock(&mutex_);
+        }
+
+    private:
+        friend class condition;
+        ::pthread_mutex_t& mutex_;
+        bool locked_ = false;
+    };
+
+private:
+    ::pthread_mutex_t handle_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+/// What threads wait for that hold a mutex.
+class condition {
+public:
+    condition() = default;
+    condition(condition const&) = delete;
+    condition& operator=(condition const&) = delete;
+
+    template <class Predicate>
+    void wait(mutex::lock& lock, Predicate const& done) {
+        while (!done()) ::pthread_cond_wait(&handle_, &lock.mutex_);
+    }
+    void notify_one() { ::pthread_cond_signal(&handle_); }
+    void notify_all() { ::pthread_cond_broadcast(&handle_); }
+
+private:
+    ::pthread_cond_t handle_ = PTHREAD_COND_INITIALIZER;
+};
+
+/// A thread that runs a function until it returns.
+class thread {
+public:
+    /// False where no more threads can be had.
+    template <class Self, void (*Run)(Self&)>
+    bool start(Self& self) {
+        auto const run = [](void* of) -> void* {
+            Run(*static_cast<Self*>(of));
+            return nullptr;
+        };
+        return ::pthread_create(&handle_, nullptr, run, &self) == 0;
+    }
+    void join() { ::pthread_join(handle_, nullptr); }
+
+    /// Lets another thread run.
+    static void yield() { ::sched_yield(); }
+    /// How many can run at once, at least 1.
+    static index_t hardware() {
+        index_t const online = ::sysconf(_SC_NPROCESSORS_ONLN);
+        return online < 1 ? 1 : online;
+    }
+
+private:
+    ::pthread_t handle_{};
+};
 
 /// Tasks that are worked on together: task(index, worker) for all indices below a count, in order as threads become
 /// free. It is an object of the thread that began it, and ends when all who joined have left.

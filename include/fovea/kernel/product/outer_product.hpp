@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The microkernel of dense products: a sum of outer products, a column of broadcast elements by a row of vectors, in
-// registers, which kernel/product/contract.hpp, kernel/product/accumulate.hpp and kernel/product/lane_products.hpp
+// registers, which driver/call/products.hpp, kernel/product/accumulate.hpp and kernel/product/lane_products.hpp
 // apply. Two products have loops of their own: those of keys in place (kernel/product/contract_rows.hpp), whose lanes
 // hold features, so that sums end across lanes, and those of bfloat16 values as stored (kernel/product/accumulate.hpp).
 #pragma once

@@ -5,12 +5,58 @@
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
 #include <fovea/spec/call/check_call.hpp>
-#include <fovea/spec/part/of_sequence.hpp>
+#include <fovea/spec/part/of_steps.hpp>
+#include <fovea/spec/part/rewritten.hpp>
+#include <fovea/spec/sequence_place.hpp>
 
 #include <concepts>
 #include <string>
 
 namespace fovea::FOVEA_SET {
+
+namespace detail {
+/// Rows of one sequence, whose maps know all sequences.
+struct rows_numbered {
+    index_t number, sequences;
+    constexpr head_place operator()(head_place at) const {
+        at.batch = number;
+        return at;
+    }
+    constexpr extents_t<4> operator()(extents_t<4> rows) const {
+        rows[0] = sequences;
+        return rows;
+    }
+};
+
+/// `batch` is the number of the sequence.
+struct numbered {
+    index_t number, sequences, first_query;
+
+    template <class E>
+    static constexpr bool changes = uses<E, batch_t>;
+    template <class E>
+    constexpr auto operator()(E const& e) const {
+        if constexpr (changes<E>) return substitute(e, placeholders::batch, literal<index_t>{number});
+        else return e;
+    }
+    /// The rows of all sequences lie one after another in one batch element.
+    template <class E>
+    constexpr auto rows(E const& e) const {
+        using namespace placeholders;
+        return substitute(substitute(e, batch, literal<index_t>{0}), q_idx, q_idx + first_query);
+    }
+    constexpr rows_numbered queries() const { return {number, sequences}; }
+    constexpr rows_numbered keys() const { return {number, sequences}; }
+};
+}  // namespace detail
+
+/// of_sequence: what a specification for a ragged batch is for one of its sequences.
+template <attention_spec A>
+constexpr auto of_sequence(A const& a, sequence_place const& at) {
+    return rewritten(a, detail::numbered{at.number, at.sequences, at.first_query}, [&](auto const& aggregate) {
+        return detail::at_steps(aggregate, at.first_key, at.keys, at.all_keys);
+    });
+}
 
 /// Where the sequences of a ragged batch begin and end: one offset more than there are sequences.
 template <class Index>

@@ -2,10 +2,165 @@
 // The operands of a gradient over listed keys, what their types say, and how their rows lie.
 #pragma once
 
-#include <fovea/driver/graph/backward/listed_pairs.hpp>
 #include <fovea/driver/graph/side_terms.hpp>
+#include <fovea/expr/backpropagate.hpp>
+#include <fovea/expr/substitute.hpp>
 #include <fovea/kernel/backward/body_gradient.hpp>
+#include <fovea/kernel/backward/scatter.hpp>
+#include <fovea/kernel/pairs.hpp>
 #include <fovea/plan/call_types.hpp>
+#include <fovea/plan/lowered_spec.hpp>
+
+#include <boost/hana/append.hpp>
+#include <boost/hana/transform.hpp>
+
+namespace fovea::FOVEA_SET::plan {
+
+/// Where the parts of a score stand when they are numbered together: products, pairwise terms, row terms, key terms.
+template <class Parts>
+struct part_places {
+    static constexpr index_t products = count_of<decltype(Parts::products)>, pairs = count_of<decltype(Parts::pairs)>,
+                             rows = count_of<decltype(Parts::rows)>, keys = count_of<decltype(Parts::keys)>;
+    static constexpr index_t planes = products + pairs, all = planes + rows + keys;
+    template <part Kind>
+    static constexpr index_t first = Kind == part::product  ? 0
+                                   : Kind == part::pairwise ? products
+                                   : Kind == part::row_term ? planes
+                                                            : planes + rows;
+};
+
+template <class E>
+inline constexpr bool refers_to_a_part = false;
+template <part Kind, std::size_t I>
+inline constexpr bool refers_to_a_part<reference<Kind, I>> = true;
+
+/// A score whose products have no scale: that of product I on multiplies it in the rest, as a row term where it reads
+/// tables or features.
+template <std::size_t I = 0, class Pointwise, class Parts>
+constexpr auto with_scales_in_rest(Pointwise const& pointwise, Parts const& all) {
+    if constexpr (I == static_cast<std::size_t>(count_of<decltype(Parts::products)>)) {
+        auto const products = hana::transform(all.products, [](auto const& p) {
+            using term = std::remove_cvref_t<decltype(p)>;
+            return product_term<std::remove_cvref_t<decltype(term::of_query)>,
+                                std::remove_cvref_t<decltype(term::of_key)>, unit,
+                                std::remove_cvref_t<decltype(term::over)>>{p.of_query, p.of_key, {}, p.over};
+        });
+        using products_type = std::remove_const_t<decltype(products)>;
+        using parts_type =
+            parts<products_type, std::remove_cvref_t<decltype(Parts::pairs)>,
+                  std::remove_cvref_t<decltype(Parts::rows)>, std::remove_cvref_t<decltype(Parts::keys)>>;
+        return lowered<Pointwise, parts_type>{pointwise, {products, all.pairs, all.rows, all.keys}};
+    } else {
+        constexpr reference<part::product, I> product;
+        auto const& scale = hana::at_c<I>(all.products).scale;
+        using scale_type = std::remove_cvref_t<decltype(scale)>;
+        if constexpr (std::is_same_v<scale_type, unit>) {
+            return with_scales_in_rest<I + 1>(pointwise, all);
+        } else if constexpr (!detail::worth_hoisting<scale_type>) {
+            return with_scales_in_rest<I + 1>(
+                substitute(pointwise, product, make_node<operations::times>(product, scale)), all);
+        } else {
+            auto const found = detail::collect<part::row_term>(all, single_term<scale_type>{scale});
+            return with_scales_in_rest<I + 1>(
+                substitute(pointwise, product, make_node<operations::times>(product, found.pointwise)), found.parts);
+        }
+    }
+}
+
+/// The lowered specification of a call with listed keys, for its gradient.
+template <attention_spec A, class Prepare = as_written>
+constexpr auto lower_listed_gradient(A const& a, Prepare const& prepare = {}) {
+    auto const score = lower_for<true>(prepare(a.score.expression()));
+    auto const predicate = prepare(a.mask.predicate());
+    auto const unscaled = with_scales_in_rest(score.pointwise, score.parts);
+    return lowered_spec{unscaled, predicate, normalizer_of(a.normalize), prepare(reweighting_of(a.normalize)),
+                        core_of(a.aggregate)};
+}
+
+}  // namespace fovea::FOVEA_SET::plan
+
+namespace fovea::FOVEA_SET::kernel {
+
+/// One query with its keys, or one key with the queries that see it: `Fixed` is the side of the one.
+template <side Fixed, class T, class Arch, class Places>
+struct listed_environment : uniform_names<T, Arch> {
+    index_t fixed;             // its position
+    std::int32_t const* list;  // the positions of the others
+    index_t listed;
+    index_t const* edges;  // their numbers, where an expression reads them
+    head_lanes const& layout;
+    index_t pair;                // of the first lane
+    pack<T, Arch> const* parts;  // as they are numbered in Places
+
+    using uniform_names<T, Arch>::operator();
+    FOVEA_INLINE auto operator()(q_idx_t) const {
+        if constexpr (Fixed == side::query) return fixed;
+        else return positions();
+    }
+    FOVEA_INLINE auto operator()(kv_idx_t) const {
+        if constexpr (Fixed == side::key) return fixed;
+        else return positions();
+    }
+    FOVEA_INLINE auto operator()(head_t) const { return heads_of_lanes<T, Arch>(layout, pair); }
+    FOVEA_INLINE auto operator()(edge_t) const {
+        exact_pack<T, Arch> numbers;
+        index_t l = pair;
+        for (auto& number : numbers.lane) number = edges[std::min(layout.key(l++), listed - 1)];
+        return numbers;
+    }
+    template <plan::part Kind, std::size_t I>
+    FOVEA_INLINE auto operator()(plan::reference<Kind, I>) const {
+        return parts[Places::template first<Kind> + static_cast<index_t>(I)];
+    }
+    template <class Element, int Rank, class... Index>
+    FOVEA_INLINE auto lookup(view<Element const, Rank> const& table, Index const&... at) const {
+        static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
+        return look_up<T, Arch>(table, at...);
+    }
+
+private:
+    FOVEA_INLINE auto positions() const {
+        alignas(64) typename index_pack<T, Arch>::array_type all;
+        index_t l = pair;
+        for (auto& each : all) each = list[std::min(layout.key(l++), listed - 1)];
+        return index_pack<T, Arch>::load(all.data());
+    }
+};
+
+/// Takes the gradients of the parts of pairs, and those of tables where `Tables` takes them.
+template <class T, class Arch, class Places, class Tables>
+struct part_leaves {
+    struct leaf_kinds {
+        template <class E>
+        static constexpr bool takes = [] {
+            if constexpr (is_parameter<E>) return Tables::template takes<E>;
+            else return plan::refers_to_a_part<E>;
+        }();
+    };
+    pack<T, Arch>* amounts;
+    Tables const& tables;
+
+    template <class Names, plan::part Kind, std::size_t I>
+    FOVEA_INLINE void name(Names const&, pack<T, Arch> const& amount, plan::reference<Kind, I>) const {
+        auto& sum = amounts[Places::template first<Kind> + static_cast<index_t>(I)];
+        sum = sum + amount;
+    }
+    template <class Names, class Element, int Rank, class... Index>
+    FOVEA_INLINE void table(Names const&, pack<T, Arch> const& amount, view<Element const, Rank> const& table,
+                            Index const&... index) const {
+        if (view<T, Rank> const to = tables.sums(table); to.data != nullptr) add_at<T, Arch>(to, amount, index...);
+    }
+};
+
+/// backpropagate with pairs in lanes.
+template <class T, class Arch, class E, class Names, class Leaves>
+FOVEA_INLINE void backpropagate_in_lanes(E const& e, Names const& names, pack<T, Arch> const& amount,
+                                         Leaves const& leaves) {
+    if constexpr (chooses_integer<E>) backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, leaves);
+    else backpropagate(e, names, amount, leaves);
+}
+
+}  // namespace fovea::FOVEA_SET::kernel
 
 namespace fovea::FOVEA_SET::driver {
 
