@@ -3,7 +3,7 @@
 // `available` as an argument: nothing is measured, the exit status says whether there is a unit.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
-#include <fovea/kernel/product/tile_sums.hpp>
+#include <fovea/kernel/product/amx_vectors.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "bench/yardstick/machine.hpp"

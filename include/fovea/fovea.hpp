@@ -77,7 +77,6 @@
 #include <fovea/project/rms_normalized.hpp>
 #include <fovea/project/rotary.hpp>
 #include <fovea/reference/attend.hpp>
-#include <fovea/reference/ragged.hpp>
 #include <fovea/result/best_key.hpp>
 #include <fovea/result/column_sums.hpp>
 #include <fovea/result/d_entropy.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What leaves of an expression get, by hand; what has no gradient; numbers that know their derivative.
 #include <fovea/expr/backpropagate.hpp>
-#include <fovea/expr/sum.hpp>
+#include <fovea/expr/functions.hpp>
 #include <fovea/reference/environment.hpp>
 #include <fovea/spec/row_gradient.hpp>
 #include <fovea/testing/random.hpp>

@@ -9,7 +9,7 @@
 #include <fovea/normalize/sparsemax.hpp>
 #include <fovea/normalize/weigh.hpp>
 #include <fovea/plan/explain.hpp>
-#include <fovea/reference/ragged.hpp>
+#include <fovea/reference/attend.hpp>
 #include <fovea/score/dot.hpp>
 #include <fovea/score/scaled_dot.hpp>
 #include <fovea/testing/normalizer_laws.hpp>

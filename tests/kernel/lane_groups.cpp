@@ -2,7 +2,6 @@
 // test: each_set
 // Groups of lanes: their sums, their repetition, their exchange, and rows of scores that lie one in each lane.
 #include <fovea/kernel/lane_groups.hpp>
-#include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/row.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/testing/random.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
 #include <fovea/aggregate/weighted_sum.hpp>
-#include <fovea/kernel/product/nonzero.hpp>
+#include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -3,7 +3,7 @@
 #include <fovea/core/tensor.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/operators.hpp>
-#include <fovea/plan/index_terms.hpp>
+#include <fovea/plan/one_sided.hpp>
 
 #include "catch.hpp"
 

@@ -2,7 +2,7 @@
 // test: each_set
 // What crosses lanes: reductions, and loads and stores of fewer elements than a vector has.
 #include <fovea/kernel/environment.hpp>
-#include <fovea/simd/lanes.hpp>
+#include <fovea/simd/simd.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
 // Elements of fewer bits as packs of floats and back: the same numbers as one at a time, over all their values.
-#include <fovea/simd/storage.hpp>
+#include <fovea/simd/simd.hpp>
 
 #include "catch.hpp"
 #include "support/architectures.hpp"

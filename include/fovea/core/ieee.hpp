@@ -1,13 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Infinity and NaN by their bits: where all numbers are taken for finite (-ffast-math), what <limits> has is undefined
-// to Clang.
+// Infinity and NaN by their bits, since where all numbers are taken for finite (-ffast-math), what <limits> has is
+// undefined to Clang; and products that no compiler contracts with a sum.
 #pragma once
 
 #include <fovea/core/config.hpp>
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET {
+
+/// rounded: a product as it is once it is rounded. No compiler contracts it with a sum into one step, which would
+/// decide a comparison otherwise in one loop than in another.
+template <std::floating_point T>
+FOVEA_INLINE constexpr T rounded(T product) {
+    if (!std::is_constant_evaluated()) {
+#if defined(__x86_64__)
+        if constexpr (std::is_same_v<T, long double>) asm("" : "+t"(product));  // of the definition of double
+        else asm("" : "+x"(product));
+#elif defined(__aarch64__)
+        asm("" : "+w"(product));
+#else
+        asm("" : "+m"(product));
+#endif
+    }
+    return product;
+}
+
+}  // namespace fovea::FOVEA_SET
 
 namespace fovea::FOVEA_SET::ieee {
 

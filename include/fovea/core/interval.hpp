@@ -4,7 +4,6 @@
 
 #include <fovea/core/ieee.hpp>
 #include <fovea/core/index.hpp>
-#include <fovea/core/rounded.hpp>
 
 #include <algorithm>
 #include <concepts>

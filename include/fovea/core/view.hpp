@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Views: the address, extents and strides of an array, and what is said of arguments that make none.
 #pragma once
 
 #include <fovea/core/config.hpp>

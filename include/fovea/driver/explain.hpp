@@ -8,7 +8,6 @@
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/product/product.hpp>
 #include <fovea/plan/explain.hpp>
-#include <fovea/plan/slow.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/plan/work.hpp>
 #include <fovea/simd/architecture.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The call explain_gradient(): the derivatives of a specification, and what computes a gradient of it, as text.
+// The call `explain_gradient()`: the derivatives of a specification as expressions, and what computes a gradient of it,
+// as text.
 #pragma once
 
 #include <fovea/driver/explain.hpp>
@@ -90,7 +91,7 @@ std::string explain_gradient_pass() {
         return std::string(
                    "tiles, five products with saved rows and seven without: driver/dense/backward/softmax_gradient.hpp")
              + (gradient_uses_matrix_unit<Stored, Arch, A>()
-                    ? ", by the matrix unit for many queries: kernel/product/amx_key_sums.hpp"
+                    ? ", by the matrix unit for many queries: kernel/product/amx_product.hpp"
                     : "");
     else return "tiles of whole rows, five products: driver/dense/backward/normalizer_gradient.hpp";
 }

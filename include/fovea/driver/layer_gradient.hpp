@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A call of gradient with projections and finishes, made of passes: back through the finishes, the pass of the
-// attention between them on projected operands, and back through the projections.
+// attention between them on projected operands, dense or over listed keys, and back through the projections.
 #pragma once
 
 #include <fovea/driver/layer/backward/finish_gradient.hpp>

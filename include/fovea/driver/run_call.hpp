@@ -3,10 +3,8 @@
 #pragma once
 
 #include <fovea/driver/call/added_values.hpp>
-#include <fovea/driver/call/copy_rows.hpp>
-#include <fovea/driver/call/empty_tables.hpp>
-#include <fovea/driver/call/in_memory.hpp>
-#include <fovea/driver/call/product_scopes.hpp>
+#include <fovea/driver/call/copies.hpp>
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/key_lanes_sums.hpp>
 #include <fovea/driver/dense/pass/engine.hpp>

@@ -2,7 +2,7 @@
 // A call of gradient that has been checked: by passes over tiles, or, where there is no pass for it, by the definition.
 #pragma once
 
-#include <fovea/driver/call/empty_tables.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/dense/backward/normalizer_gradient.hpp>
 #include <fovea/driver/dense/backward/softmax_gradient.hpp>
 #include <fovea/driver/graph/backward/run_listed_gradient.hpp>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/core/counter_random.hpp>
+#include <fovea/core/ieee.hpp>
 #include <fovea/core/index.hpp>
-#include <fovea/core/rounded.hpp>
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Gradients over the processes of an MPI communicator, each with positions of its own.
+// Gradients over the processes of an MPI communicator, each with positions of its own, and their plan as text.
 #pragma once
 
 #include <fovea/gradient.hpp>

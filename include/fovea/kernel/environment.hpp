@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Environments: what the names of an expression stand for at one place of a loop.
+// Environments: the values of names in an expression at one place of a loop, and whether its integers take 32 or 64
+// bits.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
 #include <fovea/expr/evaluate.hpp>
 #include <fovea/kernel/lookup.hpp>
-#include <fovea/plan/index_terms.hpp>
 #include <fovea/plan/lower.hpp>
+#include <fovea/plan/one_sided.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sums over features for the pairs of one vector: first with features in lanes, then reduced to one lane for each pair.
+// Sums over features for pairs, all heads of a key in lanes, and the body of such a sum for one pair.
 #pragma once
 
 #include <fovea/kernel/environment.hpp>

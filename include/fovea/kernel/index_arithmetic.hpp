@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Arithmetic, comparisons and functions of the indices of kernel/positions.hpp, among themselves and with numbers.
+// Integer arithmetic of indices in lanes: consecutive positions, and positions held between two numbers, at which
+// tables of distances are read.
 #pragma once
 
 #include <fovea/expr/arithmetic.hpp>

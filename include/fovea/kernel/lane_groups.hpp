@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operations on vectors whose lanes form groups of equal size, a power of two: the portable versions, which
-// kernel/arch/ overrides where an architecture has faster ones.
+// Operations on vectors whose lanes form groups of equal size, a power of two: portable, and in AVX-512, whose
+// permutations are one instruction.
 #pragma once
 
 #include <concepts>

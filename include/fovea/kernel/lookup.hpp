@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reading tables at the indices of a batch of pairs: one number, consecutive elements, or one element per lane.
+// Reads of tables at the indices of a batch of pairs: one number, consecutive elements, or one element per lane; random
+// numbers of pairs.
 #pragma once
 
 #include <fovea/core/counter_random.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/expr/arithmetic.hpp>
 #include <fovea/kernel/exact_pack.hpp>
-#include <fovea/simd/storage.hpp>
+#include <fovea/simd/simd.hpp>
 
 #include <array>
 #include <concepts>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <fovea/expr/function_operations.hpp>
-#include <fovea/spec/in_vectors.hpp>
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/row.hpp>
 
 #include <array>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include <fovea/expr/function_operations.hpp>
 #include <fovea/normalize/hardmax.hpp>
-#include <fovea/spec/in_vectors.hpp>
+#include <fovea/spec/row.hpp>
 
 #include <type_traits>
 

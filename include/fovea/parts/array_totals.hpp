@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradients of tables, matrices and biases that are summed over parts of a sequence, wherever and in whatever order
-// these are computed.
+// The gradients of tables, matrices and biases summed over parts of a sequence, without rounding, so that their order
+// does not matter.
 #pragma once
 
 #include <fovea/core/index.hpp>

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <fovea/driver/recurrent/recurrent.hpp>
-#include <fovea/parts/rows_at.hpp>
+#include <fovea/parts/part_of_call.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/call/check_state.hpp>
-#include <fovea/spec/part/of_steps.hpp>
+#include <fovea/spec/part/of_part.hpp>
 
 #include <algorithm>
 #include <tuple>

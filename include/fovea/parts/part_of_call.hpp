@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A call with some queries and some keys of a sequence: its types, its operands, and its specification, whose indices
-// are those of the whole sequence.
+// A call of some positions of a sequence: adjacent positions of the arrays that hold them, and a plan for the part.
 #pragma once
 
-#include <fovea/driver/call/empty_tables.hpp>
+#include <fovea/core/view.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/call/operands.hpp>
-#include <fovea/parts/rows_at.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/call/exact_integers.hpp>
@@ -16,6 +15,14 @@
 #include <utility>
 
 namespace fovea::FOVEA_SET::driver {
+
+/// The rows of a run.
+template <class T>
+view<T, 4> rows_at(view<T, 4> const& all, position_run const& run) {
+    return {all.place(index_t{0}, index_t{0}, run.place, index_t{0}),
+            {all.extent(0), all.extent(1), run.count, all.extent(3)},
+            all.strides};
+}
 
 /// Whether a mask lets some queries of a sequence see some of its keys, in any head or batch element.
 template <class T, attention_spec A>

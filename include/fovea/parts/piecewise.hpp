@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Some queries of a sequence against keys of it that come piece by piece: the indices of the specification are those of
-// the whole sequence, and pieces that the mask leaves empty are not computed.
+// The online pass over keys that come chunk by chunk: the softmax state of rows is carried from one to the next, in the
+// order of the chunks.
 #pragma once
 
-#include <fovea/driver/call/product_scopes.hpp>
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/key_lanes_sums.hpp>
 #include <fovea/driver/dense/pass/online.hpp>

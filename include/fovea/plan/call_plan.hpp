@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The plan of a call as a value: which traversal runs it, and how.
+// The plan of a call as a value: which traversal runs it and how, and where its keys are divided for split KV.
 #pragma once
 
 #include <fovea/core/config.hpp>

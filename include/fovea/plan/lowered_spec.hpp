@@ -4,7 +4,6 @@
 
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/one_sided.hpp>
-#include <fovea/plan/reweighting.hpp>
 #include <fovea/spec/recurrence.hpp>
 
 namespace fovea::FOVEA_SET::plan {

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All classes of normalizers under one interface, so that a loop is written once for all of them.
+// All classes of normalizers under one interface, so that a loop is written once for all of them, and whether a
+// reweighting only scales.
 #pragma once
 
 #include <fovea/core/config.hpp>
+#include <fovea/expr/analyze.hpp>
+#include <fovea/expr/operators.hpp>
 #include <fovea/spec/whole_row.hpp>
 
 #include <type_traits>
 #include <utility>
 
 namespace fovea::FOVEA_SET::plan {
+
+/// True where a reweighting only scales: weights that are not final yet may take the factor as well, and no row is
+/// kept.
+template <class E>
+inline constexpr bool scales_weight = std::is_same_v<E, weight_t>;
+template <class A, class B>
+inline constexpr bool scales_weight<node<operations::times, A, B>> =
+    (scales_weight<A> && !uses<B, weight_t>) || (!uses<A, weight_t> && scales_weight<B>);
+template <class A, class B>
+inline constexpr bool scales_weight<node<operations::divided, A, B>> = scales_weight<A> && !uses<B, weight_t>;
+template <class A>
+inline constexpr bool scales_weight<node<operations::negate, A>> = scales_weight<A>;
 
 /// How a normalizer is run: a piece of a row at a time where it can be, a whole row otherwise.
 template <normalizer Normalize, class T>

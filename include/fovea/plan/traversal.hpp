@@ -202,7 +202,7 @@ constexpr files files_of(call_plan const& plan) {
     switch (plan.by) {
         case traversal::query_lanes:
             return {"driver/dense/query_lanes_scores.hpp",
-                    plan.matrix_unit ? "kernel/product/amx_bf16.hpp" : "kernel/product/lane_products.hpp",
+                    plan.matrix_unit ? "kernel/product/amx_product.hpp" : "kernel/product/lane_products.hpp",
                     "kernel/transform.hpp"};
         case traversal::listed_keys:
             return {"driver/graph/listed_loop.hpp", "kernel/head_sums.hpp", "kernel/pairs.hpp"};

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <fovea/core/memory.hpp>
+#include <fovea/plan/explain.hpp>
 #include <fovea/plan/lowered_spec.hpp>
-#include <fovea/plan/slow.hpp>
 #include <fovea/spec/call/memory.hpp>
-#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/result_shapes.hpp>
 
 #include <algorithm>
 #include <array>

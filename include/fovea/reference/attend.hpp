@@ -9,6 +9,7 @@
 #include <fovea/spec/call/arguments.hpp>
 #include <fovea/spec/call/check_call.hpp>
 #include <fovea/spec/outputs.hpp>
+#include <fovea/spec/part/ragged.hpp>
 
 #include <type_traits>
 
@@ -64,5 +65,19 @@ void attend(Arguments&&...) {
 /// What has been reported once is not reported again.
 template <class... Arguments>
 void attend(ill_formed, Arguments const&...) {}
+
+template <class Index, attention_spec A, class... Arguments>
+void attend(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
+    if constexpr (fovea::detail::is_call<Arguments...>()) {
+        auto const call = bind_call(fovea::detail::ragged_attention<Index, A>{a, all}, arguments...);
+        if constexpr (!is_ill_formed<decltype(call)>) {
+            fovea::detail::begin_sequences(call);
+            for (index_t i = 0; i < all.sequences(); ++i) {
+                auto const one = of_sequence(a, all[i]);
+                compute<double>(one, fovea::detail::call_of_sequence(one, call, call.asked, all[i]));
+            }
+        }
+    }
+}
 
 }  // namespace fovea::FOVEA_SET::reference

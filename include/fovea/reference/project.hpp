@@ -4,7 +4,7 @@
 #include <fovea/core/tensor.hpp>
 #include <fovea/spec/feature_row.hpp>
 #include <fovea/spec/head_map_rows.hpp>
-#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/result_shapes.hpp>
 
 #include <vector>
 

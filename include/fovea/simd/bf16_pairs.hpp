@@ -134,5 +134,3 @@ private:
 };
 
 }  // namespace fovea::FOVEA_SET::kernel
-
-#include <fovea/simd/arch/avx512_bf16_pairs.hpp>

@@ -123,7 +123,3 @@ template <class T, class Arch>
 struct lanes_of : generic_lanes<T, Arch> {};
 
 }  // namespace fovea::FOVEA_SET::kernel
-
-#include <fovea/simd/arch/avx2.hpp>
-#include <fovea/simd/arch/avx512.hpp>
-#include <fovea/simd/arch/neon.hpp>

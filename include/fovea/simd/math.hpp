@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/ieee.hpp>
-#include <fovea/simd/lanes.hpp>
+#include <fovea/simd/simd.hpp>
 
 #include <array>
 #include <cmath>

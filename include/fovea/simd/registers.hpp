@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The vectors of an architecture and their operations, of which simd/arch/ has those that differ. The only file that
-// includes xsimd, any supported version.
+// The vectors of an architecture and their operations, of which simd/arch/ has those that differ, and vectors made of
+// arrays. The only file that includes xsimd, any supported version.
 #pragma once
 
 #include <fovea/core/config.hpp>
@@ -285,8 +285,3 @@ struct registers<T, arch::emulated<Bytes, Registers, Matrix_unit>> {
 };
 
 }  // namespace fovea::FOVEA_SET::kernel
-
-#include <fovea/simd/arch/avx2_registers.hpp>
-#include <fovea/simd/arch/avx512_registers.hpp>
-#include <fovea/simd/arch/neon_registers.hpp>
-#include <fovea/simd/arch/sse2_registers.hpp>

@@ -172,8 +172,3 @@ FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
 }
 
 }  // namespace fovea::FOVEA_SET::kernel
-
-#include <fovea/simd/arch/avx2_storage.hpp>
-#include <fovea/simd/arch/avx512_storage.hpp>
-#include <fovea/simd/arch/neon_storage.hpp>
-#include <fovea/simd/arch/sse2_storage.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pipe: puts a stage in its slot of the record. The only place where a bad pipeline is reported.
+// The pipe that joins words into a specification, and a sentence each for what cannot be joined.
 #pragma once
 
 #include <fovea/core/diagnose.hpp>

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A row of scores as normalizers see it, by elements or in vectors.
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/core/ieee.hpp>
 #include <fovea/core/index.hpp>
 
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
+
+/// in_vectors: a row whose functions are given vectors of scores, weights and gradients, where there are some: f takes
+/// numbers and vectors alike.
+template <class Row>
+decltype(auto) in_vectors(Row&& row) {
+    if constexpr (requires { row.vectors(); }) return row.vectors();
+    else return std::forward<Row>(row);
+}
 
 /// The score of a pair that does not take part.
 template <class T>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a normalizer has to offer to have a gradient.
+// The backward rule of a normalizer: a row of weights and gradients, and numbers that know their derivative.
 #pragma once
 
 #include <fovea/expr/differentiate.hpp>
 #include <fovea/expr/evaluate.hpp>
 #include <fovea/spec/concepts.hpp>
-#include <fovea/spec/in_vectors.hpp>
+#include <fovea/spec/row.hpp>
 #include <fovea/spec/selection.hpp>
 
 namespace fovea::FOVEA_SET {

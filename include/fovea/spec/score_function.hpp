@@ -5,8 +5,8 @@
 #include <fovea/expr/evaluate.hpp>
 #include <fovea/expr/features.hpp>
 #include <fovea/expr/functions.hpp>
-#include <fovea/spec/in_vectors.hpp>
 #include <fovea/spec/pipe.hpp>
+#include <fovea/spec/row.hpp>
 
 #include <limits>
 #include <string>

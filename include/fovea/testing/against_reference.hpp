@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whatever computes attention, against the definition: odd sizes, tails, gaps, poison.
+// Checks of whatever computes attention against the definition: odd sizes, tails, gaps, poison.
 #pragma once
 
 #include <fovea/reference/attend.hpp>

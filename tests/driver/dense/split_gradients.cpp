@@ -2,8 +2,8 @@
 // test: catalogue change
 // Gradients of few heads with many queries, whose rows are split among tasks: what the definition says, with the same
 // bits in any number of threads.
+#include <fovea/driver/dense/backward/gradient_call.hpp>
 #include <fovea/driver/dense/backward/split_sums.hpp>
-#include <fovea/plan/gradient_plan.hpp>
 
 #include "catalogue/catalogue.hpp"
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Ragged batches with any offsets.
 #include <fovea/fovea.hpp>
-#include <fovea/reference/ragged.hpp>
+#include <fovea/reference/attend.hpp>
 
 #include "calls/calls.hpp"
 

@@ -42,9 +42,11 @@ MAY_INCLUDE = {
 DOORS = {"gradient.hpp": ("bindings", "interop")}
 # What headers outside interop/ may include of folders of headers.
 KNOWN_LIBRARIES = ("xsimd/", "boost/", "fovea/", "sys/")
+# The primary templates of vectors, which simd/arch/ specializes.
+WITHOUT_ARCHITECTURES = tuple(f"simd/{name}.hpp" for name in ("bf16_pairs", "lanes", "pack", "registers", "storage"))
 SHARED_ROOMS = ("run", "call")  # of driver/: what all traversals use
 # The forward headers that begin a gradient, beside those that are named after it.
-BEGIN_GRADIENTS = r"(?:\w+_)?gradient(?:_\w+)?|array_totals|grad"
+BEGIN_GRADIENTS = r"differentiate|(?:\w+_)?gradient(?:_\w+)?|array_totals|grad"
 # simd/arch/ has the specializations of what simd/ declares, which includes them.
 ONE_ROOM = {"simd/arch": "simd"}
 # The traversals read rows and multiply them, whatever their elements and wherever they lie.
@@ -87,6 +89,8 @@ def check_own(header: str, path: str, report: Report) -> None:
         report.problem(f"{header}: includes {path}, of another traversal")
     if room_of(path) == "driver" and folder == "driver" and room_of(header) != "driver":
         report.problem(f"{header}: includes {path}, a door, which only other doors, parts/ and interop/ may include")
+    if path in WITHOUT_ARCHITECTURES and folder != "simd":
+        report.problem(f"{header}: includes {path}, but simd/simd.hpp has its specializations for each architecture")
     stem = posixpath.basename(header).removesuffix(".hpp")
     if is_backward(path) and not is_backward(header) and not re.fullmatch(BEGIN_GRADIENTS, stem):
         report.problem(f"{header}: includes {path}, but is no gradient and not in backward/")

@@ -8,7 +8,7 @@
 #include <fovea/kernel/row.hpp>
 #include <fovea/spec/call/arriving_gradients.hpp>
 #include <fovea/spec/outputs.hpp>
-#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/result_shapes.hpp>
 
 #include <algorithm>
 #include <array>

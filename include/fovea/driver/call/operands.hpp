@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/view.hpp>
-#include <fovea/driver/call/copy_rows.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/environment.hpp>
 #include <fovea/plan/call_plan.hpp>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Rows that are read in place, run by run or by address.
+// Rows that are read in place, run by run or by address, and whether they are finite.
 #pragma once
 
 #include <fovea/core/row_run.hpp>
 #include <fovea/driver/call/prefetch.hpp>
 #include <fovea/driver/call/product_operands.hpp>
+#include <fovea/kernel/packing.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
@@ -128,6 +129,21 @@ void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T
             translate(0, last - n, step, all);
             f(all.in_place(count, last - n, ahead), n - at.first, count);
         }
+    }
+}
+
+/// True where these rows are finite: then 0 times one of them is 0.
+template <class T, class Arch, class Rows>
+bool all_finite(Rows const& rows, row_range const& at) {
+    if constexpr (loaded_rows<Rows>) {
+        return rows.finite(at);
+    } else {
+        bool all = true;
+        for_runs(rows, at, [&](auto const& run, index_t) {
+            auto const row = [&](index_t k) FOVEA_LAMBDA { return run.first + k * run.stride; };
+            all = all && kernel::all_finite<T, Arch>(row, run.count, rows.extent(3));
+        });
+        return all;
     }
 }
 

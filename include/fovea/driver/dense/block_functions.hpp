@@ -5,7 +5,7 @@
 
 #include <fovea/driver/call/product_operands.hpp>
 #include <fovea/driver/dense/dense_rows.hpp>
-#include <fovea/kernel/work_steps.hpp>
+#include <fovea/kernel/score_packs.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A dense call as the engine sees it, without its specification: its plan, its sizes, and its tasks.
+// A dense call as the engine sees it, without its specification: its plan, its sizes, its tasks, and runs of adjacent
+// keys.
 #pragma once
 
 #include <fovea/core/index.hpp>

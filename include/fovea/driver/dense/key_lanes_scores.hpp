@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The scores of a specification with keys in lanes: operands of any type in any place, several products, and sums of
-// each pair.
+// Scores of a tile with a key in each lane: products with the keys of a panel, and the lines of tables that are
+// prefetched for it.
 #pragma once
 
 #include <fovea/driver/dense/pair_sums.hpp>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is compiled for a normalizer and an aggregator with keys in lanes.
+// Sums of values with a key in each lane: values packed or read in place, the product P V or the steps of another
+// aggregator, and rows finished.
 #pragma once
 
-#include <fovea/driver/call/all_finite.hpp>
 #include <fovea/driver/call/products.hpp>
+#include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
-#include <fovea/kernel/product/nonzero.hpp>
+#include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/reweigh.hpp>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // What is compiled for a normalizer that takes a row in each lane, and sums of values.
 #pragma once
 
-#include <fovea/driver/call/all_finite.hpp>
+#include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/query_lanes_scores.hpp>
-#include <fovea/kernel/lane_rows.hpp>
+#include <fovea/kernel/row.hpp>
 #include <fovea/plan/normalizing.hpp>
 
 #include <algorithm>

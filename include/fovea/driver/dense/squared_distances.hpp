@@ -2,7 +2,7 @@
 // Squared distances of pairs from products and squared norms, where these do not round them away.
 #pragma once
 
-#include <fovea/simd/pack.hpp>
+#include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

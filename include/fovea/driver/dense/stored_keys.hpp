@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How keys of each element type and storage are packed or read in place, with a key in each lane.
+// The keys of a head as products read them, packed or in place, and the centre about which squared distances are
+// computed.
 #pragma once
 
 #include <fovea/driver/call/products.hpp>

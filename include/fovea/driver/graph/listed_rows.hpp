@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One query of the traversal of listed keys with all of its heads: scores, weights and result.
+// Rows of listed keys: scores and weights of one query, all heads at once, and the sums of its listed values (SpMM).
 #pragma once
 
 #include <fovea/driver/call/operands.hpp>
-#include <fovea/driver/graph/position_prefetch.hpp>
+#include <fovea/driver/graph/batch_rows.hpp>
 #include <fovea/driver/run/arena.hpp>
 #include <fovea/kernel/lane_groups.hpp>
-#include <fovea/kernel/lane_rows.hpp>
 #include <fovea/kernel/pairs.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/reweigh.hpp>
+#include <fovea/kernel/row.hpp>
 #include <fovea/plan/call_types.hpp>
-#include <fovea/simd/storage.hpp>
+#include <fovea/simd/simd.hpp>
 #include <fovea/spec/concepts.hpp>
 
 #include <memory>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operands after their projections and the maps of their heads.
+// Operands after their projections and the maps of their heads: rows of features times a matrix, with a bias, then the
+// functions of a row map.
 #pragma once
 
-#include <fovea/driver/call/product_scopes.hpp>
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/lookup.hpp>
 #include <fovea/spec/feature_row.hpp>
 #include <fovea/spec/head_map_rows.hpp>
-#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/shapes.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

@@ -3,7 +3,7 @@
 // updated and read by queries in registers.
 #pragma once
 
-#include <fovea/simd/lanes.hpp>
+#include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The threads of the library: one pool of the program, which helps with the regions that calls begin.
+// The threads of the library: one pool of the program, which helps with the regions that calls begin, on threads of
+// POSIX. `<thread>`, `<mutex>` and `<condition_variable>` are as much to compile as a tenth of the whole library.
 #pragma once
 
 #include <fovea/core/config.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradients of an attention on heads over ranks. Each is added up where its rows are, in the order of the pieces
-// that come by: keys and values for those of queries, then queries for those of keys and values.
+// The gradients of attention over ranks: what is added up where rows are held, and arrays of the specification over all
+// parts.
 #pragma once
 
 #include <fovea/driver/dense/backward/gradient_call.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/interop/mpi/ranks.hpp>
-#include <fovea/spec/projected_shapes.hpp>
+#include <fovea/spec/result_shapes.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The processes of a communicator as fovea uses them: a communicator of their own, and one sentence for all when one of
-// them fails.
+// The processes of a communicator as fovea uses them, the positions of a sequence that each holds, and one sentence for
+// all when one of them fails.
 #pragma once
 
 #include <fovea/core/errors.hpp>

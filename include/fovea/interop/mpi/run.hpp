@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A call over ranks whose arrays are right on each of them: what they are together, projections, the travel of the
-// keys, and what comes after the attention.
+// A call over ranks whose arrays are right on each of them: what they are together, projections, the schedule of the
+// keys, what comes after the attention, and outputs that add over all queries.
 #pragma once
 
 #include <fovea/driver/attend.hpp>
@@ -9,13 +9,11 @@
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/halo.hpp>
 #include <fovea/interop/mpi/message.hpp>
-#include <fovea/interop/mpi/one_sequence.hpp>
 #include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/states.hpp>
-#include <fovea/interop/mpi/stored.hpp>
 #include <fovea/interop/mpi/whole.hpp>
 #include <fovea/parts/gathered.hpp>
-#include <fovea/parts/merged_attention.hpp>
+#include <fovea/parts/partial_rows.hpp>
 #include <fovea/spec/call/named_sums.hpp>
 #include <fovea/spec/outputs.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A call of gradient over ranks: what can be wrong with it, and what computes it.
+// A call of gradient over ranks: its attention, and the projections and finishes of a layer around it.
 #pragma once
 
 #include <fovea/driver/layer_gradient.hpp>

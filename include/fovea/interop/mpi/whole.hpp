@@ -1,25 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What all ranks of a call are together, with every check, and the work that is done while pieces travel.
+// All ranks of a call together, with every check: their one sequence, rows of pages copied into memory, and the work
+// that is done while chunks travel.
 #pragma once
 
+#include <fovea/driver/call/copies.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/message.hpp>
-#include <fovea/interop/mpi/one_sequence.hpp>
-#include <fovea/interop/mpi/stored.hpp>
 #include <fovea/interop/mpi/ways.hpp>
 #include <fovea/parts/piecewise.hpp>
+#include <fovea/spec/call/table_bounds.hpp>
+#include <fovea/spec/part/of_part.hpp>
+#include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <pthread.h>
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 namespace fovea::FOVEA_SET::mpi::detail {
+
+/// The type of the numbers that travel: as they are stored, or of the arithmetic where rows are loaded.
+template <class Rows, class T>
+using sent_element = std::conditional_t<loaded_rows<Rows>, T, element_of_rows<Rows>>;
+
+/// Rows as a view, in memory of the workspace where they lie in pages or are loaded.
+template <class T, class Rows>
+view<sent_element<Rows, T> const, 4> one_after_another(Rows const& rows, workspace& scratch) {
+    if constexpr (is_paged<Rows>) {
+        using element = sent_element<Rows, T>;
+        auto const all = driver::fresh_rows<element>(scratch, rows.extents);
+        for (index_t b = 0; b < all.extent(0); ++b)
+            for (index_t h = 0; h < all.extent(1); ++h)
+                for (index_t n = 0; n < all.extent(2);) {
+                    auto const run = rows.rows_from(b, h, n);
+                    for (index_t i = 0; i < run.count; ++i, ++n)
+                        std::copy_n(run.first + i * run.stride, all.extent(3), all.place(b, h, n, index_t{0}));
+                }
+        return all;
+    } else {
+        return driver::in_memory<T>(rows, scratch);
+    }
+}
+
+/// The pairs of a mask whose keys lie in a run.
+template <class Predicate>
+struct mask_of_run : stage<role::mask> {
+    Predicate pairs;
+
+    explicit mask_of_run(Predicate const& p) : pairs(p) {}
+    constexpr Predicate predicate() const { return pairs; }
+    static constexpr std::string_view name = "";
+};
+
+/// Errors: shape_error where a query of some rank sees a position that lies in a page which is not there, and what is
+/// wrong with pages or scales by themselves.
+template <class T, attention_spec A, class Rows>
+void check_stored(A const& a, Rows const& rows, operand_shapes const& whole, runs const& held, char const* name) {
+    if constexpr (requires { rows.check(name); }) {
+        using namespace placeholders;
+        rows.check(name);
+        auto own = whole;
+        own.key[2] = own.value[2] = rows.extent(2);
+        for (auto const& run : held) {
+            auto const part = of_part(a, {0, run.first - run.place, whole.queries(), whole.keys()});
+            auto const pairs = mask_of_run(part.mask.predicate() && kv_idx >= literal<index_t>{run.place}
+                                           && kv_idx < literal<index_t>{run.place + run.count});
+            attention const seen{part.project, part.score, pairs, part.normalize, part.aggregate};
+            check_visible_pages<T>(seen, rows, own, name);
+        }
+    }
+}
+
+/// What all ranks make together, and what is held here.
+struct whole_sequence {
+    MPI_Comm comm;
+    index_t longest;          // piece
+    operand_shapes shapes{};  // after projections
+    runs queries{}, keys{};   // of this rank
+    std::vector<runs> queries_of_ranks{}, keys_of_ranks{};
+    std::vector<held_piece> query_pieces{}, pieces{};  // the latter of keys
+    told_gradient gradient{};                          // asked for by any rank, saved by all
+};
+
+/// The positions of a call are one sequence.
+struct one_sequence {
+    static std::uint64_t told() { return 0; }
+    static index_t states(operand_shapes const& whole) { return whole.batches(); }
+
+    /// The extents of the call after projections, with every check but those of its arrays.
+    template <class T, attention_spec A>
+    static operand_shapes check(A const& a, operand_shapes const& sources) {
+        auto const shapes = projected_shapes(a, sources.query, sources.key, sources.value);
+        if constexpr (!enumerating_mask<decltype(a.mask)>) check_tables<T>(a, shapes);
+        return shapes;
+    }
+    static fovea::detail::mapped_at mapped(whole_sequence const& whole, std::vector<index_t> const& queries,
+                                           std::vector<index_t> const& keys) {
+        return {{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}};
+    }
+    static whole_sequence const* parts(workspace&, whole_sequence const& whole) { return &whole; }
+    static constexpr bool several = false;
+    /// f(sequence, its specification, its outputs, workspace)
+    template <attention_spec A, class Asked, class F>
+    static void for_each(workspace& scratch, whole_sequence const* whole, A const& a, Asked const& asked, F const& f) {
+        f(*whole, a, asked, scratch);
+    }
+};
 
 /// The rows that some arrays have of the pieces that a rank holds or needs, one piece after the other.
 template <class... E>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From the gradients of sums over features back to the features of one side, and to the tables that the sums read.
+// The gradient of the body of a sum for one pair, with the gradients of the tables that it reads.
 #pragma once
 
 #include <fovea/expr/backpropagate.hpp>

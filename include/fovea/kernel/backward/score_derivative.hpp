@@ -5,7 +5,7 @@
 #include <fovea/expr/backpropagate.hpp>
 #include <fovea/kernel/backward/scatter.hpp>
 #include <fovea/kernel/transform.hpp>
-#include <fovea/plan/score_gradient.hpp>
+#include <fovea/plan/backward/score_gradient.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The product P V with a feature of the value in each lane, and other aggregators in its place.
+// The product P V with a key in each lane: sums of values weighted by rows of weights, all of them or those that are
+// not 0.
 #pragma once
 
 #include <fovea/kernel/product/outer_product.hpp>
 #include <fovea/kernel/product/rows_in_place.hpp>
-#include <fovea/kernel/product/step.hpp>
+#include <fovea/simd/simd.hpp>
 #include <fovea/spec/concepts.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -61,6 +62,54 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
     }
     if constexpr (is_sum<Aggregate>) tile.add_scaled_by_row(w.sums, w.sum_stride, w.rescale);
     tile.store(w.sums, w.sum_stride);
+}
+
+/// True where a weight of a pack is not 0.
+template <class T, class Arch>
+FOVEA_INLINE bool any_nonzero(T const* weights) {
+    auto const w = pack<T, Arch>::load(weights);
+    return (!(w == pack<T, Arch>(T{0}))).any();
+}
+
+/// The number of packs of a row of weights in which one is not 0; the row is padded to whole packs.
+template <class T, class Arch>
+FOVEA_INLINE index_t nonzero_packs(T const* weights, index_t keys) {
+    using vector = pack<T, Arch>;
+    index_t packs = 0;
+    for (index_t k = 0; k < keys; k += vector::lanes) packs += any_nonzero<T, Arch>(weights + k);
+    return packs;
+}
+
+/// True where most packs of some rows of weights are zeros, as sparse normalizers leave them.
+template <class T, class Arch>
+bool mostly_zero(T const* weights, index_t stride, index_t rows, index_t keys) {
+    index_t packs = 0;
+    for (index_t r = 0; r < rows; ++r) packs += nonzero_packs<T, Arch>(weights + r * stride, keys);
+    return 2 * packs * pack<T, Arch>::lanes <= rows * keys;
+}
+
+/// accumulate_nonzero: adds values with a sparse row of weights; values of weight 0 are not read.
+///
+///     sums[c] = sums[c] + sum_k weights[k] * values[k][c],   k with weights[k] != 0
+template <class T, class Arch, class Aggregate, class Values>
+[[gnu::noinline]] void accumulate_nonzero(Aggregate const& aggregate,
+                                          T const* weights,  // (keys), padded to whole packs
+                                          index_t keys,
+                                          Values const& values,    // (keys, width)
+                                          T* FOVEA_RESTRICT sums,  // (width)
+                                          index_t width) {
+    using vector = pack<T, Arch>;
+    for (index_t k = 0; k < keys; k += vector::lanes) {
+        if (!any_nonzero<T, Arch>(weights + k)) continue;
+        for (index_t i = k; i < std::min(k + vector::lanes, keys); ++i) {
+            if (weights[i] == T{0}) continue;
+            auto const* const value = values.row(i);
+            for (index_t c = 0; c < width; c += vector::lanes)
+                aggregate_step(aggregate, vector::load(sums + c), vector(weights[i]),
+                               load_as<T, Arch>(value + c, width - c))
+                    .store(sums + c);
+        }
+    }
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How operands lie for the products of a matrix unit: as bfloat16, each number as one part or several.
+// Packing for a matrix unit: numbers as sums of bfloat16, and in which order their products are taken.
 #pragma once
 
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/plan/product.hpp>
-#include <fovea/simd/bf16_pairs.hpp>
 #include <fovea/simd/matrix_unit.hpp>
+#include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 #include <algorithm>

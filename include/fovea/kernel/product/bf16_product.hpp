@@ -6,7 +6,7 @@
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/plan/product.hpp>
-#include <fovea/simd/bf16_pairs.hpp>
+#include <fovea/simd/simd.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

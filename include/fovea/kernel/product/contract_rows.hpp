@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/kernel/environment.hpp>
+#include <fovea/kernel/product/outer_product.hpp>
 #include <fovea/kernel/product/rows_in_place.hpp>
-#include <fovea/kernel/product/step.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
@@ -58,9 +58,9 @@ struct row_products {
 ///     scores[r][k] = sum_f queries[r][f] * keys[k][f],   k < count; unspecified from there to the next whole vector
 ///
 /// A step may take several features of a lane, as the queries are then laid out too, and may leave the scale of each
-/// row to its sums (kernel/product/step.hpp). `Rows` queries, a divisor of `rows`, are multiplied at a time; the
-/// queries that follow read the keys from a cache. Two keys share each load of a query: a few vectors of the one key
-/// are read, then of the other, since memory is fastest when its lines are read almost in order.
+/// row to its sums (kernel/product/outer_product.hpp). `Rows` queries, a divisor of `rows`, are multiplied at a time;
+/// the queries that follow read the keys from a cache. Two keys share each load of a query: a few vectors of the one
+/// key are read, then of the other, since memory is fastest when its lines are read almost in order.
 template <int Rows, class T, class Arch, class Keys>
 [[gnu::noinline]] void contract_rows(Keys const& keys, row_products<T> const& all) {
     T const* FOVEA_RESTRICT const queries = all.queries;

@@ -4,7 +4,6 @@
 
 #include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/product/outer_product.hpp>
-#include <fovea/kernel/product/step.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -1,18 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The microkernel of dense products: a sum of outer products, a column of broadcast elements by a row of vectors, in
-// registers, which driver/call/products.hpp, kernel/product/accumulate.hpp and kernel/product/lane_products.hpp
-// apply. Two products have loops of their own: those of keys in place (kernel/product/contract_rows.hpp), whose lanes
-// hold features, so that sums end across lanes, and those of bfloat16 values as stored (kernel/product/accumulate.hpp).
+// registers. Loops of their own have keys in place (`kernel/product/contract_rows.hpp`), whose lanes hold features, and
+// bfloat16 (`kernel/product/bf16_product.hpp`).
 #pragma once
 
+#include <fovea/core/index.hpp>
 #include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/score_packs.hpp>
-#include <fovea/simd/storage.hpp>
+#include <fovea/simd/simd.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <utility>
 
 namespace fovea::FOVEA_SET::kernel {
+
+/// A step of a sum of products: sum + a b, of packs whose lanes hold `per_step` elements of a row each. `scales`: the
+/// factor of a row is applied to its sums, since the elements of a lane cannot be multiplied by it beforehand.
+template <class Step>
+concept step_of_products = requires {
+    { Step::per_step } -> std::convertible_to<index_t>;
+    { Step::scales } -> std::convertible_to<bool>;
+};
+
+/// The step of products of numbers.
+struct number_products {
+    static constexpr bool scales = false;
+    static constexpr index_t per_step = 1;
+    template <class V>
+    FOVEA_INLINE V operator()(V const& sum, V const& a, V const& b) const {
+        return fma(a, b, sum);
+    }
+};
+
+/// The steps of a sum over so many elements.
+template <class Step>
+constexpr index_t steps_over(index_t elements) {
+    if constexpr (step_of_products<Step>) return ceil_div(elements, Step::per_step);
+    else return elements;
+}
 
 /// A stride that is a constant.
 template <index_t Stride>

@@ -4,8 +4,7 @@
 
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/kernel/packing.hpp>
-#include <fovea/kernel/product/amx_bf16.hpp>
-#include <fovea/kernel/product/amx_key_sums.hpp>
+#include <fovea/kernel/product/amx_product.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/plan/product.hpp>
@@ -54,9 +53,9 @@ struct number_product {
 /// product: how operands are multiplied, one type for an architecture and the elements of both operands. It says how
 /// each operand is packed or read in place, and which step its microkernels take; the traversals know no element type.
 ///
-///     step                                     of its microkernels (kernel/product/step.hpp)
+///     step                                     of its microkernels (kernel/product/outer_product.hpp)
 ///     scope                                    stands in each task while it multiplies
-///     (driver/call/product_scopes.hpp) takes_query_lanes                        queries may be in lanes, keys
+///     (driver/call/products.hpp) takes_query_lanes                        queries may be in lanes, keys
 ///     broadcast element by element transpose(body, row, base, scale, to)    packs rows, a column for each
 ///     for_packs(body, row, base, scale, n, f)  lays out a row for keys in place
 ///     keys_in_place<Rows>                      how those are read

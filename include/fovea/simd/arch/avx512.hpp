@@ -1,15 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What AVX-512 does in one or a few instructions: masked loads and stores, compression, scaling by powers of two,
-// reductions, transposition.
+// AVX-512, with or without products of bfloat16: the vectors, elements widened and narrowed, masked loads and stores,
+// compression, scaling by powers of two, reductions, transposition, and products of pairs of bfloat16.
 #pragma once
 
-#include <fovea/simd/lanes.hpp>
+#include <fovea/simd/bf16_pairs.hpp>
+#include <fovea/simd/storage.hpp>
 
 #include <bit>
 
 #if defined(__x86_64__)
 
 namespace fovea::FOVEA_SET::kernel {
+
+template <std::derived_from<arch::avx512> Arch>
+struct xsimd_arch<Arch> {
+    using type = xsimd::avx512bw;
+};
+
+template <class T, std::derived_from<arch::avx512> Arch>
+struct registers<T, Arch> : generic_registers<T, Arch> {
+    using vector = typename generic_registers<T, Arch>::vector;
+    using integers = typename generic_registers<T, Arch>::integers;
+
+    /// One instruction; xsimd 8.1 multiplies and adds.
+    FOVEA_INLINE static vector fma(vector const& a, vector const& b, vector const& c) {
+        if constexpr (sizeof(T) == 4) return _mm512_fmadd_ps(a.data, b.data, c.data);
+        else return _mm512_fmadd_pd(a.data, b.data, c.data);
+    }
+    FOVEA_INLINE static vector to_real(integers const& a) { return xsimd::to_float(a); }
+};
+
+template <std::derived_from<arch::avx512> Arch>
+struct widening<Arch> {
+    using integers = typename registers<float, Arch>::integers;
+
+    FOVEA_INLINE static integers widen(std::uint16_t const* from) {
+        return integers(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from))));
+    }
+    FOVEA_INLINE static integers widen(std::int8_t const* from) {
+        return integers(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(from))));
+    }
+    FOVEA_INLINE static integers widen(std::uint16_t const* from, index_t n) {
+        return integers(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first(n), from)));
+    }
+    FOVEA_INLINE static void narrow(integers const& a, std::uint16_t* to) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi32_epi16(a.data));
+    }
+    FOVEA_INLINE static void narrow(integers const& a, std::uint16_t* to, index_t n) {
+        _mm512_mask_cvtepi32_storeu_epi16(to, first(n), a.data);
+    }
+    FOVEA_INLINE static __mmask16 first(index_t n) { return static_cast<__mmask16>((1U << n) - 1); }
+};
+
+template <widens Arch>
+    requires std::derived_from<Arch, arch::avx512>
+struct storage<float16, float, Arch> {
+    using vector = pack<float, Arch>;
+
+    FOVEA_INLINE static vector load(float16 const* from) {
+        return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from)))};
+    }
+    FOVEA_INLINE static vector load(float16 const* from, index_t n) {
+        return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(widening<Arch>::first(n), from))};
+    }
+    FOVEA_INLINE static void store(vector const& a, float16* to) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), halves(a));
+    }
+    FOVEA_INLINE static void store(vector const& a, float16* to, index_t n) {
+        _mm256_mask_storeu_epi16(to, widening<Arch>::first(n), halves(a));
+    }
+
+private:
+    FOVEA_INLINE static __m256i halves(vector const& a) {
+        return _mm512_cvtps_ph(a.value.data, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    }
+};
 
 template <class T, std::derived_from<arch::avx512> Arch>
 struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
@@ -178,6 +243,51 @@ private:
             pairs[i + 1] = _mm512_unpackhi_pd(rows[i].value.data, rows[i + 1].value.data);
         }
         transpose_quarters(pairs, rows);
+    }
+};
+
+template <std::derived_from<arch::avx512_bf16> Arch>
+struct bf16_pairs<Arch> {
+    using vector = pack<float, Arch>;
+
+    FOVEA_INLINE static vector load(bfloat16 const* from) { return {_mm512_loadu_ps(from)}; }
+    FOVEA_INLINE static vector load(bfloat16 const* from, index_t n) {
+        auto const present = static_cast<__mmask32>((1ULL << n) - 1);
+        return {_mm512_castsi512_ps(_mm512_maskz_loadu_epi16(present, from))};
+    }
+    FOVEA_INLINE static void store(vector const& pairs, bfloat16* to) { _mm512_storeu_ps(to, pairs.value.data); }
+    FOVEA_INLINE static vector rounded(vector const& low, vector const& high) {
+        return {std::bit_cast<__m512>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data))};
+    }
+    FOVEA_INLINE static vector paired(vector const& low, vector const& high) {
+        auto const both = std::bit_cast<__m512i>(_mm512_cvtne2ps_pbh(high.value.data, low.value.data));
+        return {_mm512_castsi512_ps(_mm512_permutexvar_epi16(_mm512_load_si512(halves.data()), both))};
+    }
+    FOVEA_INLINE static void interleaved(vector const& a, vector const& b, vector (&pairs)[2]) {
+        auto const low = _mm512_castps_si512(a.value.data), high = _mm512_castps_si512(b.value.data);
+        pairs[0] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(0), high))};
+        pairs[1] = {_mm512_castsi512_ps(_mm512_permutex2var_epi16(low, order(16), high))};
+    }
+    FOVEA_INLINE static vector add_products(vector const& a, vector const& b, vector const& sum) {
+        return {_mm512_dpbf16_ps(sum.value.data, std::bit_cast<__m512bh>(a.value.data),
+                                 std::bit_cast<__m512bh>(b.value.data))};
+    }
+
+private:
+    /// 0, 16, 1, 17, ...: the permutation that interleaves the halves of a vector.
+    alignas(64) static constexpr auto halves = [] {
+        std::array<short, 32> lanes{};
+        for (std::size_t i = 0; i < 32; ++i) lanes[i] = static_cast<short>(i / 2 + i % 2 * 16);
+        return lanes;
+    }();
+    /// first, first + 32, first + 1, first + 33, ...: the permutation that interleaves two vectors.
+    FOVEA_INLINE static __m512i order(short first) {
+        alignas(64) static constexpr auto interleaving = [] {
+            std::array<short, 32> lanes{};
+            for (std::size_t i = 0; i < 32; ++i) lanes[i] = static_cast<short>(i / 2 + i % 2 * 32);
+            return lanes;
+        }();
+        return _mm512_add_epi16(_mm512_load_si512(interleaving.data()), _mm512_set1_epi16(first));
     }
 };
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What may stand in a call and in which order, said in one sentence where it does not.
+// The arguments of a call: which may stand there, in which order or by which name, said in one sentence where it does
+// not.
 #pragma once
 
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/executor.hpp>
 #include <fovea/spec/attention.hpp>
-#include <fovea/spec/call/inputs.hpp>
-#include <fovea/spec/operand.hpp>
 #include <fovea/spec/outputs.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <array>
 #include <cstddef>
@@ -15,6 +15,29 @@
 #include <type_traits>
 
 namespace fovea::FOVEA_SET {
+
+template <class T, int Rank>
+struct queries_input {
+    view<T const, Rank> source;
+};
+template <class T, int Rank>
+struct memory_input {
+    view<T const, Rank> source;
+};
+
+/// queries(x): the source of the queries: (position, feature) or (batch, position, feature).
+template <class Source>
+constexpr auto queries(Source&& x) {
+    auto const v = detail::operand_of(x);
+    return queries_input<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
+}
+
+/// memory(x): the common source of keys and values.
+template <class Source>
+constexpr auto memory(Source&& x) {
+    auto const v = detail::operand_of(x);
+    return memory_input<typename std::remove_const_t<decltype(v)>::value_type, decltype(v)::rank>{v};
+}
 
 namespace detail {
 /// What an argument of a call is.

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The one door of every call: all that can be wrong with a specification and its arguments, before anything is written.
+// A call whose arguments have been bound to what they mean, with the checks of every call: the one form in which calls
+// are run, defined and explained.
 #pragma once
 
 #include <fovea/core/config.hpp>
+#include <fovea/spec/call/arguments.hpp>
 #include <fovea/spec/call/check_state.hpp>
-#include <fovea/spec/call/inputs.hpp>
 #include <fovea/spec/call/memory.hpp>
 #include <fovea/spec/call/table_bounds.hpp>
-#include <fovea/spec/call/visible_pages.hpp>
 #include <fovea/spec/call/well_formed.hpp>
 #include <fovea/spec/in_parts.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/pipe.hpp>
-#include <fovea/spec/projected_shapes.hpp>
 #include <fovea/spec/result_shapes.hpp>
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The integers of a call that need 64 bits, by the ranges of its indices.
 #pragma once
 
 #include <fovea/core/interval.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradients that a call asks for while they are summed, each found by the array that it is of.
+// The gradients that a call asks for while they are summed, each found by the array that it is of, and written in the
+// type that was asked for.
 #pragma once
 
 #include <fovea/core/memory.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Sequences of different lengths, one after another in one array.
+// Ragged batches: sequences packed one after another, and the specification of one of them.
 #pragma once
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
 #include <fovea/spec/call/check_call.hpp>
-#include <fovea/spec/part/of_steps.hpp>
+#include <fovea/spec/part/of_part.hpp>
 #include <fovea/spec/part/rewritten.hpp>
 #include <fovea/spec/sequence_place.hpp>
 

@@ -1,20 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One row of a gradient pass: its scores become weights, and the gradients of these those of the scores, by the rule of
-// the normalizer.
+// One row of a gradient pass: scores become weights, and the gradients of weights those of scores, by the backward rule
+// of the normalizer and of expressions on weights.
 #pragma once
 
 #include <fovea/driver/call/index_range.hpp>
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/run/arena.hpp>
-#include <fovea/kernel/backward/reweigh_gradient.hpp>
-#include <fovea/kernel/backward/row_gradient.hpp>
+#include <fovea/kernel/backward/score_derivative.hpp>
 #include <fovea/kernel/reweigh.hpp>
 #include <fovea/kernel/row.hpp>
+#include <fovea/kernel/score_packs.hpp>
 #include <fovea/plan/normalizing.hpp>
-#include <fovea/plan/reweighting.hpp>
+#include <fovea/spec/row_gradient.hpp>
 #include <fovea/spec/selection.hpp>
 
 #include <algorithm>
+
+namespace fovea::FOVEA_SET::kernel {
+
+/// The scores of a row that take part, their weights, and the gradients of these, which become those of the scores.
+/// A rule computes with numbers; sums have as many parts as a vector has lanes, so that a compiler can make vectors of
+/// them.
+template <class T, class Arch>
+struct row_gradient {
+    using value_type = T;
+    using vector = pack<T, Arch>;
+    static constexpr index_t width = vector::lanes;
+
+    T const *scores, *weights;
+    T* gradients;
+    index_t count;
+
+    index_t size() const { return count; }
+
+    template <class F>
+    T sum(F const& f) const {
+        index_t const packs = count / width;
+        T all = lanes_of<T, Arch>::sum(sum_of_packs<packs_in_sequence, vector>(packs, [&](index_t first, index_t n) {
+            alignas(64) T total[std::size_t{width}] = {};
+            for (index_t i = first * width; i < (first + n) * width; i += width)
+                for (index_t lane = 0; lane < width; ++lane) total[lane] += at(f, i + lane);
+            return vector::load(total);
+        }));
+        for (index_t i = packs * width; i < count; ++i) all += at(f, i);
+        return all;
+    }
+    template <class F>
+    void map(F const& f) const {
+        for (index_t i = 0; i < count; ++i) gradients[i] = at(f, i);
+    }
+    /// The derivative of an elementwise weight at a score.
+    template <class N>
+    static T slope(N const& n, T score) {
+        return fovea::detail::slope_of_weight(n, score);
+    }
+
+    /// The same row for what computes with vectors of it.
+    struct in_vectors {
+        using value_type = T;
+        row_gradient const& row;
+
+        index_t size() const { return row.count; }
+        template <class F>
+        FOVEA_INLINE T sum(F const& f) const {
+            return lanes_of<T, Arch>::sum(sum_of_packs<packs_in_sequence, vector>(
+                ceil_div(row.count, width), [&](index_t first, index_t n) FOVEA_LAMBDA {
+                    vector total(T{0});
+                    for (index_t i = first * width; i < std::min((first + n) * width, row.count); i += width)
+                        total = total + select(vector::iota() < vector(row.count - i), value(f, i), vector(T{0}));
+                    return total;
+                }));
+        }
+        template <class F>
+        FOVEA_INLINE void map(F const& f) const {
+            for (index_t i = 0; i < row.count; i += width)
+                store_as<T, Arch>(value(f, i), row.gradients + i, row.count - i);
+        }
+
+    private:
+        template <class F>
+        FOVEA_INLINE vector value(F const& f, index_t i) const {
+            index_t const left = row.count - i;
+            return vector(f(load_as<T, Arch>(row.scores + i, left), load_as<T, Arch>(row.weights + i, left),
+                            load_as<T, Arch>(row.gradients + i, left)));
+        }
+    };
+    in_vectors vectors() const { return {*this}; }
+
+private:
+    template <class F>
+    FOVEA_INLINE T at(F const& f, index_t i) const {
+        return static_cast<T>(f(scores[i], weights[i], gradients[i]));
+    }
+};
+
+/// The leaves of an expression of one number, a score or a weight, and of tables, those that `Tables` takes.
+template <class Tables>
+struct number_kinds {
+    template <class E>
+    static constexpr bool takes = [] {
+        if constexpr (is_parameter<E>) return Tables::template takes<E>;
+        else return std::is_same_v<E, score_t> || std::is_same_v<E, weight_t>;
+    }();
+};
+
+/// Where their amounts go, numbers or vectors of them.
+template <class Number, class Kinds, class Share>
+struct number_leaves {
+    using leaf_kinds = Kinds;
+    Share const& tables;
+    Number* number = nullptr;
+
+    template <class Names, class Name>
+    FOVEA_INLINE void name(Names const&, Number const& amount, Name) const {
+        *number = *number + amount;
+    }
+    template <class Names, class Element, int Rank, class... Index>
+    FOVEA_INLINE void table(Names const&, Number const& amount, view<Element const, Rank> const& table,
+                            Index const&... index) const {
+        tables.add(table, amount, index...);
+    }
+};
+
+/// A score of a row, or a vector of them, and the indices of the row.
+template <class T, class Arch, class Number>
+struct score_of_row : index_environment<T, Arch, index_t> {
+    Number score;
+    using index_environment<T, Arch, index_t>::operator();
+    FOVEA_INLINE Number operator()(score_t) const { return score; }
+};
+
+namespace detail {
+template <class Kinds, bool Exact, class T, class Arch, class Expression, class Normalize, class Keys, class Share>
+FOVEA_INLINE void reweigh_row_gradient(Expression const& expression, row_facts const& facts,
+                                       packed_row<T, Arch, Normalize, Keys> const& row, T* gradients,
+                                       Share const& tables) {
+    using vector = pack<T, Arch>;
+    for (index_t column = 0; column < row.size(); column += vector::lanes) {
+        auto const keys = lane_keys<T, Arch>(row.keys, column);
+        weight_environment<T, Arch, std::remove_const_t<decltype(keys)>> const here{{facts, keys, column},
+                                                                                    vector::load(row.scores + column)};
+        vector of_weight(T{0});
+        backpropagate_in_lanes<T, Arch, Exact>(expression, here, vector::load(gradients + column),
+                                               number_leaves<vector, Kinds, Share>{tables, &of_weight});
+        of_weight.store(gradients + column);
+    }
+}
+}  // namespace detail
+
+/// reweigh_gradient: the gradients of weights that kernel::reweigh has changed become those of the weights before,
+/// which `row` holds. `Kinds` says which tables have a gradient.
+template <class Kinds, class T, class Arch, class Expression, class Normalize, class Keys, class Share>
+void reweigh_gradient(Expression const& expression, row_facts const& facts,
+                      packed_row<T, Arch, Normalize, Keys> const& row, T* gradients, Share const& tables) {
+    if constexpr (asks_for_exact<T, Expression>)
+        if (facts.exact) return detail::reweigh_row_gradient<Kinds, true>(expression, facts, row, gradients, tables);
+    detail::reweigh_row_gradient<Kinds, false>(expression, facts, row, gradients, tables);
+}
+
+}  // namespace fovea::FOVEA_SET::kernel
 
 namespace fovea::FOVEA_SET::driver {
 

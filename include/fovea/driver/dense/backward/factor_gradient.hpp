@@ -7,12 +7,17 @@
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/pairwise.hpp>
 #include <fovea/driver/dense/stored_keys.hpp>
+#include <fovea/expr/backpropagate.hpp>
 #include <fovea/kernel/backward/score_derivative.hpp>
 #include <fovea/kernel/lane_groups.hpp>
-#include <fovea/kernel/product/nonzero.hpp>
-#include <fovea/plan/factor_gradient.hpp>
+#include <fovea/kernel/product/accumulate.hpp>
+#include <fovea/plan/backward/score_gradient.hpp>
+#include <fovea/plan/factor.hpp>
+#include <fovea/plan/score_parts.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <type_traits>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The keys and values of one head in the gradient pass, block by block, and the sums of their gradients.
+// The keys and values of one head as a gradient pass reads them, packed for scores and, transposed, for sums over keys.
 #pragma once
 
-#include <fovea/driver/call/all_finite.hpp>
 #include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/backward/key_sums.hpp>
 #include <fovea/driver/dense/backward/score_gradient.hpp>

@@ -7,7 +7,7 @@
 #include <fovea/driver/dense/backward/key_sums.hpp>
 #include <fovea/driver/dense/backward/score_gradient.hpp>
 #include <fovea/driver/dense/query_lanes_products.hpp>
-#include <fovea/kernel/product/nonzero.hpp>
+#include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/plan/blocking.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 
 #include <fovea/driver/call/added_values.hpp>
 #include <fovea/driver/call/backward/row_rule.hpp>
-#include <fovea/driver/call/product_scopes.hpp>
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/backward/gradient_call.hpp>
 #include <fovea/driver/dense/backward/gradient_rows.hpp>
 #include <fovea/driver/dense/backward/split_sums.hpp>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From the gradients of scores back to what a score was computed of: its products, its sums for each pair, terms of
-// rows and of keys, and tables.
+// The gradient of scores back to products, terms and tables, whose sums tasks have side by side.
 #pragma once
 
 #include <fovea/core/memory.hpp>
@@ -16,7 +15,7 @@
 #include <fovea/kernel/backward/scatter.hpp>
 #include <fovea/kernel/backward/score_derivative.hpp>
 #include <fovea/kernel/packing.hpp>
-#include <fovea/plan/score_gradient.hpp>
+#include <fovea/plan/backward/score_gradient.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradient pass of softmax: of queries, keys, values and the tables of a score, from recomputed scores.
+// The backward pass of softmax: P and dS of a tile, whichever operand lies in lanes, and its sums over keys and
+// queries.
 #pragma once
 
 #include <fovea/driver/call/backward/row_rule.hpp>
-#include <fovea/driver/call/product_scopes.hpp>
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/backward/gradient_call.hpp>
 #include <fovea/driver/dense/backward/gradient_rows.hpp>
@@ -12,7 +12,7 @@
 #include <fovea/driver/dense/dense_loop.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
-#include <fovea/kernel/product/nonzero.hpp>
+#include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/plan/blocking.hpp>
 #include <fovea/spec/exponential.hpp>
 

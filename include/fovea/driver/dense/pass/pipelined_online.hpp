@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Attention with an online normalizer where products have a unit of their own, which works beside the vectors.
+// The online pass on a matrix unit: products of scores in steps beside the arithmetic of weights.
 #pragma once
 
 #include <fovea/driver/dense/pass/online.hpp>
 #include <fovea/driver/dense/query_lanes_products.hpp>
-#include <fovea/kernel/work_steps.hpp>
+#include <fovea/kernel/score_packs.hpp>
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 // The pass that shows scores: nothing is normalized, and there are no values.
 #pragma once
 
-#include <fovea/driver/call/product_scopes.hpp>
+#include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/dense_loop.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/score_tile.hpp>

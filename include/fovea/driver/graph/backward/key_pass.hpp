@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pass over the keys of a gradient over listed keys.
+// The gradient pass over keys, by the list turned around: for each key the queries that see it.
 #pragma once
 
 #include <fovea/core/graph.hpp>

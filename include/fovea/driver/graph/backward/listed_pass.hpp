@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What both passes of a gradient over listed keys share: the memory of one share, numbers of heads in lanes,
-// prefetching.
+// Gradient passes over listed keys: one position with all that it is listed with, for a range of positions.
 #pragma once
 
 #include <fovea/driver/graph/backward/gradient_layout.hpp>
-#include <fovea/driver/graph/position_prefetch.hpp>
+#include <fovea/driver/graph/batch_rows.hpp>
 
 #include <algorithm>
 #include <span>

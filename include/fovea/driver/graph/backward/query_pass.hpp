@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pass over the queries of a gradient over listed keys.
+// The gradient pass over queries: the backward rule of softmax, or of any normalizer, on the keys of one query.
 #pragma once
 
 #include <fovea/core/graph.hpp>

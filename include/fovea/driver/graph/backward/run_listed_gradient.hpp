@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A call of gradient whose mask lists keys: whether the passes over them take it, and their run.
+// The gradient over listed keys: one pass over the queries, and one over the keys.
 #pragma once
 
 #include <fovea/driver/call/backward/gradient_targets.hpp>
-#include <fovea/driver/call/empty_tables.hpp>
-#include <fovea/driver/call/in_memory.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/graph/backward/key_pass.hpp>
 #include <fovea/driver/graph/backward/query_pass.hpp>
 #include <fovea/driver/run/executor.hpp>

@@ -2,7 +2,7 @@
 // The gradients of what is done to the result after the aggregator.
 #pragma once
 
-#include <fovea/driver/call/copy_rows.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/layer/backward/project_gradient.hpp>
 #include <fovea/driver/layer/finish.hpp>
 #include <fovea/expr/backpropagate.hpp>

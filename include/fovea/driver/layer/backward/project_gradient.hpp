@@ -2,7 +2,7 @@
 // The gradients of projections: of their sources, matrices and biases, by matrix products.
 #pragma once
 
-#include <fovea/driver/call/copy_rows.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/layer/project.hpp>
 #include <fovea/spec/call/differentiable.hpp>
 #include <fovea/spec/shapes.hpp>

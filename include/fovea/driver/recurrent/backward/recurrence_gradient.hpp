@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The recurrence of a running state one step forward and one step back.
+// The recurrence of a running state one step forward and one step back, with rows of the state in registers.
 #pragma once
 
 #include <fovea/driver/recurrent/recurrence.hpp>
-#include <fovea/simd/lanes.hpp>
-#include <fovea/simd/storage.hpp>
+#include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 #include <type_traits>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The gradient of linear attention: over the keys forward, for queries, and back, for keys and values.
+// The gradient of a running state for one head: the states at the ends of its chunks, steps back, and from features of
+// queries and keys to these and to tables.
 #pragma once
 
 #include <fovea/driver/call/backward/gradient_targets.hpp>

@@ -2,7 +2,7 @@
 // A call of gradient with a running state: its sweeps, and the sums of what they leave.
 #pragma once
 
-#include <fovea/driver/call/in_memory.hpp>
+#include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/recurrent/backward/recurrent_gradient.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/call/check_gradient.hpp>

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the gradient of a lowered score has to compute, and what it reads of the forward pass: asked of its types.
+// The gradient of a lowered score as types: what it has to compute and what it reads of the forward pass; for listed
+// keys, where every factor of a product is a part or stands in the rest; and for terms that have been factored.
 #pragma once
 
 #include <fovea/expr/backpropagate.hpp>
+#include <fovea/expr/substitute.hpp>
+#include <fovea/plan/factor.hpp>
 #include <fovea/plan/lower.hpp>
+#include <fovea/plan/lowered_spec.hpp>
+#include <fovea/plan/score_parts.hpp>
 
+#include <boost/hana/append.hpp>
+#include <boost/hana/transform.hpp>
+
+#include <cstddef>
 #include <type_traits>
 
 namespace fovea::FOVEA_SET::plan {
@@ -131,4 +140,113 @@ inline constexpr table_reads reads_of<node<at_operation, parameter<T, Rank>, Ind
     return all;
 }();
 
+/// Where the parts of a score stand when they are numbered together: products, pairwise terms, row terms, key terms.
+template <class Parts>
+struct part_places {
+    static constexpr index_t products = count_of<decltype(Parts::products)>, pairs = count_of<decltype(Parts::pairs)>,
+                             rows = count_of<decltype(Parts::rows)>, keys = count_of<decltype(Parts::keys)>;
+    static constexpr index_t planes = products + pairs, all = planes + rows + keys;
+    template <part Kind>
+    static constexpr index_t first = Kind == part::product  ? 0
+                                   : Kind == part::pairwise ? products
+                                   : Kind == part::row_term ? planes
+                                                            : planes + rows;
+};
+
+template <class E>
+inline constexpr bool refers_to_a_part = false;
+template <part Kind, std::size_t I>
+inline constexpr bool refers_to_a_part<reference<Kind, I>> = true;
+
+/// A score whose products have no scale: that of product I on multiplies it in the rest, as a row term where it reads
+/// tables or features.
+template <std::size_t I = 0, class Pointwise, class Parts>
+constexpr auto with_scales_in_rest(Pointwise const& pointwise, Parts const& all) {
+    if constexpr (I == static_cast<std::size_t>(count_of<decltype(Parts::products)>)) {
+        auto const products = hana::transform(all.products, [](auto const& p) {
+            using term = std::remove_cvref_t<decltype(p)>;
+            return product_term<std::remove_cvref_t<decltype(term::of_query)>,
+                                std::remove_cvref_t<decltype(term::of_key)>, unit,
+                                std::remove_cvref_t<decltype(term::over)>>{p.of_query, p.of_key, {}, p.over};
+        });
+        using products_type = std::remove_const_t<decltype(products)>;
+        using parts_type =
+            parts<products_type, std::remove_cvref_t<decltype(Parts::pairs)>,
+                  std::remove_cvref_t<decltype(Parts::rows)>, std::remove_cvref_t<decltype(Parts::keys)>>;
+        return lowered<Pointwise, parts_type>{pointwise, {products, all.pairs, all.rows, all.keys}};
+    } else {
+        constexpr reference<part::product, I> product;
+        auto const& scale = hana::at_c<I>(all.products).scale;
+        using scale_type = std::remove_cvref_t<decltype(scale)>;
+        if constexpr (std::is_same_v<scale_type, unit>) {
+            return with_scales_in_rest<I + 1>(pointwise, all);
+        } else if constexpr (!detail::worth_hoisting<scale_type>) {
+            return with_scales_in_rest<I + 1>(
+                substitute(pointwise, product, make_node<operations::times>(product, scale)), all);
+        } else {
+            auto const found = detail::collect<part::row_term>(all, single_term<scale_type>{scale});
+            return with_scales_in_rest<I + 1>(
+                substitute(pointwise, product, make_node<operations::times>(product, found.pointwise)), found.parts);
+        }
+    }
+}
+
+/// The lowered specification of a call with listed keys, for its gradient.
+template <attention_spec A, class Prepare = as_written>
+constexpr auto lower_listed_gradient(A const& a, Prepare const& prepare = {}) {
+    auto const score = lower_for<true>(prepare(a.score.expression()));
+    auto const predicate = prepare(a.mask.predicate());
+    auto const unscaled = with_scales_in_rest(score.pointwise, score.parts);
+    return lowered_spec{unscaled, predicate, normalizer_of(a.normalize), prepare(reweighting_of(a.normalize)),
+                        core_of(a.aggregate)};
+}
+
 }  // namespace fovea::FOVEA_SET::plan
+
+namespace fovea::FOVEA_SET {
+
+namespace derivatives {
+template <>
+inline constexpr auto by_operands<reciprocal_of_sum> =
+    by_each{[](auto const& e, auto const&, auto const&) { return -square(e); },
+            [](auto const& e, auto const&, auto const&) { return -square(e); }};
+template <>
+inline constexpr auto by_operands<tanh_of_product> =
+    by_each{[](auto const&, auto const& a, auto const& b) {
+                return 2 * (b * square(make_node<reciprocal_of_sum>(literal<double>{1}, a * b)));
+            },
+            [](auto const&, auto const& a, auto const& b) {
+                return 2 * (a * square(make_node<reciprocal_of_sum>(literal<double>{1}, a * b)));
+            }};
+}  // namespace derivatives
+
+namespace plan {
+
+template <class E>
+inline constexpr bool is_factor = false;
+template <std::size_t I>
+inline constexpr bool is_factor<query_factor<I>> = true;
+template <std::size_t I>
+inline constexpr bool is_factor<key_factor<I>> = true;
+
+namespace detail {
+template <class Tables>
+struct tables_of_body {
+    template <class E>
+    static constexpr bool takes = [] {
+        if constexpr (is_parameter<E>) return Tables::template takes<E>;
+        else return false;
+    }();
+};
+}  // namespace detail
+
+/// True where all that the gradient of a pairwise term reaches is in its factors: then a pair has amounts of factors
+/// alone, and what these are made of is done once for each query and each key.
+template <class Pair, class Tables>
+inline constexpr bool goes_back_by_factors =
+    count_of<decltype(Pair{}.factors.queries)> > 0 && count_of<decltype(Pair{}.factors.keys)> > 0
+    && !reaches<std::remove_cvref_t<decltype(std::declval<Pair>().factors.body)>, detail::tables_of_body<Tables>>;
+
+}  // namespace plan
+
+}  // namespace fovea::FOVEA_SET
