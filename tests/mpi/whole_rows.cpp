@@ -3,6 +3,8 @@
 // Normalizers and selections that read a row of scores whole.
 #include "mpi/sequence.hpp"
 
+#include <vector>
+
 using namespace sequences;
 using namespace fovea::placeholders;
 
@@ -34,4 +36,21 @@ TEST_CASE("sparse normalizers over ranks", "[mpi]") {
 TEST_CASE("rows that are read whole, without queries, and a window of keys", "[mpi]") {
     check(sequence<float>(5, 130), scaled_dot | causal_at_end | sparsemax | weighted_sum);
     check(sequence<float>(90, 90, 1, 3, 1), scaled_dot | sliding_window(30, 0) | keep(top_k(3)) | softmax | max_pool);
+}
+
+TEST_CASE("few queries over many keys, of which few have a weight", "[mpi]") {
+    std::vector<float> const sinks{0.1f, -1, 0, 2};
+    auto const slopes = alibi_slopes(4);
+    check(sequence<float>(3, 333),
+          scaled_dot | alibi(slopes) | causal_at_end | keep(top_k(3)) | softmax | weighted_sum);
+    check(sequence<float>(3, 333), scaled_dot | keep(top_k(2)) | softmax_with_sink(sinks) | weighted_sum);
+    check(sequence<float>(1, 333), scaled_dot | keep(threshold(0.5)) | sparsemax | weighted_sum);
+    check(sequence<float>(1, 333), scaled_dot | where(kv_idx < 0) | sparsemax | weighted_sum);
+}
+
+TEST_CASE("of equal scores the keys with the lowest positions are kept over ranks", "[mpi]") {
+    sequence<float> whole(2, 333);
+    for (auto& x : whole.k.elements) x = x > 1 ? 1.0f : 0.0f;
+    for (auto& x : whole.q.elements) x = 1;  // scores are small integers
+    check(whole, dot | keep(top_k(5)) | softmax | weighted_sum);
 }

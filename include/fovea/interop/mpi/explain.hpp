@@ -25,7 +25,6 @@ struct ranks_plan {
     travelling what = travelling::keys;
     bool merges = false;                          // partial results can be merged
     bool gathers = false;                         // keys are kept until the last one is here
-    bool lists = false;                           // partial results are lists of keys
     index_t partial_bytes = 0;                    // of all queries over a piece
     index_t pieces = 0, longest = 0, unseen = 0;  // pieces, and those that no query sees
     travel_plan keys;                             // if they travel
@@ -52,12 +51,11 @@ travel_plan plan_travel(MPI_Comm comm, Bytes const& bytes_of, std::vector<held_p
 /// The plan of a call whose sequence is known. Collective.
 template <class T, class Ways, attention_spec A>
 ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
-    auto const bytes = Ways::bytes(a, whole.shapes);
+    auto const bytes = Ways::bytes(whole.shapes);
     ranks_plan plan;
-    plan.what = Ways::chosen(a, whole.shapes, whole.longest);
+    plan.what = Ways::chosen(whole.shapes, whole.longest);
     plan.merges = Ways::merges;
     plan.gathers = Ways::gathers;
-    plan.lists = Ways::lists;
     plan.partial_bytes = bytes.partial(whole.shapes.queries());
     plan.longest = std::min(whole.longest, whole.shapes.keys());
     plan.pieces = static_cast<index_t>(whole.pieces.size());
@@ -69,8 +67,7 @@ ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
         whole.comm, [&](index_t count) { return bytes.piece(count); }, whole.pieces, plan.longest, needs,
         whole.queries_of_ranks);
     plan.sent = plan.what == travelling::queries
-                  ? sent_queries(bytes, Ways::lists ? std::vector<driver::subtree>() : driver::subtrees_of(holders),
-                                 whole.queries_of_ranks)
+                  ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
                   : plan.keys.sent;
     return plan;
 }
@@ -150,10 +147,7 @@ std::string text_of_lists(A const& a, whole_sequence const& whole, index_t posit
 inline std::string text_of(ranks_plan const& plan) {
     using driver::number;
     std::string text = "way         ";
-    if (plan.what == travelling::queries && plan.lists)
-        text += "queries travel, and lists of keys that may have a weight: those of all queries over a piece have some "
-              + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.keys.piece_bytes);
-    else if (plan.what == travelling::queries)
+    if (plan.what == travelling::queries)
         text += "queries travel, and partial results: those of all queries over a piece have "
               + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.keys.piece_bytes);
     else if (plan.merges)
@@ -170,7 +164,6 @@ inline std::string text_of(ranks_plan const& plan) {
     if (plan.what == travelling::keys)
         text += "; " + number(plan.keys.not_sent) + " of " + number(plan.keys.transfers, "transfer")
               + " to ranks with queries left out";
-    if (plan.what == travelling::queries && plan.lists) text += "; beside the lists";
     return text + "\n" + text_of_sent(plan.sent);
 }
 }  // namespace detail

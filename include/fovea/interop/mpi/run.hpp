@@ -4,7 +4,6 @@
 #pragma once
 
 #include <fovea/driver/attend.hpp>
-#include <fovea/interop/mpi/candidates.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/halo.hpp>
@@ -84,28 +83,23 @@ struct ways_of_call {
     using carried = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
     using gathered = driver::gathered_attention<T, Arch, A, Q, K, V, Out, Asked...>;
     using partial = driver::partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;
-    using listed = driver::candidate_rows<T, Arch, A, Q, K, V, Out, Asked...>;
     /// Whether keys are kept until the last one is here, and whether all are needed, whatever the mask says.
     static constexpr bool gathers = gathered::call::whole_rows || gathered::shows_all, needs_all = gathered::shows_all,
-                          merges = partial::merges && !gathers, lists = gathers && listed::lists;
+                          merges = partial::merges && !gathers;
     static constexpr bool adds_over_queries = gathered::call::operands::outputs_sum_over_queries;
     using piecewise =
         std::conditional_t<gathers, gathered,
                            std::conditional_t<gathered::call::selects,
                                               driver::merged_attention<T, Arch, A, Q, K, V, Out, Asked...>, carried>>;
 
-    static call_bytes bytes(A const& a, operand_shapes const& shapes) {
+    static call_bytes bytes(operand_shapes const& shapes) {
         constexpr auto size = [](auto const* element) { return static_cast<index_t>(sizeof *element); };
-        index_t const row = [&] {
-            if constexpr (lists) return listed::row_bytes(a, shapes);
-            else return partial::row_bytes(shapes);
-        }();
         return {shapes,
                 {size(static_cast<Q const*>(nullptr)), size(static_cast<K const*>(nullptr)),
-                 size(static_cast<V const*>(nullptr)), row}};
+                 size(static_cast<V const*>(nullptr)), partial::row_bytes(shapes)}};
     }
-    static travelling chosen(A const& a, operand_shapes const& shapes, index_t longest) {
-        return chosen_way(bytes(a, shapes), longest, merges || lists);
+    static travelling chosen(operand_shapes const& shapes, index_t longest) {
+        return chosen_way(bytes(shapes), longest, merges);
     }
 };
 
@@ -146,12 +140,8 @@ void attend_heads_on(Executor const& executor, workspace& scratch, whole_sequenc
         attend_with_lists<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     } else {
         using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
-        if constexpr (ways::lists)
-            if (ways::chosen(a, whole.shapes, whole.longest) == travelling::queries)
-                return attend_by_lists<typename ways::listed, T>(executor, scratch, whole, a, query, key, value, out,
-                                                                 asked, counts);
         if constexpr (ways::merges)
-            if (ways::chosen(a, whole.shapes, whole.longest) == travelling::queries)
+            if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
                 return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key, value,
                                                                         out, asked, counts);
         attend_where_queries_are<ways, T>(executor, scratch, whole, a, query, key, value, out, asked, counts);
