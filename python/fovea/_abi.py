@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-VERSION = 3  # FOVEA_BINDINGS_TYPES
+VERSION = 4  # FOVEA_BINDINGS_TYPES
 
 
 class ArgumentEntry(ctypes.Structure):
@@ -51,6 +51,7 @@ class KernelEntry(ctypes.Structure):
         ("architecture", ctypes.c_char_p),
         ("arguments", ctypes.POINTER(ArgumentEntry)),
         ("argument_count", ctypes.c_size_t),
+        ("keeps_shape", ctypes.c_int),
         ("run", Run),
         ("gradient", Run),
     ]

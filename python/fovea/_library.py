@@ -58,9 +58,7 @@ class Compiled:
         self.tables_with_gradient = [
             a.name for i, a in enumerate(self.arguments) if entry.arguments[i].has_gradient
         ]
-        # Projections and what joins heads make results of shapes that only the kernel knows.
-        parts = dict(line.split(None, 1) for line in self.formula.splitlines() if " " in line)
-        self.keeps_shape = "result" in parts and "rows" not in parts and " | " not in parts["result"]
+        self.keeps_shape = bool(entry.keeps_shape)
 
 
 class BoundKernel:

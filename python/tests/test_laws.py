@@ -24,7 +24,7 @@ def test_result_of_equal_values_is_that_value(kernel: fovea.Kernel) -> None:
 
 def knows_positions(kernel: fovea.Kernel) -> bool:
     """Whether it knows, or may know, keys by something else than their features."""
-    tells = ("idx", "edges", "computed from arguments")  # of the last nothing is known
+    tells = ("idx", "edges", "(computed)")  # of the last nothing is known
     return any(word in kernel.formula for word in tells) or kernel.is_paged or takes(kernel, "query_offsets")
 
 

@@ -78,7 +78,7 @@ TEST_CASE("names of something else in a call are refused, as arguments and as ax
     STATIC_REQUIRE(signature<"keys">::is_well_formed());
 }
 
-TEST_CASE("formulas name tables and numbers, and say how a number was computed before", "[bindings]") {
+TEST_CASE("formulas name tables and numbers, and say which number was computed before", "[bindings]") {
     auto const line = [](auto const& kernel, std::size_t i) {
         return describe_kernel<float>("", "", kernel).formula.at(i);
     };
@@ -87,13 +87,12 @@ TEST_CASE("formulas name tables and numbers, and say how a number was computed b
     CHECK(line(kernels::window, 1) == "pairs    q_idx - kv_idx <= left && kv_idx - q_idx <= right");
     auto const halved =
         takes<"cap">([](float cap) { return dot | rescore(score / (cap / 2)) | softmax | weighted_sum; });
-    CHECK(line(halved, 0) == "score    sum(q * k) / (cap / 2)");
+    CHECK(line(halved, 0) == "score    sum(q * k) / (computed)");
     CHECK(line(kernels::stepped, 0) == "score    sum(q * k) * rsqrt(dim) + steps[head, (q_idx + kv_idx) % distances]");
     auto const relative = takes<"table(heads, distances)">(
         [](view<float const, 2> table) { return dot | relative_bias(table) | softmax | weighted_sum; });
     CHECK(line(relative, 0)
-          == "score    sum(q * k) + table[head, min(max(kv_idx - q_idx, -((distances - 1) / 2)), (distances - 1) / 2) "
-             "+ ((distances - 1) / 2)]");
+          == "score    sum(q * k) + table[head, min(max(kv_idx - q_idx, -(computed)), (computed)) + (computed)]");
     auto const best = takes<"k">([](index_t k) { return dot | top_k_softmax(k) | weighted_sum; });
     CHECK(line(best, 2) == "weights  keep(top_k(k)) | softmax");
 }
@@ -114,7 +113,7 @@ TEST_CASE("a specification stands in its words, with the names of its tables", "
     CHECK(describe_kernel<float>("", "", two).formula.at(0) == "score    (sum(q * k) + a[head]) * b[head]");
 }
 
-TEST_CASE("a number computed from one or two arguments is written as it was computed", "[bindings]") {
+TEST_CASE("a number that is no argument is a number, or was computed from some", "[bindings]") {
     auto const score_of = [](auto const& make) {
         auto const kernel = takes<"a, b">([make](float a, double b) {
             return dot | rescore(score + static_cast<float>(make(a, b))) | softmax | weighted_sum;
@@ -122,22 +121,10 @@ TEST_CASE("a number computed from one or two arguments is written as it was comp
         return describe_kernel<float>("", "", kernel).formula.at(0).substr(std::strlen("score    sum(q * k) + "));
     };
     CHECK(score_of([](double a, double) { return a; }) == "a");
-    CHECK(score_of([](double a, double) { return a / 3; }) == "(a / 3)");
-    CHECK(score_of([](double a, double) { return 0.7 * a; }) == "(0.7 * a)");
-    CHECK(score_of([](double a, double) { return 1 / a; }) == "(1 / a)");
-    CHECK(score_of([](double a, double) { return a + 2; }) == "(a + 2)");
-    CHECK(score_of([](double, double b) { return 1 - b; }) == "(1 - b)");
-    CHECK(score_of([](double a, double) { return (a + 3) / 4; }) == "((a + 3) / 4)");
-    CHECK(score_of([](double a, double) { return 3 * a + 1; }) == "(3 * a + 1)");
-    CHECK(score_of([](double a, double) { return a * a; }) == "(a * a)");
-    CHECK(score_of([](double a, double) { return 1 / std::sqrt(a); }) == "rsqrt(a)");
-    CHECK(score_of([](double a, double b) { return a * b; }) == "(a * b)");
-    CHECK(score_of([](double a, double b) { return b / a; }) == "(b / a)");
-    CHECK(score_of([](double a, double b) { return b - a; }) == "(b - a)");
-    // What is less simple is not guessed, and what does not depend on arguments is a number.
-    CHECK(score_of([](double a, double) { return std::exp(a); }) == "(computed from a)");
-    CHECK(score_of([](double a, double b) { return std::atan2(a, b + 1); }) == "(computed from a, b)");
-    CHECK(score_of([](double a, double) { return std::floor(a); }) == "0");
+    CHECK(score_of([](double, double b) { return b; }) == "b");
+    CHECK(score_of([](double a, double b) { return b - a / 3; }) == "(computed)");
+    CHECK(score_of([](double a, double) { return std::exp(a); }) == "(computed)");
+    CHECK(score_of([](double a, double) { return std::floor(a); }) == "0");  // of all that was tried
     CHECK(score_of([](double, double) { return 1.5; }) == "1.5");
 }
 

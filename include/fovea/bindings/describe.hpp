@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a kernel is in words: its arguments as C declares them, its specification and its formula.
+// A kernel in words: its arguments as C declares them, its specification and its formula.
 #pragma once
 
-#include <fovea/bindings/computed_numbers.hpp>
-#include <fovea/bindings/samples.hpp>
+#include <fovea/bindings/signature.hpp>
 #include <fovea/bindings/takes.hpp>
 #include <fovea/core/repeated.hpp>
 #include <fovea/driver/call/operands.hpp>
@@ -11,8 +10,18 @@
 #include <fovea/spec/call/check_gradient.hpp>
 #include <fovea/spec/call/differentiable.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -32,6 +41,7 @@ struct kernel_description {
     std::vector<std::string> comment, formula;  // lines
     std::vector<argument_description> arguments;
     bool paged = false, ragged = false, has_gradients = false;
+    bool keeps_shape = false;  // the result has the rows of the query and the features of the value
 };
 
 /// An element or a number as C names it.
@@ -57,6 +67,30 @@ argument_description description_of(argument_text const& text) {
     else type = c_type<typename Parameter::value_type>();
     return {std::string(text.name), type, shape.empty() ? "" : "(" + shape + ")"};
 }
+
+/// The names of tables in an expression that was made of samples. Numbers stand as digits.
+class names_of_tables : public without_names {
+public:
+    void add(void const* first, void const* end, std::string_view name) {
+        tables_.push_back({static_cast<std::byte const*>(first), static_cast<std::byte const*>(end), name});
+    }
+
+    using without_names::operator();
+    template <class T, int Rank>
+    std::string operator()(view<T, Rank> const& table) const {
+        auto const* const at = reinterpret_cast<std::byte const*>(table.data);
+        for (auto const& each : tables_)
+            if (!std::less<>{}(at, each.first) && std::less<>{}(at, each.end)) return std::string(each.name);
+        return without_names::operator()(table);
+    }
+
+private:
+    struct named_table {
+        std::byte const *first, *end;
+        std::string_view name;
+    };
+    std::vector<named_table> tables_;
+};
 
 /// The reads of tables in the expressions of a specification as its words print them, and with the names of the tables.
 /// Reads that are printed alike, of tables of several names, have none.
@@ -93,6 +127,9 @@ private:
     std::map<std::string, std::string> reads_;
 };
 
+/// The length of a label: the characters at the start of a line that say what it is about.
+inline constexpr std::size_t label_width = 9;
+
 /// The formula of a specification, a line for each of its parts, and after these itself.
 template <attention_spec A>
 std::vector<std::string> formula_of(A const& a, names_of_tables const& names = {}) {
@@ -114,47 +151,201 @@ std::vector<std::string> formula_of(A const& a, names_of_tables const& names = {
     return lines;
 }
 
-/// The lines of a specification that is made from arguments: of numbers computed from them they say how. There are none
-/// where samples are no arguments for the function.
-template <class Kernel, class Parameters, std::size_t... I>
-std::vector<std::string> formula_of(Kernel const& kernel, std::index_sequence<I...>) {
-    using text = typename Kernel::arguments;
-    return named_lines(unknowns_of<text, Parameters>, [&](assumed_numbers const& numbers) {
-        [[maybe_unused]] std::tuple<sample<std::tuple_element_t<I, Parameters>>...> const samples(
-            sample<std::tuple_element_t<I, Parameters>>(text::arguments[I], numbers)...);
-        names_of_tables names;
-        (std::get<I>(samples).name_table(names, text::arguments[I].name), ...);
-        return formula_of(kernel.make(std::get<I>(samples).value...), names);
-    });
+/// The numbers that samples of arguments have, by name: arguments that are numbers, and extents of tables. Of two sets
+/// of one attempt each number differs. Not every function takes every number: attempts have small ones and large ones,
+/// and extents of every kind.
+template <class Text, class Parameters>
+std::map<std::string, double, std::less<>> sample_numbers(int attempt, int set) {
+    std::map<std::string, double, std::less<>> numbers;
+    int place = 0;
+    auto const add_argument = [&]<class Parameter>(std::type_identity<Parameter>, std::string_view name) {
+        double const x = ++place + 0.25 * set;
+        if constexpr (std::is_same_v<Parameter, bool>) numbers.try_emplace(std::string(name), 1 - set);
+        else if constexpr (std::is_same_v<Parameter, graph_view>) numbers.try_emplace(std::string(name), 0);
+        else if constexpr (std::is_floating_point_v<Parameter>)
+            numbers.try_emplace(std::string(name), attempt < 3 ? x / 8 : 1000 * x);
+        else if constexpr (std::is_integral_v<Parameter>)
+            numbers.try_emplace(std::string(name), attempt < 3 || sizeof(Parameter) == 1 ? 8 * x : 1000 * x);
+    };
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (add_argument(std::type_identity<std::tuple_element_t<I, Parameters>>{}, Text::arguments[I].name), ...);
+    }(std::make_index_sequence<Text::size>());
+    double const step = attempt % 3 == 0 ? 1 : 2;
+    double extent = (attempt % 3 == 2 ? 2 : 3) + 10 * set;
+    for (auto const& argument : Text::arguments)
+        for (int axis = 0; axis < argument.rank; ++axis) {
+            std::string const name(argument.axes[static_cast<std::size_t>(axis)]);
+            bool const is_new = numbers.try_emplace(name, detail::is_number(name) ? std::stod(name) : extent).second;
+            if (is_new && attempt < 3) extent += step;  // extents of different names are equal in later attempts
+        }
+    return numbers;
 }
 
-/// Says of which tables a kernel has gradients; of all tables of reals where samples are no arguments for its function.
-template <class Kernel, class Parameters, std::size_t... I>
-void find_gradients(Kernel const& kernel, std::vector<argument_description>& arguments, std::index_sequence<I...>) {
+/// An argument with sample numbers: a number; a graph without edges; a table of zeros.
+template <class Parameter>
+struct sample {
+    Parameter value;
+
+    template <class Numbers>
+    sample(argument_text const& text, Numbers const& numbers)
+        : value(static_cast<Parameter>(numbers.find(text.name)->second)) {}
+    void name_table(names_of_tables&, std::string_view) const {}
+};
+template <>
+struct sample<graph_view> {
+    static constexpr std::array<index_t, 1> offsets{};
+    graph_view value{offsets, {}, {}};
+
+    template <class Numbers>
+    sample(argument_text const&, Numbers const&) {}
+    void name_table(names_of_tables&, std::string_view) const {}
+};
+template <class Element, int Rank>
+class sample<view<Element, Rank>> {
+    using number = std::remove_const_t<Element>;
+    index_t size_ = 1;
+    std::unique_ptr<number[]> elements_;
+
+public:
+    view<Element, Rank> value;
+
+    template <class Numbers>
+    sample(argument_text const& text, Numbers const& numbers) {
+        extents_t<Rank> extents{};
+        for (std::size_t axis = 0; axis < Rank; ++axis) {
+            extents[axis] = static_cast<index_t>(numbers.find(text.axes[axis])->second);
+            if (__builtin_mul_overflow(size_, extents[axis], &size_) || size_ > most) throw std::bad_alloc();
+        }
+        size_ = std::max<index_t>(size_, 1);  // so that each table has an address of its own
+        elements_ = std::make_unique<number[]>(static_cast<std::size_t>(size_));
+        value = {elements_.get(), extents};
+    }
+    void name_table(names_of_tables& names, std::string_view name) const {
+        names.add(elements_.get(), elements_.get() + size_, name);
+    }
+
+private:
+    static constexpr index_t most = index_t{1} << 26;
+};
+
+/// Calls f(spec, names of tables, numbers) for specifications that a kernel makes of samples, two sets of one attempt;
+/// false where its function refuses all of them.
+template <class Kernel, class Parameters, class F>
+bool with_samples(Kernel const& kernel, F const& f) {
     using text = typename Kernel::arguments;
-    for (int attempt = 0; attempt < 6; ++attempt) {
-        assumed_numbers numbers;
-        for (auto const& each : unknowns_of<text, Parameters>(attempt))
-            numbers.numbers.emplace_back(each.name, each.values[0]);
-        try {
-            std::tuple<sample<std::tuple_element_t<I, Parameters>>...> const samples(
-                sample<std::tuple_element_t<I, Parameters>>(text::arguments[I], numbers)...);
-            fovea::detail::for_each_array_with_gradient(
-                kernel.make(std::get<I>(samples).value...), [&](auto const& array) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        for (int attempt = 0; attempt < 6; ++attempt) try {
+                for (int const set : {0, 1}) {
+                    auto const numbers = sample_numbers<text, Parameters>(attempt, set);
+                    [[maybe_unused]] std::tuple<sample<std::tuple_element_t<I, Parameters>>...> const samples(
+                        sample<std::tuple_element_t<I, Parameters>>(text::arguments[I], numbers)...);
+                    names_of_tables names;
+                    (std::get<I>(samples).name_table(names, text::arguments[I].name), ...);
+                    f(set, kernel.make(std::get<I>(samples).value...), names, numbers,
+                      std::tie(std::get<I>(samples).value...));
+                }
+                return true;
+            } catch (std::exception const&) {
+                continue;  // with other numbers
+            }
+        return false;
+    }(std::make_index_sequence<text::size>());
+}
+
+/// A text cut at its numbers: what stands between them, and they.
+struct split_text {
+    std::vector<std::string> pieces{""}, digits;
+};
+inline split_text split_at_numbers(std::string const& text) {
+    auto const in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    split_text split;
+    for (std::size_t i = 0; i < text.size();) {
+        std::size_t end = i + 1;
+        bool const number = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+        if (number) {
+            char* after = nullptr;
+            std::strtod(text.c_str() + i, &after);
+            end = static_cast<std::size_t>(after - text.c_str());
+        } else if (in_name(text[i])) {
+            while (end < text.size() && in_name(text[end])) ++end;
+        }
+        auto const word = text.substr(i, end - i);
+        if (number || word == "true" || word == "false") {
+            split.digits.push_back(word);
+            split.pieces.emplace_back();
+        } else {
+            split.pieces.back() += word;
+        }
+        i = end;
+    }
+    return split;
+}
+
+/// A line that two sets of numbers give, with the name of an argument for each number that is the argument in both. A
+/// number that differs otherwise is "(computed)": the function of the kernel computed it before the language saw it.
+template <class Numbers>
+std::string named_line(std::array<std::string, 2> const& lines, std::array<Numbers, 2> const& numbers) {
+    auto const first = split_at_numbers(lines[0]), second = split_at_numbers(lines[1]);
+    if (first.pieces != second.pieces) return lines[0].substr(0, label_width) + "(computed)";
+    auto const is = [](std::string const& digits, double x) {
+        return digits == fovea::detail::text_of_real(static_cast<float>(x)) || digits == (x != 0 ? "true" : "false");
+    };
+    std::string text = first.pieces[0];
+    for (std::size_t i = 0; i < first.digits.size(); ++i) {
+        bool const same = first.digits[i] == second.digits[i];
+        std::string name = same ? first.digits[i] : "(computed)";
+        for (auto const& [argument, x] : numbers[0])
+            if (!same && is(first.digits[i], x) && is(second.digits[i], numbers[1].find(argument)->second))
+                name = argument;
+        text += name + first.pieces[i + 1];
+    }
+    return text;
+}
+
+/// The lines of a specification that is made from arguments, with their names; none where its function refuses samples.
+template <class Parameters, class Kernel>
+std::vector<std::string> formula_of_samples(Kernel const& kernel) {
+    using numbers_type = decltype(sample_numbers<typename Kernel::arguments, Parameters>(0, 0));
+    std::array<std::vector<std::string>, 2> lines;
+    std::array<numbers_type, 2> numbers;
+    std::vector<std::string> named;
+    if (!with_samples<Kernel, Parameters>(
+            kernel,
+            [&](int set, auto const& a, auto const& names, auto const& of_set, auto const&) {
+                auto const s = static_cast<std::size_t>(set);
+                lines[s] = formula_of(a, names);
+                numbers[s] = of_set;
+            })
+        || lines[0].size() != lines[1].size())
+        return named;
+    for (std::size_t i = 0; i < lines[0].size(); ++i)
+        named.push_back(named_line<numbers_type>({lines[0][i], lines[1][i]}, numbers));
+    return named;
+}
+
+/// Says of which tables a kernel has gradients; of all tables of reals where its function refuses samples.
+template <class Parameters, class Kernel>
+void find_gradients(Kernel const& kernel, std::vector<argument_description>& arguments) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        if (!with_samples<Kernel, Parameters>(kernel, [&](int, auto const& a, auto const&, auto const&,
+                                                          auto const& tables) {
+                fovea::detail::for_each_array_with_gradient(a, [&](auto const& array) {
                     [[maybe_unused]] auto const look = [&](auto const& table, argument_description& argument) {
                         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(table)>,
                                                      std::remove_cvref_t<decltype(array)>>)
                             argument.has_gradient |= fovea::detail::same_elements(table, fovea::detail::once(array));
                     };
-                    (look(std::get<I>(samples).value, arguments[I]), ...);
+                    (look(std::get<I>(tables), arguments[I]), ...);
                 });
-            return;
-        } catch (std::exception const&) {
-            continue;  // with other numbers
-        }
-    }
-    ((arguments[I].has_gradient = is_table_of_reals<std::tuple_element_t<I, Parameters>>), ...);
+            }))
+            ((arguments[I].has_gradient = is_table_of_reals<std::tuple_element_t<I, Parameters>>), ...);
+    }(std::make_index_sequence<std::tuple_size_v<Parameters>>());
 }
+
+/// Whether the result of a specification has the rows of the query and the features of the value.
+template <attention_spec A>
+inline constexpr bool keeps_shape_of =
+    !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
 
 /// A kernel for elements of one type; `expression` is what it was written as, which stands for it where its words
 /// cannot be told before a call, with the comment above it.
@@ -171,6 +362,7 @@ kernel_description describe_kernel(std::string name, std::string expression, Ker
     if constexpr (!is_kernel<Kernel, T>()) return d;
     else if constexpr (attention_spec<Kernel>) {
         d.formula = formula_of(kernel);
+        d.keeps_shape = keeps_shape_of<Kernel>;
     } else {
         using parameters = decltype(parameters_of<typename Kernel::make_type, T>());
         using text = typename Kernel::arguments;
@@ -179,9 +371,9 @@ kernel_description describe_kernel(std::string name, std::string expression, Ker
         [&]<std::size_t... I>(std::index_sequence<I...>) {
             (d.arguments.push_back(description_of<std::tuple_element_t<I, parameters>>(text::arguments[I])), ...);
         }(std::make_index_sequence<text::size>());
-        d.formula = formula_of<Kernel, parameters>(kernel, std::make_index_sequence<text::size>());
-        if (has_gradients)
-            find_gradients<Kernel, parameters>(kernel, d.arguments, std::make_index_sequence<text::size>());
+        d.formula = formula_of_samples<parameters>(kernel);
+        if (has_gradients) find_gradients<parameters>(kernel, d.arguments);
+        d.keeps_shape = keeps_shape_of<decltype(std::apply(kernel.make, std::declval<parameters const&>()))>;
         text::for_each_extent([&](std::string_view own) { d.arguments.push_back({std::string(own), "int64_t", ""}); });
     }
     if (!d.formula.empty()) {  // its last line says what the name of a specification does not

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the functions of compiled kernels take and give, in C11 and C++. Every header of kernels has it inside. */
 #ifndef FOVEA_BINDINGS_TYPES
-#define FOVEA_BINDINGS_TYPES 3
+#define FOVEA_BINDINGS_TYPES 4
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,6 +103,8 @@ typedef struct fovea_kernel {
     char const* architecture;  /* the one whose code runs on this processor; null where none does */
     fovea_argument const* arguments;
     size_t argument_count;
+    int keeps_shape; /* 1 where the result has the rows of query and the features of value; 0 where the kernel projects
+                        operands or changes the result */
     fovea_status (*run)(fovea_call const* call, fovea_array const* operands, fovea_value const* values);
     /* Its gradients; null where it has none. Operands are query, key, value, the gradient of the result, and where
        those of query, key and value go; behind the values stand as many pointers: where the gradient of each argument

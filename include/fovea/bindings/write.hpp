@@ -187,8 +187,9 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
         auto const f = function_of(all, k);
         to << "        {" << quoted(k.name) << ", " << quoted(k.type) << ", " << quoted(k.specification) << ", "
            << quoted(joined(k.comment, "\n")) << ", " << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f
-           << "()), " << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", run_"
-           << f << ", " << (k.has_gradients ? "run_" + f + "_gradient" : "nullptr") << "},\n";
+           << "()), " << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", "
+           << k.keeps_shape << ", run_" << f << ", " << (k.has_gradients ? "run_" + f + "_gradient" : "nullptr")
+           << "},\n";
     }
     to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
 }
