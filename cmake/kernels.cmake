@@ -268,7 +268,7 @@ function(fovea_add_kernel_description target baseline types kernels)
         foreach(type IN LISTS types)
             set(element ${fovea_bindings_elements_${type}})
             string(APPEND DESCRIBE "    to.push_back(fovea::bindings::describe_kernel<${element}>("
-                                   "\"${KERNEL}\", expression, fovea_generated_kernel(), comment, ${gradients}));\n")
+                                   "\"${KERNEL}\", expression, fovea_generated_kernel(), comment, ${gradients}, written));\n")
         endforeach()
         configure_file(${describe} ${directory}/describe/${KERNEL}.cpp @ONLY)
         list(APPEND sources ${directory}/describe/${KERNEL}.cpp)

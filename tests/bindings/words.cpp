@@ -3,8 +3,8 @@
 #include "bindings/kernels.hpp"
 #include "catch.hpp"
 
-#include <fovea/bindings/comment.hpp>
 #include <fovea/bindings/dispatch.hpp>
+#include <fovea/bindings/source.hpp>
 #include <fovea/bindings/write.hpp>
 #include <fovea/simd/architecture.hpp>
 
@@ -170,6 +170,26 @@ TEST_CASE("a kernel has the comment above what its expression names", "[bindings
           == lines{"A table with an element for each edge of a graph."});
     CHECK(comment_of("scaled_dot | causal | softmax", {path}).empty());
     CHECK(comment_of("kernels::neighbours", {path + "/absent"}).empty());
+}
+
+TEST_CASE("a kernel has the specification as its header has it", "[bindings]") {
+    std::string const path = FOVEA_BINDINGS_KERNELS;
+    CHECK(specification_of("kernels::alibi_causal", {path})
+          == "scaled_dot | alibi(slopes) | causal | softmax | weighted_sum");
+    CHECK(specification_of("kernels::alibi_causal.over_pages()", {path})
+          == specification_of("kernels::alibi_causal", {path}));
+    CHECK(specification_of("kernels::stepped", {path})
+          == "scaled_dot | rescore(score + param(steps)(head, (q_idx + kv_idx) % steps.extent(1))) | softmax | weighted_sum");
+    CHECK(specification_of("kernels::absent", {path}).empty());
+    CHECK(specification_of("kernels::alibi_causal | map(out)", {path}).empty());
+    CHECK(specification_in("inline constexpr auto plain =\n    dot | softmax | weighted_sum;\n", "plain")
+          == "dot | softmax | weighted_sum");
+    CHECK(specification_in("auto const two = takes<\"a\">([](float a) {\n  float b = a;\n  return dot | f(b);\n});",
+                           "two")
+              .empty());
+    CHECK(specification_in("auto const said = takes<\"\">([] {\n  return dot  // of a\n  | softmax;\n});", "said")
+              .empty());
+    CHECK(describe_kernel<float>("", "", kernels::capped, {}, false, "as | it | was").specification == "as | it | was");
 }
 
 TEST_CASE("the comment of a kernel stands in header, page and list", "[bindings]") {

@@ -347,11 +347,12 @@ template <attention_spec A>
 inline constexpr bool keeps_shape_of =
     !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
 
-/// A kernel for elements of one type; `expression` is what it was written as, which stands for it where its words
-/// cannot be told before a call, with the comment above it.
+/// A kernel for elements of one type; `expression` is what names it, which stands for it where its words cannot be told
+/// before a call, with the comment above it and the specification as it was `written`.
 template <class Element, class Kernel>
 kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel,
-                                   std::vector<std::string> comment = {}, bool has_gradients = false) {
+                                   std::vector<std::string> comment = {}, bool has_gradients = false,
+                                   std::string const& written = {}) {
     using T = compute_type<Element>;
     kernel_description d;
     d.name = std::move(name);
@@ -380,6 +381,7 @@ kernel_description describe_kernel(std::string name, std::string expression, Ker
         d.specification = d.formula.back().substr(label_width);
         d.formula.pop_back();
     }
+    if (!written.empty()) d.specification = written;
     if (d.paged) {
         d.arguments.push_back({"page_table", "int32_t", "(batch, pages)"});
         d.arguments.push_back({"pages", "int64_t", ""});

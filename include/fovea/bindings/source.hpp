@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The comment that stands above a specification in a header.
+// A kernel as its header has it: the comment above its definition, and its specification as it was written.
 #pragma once
 
 #include <fovea/bindings/signature.hpp>
@@ -82,14 +82,27 @@ inline std::vector<std::string> comment_before(std::vector<std::string_view> con
 }
 }  // namespace detail
 
-/// The comment directly above the definition of a name in the text of a header, by lines; none where there is none.
-inline std::vector<std::string> comment_above(std::string const& header, std::string_view name) {
+namespace detail {
+inline std::vector<std::string_view> lines_of(std::string const& text) {
     std::vector<std::string_view> lines;
-    for (std::size_t first = 0; first < header.size();) {
-        auto const end = std::min(header.find('\n', first), header.size());
-        lines.push_back(detail::trimmed(std::string_view(header).substr(first, end - first)));
+    for (std::size_t first = 0; first < text.size();) {
+        auto const end = std::min(text.find('\n', first), text.size());
+        lines.push_back(trimmed(std::string_view(text).substr(first, end - first)));
         first = end + 1;
     }
+    return lines;
+}
+
+inline std::string text_of_file(std::string const& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+}
+}  // namespace detail
+
+/// The comment directly above the definition of a name in the text of a header, by lines; none where there is none.
+inline std::vector<std::string> comment_above(std::string const& header, std::string_view name) {
+    auto const lines = detail::lines_of(header);
     for (std::size_t i = 0; i < lines.size(); ++i)
         if (detail::defines(lines[i], name)) return detail::comment_before(lines, i);
     return {};
@@ -99,10 +112,42 @@ inline std::vector<std::string> comment_above(std::string const& header, std::st
 inline std::vector<std::string> comment_of(std::string_view expression, std::vector<std::string> const& headers) {
     for (auto const& name : detail::names_in(expression))
         for (auto const& path : headers) {
-            std::ostringstream text;
-            text << std::ifstream(path).rdbuf();
-            if (auto comment = comment_above(text.str(), name); !comment.empty()) return comment;
+            if (auto comment = comment_above(detail::text_of_file(path), name); !comment.empty()) return comment;
         }
+    return {};
+}
+
+/// The specification in the definition of a name: what its function returns, if that is all it does, or what it is
+/// initialized with; nothing where the text of a header does not show it.
+inline std::string specification_in(std::string const& header, std::string_view name) {
+    std::string text;
+    for (auto const& line : detail::lines_of(header)) {
+        if (text.empty() && !detail::defines(line, name)) continue;
+        text += (text.empty() ? "" : " ") + std::string(line);
+        if (line.find(';') != std::string_view::npos) break;
+    }
+    auto const end = text.find(';'), returns = text.find("return "), set = text.find('=');
+    if (end == std::string::npos || text.find("//") < end || text.find("/*") < end) return {};
+    if (returns < end) {
+        bool const first = detail::trimmed(std::string_view(text).substr(0, returns)).ends_with('{');
+        return first ? text.substr(returns + 7, end - returns - 7) : "";
+    }
+    auto const words =
+        set < end ? std::string(detail::trimmed(std::string_view(text).substr(set + 1, end - set - 1))) : std::string();
+    return words.find(" | ") != std::string::npos && words.find('{') == std::string::npos ? words : "";
+}
+
+/// The specification that an expression names in some headers, over pages or of sequences too; nothing where it does
+/// more than name one.
+inline std::string specification_of(std::string_view expression, std::vector<std::string> const& headers) {
+    for (std::string_view const added : {".over_pages()", ".of_sequences()"})
+        if (expression.ends_with(added)) expression.remove_suffix(added.size());
+    bool const named =
+        std::all_of(expression.begin(), expression.end(), [](char c) { return detail::is_of_a_word(c) || c == ':'; });
+    auto const names = detail::names_in(expression);
+    for (auto const& path : headers)
+        if (named && !names.empty())
+            if (auto words = specification_in(detail::text_of_file(path), names.back()); !words.empty()) return words;
     return {};
 }
 
