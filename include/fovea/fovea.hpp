@@ -14,9 +14,8 @@
 #include <fovea/aggregate/residual.hpp>
 #include <fovea/aggregate/running_state.hpp>
 #include <fovea/aggregate/weighted_sum.hpp>
-#include <fovea/core/bfloat16.hpp>
-#include <fovea/core/float16.hpp>
 #include <fovea/core/graph.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/core/version.hpp>
@@ -25,8 +24,8 @@
 #include <fovea/driver/explain.hpp>
 #include <fovea/driver/merge.hpp>
 #include <fovea/driver/ragged.hpp>
-#include <fovea/expr/broadcast.hpp>
 #include <fovea/expr/functions.hpp>
+#include <fovea/expr/param.hpp>
 #include <fovea/keep/keep.hpp>
 #include <fovea/keep/min_p.hpp>
 #include <fovea/keep/threshold.hpp>

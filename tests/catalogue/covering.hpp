@@ -3,8 +3,7 @@
 // values stands in some row, and each specification of the catalogue is compiled for a few of the rows.
 #pragma once
 
-#include <fovea/core/bfloat16.hpp>
-#include <fovea/core/float16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/simd/architecture.hpp>
 
 #include <array>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The 16-bit storage types, over all their values.
-#include <fovea/core/bfloat16.hpp>
-#include <fovea/core/float16.hpp>
+#include <fovea/core/half.hpp>
 
 #include "catch.hpp"
 

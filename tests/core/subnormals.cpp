@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Subnormal numbers count as 0 while a subnormals_as_zero lives, and after it what they did before.
-#include <fovea/core/float16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/core/subnormals.hpp>
 
 #include "catch.hpp"

@@ -252,10 +252,9 @@ TEST_CASE("explain says where a squared distance inside a function is made of a 
         return explain(compare(-log(1 + squared_distance(q, k))) | softmax | weighted_sum, query, key, key);
     };
     constexpr int rows = plan::key_lanes_blocking<float, arch::best>::rows;
-    CHECK_THAT(
-        text_of(40, 16),
-        ContainsSubstring("1 squared distance from a matrix product (driver/dense/squared_distances.hpp); the rest")
-            && !ContainsSubstring("slow"));
+    CHECK_THAT(text_of(40, 16),
+               ContainsSubstring("1 squared distance from a matrix product (driver/dense/stored_keys.hpp); the rest")
+                   && !ContainsSubstring("slow"));
     tensor<float, 1> const widths({16}, 2);
     tensor<float, 2> const of_heads({2, 16}, 2);
     tensor<float, 4> const x({1, 2, 40, 16});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
-#include <fovea/core/bfloat16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/keep/min_p.hpp>
 #include <fovea/keep/threshold.hpp>
 #include <fovea/keep/top_k.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
-#include <fovea/driver/dense/squared_distances.hpp>
+#include <fovea/driver/dense/stored_keys.hpp>
 #include <fovea/simd/architecture.hpp>
 
 #include "catch.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Messages of any size go in parts, as many as it takes.
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/interop/mpi/message.hpp>
 
 #include "catch.hpp"
 

@@ -4,7 +4,7 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/reference/attend.hpp>
-#include <fovea/reference/normalize.hpp>
+#include <fovea/reference/row.hpp>
 #include <fovea/score/dot.hpp>
 #include <fovea/testing/random.hpp>
 #include <fovea/testing/tolerance.hpp>

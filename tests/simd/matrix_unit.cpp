@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set alone
 // The matrix unit: its emulation against the definition in integers, and the unit of the machine against the emulation.
-#include <fovea/core/bfloat16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/simd/matrix_unit.hpp>
 #include <fovea/testing/random.hpp>
 

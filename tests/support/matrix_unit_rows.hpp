@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/core/bfloat16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/testing/random.hpp>
 

@@ -3,8 +3,7 @@
 
 #include "kernels/calls/parameters.hpp"
 
-#include <fovea/core/bfloat16.hpp>
-#include <fovea/core/float16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/testing/random.hpp>
 
 #include <array>

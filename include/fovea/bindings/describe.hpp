@@ -2,7 +2,6 @@
 // A kernel in words: its arguments as C declares them, its specification and its formula.
 #pragma once
 
-#include <fovea/bindings/signature.hpp>
 #include <fovea/bindings/takes.hpp>
 #include <fovea/core/repeated.hpp>
 #include <fovea/driver/call/operands.hpp>

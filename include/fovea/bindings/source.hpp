@@ -2,7 +2,7 @@
 // A kernel as its header has it: the comment above its definition, and its specification as it was written.
 #pragma once
 
-#include <fovea/bindings/signature.hpp>
+#include <fovea/bindings/takes.hpp>
 
 #include <algorithm>
 #include <cctype>

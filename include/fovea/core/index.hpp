@@ -51,3 +51,13 @@ FOVEA_INLINE constexpr index_t ceil_div(index_t n, index_t step) { return (n + s
 constexpr index_t round_up(index_t n, index_t step) { return ceil_div(n, step) * step; }
 
 }  // namespace fovea::FOVEA_SET
+
+namespace fovea::FOVEA_SET::driver {
+
+/// Indices [first, last): of blocks of rows, of blocks of keys, of head groups, or places in a row.
+struct index_range {
+    index_t first, last;
+    index_t size() const { return last - first; }
+};
+
+}  // namespace fovea::FOVEA_SET::driver

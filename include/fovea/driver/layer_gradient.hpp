@@ -3,7 +3,6 @@
 // attention between them on projected operands, dense or over listed keys, and back through the projections.
 #pragma once
 
-#include <fovea/driver/layer/backward/finish_gradient.hpp>
 #include <fovea/driver/layer/backward/project_gradient.hpp>
 #include <fovea/driver/run_call.hpp>
 #include <fovea/driver/run_gradient.hpp>

@@ -167,7 +167,7 @@ constexpr auto operator>>(A const& a, B const&) {
     return detail::without_shifts(as_expression(a));
 }
 
-// Nothing is assigned: `=` itself is in expr/without_value.hpp.
+// Nothing is assigned: `=` itself is in expr/node.hpp.
 template <expression A, class B>
 constexpr auto operator+=(A const& a, B const&) {
     return detail::without_change(a);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/core/fixed_string.hpp>
-#include <fovea/expr/without_value.hpp>
+#include <fovea/expr/node.hpp>
 
 #include <type_traits>
 

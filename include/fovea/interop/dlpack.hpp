@@ -2,11 +2,10 @@
 // Arrays of other frameworks through DLPack. Not part of <fovea/fovea.hpp>: it includes <dlpack/dlpack.h>.
 #pragma once
 
-#include <fovea/core/bfloat16.hpp>
 #include <fovea/core/config.hpp>
 #include <fovea/core/diagnose.hpp>
 #include <fovea/core/errors.hpp>
-#include <fovea/core/float16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/core/index.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/core/view.hpp>

@@ -3,8 +3,8 @@
 // tables of distances are read.
 #pragma once
 
-#include <fovea/expr/arithmetic.hpp>
 #include <fovea/expr/elementary.hpp>
+#include <fovea/expr/evaluate.hpp>
 #include <fovea/kernel/positions.hpp>
 #include <fovea/simd/math.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <fovea/core/counter_random.hpp>
 #include <fovea/core/view.hpp>
-#include <fovea/expr/arithmetic.hpp>
+#include <fovea/expr/evaluate.hpp>
 #include <fovea/kernel/exact_pack.hpp>
 #include <fovea/simd/simd.hpp>
 

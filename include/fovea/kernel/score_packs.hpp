@@ -2,7 +2,6 @@
 // Maxima, weights and sums of packs of scores, with keys or with rows in lanes, and steps of other work between them.
 #pragma once
 
-#include <fovea/core/cascade_sum.hpp>
 #include <fovea/core/index.hpp>
 #include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/expr/broadcast.hpp>
+#include <fovea/expr/param.hpp>
 #include <fovea/mask/where.hpp>
 
 #include <utility>

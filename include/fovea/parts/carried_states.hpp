@@ -6,7 +6,7 @@
 #include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/parts/part_of_call.hpp>
 #include <fovea/plan/traversal.hpp>
-#include <fovea/spec/call/check_state.hpp>
+#include <fovea/spec/call/check_call.hpp>
 #include <fovea/spec/part/of_part.hpp>
 
 #include <algorithm>

@@ -37,7 +37,7 @@ std::string explain_score(Lowered const& score, call_plan const& how, index_t fe
               + std::string(file) + ")";
     };
     add(count_of<decltype(parts::products)>, "matrix product", "", run_by.products);
-    add(squares, "squared distance", " from a matrix product", "driver/dense/squared_distances.hpp");
+    add(squares, "squared distance", " from a matrix product", "driver/dense/stored_keys.hpp");
     add(count_of<decltype(parts::pairs)> - squares, "sum", " for each pair", "driver/dense/pairwise.hpp");
     add(count_of<decltype(parts::rows)>, "term", " for each query", "kernel/environment.hpp");
     add(count_of<decltype(parts::keys)>, "term", " for each key", "kernel/environment.hpp");

@@ -2,8 +2,7 @@
 // Which operands an architecture multiplies as they are stored, or in parts of bfloat16.
 #pragma once
 
-#include <fovea/core/bfloat16.hpp>
-#include <fovea/core/float16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/simd/architecture.hpp>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/reference/environment.hpp>
-#include <fovea/reference/normalize.hpp>
 #include <fovea/reference/project.hpp>
+#include <fovea/reference/row.hpp>
 #include <fovea/spec/outputs.hpp>
 
 #include <numeric>

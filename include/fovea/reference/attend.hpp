@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fovea/reference/aggregate.hpp>
-#include <fovea/reference/finish.hpp>
 #include <fovea/reference/project.hpp>
 #include <fovea/reference/recurrent.hpp>
 #include <fovea/spec/call/arguments.hpp>

@@ -2,7 +2,6 @@
 // The gradients of what is done to the result after the aggregator.
 #pragma once
 
-#include <fovea/reference/finish.hpp>
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/project.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/expr/differentiate.hpp>
-#include <fovea/reference/normalize.hpp>
+#include <fovea/reference/row.hpp>
 #include <fovea/spec/row_gradient.hpp>
 #include <fovea/spec/selection.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <fovea/reference/leaves.hpp>
 #include <fovea/reference/recurrent.hpp>
-#include <fovea/spec/call/check_state.hpp>
+#include <fovea/spec/call/check_call.hpp>
 
 #include <algorithm>
 #include <tuple>

@@ -9,6 +9,5 @@
 #include <fovea/simd/arch/sse2.hpp>
 #include <fovea/simd/bf16_pairs.hpp>
 #include <fovea/simd/lanes.hpp>
-#include <fovea/simd/pack.hpp>
 #include <fovea/simd/registers.hpp>
 #include <fovea/simd/storage.hpp>

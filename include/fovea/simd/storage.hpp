@@ -3,8 +3,7 @@
 // conversions that an architecture does in a few instructions.
 #pragma once
 
-#include <fovea/core/bfloat16.hpp>
-#include <fovea/core/float16.hpp>
+#include <fovea/core/half.hpp>
 #include <fovea/simd/lanes.hpp>
 
 #include <algorithm>

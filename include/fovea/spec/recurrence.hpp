@@ -6,7 +6,7 @@
 #include <fovea/expr/separate.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/pipe.hpp>
-#include <fovea/spec/sequence_place.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <string>
 #include <type_traits>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/core/view.hpp>
-#include <fovea/spec/feature_row.hpp>
+#include <fovea/spec/concepts.hpp>
 
 #include <optional>
 #include <string>

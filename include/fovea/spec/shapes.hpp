@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Views brought to one rank, the operands of a call, and what they need of one another.
+// Views brought to one rank, the operands of a call and what they need of one another, and the place of a sequence
+// among those that are packed one after another.
 #pragma once
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
+#include <fovea/core/index.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/expr/analyze.hpp>
@@ -11,6 +13,18 @@
 
 #include <string>
 #include <type_traits>
+
+namespace fovea::FOVEA_SET {
+
+/// One sequence of a ragged batch: its number, and where its queries and keys begin and how many there are.
+struct sequence_place {
+    index_t number = 0, sequences = 0;
+    index_t first_query = 0, queries = 0;
+    index_t first_key = 0, keys = 0;
+    index_t all_queries = 0, all_keys = 0;  // of all sequences together
+};
+
+}  // namespace fovea::FOVEA_SET
 
 namespace fovea::FOVEA_SET::detail {
 

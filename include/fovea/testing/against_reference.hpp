@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fovea/reference/attend.hpp>
-#include <fovea/testing/law.hpp>
 #include <fovea/testing/random.hpp>
 #include <fovea/testing/tolerance.hpp>
 

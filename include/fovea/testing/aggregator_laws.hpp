@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fovea/spec/concepts.hpp>
-#include <fovea/testing/law.hpp>
 #include <fovea/testing/random.hpp>
 
 #include <cmath>

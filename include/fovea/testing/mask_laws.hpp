@@ -6,7 +6,6 @@
 #include <fovea/expr/print.hpp>
 #include <fovea/reference/environment.hpp>
 #include <fovea/spec/concepts.hpp>
-#include <fovea/testing/law.hpp>
 #include <fovea/testing/random.hpp>
 
 namespace fovea::FOVEA_SET::testing {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <fovea/reference/normalize.hpp>
-#include <fovea/testing/law.hpp>
+#include <fovea/reference/row.hpp>
 #include <fovea/testing/random.hpp>
 
 #include <cmath>

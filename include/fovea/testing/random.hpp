@@ -1,13 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Laws and the random numbers they draw: a law that does not hold throws, so that it works in any test framework.
 #pragma once
 
+#include <fovea/core/config.hpp>
 #include <fovea/core/tensor.hpp>
 
 #include <array>
 #include <cstdint>
 #include <random>
+#include <stdexcept>
+#include <string>
 
 namespace fovea::FOVEA_SET::testing {
+
+/// A law does not hold; the message says which one, and where.
+struct law_broken : std::logic_error {
+    using std::logic_error::logic_error;
+};
+
+/// law: goes on where `holds`, and says what was expected and seen elsewhere. `seen()` makes the text.
+template <class Seen>
+void law(bool holds, char const* sentence, Seen const& seen) {
+    if (!holds) throw law_broken(std::string(sentence) + ": " + seen());
+}
 
 /// Numbers for tests: the same on every platform for the same seed.
 class dice {

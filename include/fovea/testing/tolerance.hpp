@@ -3,7 +3,7 @@
 // in the same type lose on the same operands.
 #pragma once
 
-#include <fovea/testing/law.hpp>
+#include <fovea/testing/random.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -9,14 +9,12 @@ CHECKED = "namespaces"
 AT_LEAST = 200
 
 SHARED_TYPES = (
-    "core/bfloat16.hpp",
     "core/errors.hpp",
-    "core/float16.hpp",
     "core/graph.hpp",
+    "core/half.hpp",
     "core/subnormals.hpp",
     "core/tensor.hpp",
     "core/view.hpp",
-    "driver/run/arena.hpp",
     "driver/run/executor.hpp",
     "driver/run/workspace.hpp",
 )

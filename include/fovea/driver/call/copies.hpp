@@ -6,7 +6,6 @@
 #include <fovea/core/index.hpp>
 #include <fovea/core/row_run.hpp>
 #include <fovea/core/view.hpp>
-#include <fovea/driver/run/arena.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/expr/analyze.hpp>
 

@@ -4,9 +4,7 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
-#include <fovea/driver/call/index_range.hpp>
 #include <fovea/driver/call/prefetch.hpp>
-#include <fovea/driver/run/arena.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/kernel/environment.hpp>

@@ -4,7 +4,7 @@
 
 #include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
-#include <fovea/driver/run/arena.hpp>
+#include <fovea/driver/run/workspace.hpp>
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
-#include <fovea/kernel/reweigh.hpp>
+#include <fovea/kernel/row.hpp>
 
 #include <algorithm>
 #include <memory>

@@ -5,7 +5,6 @@
 
 #include <fovea/driver/dense/pace.hpp>
 #include <fovea/driver/dense/pairwise.hpp>
-#include <fovea/driver/dense/squared_distances.hpp>
 #include <fovea/driver/dense/stored_keys.hpp>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 
 #include <fovea/core/graph.hpp>
 #include <fovea/driver/graph/listed_rows.hpp>
-#include <fovea/driver/graph/side_terms.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/head_sums.hpp>
 

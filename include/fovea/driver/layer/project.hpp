@@ -6,7 +6,7 @@
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/lookup.hpp>
-#include <fovea/spec/feature_row.hpp>
+#include <fovea/spec/concepts.hpp>
 #include <fovea/spec/head_map_rows.hpp>
 #include <fovea/spec/result_shapes.hpp>
 #include <fovea/spec/shapes.hpp>

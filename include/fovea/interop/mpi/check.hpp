@@ -5,7 +5,6 @@
 #include <fovea/interop/mpi/ranks.hpp>
 #include <fovea/parts/piecewise.hpp>
 #include <fovea/spec/call/check_call.hpp>
-#include <fovea/spec/call/check_state.hpp>
 
 #include <stdexcept>
 #include <tuple>

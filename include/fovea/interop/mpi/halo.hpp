@@ -5,7 +5,6 @@
 
 #include <fovea/driver/run_call.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/interop/mpi/message.hpp>
 
 #include <algorithm>
 #include <cstddef>

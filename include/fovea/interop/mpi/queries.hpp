@@ -3,7 +3,7 @@
 // and these go to the ranks that hold the queries, which merge them.
 #pragma once
 
-#include <fovea/interop/mpi/message.hpp>
+#include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/ways.hpp>
 #include <fovea/parts/partial_rows.hpp>
 

@@ -7,7 +7,6 @@
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/halo.hpp>
-#include <fovea/interop/mpi/message.hpp>
 #include <fovea/interop/mpi/queries.hpp>
 #include <fovea/interop/mpi/states.hpp>
 #include <fovea/interop/mpi/whole.hpp>

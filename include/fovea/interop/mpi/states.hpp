@@ -4,7 +4,6 @@
 #pragma once
 
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/interop/mpi/message.hpp>
 #include <fovea/parts/carried_states.hpp>
 #include <fovea/spec/call/named_sums.hpp>
 

@@ -3,9 +3,9 @@
 // that results do not either.
 #pragma once
 
-#include <fovea/driver/run/arena.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/parts/piece_tree.hpp>
+#include <fovea/parts/partial_rows.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>

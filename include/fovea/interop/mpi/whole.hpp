@@ -7,7 +7,6 @@
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/interop/mpi/message.hpp>
 #include <fovea/interop/mpi/ways.hpp>
 #include <fovea/parts/piecewise.hpp>
 #include <fovea/spec/call/table_bounds.hpp>

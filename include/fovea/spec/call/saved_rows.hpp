@@ -4,7 +4,7 @@
 
 #include <fovea/core/tensor.hpp>
 #include <fovea/spec/outputs.hpp>
-#include <fovea/spec/sequence_place.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <atomic>
 #include <type_traits>

@@ -7,7 +7,7 @@
 #include <fovea/spec/call/check_call.hpp>
 #include <fovea/spec/part/of_part.hpp>
 #include <fovea/spec/part/rewritten.hpp>
-#include <fovea/spec/sequence_place.hpp>
+#include <fovea/spec/shapes.hpp>
 
 #include <concepts>
 #include <string>

@@ -2,7 +2,6 @@
 // Where gradients are summed: rows in their targets, or in scratch memory; tables in shares, which are joined in order.
 #pragma once
 
-#include <fovea/driver/run/arena.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/backward/scatter.hpp>
 #include <fovea/spec/call/named_sums.hpp>

@@ -3,11 +3,10 @@
 // of the normalizer and of expressions on weights.
 #pragma once
 
-#include <fovea/driver/call/index_range.hpp>
+#include <fovea/core/index.hpp>
 #include <fovea/driver/call/operands.hpp>
-#include <fovea/driver/run/arena.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/backward/score_derivative.hpp>
-#include <fovea/kernel/reweigh.hpp>
 #include <fovea/kernel/row.hpp>
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/plan/normalizing.hpp>

@@ -5,12 +5,11 @@
 #include <fovea/core/memory.hpp>
 #include <fovea/core/repeated.hpp>
 #include <fovea/driver/dense/backward/factor_gradient.hpp>
-#include <fovea/driver/dense/backward/feature_gradient.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/head_rows.hpp>
 #include <fovea/driver/dense/score_terms.hpp>
 #include <fovea/driver/dense/vector_pieces.hpp>
-#include <fovea/driver/run/arena.hpp>
+#include <fovea/driver/run/workspace.hpp>
 #include <fovea/expr/analyze.hpp>
 #include <fovea/kernel/backward/scatter.hpp>
 #include <fovea/kernel/backward/score_derivative.hpp>

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
-#include <fovea/driver/call/index_range.hpp>
-#include <fovea/driver/run/arena.hpp>
 #include <fovea/driver/run/workspace.hpp>
 
 namespace fovea::FOVEA_SET::driver {

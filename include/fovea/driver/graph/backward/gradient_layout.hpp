@@ -3,15 +3,15 @@
 // listed positions of the other side.
 #pragma once
 
-#include <fovea/driver/graph/side_terms.hpp>
+#include <fovea/driver/graph/listed_rows.hpp>
 #include <fovea/expr/backpropagate.hpp>
 #include <fovea/expr/substitute.hpp>
 #include <fovea/kernel/backward/body_gradient.hpp>
 #include <fovea/kernel/backward/scatter.hpp>
 #include <fovea/kernel/pairs.hpp>
 #include <fovea/plan/backward/score_gradient.hpp>
-#include <fovea/plan/call_types.hpp>
 #include <fovea/plan/lowered_spec.hpp>
+#include <fovea/plan/traversal.hpp>
 
 namespace fovea::FOVEA_SET::kernel {
 

@@ -4,7 +4,7 @@
 
 #include <fovea/core/graph.hpp>
 #include <fovea/driver/graph/backward/listed_pass.hpp>
-#include <fovea/driver/run/arena.hpp>
+#include <fovea/driver/run/workspace.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -6,8 +6,7 @@
 #include <fovea/driver/call/backward/gradient_targets.hpp>
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/recurrent/backward/recurrence_gradient.hpp>
-#include <fovea/driver/recurrent/step_operands.hpp>
-#include <fovea/driver/run/arena.hpp>
+#include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/backward/body_gradient.hpp>
 

@@ -5,8 +5,8 @@
 #include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/recurrent/backward/recurrent_gradient.hpp>
 #include <fovea/plan/traversal.hpp>
+#include <fovea/spec/call/check_call.hpp>
 #include <fovea/spec/call/check_gradient.hpp>
-#include <fovea/spec/call/check_state.hpp>
 
 #include <algorithm>
 
