@@ -43,7 +43,7 @@ constexpr std::array roles{
     std::pair<std::string_view, role>{"gradient", role::gradient},
 };
 
-dtype_facts const& facts(dtype type) {
+dtype_facts const& coordinates(dtype type) {
     return *std::find_if(dtypes.begin(), dtypes.end(), [=](auto const& each) { return each.type == type; });
 }
 
@@ -106,9 +106,9 @@ shape header_shape(fs::path const& file, std::string_view text) {
 
 // Data of another size than the shape says is never read.
 void require_bytes(tensor const& t, std::size_t have) {
-    if (have != t.size() * facts(t.dtype).size)
+    if (have != t.size() * coordinates(t.dtype).size)
         reject(t.file, "has " + std::to_string(have) + " bytes of data, its shape " + to_string(t.shape) + " needs "
-                           + std::to_string(t.size() * facts(t.dtype).size));
+                           + std::to_string(t.size() * coordinates(t.dtype).size));
 }
 
 // Checks the header against what case.json says and leaves only the data in `t.bytes`.
@@ -127,7 +127,7 @@ void read_npy(tensor& t) {
     std::transform(bytes.begin() + 10, bytes.begin() + static_cast<std::ptrdiff_t>(start), std::back_inserter(header),
                    [](std::byte b) { return static_cast<char>(b); });
 
-    auto const& want = facts(t.dtype);
+    auto const& want = coordinates(t.dtype);
     auto const descr = header_value(t.file, header, "descr").substr(0, want.descr.size() + 2);
     if (descr.substr(0, 2) == "'>") reject(t.file, "is big-endian (" + std::string(descr) + ")");
     if (descr != in_quotes(want.descr))
@@ -214,7 +214,7 @@ std::string to_string(shape const& sizes) {
     return text + ")";
 }
 
-std::string_view to_string(dtype type) { return facts(type).name; }
+std::string_view to_string(dtype type) { return coordinates(type).name; }
 
 float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/parts/array_totals.hpp>
+#include <fovea/parts/exact_sink.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

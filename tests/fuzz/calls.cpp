@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
             fuzz::tables(in);
             break;
         case 2:
-            fuzz::facts(in);
+            fuzz::coordinates(in);
             break;
         case 3:
             fuzz::states(in);

@@ -140,7 +140,7 @@ void check_lanes(char const* who, E const& e, place const& at) {
         if (wanted.seen.overflows || wanted.seen.undefined || wanted.seen.unsure) return;
         is_wide = is_wide || wanted.seen.is_wide;
     }
-    kernel::row_facts row;
+    kernel::row_coordinates row;
     row.batch = at.batch, row.head = at.head, row.q_idx = at.q_idx, row.q_len = at.q_len, row.kv_len = at.kv_len;
     row.dim = 16;
     using keys = kernel::positions<T, Arch>;

@@ -8,7 +8,7 @@
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/pairs.hpp>
 #include <fovea/reference/environment.hpp>
-#include <fovea/spec/call/exact_integers.hpp>
+#include <fovea/spec/call/wide_integers.hpp>
 
 #include "catch.hpp"
 #include "support/drawn.hpp"
@@ -87,7 +87,7 @@ auto condition(leaves const& l) {
 constexpr index_t heads = 3, positions_of_call = 96;
 
 /// Numbers of any width: few bits, about 32, about 63.
-leaves drawn_leaves(testing::dice& random) {
+leaves drawn_cotangents(testing::dice& random) {
     auto const number = [&] {
         constexpr int bits[] = {4, 7, 31, 32, 33, 61};
         index_t const most = index_t{1} << bits[random.between(0, 5)];
@@ -131,7 +131,7 @@ auto lanes_of_value(X const& x) {
         auto const mask = kernel::lane_mask<T, Arch>::all() && x;
         return kernel::lanes_of<T, Arch>::to_array(select(mask, pack(T{1}), pack(T{0})));
     } else {
-        return kernel::exact_pack<T, Arch>(x).lane;
+        return kernel::wide_pack<T, Arch>(x).lane;
     }
 }
 
@@ -177,7 +177,7 @@ void check_lanes(E const& e, testing::dice& random) {
     constexpr index_t lanes = kernel::pack<T, Arch>::lanes;
     using integer_type = kernel::integer_like<T>;
     place const at{random.between(0, 1), random.between(0, 2), random.between(0, 63), random.between(0, 63)};
-    kernel::row_facts row;
+    kernel::row_coordinates row;
     row.batch = at.batch, row.head = at.head, row.q_idx = at.query, row.dim = 8;
     row.q_len = row.kv_len = positions_of_call;
 
@@ -217,7 +217,7 @@ constexpr unsigned expressions = 5;
 template <unsigned Seed>
 void check_drawn(testing::dice& random) {
     for (int trial = 0; trial < 12; ++trial) {
-        auto const l = drawn_leaves(random);
+        auto const l = drawn_cotangents(random);
         auto const every = [&](auto const& e) {
             check_lanes<float, arch::best>(e, random);
             check_lanes<double, arch::best>(e, random);

@@ -32,7 +32,7 @@ double worst_error(T c, double reach) {
     constexpr index_t width = kernel::pack<T, Arch>::lanes;
     auto const factors = plan::factor_rest(c * tanh(q + k));
     guarded<T> queries(2), keys(width), scores(width);
-    kernel::row_facts const row;
+    kernel::row_coordinates const row;
     double worst = 0;
     auto const as = points(reach, 601), bs = points(reach, 600 / width * width + width);
     for (double const a : as)

@@ -2,7 +2,7 @@
 // test: each_set
 // Indices, one for each lane, against the same arithmetic on numbers.
 #include <fovea/expr/function_operations.hpp>
-#include <fovea/kernel/exact_pack.hpp>
+#include <fovea/kernel/wide_pack.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -82,7 +82,7 @@ void check_clamped(auto const& along, auto const& numbers, testing::dice& random
     check_arithmetic<T, Arch>(
         min(along, low), max(low, along), [&](std::size_t i) { return min(numbers(i), low); },
         [&](std::size_t i) { return max(numbers(i), low); });
-    kernel::exact_pack<T, Arch> const exact(moved);
+    kernel::wide_pack<T, Arch> const exact(moved);
     for (std::size_t i = 0; i < exact.array().size(); ++i) {
         CHECK(exact.array()[i] == numbers_moved(i));
         CHECK(lane(moved.to_real(), i) == static_cast<double>(numbers_moved(i)));
@@ -216,7 +216,7 @@ index_t extreme(testing::dice& random) {
 /// Arithmetic of the language with numbers, intervals and exact lanes, against integers of 128 bits.
 template <class T, class Arch>
 void check_exact() {
-    using exact = kernel::exact_pack<T, Arch>;
+    using exact = kernel::wide_pack<T, Arch>;
     testing::dice random(17);
     for (int trial = 0; trial < 400; ++trial) {
         exact x, y;

@@ -226,7 +226,7 @@ void check_pairwise(index_t features) {
     fill(random, weight);
     view<T const, 1> const table(weight.data(), {features});
     auto const factors = plan::factor(param(table) * abs(q - k));
-    kernel::row_facts rows[Rows] = {};
+    kernel::row_coordinates rows[Rows] = {};
     kernel::pair_factors<T> const from{queries.data(), Rows * features, keys.data(), features * width, features};
     kernel::pairwise<Rows, vectors, T, Arch>(factors.body, rows, kernel::positions<T, Arch>{0}, from, scores.data(),
                                              width);

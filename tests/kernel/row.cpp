@@ -47,7 +47,7 @@ void check_row(index_t packs) {
     CHECK(all.max_of([](auto s) { return -s; }) == most);
     CHECK(all.sums([](auto s) { return std::array{s + T{1}, s * s}; }) == std::array{total, squares});
 
-    row_room<T> room;
+    row_scratch<T> room;
     auto const few = all.at_least(T{3}, room);
     auto kept = std::count_if(scores.begin(), scores.end(), [](T s) { return s >= T{3}; });
     CHECK(few.scores == room.scores);
@@ -91,7 +91,7 @@ TEMPLATE_LIST_TEST_CASE("rows of scores", "[kernel]", lane_widths) {
 
 TEMPLATE_LIST_TEST_CASE("more scores than a room holds are the row itself", "[kernel]", lane_widths) {
     using row = kernel::packed_row<float, TestType, unnormalized_t>;
-    row_room<float> room;
+    row_scratch<float> room;
     index_t const packs = room.size / row::width + 1;
     guarded<float> scores(packs * row::width, 1.f);
     scores[0] = 7;
@@ -111,7 +111,7 @@ TEMPLATE_LIST_TEST_CASE("what is kept of a row knows its keys, and its weights g
         for (auto& s : scores) s = random.chance(0.2) ? excluded<float> : static_cast<float>(random.real(-4, 4));
         std::copy(scores.begin(), scores.end(), weights.begin());
         row const all{weights.data(), packs, {100}};
-        kept_room<float> room, inner_room;
+        kept_scratch<float> room, inner_room;
         auto const few = all.keep_from(2, room);
         auto const check_keys = [&](row const& some, float least) {
             for (index_t i = 0, from = 0; i < some.size(); ++i) {
@@ -170,7 +170,7 @@ TEMPLATE_LIST_TEST_CASE("maxima pass over what is no number, what is kept does n
             CHECK(all.max() == expected);
             CHECK(all.first_max().value == expected);
             CHECK(all.max_of([](auto s) { return -s; }) == 1);
-            row_room<float> room;
+            row_scratch<float> room;
             auto const few = all.at_least(5.f, room);
             index_t kept = 0;
             for (index_t i = 0; i < few.size(); ++i) kept += few[i] != excluded<float>;

@@ -76,7 +76,7 @@ TEST_CASE("the plan of few queries says what is sent", "[mpi]") {
     auto const text = explain(call.ranks, decoded, call.q, call.k, call.v, call.out, lse(call.sums));
     INFO(text);
     CHECK_THAT(text, ContainsSubstring("ranks       " + std::to_string(world_size())
-                                       + ", queries listed, keys striped(32)\nway         queries travel"));
+                                       + ", queries listed, keys striped(32)\nschedule    queries travel"));
     // Of 2 x 4 heads of 5 queries: 11 numbers of a result and 2 of softmax; of 2 x 2 heads of 16 keys: 16 + 11 numbers.
     CHECK_THAT(text, ContainsSubstring("over a piece have 2080 bytes, and the piece 6912"));
     CHECK_THAT(text, ContainsSubstring("21 of at most 16 positions, 0 seen by no query"));
@@ -98,7 +98,7 @@ TEST_CASE("the plan of many queries says what is sent, and what is not", "[mpi]"
     spread call(whole, mpi::striped(piece), mpi::striped(piece), spec);
     auto const text = explain(threads(2), call.ranks, spec, call.q, call.k, call.v, call.out, lse(call.sums));
     INFO(text);
-    CHECK_THAT(text, ContainsSubstring("way         keys and values travel: a piece has 6912 bytes"));
+    CHECK_THAT(text, ContainsSubstring("schedule    keys and values travel: a piece has 6912 bytes"));
     std::vector<index_t> sent(static_cast<std::size_t>(world_size()));
     MPI_Allgather(&call.counts.bytes_sent, 1, MPI_INT64_T, sent.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
     std::string listed;
@@ -122,7 +122,7 @@ TEST_CASE("the best key of all ranks, whatever travels", "[mpi]") {
         auto const ranks = mpi::ranks(MPI_COMM_WORLD, mpi::striped(4), mpi::striped(piece)).pieces(piece);
         attend(threads(2), ranks, spec, q, k, v, out);
         CHECK(out.elements == rows_of(plain, own).elements);
-        CHECK_THAT(explain(ranks, spec, q, k, v, out), ContainsSubstring("way         " + way));
+        CHECK_THAT(explain(ranks, spec, q, k, v, out), ContainsSubstring("schedule    " + way));
     };
     check_hard(5, 130, "queries travel");
     check_hard(130, 130, "keys and values travel");

@@ -88,6 +88,6 @@ TEST_CASE("gradients of numbers of 64 bits, and what of tables is added up over 
     auto const text =
         explain_gradient(threads(2), scratch, ranks, with_table, q, k, v, d, grad(k, got_k), grad(slopes, got_slopes));
     INFO(text);
-    CHECK_THAT(text, ContainsSubstring("way         keys and values travel"));  // of the forward call
+    CHECK_THAT(text, ContainsSubstring("schedule    keys and values travel"));  // of the forward call
     CHECK_THAT(text, ContainsSubstring("arrays      4 elements, of which all ranks add up 2176 bytes"));
 }

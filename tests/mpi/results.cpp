@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Over any number of ranks an attention gives what it is defined to be over the whole sequence.
-#include <fovea/interop/mpi/whole.hpp>
+#include <fovea/interop/mpi/global_sequence.hpp>
 
 #include "mpi/sequence.hpp"
 

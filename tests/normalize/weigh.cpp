@@ -55,7 +55,7 @@ TEST_CASE("weigh keeps the laws of a normalizer", "[normalize]") {
 }
 
 TEST_CASE("a function of one row keeps the laws of a normalizer", "[normalize]") {
-    auto const of_row = [](auto const& n) { return n.for_row(row_facts_archetype<double>{}); };
+    auto const of_row = [](auto const& n) { return n.for_row(row_coordinates_archetype<double>{}); };
     testing::check_normalizer_laws(of_row(weigh(sigmoid(score + param(biases)[head]))));
     testing::check_normalizer_laws(of_row((keep(top_k(3)) | weigh(sigmoid(score + param(biases)[head]))).normalize));
 }

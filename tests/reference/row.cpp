@@ -18,7 +18,7 @@ TEST_CASE("a row gives what a normalizer asks for", "[reference]") {
     CHECK(row.sum([](auto s) { return s + 1; }) == 15);
     CHECK(row.sums([](auto s) { return std::array{s, s * s}; }) == std::array{12.f, 54.f});
     CHECK(row.max_of([](auto s) { return -s; }) == -2);
-    row_room<float> room;
+    row_scratch<float> room;
     auto const few = row.at_least(5, room);
     CHECK(std::vector<float>(few.scores.begin(), few.scores.end()) == std::vector<float>{5, 5});
     CHECK(row.reached_by(2) == 5);
@@ -39,7 +39,7 @@ TEST_CASE("a row without keys has no greatest score", "[reference]") {
 }
 
 TEST_CASE("more scores than a room holds are the row itself as numbers too", "[reference]") {
-    row_room<float> room;
+    row_scratch<float> room;
     std::vector<float> scores(static_cast<std::size_t>(room.size) + 1, 1.f);
     reference::row<float> const row{scores, {}};
     CHECK(row.at_least(1, room).scores.data() == scores.data());

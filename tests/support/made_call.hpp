@@ -100,14 +100,14 @@ private:
 };
 
 /// Calls f(pairs) for masks of every kind: empty, nearly empty, windows, nearly full and full, of odd sizes.
-template <class Shape, class F>
+template <class Blocking, class F>
 void for_masks(F const& f) {
     testing::dice random(11);
-    for (index_t queries : {index_t{1}, index_t{Shape::rows}, 2 * Shape::block_rows + 1})
-        for (index_t keys : {index_t{1}, index_t{Shape::block_keys}, 2 * Shape::block_keys + Shape::panel + 1}) {
+    for (index_t queries : {index_t{1}, index_t{Blocking::rows}, 2 * Blocking::block_rows + 1})
+        for (index_t keys : {index_t{1}, index_t{Blocking::block_keys}, 2 * Blocking::block_keys + Blocking::panel + 1}) {
             for (double density : {0.0, 0.01, 0.5, 0.99, 1.0}) f(pairs(random, queries, keys, density));
             f(pairs(queries, keys, queries, 0));
-            f(pairs(queries, keys, Shape::granule, Shape::panel));
+            f(pairs(queries, keys, Blocking::granule, Blocking::panel));
         }
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/spec/recurrence.hpp>
-#include <fovea/spec/step_table.hpp>
+#include <fovea/spec/step_gates.hpp>
 
 namespace fovea::FOVEA_SET {
 
@@ -22,7 +22,7 @@ template <class T>
 struct delta_t {
     using state_update_tag = void;
     static constexpr std::string_view name = "delta";
-    step_table<T> rate;
+    step_gates<T> rate;
     template <class Visit>
     constexpr void memory(Visit const& visit) const {
         rate.memory(visit, "delta");

@@ -55,7 +55,7 @@ operand_gradients<T> run_listed_layer_pass(Executor const& executor, workspace& 
                 room_for_gradients<T>(scratch, heads.key, false, asks_key),
                 room_for_gradients<T>(scratch, heads.value, false, asks_value)};
     }
-    gradient_targets<T, Asked...> targets(scratch, asked...);
+    pass_sink<T, Asked...> targets(scratch, asked...);
     run_listed_passes<T, Arch>(executor, scratch, on_heads, bound, rows, targets);
     targets.add_tables_to(sums);
     return rows;

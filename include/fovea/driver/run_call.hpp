@@ -18,7 +18,7 @@
 #include <fovea/driver/recurrent/recurrent.hpp>
 #include <fovea/driver/run/executor.hpp>
 #include <fovea/plan/traversal.hpp>
-#include <fovea/spec/call/exact_integers.hpp>
+#include <fovea/spec/call/wide_integers.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -38,14 +38,14 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     using plan::traversal;
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    constexpr bool outputs_sum_over_queries = Call::operands::outputs_sum_over_queries;
+    constexpr bool outputs_reduce_over_queries = Call::operands::outputs_reduce_over_queries;
     if constexpr (Call::takes(traversal::query_lanes))
         if (how.by == traversal::query_lanes) {
             using lanes = query_lanes_of<Call>;
             context_of<Call, lanes> const context(how, spec, operands, query_lanes_scores<Call>::functions,
                                                   query_lanes_sums<Call>::functions);
             return dense_loop<typename online_of<lanes>::type>(context).run(executor, scratch,
-                                                                            outputs_sum_over_queries);
+                                                                            outputs_reduce_over_queries);
         }
     using lanes = key_lanes_of<Call>;
     context_of<Call, lanes> const context(how, spec, operands, key_lanes_scores<Call>::functions,
@@ -53,8 +53,8 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     if constexpr (Call::takes(traversal::split_keys))
         if (how.by == traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
     if constexpr (Call::takes(traversal::whole_rows))
-        whole_rows<T, Arch>(context).run(executor, scratch, outputs_sum_over_queries);
-    else dense_loop<online<lanes>>(context).run(executor, scratch, outputs_sum_over_queries);
+        whole_rows<T, Arch>(context).run(executor, scratch, outputs_reduce_over_queries);
+    else dense_loop<online<lanes>>(context).run(executor, scratch, outputs_reduce_over_queries);
 }
 
 /// A call by its plan.
@@ -90,7 +90,7 @@ void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const&
     auto const& [executor, scratch, a, call] = run;
     using A = std::remove_cvref_t<decltype(a)>;
     bool const exact = [&] {
-        if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, call.shapes);
+        if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(a, call.shapes);
         else return false;
     }();
     auto const outputs = with_added_values<T, Arch>(scratch, a, call.shapes, call.outputs());

@@ -9,8 +9,8 @@
 #include <fovea/driver/recurrent/backward/run_recurrent_gradient.hpp>
 #include <fovea/driver/run/executor.hpp>
 #include <fovea/spec/call/check_gradient.hpp>
-#include <fovea/spec/call/exact_integers.hpp>
-#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/spec/call/wide_integers.hpp>
+#include <fovea/spec/call/gradient_sink.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -78,7 +78,7 @@ struct asked_table {
 template <class T, class A, class Call, class Sums, class F, class... Asked>
 void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sums, F const& f, Asked const&... asked) {
     index_t const batches = call.shapes.batches(), key_heads = call.shapes.key_heads(), queries = call.shapes.queries(),
-                  splits = plan::row_splits(batches * key_heads, queries), tasks = batches * key_heads * splits;
+                  splits = plan::query_splits(batches * key_heads, queries), tasks = batches * key_heads * splits;
     bool any = false;
     auto const may_be_read = [&]<std::size_t N>(std::integral_constant<std::size_t, N>, auto const& each) {
         using type = std::remove_cvref_t<decltype(each)>;
@@ -102,22 +102,22 @@ void with_table_sums(workspace& scratch, A const& a, Call const& call, Sums& sum
         if (any)
             return std::apply(
                 [&](auto const&... each) {
-                    f(table_sums<T, std::remove_const_t<decltype(each.of)>...>(
+                    f(table_sink<T, std::remove_const_t<decltype(each.of)>...>(
                         {each.of...}, {each.sums...}, {each.apart...}, scratch.shared(), tasks));
                 },
                 tables);
-    f(table_sums<T>({}, {}, {}, scratch.shared(), tasks));
+    f(table_sink<T>({}, {}, {}, scratch.shared(), tasks));
 }
 
 /// The pass of an attention whose score, mask and normalizer have been lowered.
-template <class T, class Arch, class A, class Lowered, class Q, class K, class Further, class Executor, class Tables>
+template <class T, class Arch, class A, class Lowered, class Q, class K, class Backward, class Executor, class Tables>
 void run_weights_gradient(Executor const& executor, workspace& scratch, Lowered const& lowered,
-                          score_operands<Q, K> const& operands, Further const& further, Tables const& tables) {
+                          score_operands<Q, K> const& operands, Backward const& backward, Tables const& tables) {
     if constexpr (recomputes_weights<T, A>()) {
         plan::lowered_score const spec{lowered.score, lowered.predicate};
-        run_softmax_gradient<T, Arch>(executor, scratch, spec, lowered.normalize, operands, further, tables);
+        run_softmax_gradient<T, Arch>(executor, scratch, spec, lowered.normalize, operands, backward, tables);
     } else {
-        run_normalizer_gradient<T, Arch>(executor, scratch, lowered, operands, further, tables);
+        run_normalizer_gradient<T, Arch>(executor, scratch, lowered, operands, backward, tables);
     }
 }
 
@@ -132,7 +132,7 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
     using values = std::remove_cvref_t<decltype(call.value)>;
     using d_result = std::remove_const_t<std::remove_pointer_t<decltype(bound.d_result.data)>>;
     bool const exact = [&] {
-        if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, call.shapes);
+        if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(a, call.shapes);
         else return false;
     }();
     zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
@@ -144,15 +144,15 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
     // Saved rows do not say of a sink whether its row has keys beside it, and only then has its log-sum-exp a gradient.
     constexpr bool has_sink = row_dependent_normalizer<std::remove_cvref_t<decltype(normalizer_of(a.normalize))>>;
     bool const takes_saved = bound.saved && !(has_sink && bound.d_lse.data != nullptr);
-    auto known = takes_saved ? known_rows<T>(*bound.saved) : known_rows<T>();
+    auto known = takes_saved ? saved_statistics<T>(*bound.saved) : saved_statistics<T>();
     known.d_lse = bound.d_lse;
     constexpr int parts = plan::gradient_parts<query, Asked...>;
-    gradient_operands<T, values, d_result, parts> const further{call.value, bound.d_result, d_query,
+    gradient_operands<T, values, d_result, parts> const backward{call.value, bound.d_result, d_query,
                                                                 d_key,      d_value,        known};
     with_table_sums<T>(
         scratch, a, call, sums,
         [&](auto const& tables) {
-            run_weights_gradient<T, Arch, A>(executor, scratch, lowered, operands, further, tables);
+            run_weights_gradient<T, Arch, A>(executor, scratch, lowered, operands, backward, tables);
         },
         asked...);
     return {d_query, d_key, d_value};
@@ -172,7 +172,7 @@ void with_gradient_sums(Runner const& runner, workspace& scratch, A const& a, Bo
                         Asked const&... asked) {
     workspace::call const alone(scratch);
     scratch.prepare(runner.workers());
-    named_sums<T, Asked...> sums(asked...);
+    gradient_sink<T, Asked...> sums(asked...);
     fovea::detail::find_arrays(a, bound, sums);
     if (!bound.empty()) add(sums);
     sums.write();

@@ -11,7 +11,7 @@
 namespace fovea::FOVEA_SET {
 
 /// Everything that a gradient can be of: features, what stands for the score, the weight or the result, and tables of
-/// reals. Leaves that take less say so as `leaf_kinds`: nothing is computed for the others.
+/// reals. Leaves that take less say so as `cotangent_kinds`: nothing is computed for the others.
 struct every_leaf {
     template <class E>
     static constexpr bool takes = std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || std::is_same_v<E, score_t>
@@ -19,18 +19,18 @@ struct every_leaf {
 };
 
 /// True where an expression depends on numbers that the leaves take. Integers and conditions are steps.
-template <class E, class Leaves>
-inline constexpr bool reaches = Leaves::template takes<E>;
-template <class T, int Rank, class Leaves>
-inline constexpr bool reaches<parameter<T, Rank>, Leaves> =
-    !std::is_integral_v<T> && Leaves::template takes<parameter<T, Rank>>;
-template <class T, int Rank, class... Indices, class Leaves>
-inline constexpr bool reaches<node<at_operation, parameter<T, Rank>, Indices...>, Leaves> =
-    reaches<parameter<T, Rank>, Leaves>;
-template <class Operation, class... Children, class Leaves>
-inline constexpr bool reaches<node<Operation, Children...>, Leaves> =
+template <class E, class Cotangents>
+inline constexpr bool reaches = Cotangents::template takes<E>;
+template <class T, int Rank, class Cotangents>
+inline constexpr bool reaches<parameter<T, Rank>, Cotangents> =
+    !std::is_integral_v<T> && Cotangents::template takes<parameter<T, Rank>>;
+template <class T, int Rank, class... Indices, class Cotangents>
+inline constexpr bool reaches<node<at_operation, parameter<T, Rank>, Indices...>, Cotangents> =
+    reaches<parameter<T, Rank>, Cotangents>;
+template <class Operation, class... Children, class Cotangents>
+inline constexpr bool reaches<node<Operation, Children...>, Cotangents> =
     !is_whole_number<node<Operation, Children...>> && !is_condition<node<Operation, Children...>>
-    && (reaches<Children, Leaves> || ...);
+    && (reaches<Children, Cotangents> || ...);
 
 /// True where an expression depends on numbers that a gradient can be of.
 template <class E>
@@ -64,14 +64,14 @@ FOVEA_INLINE constexpr Amount passed_on(Amount const& amount, Derivative const& 
     else return select(amount == Amount(0), Amount(0), amount * Amount(derivative));
 }
 
-template <class Leaves>
+template <class Cotangents>
 struct kinds_of {
     using type = every_leaf;
 };
-template <class Leaves>
-    requires requires { typename Leaves::leaf_kinds; }
-struct kinds_of<Leaves> {
-    using type = typename Leaves::leaf_kinds;
+template <class Cotangents>
+    requires requires { typename Cotangents::cotangent_kinds; }
+struct kinds_of<Cotangents> {
+    using type = typename Cotangents::cotangent_kinds;
 };
 
 }  // namespace derivatives
@@ -86,21 +86,21 @@ struct kinds_of<Leaves> {
 /// A leaf that is read twice gets two amounts. Where the amount is 0 nothing is handed on, so that a branch that was
 /// not taken, or a pair without influence, adds nothing, whatever its derivative is. Amounts are numbers, or vectors of
 /// them, of which a lane that is 0 stays 0.
-template <class E, class Environment, class Amount, class Leaves>
-FOVEA_INLINE void backpropagate(E const& e, Environment const& at, Amount const& amount, Leaves const& leaves) {
-    using kinds = typename derivatives::kinds_of<Leaves>::type;
+template <class E, class Environment, class Amount, class Cotangents>
+FOVEA_INLINE void backpropagate(E const& e, Environment const& at, Amount const& amount, Cotangents const& cotangents) {
+    using kinds = typename derivatives::kinds_of<Cotangents>::type;
     if constexpr (reaches<E, kinds>) {
         if constexpr (std::is_arithmetic_v<Amount>)
             if (amount == 0) return;
         if constexpr (is_parameter<E>) {
-            leaves.table(at, amount, e.table);
+            cotangents.table(at, amount, e.table);
         } else if constexpr (is_node_of<at_operation, E>) {
             with_children(e, [&](auto const& table, auto const&... indices)
-                                 FOVEA_LAMBDA { leaves.table(at, amount, table.table, evaluate(indices, at)...); });
+                                 FOVEA_LAMBDA { cotangents.table(at, amount, table.table, evaluate(indices, at)...); });
         } else if constexpr (!is_node<E>) {
-            leaves.name(at, amount, e);
+            cotangents.name(at, amount, e);
         } else if constexpr (is_node_of<operations::sum, E>) {
-            leaves.sum(at, amount, get<0>(e), features_of_sum(e));
+            cotangents.sum(at, amount, get<0>(e), features_of_sum(e));
         } else {
             [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
                 [[maybe_unused]] auto const to = [&]<std::size_t N>(
@@ -109,9 +109,9 @@ FOVEA_INLINE void backpropagate(E const& e, Environment const& at, Amount const&
                     if constexpr (reaches<std::remove_cvref_t<decltype(child)>, kinds>) {
                         auto const derivative = derivatives::by_child<N>(e);
                         using known = std::remove_const_t<decltype(derivative)>;
-                        if constexpr (std::is_same_v<known, derivatives::one>) backpropagate(child, at, amount, leaves);
+                        if constexpr (std::is_same_v<known, derivatives::one>) backpropagate(child, at, amount, cotangents);
                         else if constexpr (!derivatives::is_zero<known>)
-                            backpropagate(child, at, derivatives::passed_on(amount, evaluate(derivative, at)), leaves);
+                            backpropagate(child, at, derivatives::passed_on(amount, evaluate(derivative, at)), cotangents);
                     }
                 };
                 (to(std::integral_constant<std::size_t, I>()), ...);

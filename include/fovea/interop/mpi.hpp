@@ -24,7 +24,7 @@ void attend_over(Executor const& executor, workspace& scratch, ranks_t<Queries, 
                 MPI_Comm comm = own_communicator::of(ranks.comm);
                 std::optional<call_type> call;
                 std::optional<workspace::call> alone;
-                on_all(comm, [&] {
+                on_all_ranks(comm, [&] {
                     call.emplace(bind_call(of, arguments...));
                     alone.emplace(scratch);
                     scratch.prepare(runner.workers());

@@ -25,7 +25,7 @@ struct gradient_plan {
 namespace detail {
 /// The plan of a call whose sequence is known. Collective.
 template <class T, class Arch, class Bound, attention_spec A>
-gradient_plan plan_gradient_over_ranks(A const& a, whole_sequence const& whole) {
+gradient_plan plan_gradient_over_ranks(A const& a, global_sequence const& whole) {
     using call = typename Bound::call_type;
     constexpr bool knows_rows = driver::recomputes_weights<T, A>();
     auto const& shapes = whole.shapes;
@@ -47,12 +47,12 @@ gradient_plan plan_gradient_over_ranks(A const& a, whole_sequence const& whole) 
         index_t const q = all * shapes.query[3] * query, d = all * shapes.features() * d_result;
         return knows_rows ? piece_bytes_of({q, d, statistics}) : piece_bytes_of({q, d});
     };
-    using ways = typename ways_of_bound_call<
+    using ways = typename schedules_of_bound_call<
         Arch, A, bound_call<decltype(call::query), decltype(call::key), decltype(call::value), view<T, 4>>>::type;
     plan.of_forward = plan_over_ranks<T, ways>(a, whole);
     plan.keys = plan.of_forward.keys;
     std::vector<std::uint8_t> needs;
-    on_all(whole.comm, [&] { needs = query_needs_of<T>(a, whole); });
+    on_all_ranks(whole.comm, [&] { needs = query_needs_of<T>(a, whole); });
     plan.queries = plan_travel(whole.comm, bytes_of_queries, whole.query_pieces,
                                std::min(whole.longest, shapes.queries()), needs, whole.keys_of_ranks);
     plan.sent.resize(plan.keys.sent.size());
@@ -101,10 +101,10 @@ std::string explain_gradient(mpi::ranks_t<Queries, Keys> const& ranks, A const& 
                     require_mpi(false);
                     MPI_Comm comm = own_communicator::of(ranks.comm);
                     std::optional<bound_type> bound;
-                    on_all(comm, [&] { bound.emplace(bind_gradient(of, arguments...)); });
+                    on_all_ranks(comm, [&] { bound.emplace(bind_gradient(of, arguments...)); });
                     return std::apply(
                         [&](auto const&... asked) {
-                            std::optional<asked_sums<T, std::remove_cvref_t<decltype(asked)>...>> sums;
+                            std::optional<rank_sink<T, std::remove_cvref_t<decltype(asked)>...>> sums;
                             auto const whole = gather_gradient<T>(comm, ranks, a, *bound, sums, asked...);
                             auto plan = plan_gradient_over_ranks<T, Arch, bound_type>(a, whole);
                             plan.table_bytes = sums->arrays.bytes();
@@ -149,7 +149,7 @@ void gradient_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Quer
                     MPI_Comm comm = mpi::detail::own_communicator::of(ranks.comm);
                     std::optional<bound_type> bound;
                     std::optional<workspace::call> alone;
-                    mpi::detail::on_all(comm, [&] {
+                    mpi::detail::on_all_ranks(comm, [&] {
                         bound.emplace(bind_gradient(of, arguments...));
                         alone.emplace(scratch);
                         scratch.prepare(runner.workers());

@@ -33,7 +33,7 @@ struct top_k_t : key_selection {
     template <class Row>
     auto least(Row const& row) const {
         using T = typename Row::value_type;
-        row_room<T> room;
+        row_scratch<T> room;
         Row const few = row.at_least(row.reached_by(k), room);
         T const greatest = few.max();
         if (greatest == excluded<T>) return greatest;

@@ -25,7 +25,7 @@ struct exact_environment {
 
     template <class X>
     static auto exact(X const& x) {
-        if constexpr (lane_indices<X>) return exact_pack<T, Arch>(x);
+        if constexpr (lane_indices<X>) return wide_pack<T, Arch>(x);
         else return x;
     }
     struct arithmetic : Names::arithmetic {
@@ -106,7 +106,7 @@ FOVEA_INLINE lane_mask<T, Arch> mask_in_lanes(E const& e, Names const& names) {
 }
 
 /// What is the same for all keys of one row.
-struct row_facts {
+struct row_coordinates {
     index_t batch = 0;
     index_t head = 0;
     index_t q_idx = 0;
@@ -121,7 +121,7 @@ struct row_facts {
 template <class T, class Arch, class Keys>
 struct index_environment {
     using arithmetic = call_arithmetic<T, Arch>;
-    row_facts const& row;
+    row_coordinates const& row;
     Keys keys;
     index_t column = 0;  // of the (first) key in its row
 
@@ -131,7 +131,7 @@ struct index_environment {
         if constexpr (std::is_same_v<Keys, index_t>) {
             return row.edges[column];
         } else {
-            exact_pack<T, Arch> numbers;
+            wide_pack<T, Arch> numbers;
             for (std::size_t i = 0; i < numbers.lane.size(); ++i)
                 numbers.lane[i] = row.edges[column + static_cast<index_t>(i)];
             return numbers;
@@ -215,15 +215,15 @@ struct single_environment : index_environment<T, Arch, index_t> {
 
 /// One query, whose keys are in lanes.
 struct one_query {
-    FOVEA_INLINE index_t query(row_facts const& row) const { return row.q_idx; }
-    FOVEA_INLINE index_t head(row_facts const& row) const { return row.head; }
+    FOVEA_INLINE index_t query(row_coordinates const& row) const { return row.q_idx; }
+    FOVEA_INLINE index_t head(row_coordinates const& row) const { return row.head; }
 };
 
 /// Rows in lanes that are neighbouring queries of one head.
 template <class T, class Arch>
 struct neighbouring_queries {
-    FOVEA_INLINE positions<T, Arch> query(row_facts const& first) const { return {first.q_idx}; }
-    FOVEA_INLINE index_t head(row_facts const& first) const { return first.head; }
+    FOVEA_INLINE positions<T, Arch> query(row_coordinates const& first) const { return {first.q_idx}; }
+    FOVEA_INLINE index_t head(row_coordinates const& first) const { return first.head; }
 };
 
 /// Rows in lanes that are queries of several heads.
@@ -231,8 +231,8 @@ template <class T, class Arch>
 struct queries_of_heads {
     integer_like<T> const* queries;
     integer_like<T> const* heads;
-    FOVEA_INLINE auto query(row_facts const&) const { return index_pack<T, Arch>::load(queries); }
-    FOVEA_INLINE auto head(row_facts const&) const { return index_pack<T, Arch>::load(heads); }
+    FOVEA_INLINE auto query(row_coordinates const&) const { return index_pack<T, Arch>::load(queries); }
+    FOVEA_INLINE auto head(row_coordinates const&) const { return index_pack<T, Arch>::load(heads); }
 };
 
 /// Integers of the operand that is in lanes, and of the other.
@@ -240,7 +240,7 @@ template <class T, bool InLanes>
 using term_index = std::conditional_t<InLanes, integer_like<T>, index_t>;
 
 /// One vector of a tile of scores, of one row at consecutive keys or, with queries in lanes, of a vector of rows at one
-/// key: what the parts of a lowered score are there. The facts are those of the (first) row.
+/// key: what the parts of a lowered score are there. The coordinates are those of the (first) row.
 template <class T, class Arch, class Keys, class Rows>
 struct score_environment : index_environment<T, Arch, Keys> {
     static constexpr bool queries_in_lanes = std::is_same_v<Keys, index_t>;

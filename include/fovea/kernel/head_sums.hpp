@@ -115,7 +115,7 @@ FOVEA_INLINE pack<T, Arch> sums_in_lanes(Body const& body, Base const& base, Q c
 /// One pair: its indices, and pointers to the features of its query and of its key.
 template <class Q, class K>
 struct pair_rows {
-    row_facts row;
+    row_coordinates row;
     index_t position;  // of the key
     index_t column;    // of the key among those that are listed
     Q const* query;

@@ -258,7 +258,7 @@ FOVEA_INLINE auto select(lane_mask<T, Arch> const& m, A const& a, B const& b) {
     if constexpr (std::integral<A> && std::integral<B>)
         return either_integer<T, Arch>{m, static_cast<index_t>(a), static_cast<index_t>(b)};
     else if constexpr (whole && (is_exact_pack<A> || is_exact_pack<B> || is_either_integer<A> || is_either_integer<B>))
-        return select(m, exact_pack<T, Arch>(a), exact_pack<T, Arch>(b));
+        return select(m, wide_pack<T, Arch>(a), wide_pack<T, Arch>(b));
     else if constexpr (whole)
         return select(m, index_pack<T, Arch>(to_integers(a)), index_pack<T, Arch>(to_integers(b)));
     else return select(m, pack<T, Arch>(real(a)), pack<T, Arch>(real(b)));

@@ -6,7 +6,7 @@
 #include <fovea/core/counter_random.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/expr/evaluate.hpp>
-#include <fovea/kernel/exact_pack.hpp>
+#include <fovea/kernel/wide_pack.hpp>
 #include <fovea/simd/simd.hpp>
 
 #include <array>
@@ -109,7 +109,7 @@ FOVEA_INLINE auto collect(Pick pick) {
         for (std::size_t i = 0; i < count; ++i) lane[i] = static_cast<T>(pick(i));
         return pack<T, Arch>::load(lane.data());
     } else if constexpr (Exact && !std::is_same_v<Element, bool>) {
-        exact_pack<T, Arch> integers;
+        wide_pack<T, Arch> integers;
         for (std::size_t i = 0; i < count; ++i) integers.lane[i] = static_cast<index_t>(pick(i));
         return integers;
     } else {

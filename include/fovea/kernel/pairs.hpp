@@ -103,7 +103,7 @@ FOVEA_INLINE offset_indices<T, Arch> heads_of_lanes(head_lanes const& layout, in
 template <class T, class Arch>
 struct uniform_names {
     using arithmetic = call_arithmetic<T, Arch>;
-    row_facts const& row;
+    row_coordinates const& row;
 
     FOVEA_INLINE index_t operator()(batch_t) const { return row.batch; }
     FOVEA_INLINE index_t operator()(q_len_t) const { return row.q_len; }
@@ -129,7 +129,7 @@ struct pair_environment : uniform_names<T, Arch> {
     FOVEA_INLINE index_t operator()(q_idx_t) const { return row.q_idx; }
     FOVEA_INLINE auto operator()(head_t) const { return heads_of_lanes<T, Arch>(layout, pair); }
     FOVEA_INLINE auto operator()(edge_t) const {
-        exact_pack<T, Arch> numbers;
+        wide_pack<T, Arch> numbers;
         index_t l = pair;
         for (auto& number : numbers.lane) number = row.edges[std::min(layout.key(l++), listed - 1)];
         return numbers;

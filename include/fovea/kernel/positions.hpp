@@ -12,7 +12,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// Integers, one per lane, as wide as the reals of the same lanes; exact_pack holds values that need more bits.
+/// Integers, one per lane, as wide as the reals of the same lanes; wide_pack holds values that need more bits.
 template <class T, class Arch>
 struct index_pack {
     using integers = typename registers<T, Arch>::integers;
@@ -200,13 +200,13 @@ template <class T, class Arch, int Step>
 inline constexpr bool is_clamped_positions<clamped_positions<T, Arch, Step>> = true;
 
 template <class T, class Arch>
-struct exact_pack;
+struct wide_pack;
 template <class T, class Arch>
 struct either_integer;
 template <class I>
 inline constexpr bool is_exact_pack = false;
 template <class T, class Arch>
-inline constexpr bool is_exact_pack<exact_pack<T, Arch>> = true;
+inline constexpr bool is_exact_pack<wide_pack<T, Arch>> = true;
 template <class I>
 inline constexpr bool is_either_integer = false;
 template <class T, class Arch>

@@ -112,8 +112,8 @@ struct packed_row {
         return result;
     }
 
-    packed_row at_least(T limit, row_room<T>& room) const {
-        static_assert(row_room<T>::size % width == 0);
+    packed_row at_least(T limit, row_scratch<T>& room) const {
+        static_assert(row_scratch<T>::size % width == 0);
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
             count += lane_operations::compress_not_less(limit, vector::load(scores + p * width), room.scores + count);
@@ -133,7 +133,7 @@ struct packed_row {
         return *this;
     }
 
-    packed_row keep_from(T limit, kept_room<T>& room) const {
+    packed_row keep_from(T limit, kept_scratch<T>& room) const {
         limit = std::max(limit, std::numeric_limits<T>::lowest());  // excluded scores do not stay
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
@@ -158,7 +158,7 @@ struct packed_row {
         return {room.scores, filled, keys, room.places};
     }
 
-    void put_back(packed_row const& few, kept_room<T> const& room) const {
+    void put_back(packed_row const& few, kept_scratch<T> const& room) const {
         if (few.scores == scores) return;
         for (index_t p = 0; p < packs; ++p) vector(T{0}).store(scores + p * width);
         for (index_t i = 0; i < room.count; ++i) scores[room.from[i]] = few.scores[i];
@@ -307,13 +307,13 @@ struct weight_environment : index_environment<T, Arch, Keys> {
 
 namespace detail {
 template <bool Scales, bool Exact, class T, class Arch, class Expression, class Normalize, class Keys>
-FOVEA_INLINE void reweigh_row(Expression const& expression, row_facts const& facts,
+FOVEA_INLINE void reweigh_row(Expression const& expression, row_coordinates const& coordinates,
                               packed_row<T, Arch, Normalize, Keys> const& row) {
     using vector = pack<T, Arch>;
     for (index_t column = 0; column < row.size(); column += vector::lanes) {
         auto const keys = lane_keys<T, Arch>(row.keys, column);
         T* const at = row.scores + column;
-        weight_environment<T, Arch, std::remove_const_t<decltype(keys)>> const here{{facts, keys, column},
+        weight_environment<T, Arch, std::remove_const_t<decltype(keys)>> const here{{coordinates, keys, column},
                                                                                     vector::load(at)};
         auto weight = as_pack<T, Arch>(evaluate_in_lanes<T, Arch, Exact>(expression, here));
         if constexpr (Scales) weight = select(here.weight == vector(T{0}), here.weight, weight);
@@ -325,10 +325,10 @@ FOVEA_INLINE void reweigh_row(Expression const& expression, row_facts const& fac
 /// reweigh: every weight of a row becomes an expression of itself and its indices. `Scales`: the expression multiplies
 /// the weight by a factor, and weights of 0 stay 0 whatever the factor of an excluded pair is, NaN too.
 template <bool Scales, class T, class Arch, class Expression, class Normalize, class Keys>
-void reweigh(Expression const& expression, row_facts const& facts, packed_row<T, Arch, Normalize, Keys> const& row) {
+void reweigh(Expression const& expression, row_coordinates const& coordinates, packed_row<T, Arch, Normalize, Keys> const& row) {
     if constexpr (asks_for_exact<T, Expression>)
-        if (facts.exact) return detail::reweigh_row<Scales, true>(expression, facts, row);
-    detail::reweigh_row<Scales, false>(expression, facts, row);
+        if (coordinates.exact) return detail::reweigh_row<Scales, true>(expression, coordinates, row);
+    detail::reweigh_row<Scales, false>(expression, coordinates, row);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

@@ -13,8 +13,8 @@
 namespace fovea::FOVEA_SET::kernel {
 
 /// Work in steps: the next one may be the last, after which there is nothing left to do.
-struct work_steps {
-    void (*step)(work_steps&);
+struct interleaved_steps {
+    void (*step)(interleaved_steps&);
 
     void next() { step(*this); }
 };

@@ -26,7 +26,7 @@ struct score_vectors {
 
     /// The names of an expression at a vector that begins `key` keys after the first. `row` is the (first) row.
     template <class Arch, class Rows>
-    FOVEA_INLINE auto names(row_facts const& row, Rows const& rows, T const* vector_of_scores, index_t key) const {
+    FOVEA_INLINE auto names(row_coordinates const& row, Rows const& rows, T const* vector_of_scores, index_t key) const {
         using keys = std::conditional_t<QueriesInLanes, index_t, positions<T, Arch>>;
         return score_environment<T, Arch, keys, Rows>{{row, keys{first_key + key}},
                                                       rows,
@@ -44,7 +44,7 @@ struct score_vectors {
 
 namespace detail {
 template <bool Masked, bool Exact, class T, class Arch, class Pointwise, class Predicate, class Rows, bool InLanes>
-FOVEA_INLINE void transform_vectors(Pointwise const pointwise, Predicate const predicate, row_facts const row,
+FOVEA_INLINE void transform_vectors(Pointwise const pointwise, Predicate const predicate, row_coordinates const row,
                                     Rows const rows, score_vectors<T, InLanes> const at) {
     using vector = pack<T, Arch>;
     vector maximum(excluded<T>);
@@ -67,7 +67,7 @@ FOVEA_INLINE void transform_vectors(Pointwise const pointwise, Predicate const p
     if constexpr (InLanes) maximum.store(at.row_max);
 }
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows, bool InLanes>
-[[gnu::noinline]] void transform_exactly(Pointwise const& pointwise, Predicate const& predicate, row_facts const& row,
+[[gnu::noinline]] void transform_exactly(Pointwise const& pointwise, Predicate const& predicate, row_coordinates const& row,
                                          Rows const& rows, score_vectors<T, InLanes> const& at) {
     transform_vectors<Masked, true, T, Arch>(pointwise, predicate, row, rows, at);
 }
@@ -76,11 +76,11 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate, cl
 /// transform: the rest of the score, pointwise, and the mask where a pair may be excluded. `indices` holds both
 /// expressions with references to index terms that have been computed before.
 ///
-/// Expressions and facts are passed by value: stores of vectors might alias a referenced one, and what is the same for
+/// Expressions and coordinates are passed by value: stores of vectors might alias a referenced one, and what is the same for
 /// the whole row would be computed again for each vector.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices, class Rows, bool InLanes>
 FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
-                            row_facts const row, Rows const rows, score_vectors<T, InLanes> const at) {
+                            row_coordinates const row, Rows const rows, score_vectors<T, InLanes> const at) {
     if constexpr (!Masked && !InLanes && plan::is_bare_product<Pointwise>) return;
     if constexpr (asks_for_exact<T, Pointwise> || (Masked && asks_for_exact<T, Predicate>))
         if (row.exact) return detail::transform_exactly<Masked, T, Arch>(pointwise, predicate, row, rows, at);

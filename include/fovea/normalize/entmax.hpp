@@ -41,7 +41,7 @@ struct entmax_t : stage<role::normalizer> {
         if (greatest == excluded<T>) return row.map([](auto s_j) { return s_j - s_j; });  // no number
         T const scale = static_cast<T>(alpha - 1), power = static_cast<T>(1 / (alpha - 1));
         T low = T(-1), high = T(0), tau = low, sum = 0;  // tau of (alpha - 1) s less its greatest
-        row_room<T> room;
+        row_scratch<T> room;
         Row few = row;
         bool all = true;
         // A weight, its slope, and whether it is one: all 0 at and below tau. A score that is not a number stays one.

@@ -36,7 +36,7 @@ struct entmax15_t : stage<role::normalizer> {
         T const greatest = row.max();
         if (greatest == excluded<T>) return row.map([](auto s_j) { return s_j - s_j; });  // no number
         T tau = T(-1);  // of half the scores less the greatest
-        row_room<T> room;
+        row_scratch<T> room;
         Row few = row;
         bool all = true;
         auto const excess = [&tau, greatest](auto const& s_j)

@@ -32,7 +32,7 @@ struct sparsemax_t : stage<role::normalizer> {
         using T = typename Row::value_type;
         T const greatest = row.max();
         T tau = T(-1);  // of the scores less the greatest
-        row_room<T> room;
+        row_scratch<T> room;
         Row few = row;
         bool all = true;
         T support = ieee::infinity<T>;

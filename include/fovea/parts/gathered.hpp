@@ -20,7 +20,7 @@ inline constexpr bool shows_all_scores = false;
 template <class A, class... Bound>
 inline constexpr bool shows_all_scores<A, std::tuple<Bound...>> = (takes_all_scores<Bound, A> || ...);
 
-/// What parts/piecewise.hpp has, for rows that are read whole. The keys and values of all positions have a
+/// What parts/chunked.hpp has, for rows that are read whole. The keys and values of all positions have a
 /// place; pieces that do not come are those that no query sees.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 class gathered_attention : part_of_call<T, Arch, A, Q, K, V, Out, Asked...> {
@@ -69,12 +69,12 @@ public:
 private:
     template <std::size_t I, class F>
     void for_sums_of(F const& f) const {
-        if constexpr (adds_over_queries<std::tuple_element_t<I, outputs_type>>)
+        if constexpr (reduces_over_queries<std::tuple_element_t<I, outputs_type>>)
             f(std::get<I>(outputs_), [&](std::size_t run) { return std::get<I>(outputs_of_runs_[run]).target.data; });
     }
     template <class Bound>
     static Bound output_of_run(Bound output, position_run const& run, workspace& scratch) {
-        if constexpr (adds_over_queries<Bound>) {
+        if constexpr (reduces_over_queries<Bound>) {
             using target = decltype(output.target);
             output.target = {
                 scratch.shared().template take<std::remove_pointer_t<decltype(target::data)>>(output.target.size()),

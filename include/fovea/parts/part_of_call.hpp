@@ -7,7 +7,7 @@
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/traversal.hpp>
-#include <fovea/spec/call/exact_integers.hpp>
+#include <fovea/spec/call/wide_integers.hpp>
 #include <fovea/spec/part/of_part.hpp>
 #include <fovea/spec/part/ragged.hpp>
 
@@ -49,7 +49,7 @@ public:
 protected:
     part_of_call(A const& a, operand_shapes const& whole)
         : attention_(a), whole_(whole), exact_([&] {
-              if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(a, whole);
+              if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(a, whole);
               else return false;
           }()) {}
 

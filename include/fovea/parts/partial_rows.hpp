@@ -26,7 +26,7 @@ namespace fovea::FOVEA_SET::driver {
 /// is a power of two, and divides `first`.
 struct subtree {
     std::size_t first, size;
-    int holder;
+    int owner;
 };
 
 /// A merge: `from` goes into `to`, whose pieces come before.
@@ -34,32 +34,32 @@ struct merge_step {
     std::size_t to, from;
 };
 
-inline constexpr int no_holder = -1;
+inline constexpr int no_owner = -1;
 
 inline constexpr int several_holders = -2;
 
-/// Appends the largest subtrees of one holder among some pieces, unless all of these have one, which is returned.
-inline int find_subtrees(std::vector<int> const& holders, std::size_t first, std::size_t size,
+/// Appends the largest subtrees of one owner among some pieces, unless all of these have one, which is returned.
+inline int find_subtrees(std::vector<int> const& owners, std::size_t first, std::size_t size,
                          std::vector<subtree>& found) {
-    if (first >= holders.size()) return no_holder;
-    if (size == 1) return holders[first];
+    if (first >= owners.size()) return no_owner;
+    if (size == 1) return owners[first];
     std::size_t const half = size / 2;
-    int const left = find_subtrees(holders, first, half, found);
+    int const left = find_subtrees(owners, first, half, found);
     auto const between = static_cast<std::ptrdiff_t>(found.size());
-    int const right = find_subtrees(holders, first + half, half, found);
-    if (left == right || right == no_holder) return left;
-    if (left == no_holder) return right;
+    int const right = find_subtrees(owners, first + half, half, found);
+    if (left == right || right == no_owner) return left;
+    if (left == no_owner) return right;
     if (left >= 0) found.insert(found.begin() + between, {first, half, left});
     if (right >= 0) found.push_back({first + half, half, right});
     return several_holders;
 }
 
-/// The largest subtrees whose pieces have one holder, in order; `holders` has that of each piece, or no_holder where
+/// The largest subtrees whose pieces have one owner, in order; `owners` has that of each piece, or no_owner where
 /// there is nothing to be merged.
-inline std::vector<subtree> subtrees_of(std::vector<int> const& holders) {
+inline std::vector<subtree> subtrees_of(std::vector<int> const& owners) {
     std::vector<subtree> found;
-    auto const size = std::bit_ceil(holders.size());
-    int const all = find_subtrees(holders, 0, size, found);
+    auto const size = std::bit_ceil(owners.size());
+    int const all = find_subtrees(owners, 0, size, found);
     if (all >= 0) found.push_back({0, size, all});
     return found;
 }
@@ -88,7 +88,7 @@ struct partial_call : plan::dense_call<T, Arch, Spec, Operands> {
 
 /// The steps of a row; its call is a dense_context.
 template <class Call>
-struct merged_row {
+struct merged_partial {
     using T = typename Call::number;
     using normalizing = typename Call::normalizing;
     using state = typename normalizing::state;
@@ -99,41 +99,41 @@ struct merged_row {
 
     /// After the keys of a piece: the value of a selected key is taken along.
     template <class Context>
-    static void end_of_piece([[maybe_unused]] Context const& context, [[maybe_unused]] kernel::row_facts const& facts,
+    static void end_of_piece([[maybe_unused]] Context const& context, [[maybe_unused]] kernel::row_coordinates const& coordinates,
                              [[maybe_unused]] row const& at) {
         if constexpr (Call::selects) {
-            index_t const key = context.normalizer(facts).selected(state_of(at, 0));
+            index_t const key = context.normalizer(coordinates).selected(state_of(at, 0));
             for (index_t c = 0; c < context.value_features; ++c)
                 at.sums[c] = key < 0 ? T{0}
                                      : static_cast<T>(context.operands.value(
-                                           facts.batch, facts.head / context.tile_heads, key - context.first_key, c));
+                                           coordinates.batch, coordinates.head / context.tile_heads, key - context.first_key, c));
         }
     }
 
     /// The second of two becomes part of the first, whose keys come before.
     template <class Context>
-    static void merge(Context const& context, kernel::row_facts const& facts, row two) {
+    static void merge(Context const& context, kernel::row_coordinates const& coordinates, row two) {
         if constexpr (Call::selects) {
-            decltype(auto) normalizer = context.normalizer(facts);
+            decltype(auto) normalizer = context.normalizer(coordinates);
             index_t const before = normalizer.selected(state_of(two, 0));
             normalizer.merge(state_of(two, 0), state_of(two, 1));
             if (normalizer.selected(state_of(two, 0)) != before)
                 std::copy_n(two.sums + two.sum_stride, two.width, two.sums);
         } else {
             two.ends = false;
-            context.sums.merge_splits(context, facts, two);
+            context.sums.merge_splits(context, coordinates, two);
         }
     }
 
     /// Writes the result.
     template <class Context>
-    static void finish(Context const& context, kernel::row_facts const& facts, row const& at) {
+    static void finish(Context const& context, kernel::row_coordinates const& coordinates, row const& at) {
         if constexpr (Call::selects) {
-            auto* const to = context.operands.result.place(facts.batch, facts.head, facts.q_idx, 0);
+            auto* const to = context.operands.result.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0);
             for (index_t c = 0; c < context.value_features; ++c)
                 to[c] = static_cast<std::remove_cvref_t<decltype(*to)>>(at.sums[c]);
         } else {
-            context.sums.merge_splits(context, facts, at);
+            context.sums.merge_splits(context, coordinates, at);
         }
     }
 
@@ -157,7 +157,7 @@ public:
     using base::sees;
 
     /// Whether partial results can be merged, and sent.
-    static constexpr bool merges = merged_row<call>::merges;
+    static constexpr bool merges = merged_partial<call>::merges;
     /// What is sent of a row: its sums and its state.
     static constexpr index_t row_bytes(operand_shapes const& whole) {
         return whole.features() * static_cast<index_t>(sizeof(T)) + state_bytes;
@@ -174,9 +174,9 @@ public:
         rows_ = query.extent(2) * how_.tile_heads;
         head_groups_ = whole.batches() * (whole.heads() / how_.tile_heads);
         features_ = whole.features();
-        width_ = round_up(std::max<index_t>(features_, 1), shape::lanes);
+        width_ = round_up(std::max<index_t>(features_, 1), blocking::lanes);
         // The last tile of a run writes as many rows as any, wherever the run begins.
-        stride_ = round_up(rows_, shape::rows) + (runs.size() > 1 ? index_t{shape::rows} : 0);
+        stride_ = round_up(rows_, blocking::rows) + (runs.size() > 1 ? index_t{blocking::rows} : 0);
     }
 
     std::vector<position_run> const& runs() const { return runs_; }
@@ -205,7 +205,7 @@ public:
         zeros_for_tables const zeros{scratch.shared(), this->whole().compared()};
         std::vector<spec_type> specs;
         for (auto const& piece : pieces) specs.push_back(this->spec_of(run.first, piece.first, zeros));
-        index_t const rows = run.count * how_.tile_heads, blocks = ceil_div(rows, shape::block_rows);
+        index_t const rows = run.count * how_.tile_heads, blocks = ceil_div(rows, blocking::block_rows);
         decltype(auto) inside = in_scopes_of<call>(executor);
         inside.run(static_cast<index_t>(pieces.size()) * head_groups_ * blocks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
@@ -215,13 +215,13 @@ public:
             auto const operands = this->operands_of(query, rows_at(key, pieces[p]), rows_at(value, pieces[p]), {}, {});
             auto context = context_of_call(specs[p], operands);
             context.first_key = pieces[p].first;
-            dense_loop<online<shape>> const loop(context);
-            index_t const first = block * shape::block_rows, last = std::min(first + shape::block_rows, rows),
+            dense_loop<online<blocking>> const loop(context);
+            index_t const first = block * blocking::block_rows, last = std::min(first + blocking::block_rows, rows),
                           row = row_of(to + p, n, run.place * how_.tile_heads + first);
             loop.run_heads(memory, {n, n + 1}, {block, block + 1}, {0, loop.key_blocks()},
                            {sums_ + row * width_, states_ + row * state_bytes, state_bytes});
             for (index_t r = first; r < last; ++r)
-                merged_row<call>::end_of_piece(context, context.facts(context.head_group_at(n), r),
+                merged_partial<call>::end_of_piece(context, context.coordinates(context.head_group_at(n), r),
                                                partial_at(row + r - first, 1, 0));
         });
     }
@@ -231,9 +231,9 @@ public:
     void merge(Executor const& executor, workspace& scratch, std::vector<merge_step> const& steps,
                std::size_t first_run = 0, std::size_t last_run = std::size_t(-1)) {
         for_runs(executor, scratch, {}, first_run, last_run,
-                 [&](auto const& context, kernel::row_facts const& facts, index_t n, index_t row) {
+                 [&](auto const& context, kernel::row_coordinates const& coordinates, index_t n, index_t row) {
                      for (auto const& [to, from] : steps)
-                         merged_row<call>::merge(context, facts,
+                         merged_partial<call>::merge(context, coordinates,
                                                  partial_at(row_of(to, n, row), 2, row_of(from, n, row)));
                  });
     }
@@ -246,8 +246,8 @@ public:
         std::vector<outputs_type> outputs;
         for (auto const& run : runs_) outputs.push_back(this->outputs_of(run, bound));
         for_runs(executor, scratch, {out, outputs}, 0, runs_.size(),
-                 [&](auto const& context, kernel::row_facts const& facts, index_t n, index_t row) {
-                     merged_row<call>::finish(context, facts, partial_at(row_of(0, n, row), 1, 0));
+                 [&](auto const& context, kernel::row_coordinates const& coordinates, index_t n, index_t row) {
+                     merged_partial<call>::finish(context, coordinates, partial_at(row_of(0, n, row), 1, 0));
                  });
         finish_outputs<T, A>(executor, bound, out);
     }
@@ -275,7 +275,7 @@ public:
     }
 
 private:
-    using shape = key_lanes_of<call>;
+    using blocking = key_lanes_of<call>;
     static constexpr auto state_bytes = static_cast<index_t>(sizeof(state));
 
     struct written {
@@ -296,7 +296,7 @@ private:
                 .width = width_};
     }
     auto context_of_call(spec_type const& spec, operands_type const& operands) const {
-        return context_of<call, shape>(how_, spec, operands, key_lanes_scores<call>::functions,
+        return context_of<call, blocking>(how_, spec, operands, key_lanes_scores<call>::functions,
                                        key_lanes_sums<call>::functions);
     }
     template <class F>
@@ -308,7 +308,7 @@ private:
             }
     }
 
-    /// f(call, facts of a row, head group, row) for all rows, run by run.
+    /// f(call, coordinates of a row, head group, row) for all rows, run by run.
     template <class Executor, class F>
     void for_runs(Executor const& executor, workspace& scratch, written const& to, std::size_t first_run,
                   std::size_t last_run, F const& f) {
@@ -323,7 +323,7 @@ private:
             index_t const first = run.place * how_.tile_heads;
             executor.run(head_groups_, [&](index_t n, index_t) {
                 for (index_t r = 0; r < run.count * how_.tile_heads; ++r)
-                    f(context, context.facts(context.head_group_at(n), r), n, first + r);
+                    f(context, context.coordinates(context.head_group_at(n), r), n, first + r);
             });
         }
     }
@@ -336,7 +336,7 @@ private:
     char* states_ = nullptr;
 };
 
-/// What parts/piecewise.hpp has, by partial results: 0 is that of all pieces so far, 1 that of the last one.
+/// What parts/chunked.hpp has, by partial results: 0 is that of all pieces so far, 1 that of the last one.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 class merged_attention {
     using rows_type = partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;

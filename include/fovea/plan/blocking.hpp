@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The arrangements of a dense call, keys in lanes and queries in lanes: sizes of register tiles, panels and blocks.
+// The blockings of a dense call, keys in lanes and queries in lanes: sizes of register tiles, panels and blocks.
 #pragma once
 
 #include <fovea/core/index.hpp>
@@ -11,7 +11,7 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// The shape of the work with a key in each lane: a register tile is `mr` queries by `nv` vectors of keys, a panel is
+/// The blocking of the work with a key in each lane: a register tile is `mr` queries by `nv` vectors of keys, a panel is
 /// that many keys, a block is what stays in the L1 and L2 caches while it is used.
 ///
 /// mr * nv sums, nv vectors of keys and one broadcast query fit in the registers of the architecture.
@@ -63,7 +63,7 @@ struct key_lanes_blocking {
     }
 };
 
-/// The shape of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to `nv`
+/// The blocking of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to `nv`
 /// vectors of queries; keys and values are broadcast element by element.
 template <class T, class Arch>
 struct query_lanes_blocking {
@@ -165,8 +165,8 @@ struct matrix_unit_gradient_blocking : matrix_unit_blocking<T, Arch, Element, Pa
     static constexpr index_t states = vectors;
 };
 
-/// Whether an arrangement multiplies scores of a tile while vectors make weights of those of the tile before.
-template <class Shape>
-concept pipelined = requires { requires Shape::pipelines; };
+/// Whether an blocking multiplies scores of a tile while vectors make weights of those of the tile before.
+template <class Blocking>
+concept pipelined = requires { requires Blocking::pipelines; };
 
 }  // namespace fovea::FOVEA_SET::plan

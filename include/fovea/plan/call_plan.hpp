@@ -41,12 +41,12 @@ enum class traversal {
 };
 
 /// The blocks of a dense traversal: rows are queries of the heads that share keys.
-struct blocking {
+struct block_sizes {
     index_t tile_rows = 0, panel_keys = 0;  // what a mask is classified for: full, mixed or empty
     index_t block_rows = 0, block_keys = 0;
 };
-template <class Shape>
-constexpr blocking blocking_of{Shape::rows, Shape::panel, Shape::block_rows, Shape::block_keys};
+template <class Blocking>
+constexpr block_sizes block_sizes_of{Blocking::rows, Blocking::panel, Blocking::block_rows, Blocking::block_keys};
 
 /// How products read rows of keys, or of values.
 enum class reading {
@@ -66,7 +66,7 @@ struct call_sizes {
 struct call_plan {
     traversal by;
     // dense
-    blocking blocks{};
+    block_sizes blocks{};
     reading keys = reading::in_place, values = reading::in_place;
     index_t tile_heads = 1;    // heads whose queries are rows of one tile
     index_t rows = 0;          // that a tile computes: fewer than it may have where queries are few

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The traversal of a call and its blocking: nothing else decides that. driver/run_call.hpp follows the plan, explain()
+// The traversal of a call and its block_sizes: nothing else decides that. driver/run_call.hpp follows the plan, explain()
 // prints it. It depends on the types of the call and on its sizes, never on the number of threads.
 #pragma once
 
@@ -26,7 +26,7 @@
 namespace fovea::FOVEA_SET::plan {
 
 /// What the types of a call say of its scores: those of `spec`, of the queries and keys of `operands`; `QueryLanes` is
-/// the arrangement of queries in lanes.
+/// the blocking of queries in lanes.
 template <class T, class Arch, class Spec, class Operands, class QueryLanes = query_lanes_blocking<T, Arch>>
 struct score_call {
     using number = T;
@@ -196,7 +196,7 @@ call_plan make_key_lanes_plan(call_sizes const& n) {
     using tile = key_lanes_blocking<typename Call::number, typename Call::architecture>;
     index_t const rows = n.queries * n.group;
     bool const few = !Call::packs_keys || rows <= tile::rows;
-    call_plan plan{traversal::key_lanes, blocking_of<tile>};
+    call_plan plan{traversal::key_lanes, block_sizes_of<tile>};
     plan.tile_heads = n.group;
     plan.keys = few ? reading::in_place : reading::packed;
     plan.rows = tile::height_for(rows);
@@ -216,7 +216,7 @@ call_plan make_dense_plan(call_sizes const& n) {
         using query_tile = typename call::query_lanes;
         // Keys that would be split among threads are worth more than lanes that features leave empty.
         if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : n.features)) {
-            call_plan plan{traversal::query_lanes, blocking_of<query_tile>};
+            call_plan plan{traversal::query_lanes, block_sizes_of<query_tile>};
             plan.tile_heads = query_tile::sharing(
                 n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
             index_t const tile_rows = n.queries * plan.tile_heads;

@@ -89,7 +89,7 @@ weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, ro
     };
     (show(outputs), ...);
     auto const normalizer = normalizer_of(a.normalize);
-    auto const log_sum = normalize(normalizer_of_row(normalizer, facts_of_row<Real>{result.at}), all);
+    auto const log_sum = normalize(normalizer_of_row(normalizer, coordinates_of_row<Real>{result.at}), all);
     if constexpr (is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>) {
         weight_environment<Real> of_weight{result.at};
         for (std::size_t i = 0; i < result.keys.size(); ++i) {

@@ -4,7 +4,7 @@
 
 #include <fovea/reference/aggregate.hpp>
 #include <fovea/reference/finish_gradient.hpp>
-#include <fovea/reference/leaves.hpp>
+#include <fovea/reference/cotangents.hpp>
 #include <fovea/reference/normalize_gradient.hpp>
 #include <fovea/reference/recurrent_gradient.hpp>
 #include <fovea/spec/call/arriving_gradients.hpp>
@@ -18,7 +18,7 @@
 
 namespace fovea::FOVEA_SET::reference {
 
-/// A score, and the facts of its row.
+/// A score, and the coordinates of its row.
 template <class Real>
 struct score_in_row : index_environment<Real> {
     Real score;
@@ -28,18 +28,18 @@ struct score_in_row : index_environment<Real> {
 
 /// What a normalizer's rule asks about its row, and the gradients that it gives the expressions of the row.
 template <class Real, class Sums>
-struct gradient_facts : facts_of_row<Real> {
+struct gradient_coordinates : coordinates_of_row<Real> {
     Sums& sums;
 
     template <class E>
     void add(E const& e, Real amount) const {
-        backpropagate(e, this->at, amount, leaves<Real, Sums>{sums});
+        backpropagate(e, this->at, amount, cotangents<Real, Sums>{sums});
     }
     /// The same for an expression of a score, whose gradient is returned.
     template <class E>
     Real add(E const& e, Real score, Real amount) const {
         Real of_score = 0;
-        backpropagate(e, score_in_row<Real>{this->at, score}, amount, leaves<Real, Sums>{sums, {}, {}, &of_score});
+        backpropagate(e, score_in_row<Real>{this->at, score}, amount, cotangents<Real, Sums>{sums, {}, {}, &of_score});
         return of_score;
     }
 };
@@ -67,7 +67,7 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, Re
     auto scored = score_keys(a.score, a.mask, x, group, place);
     auto const normalizer = normalizer_of(a.normalize);
     row_gradient<Real> row{scored.weights, scored.weights, std::vector<Real>(scored.keys.size())};
-    normalize(normalizer_of_row(normalizer, facts_of_row<Real>{scored.at}),
+    normalize(normalizer_of_row(normalizer, coordinates_of_row<Real>{scored.at}),
               reference::row<Real>{row.weights, scored.keys});
     constexpr bool reweighs = is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>;
     auto const reweighting = reweighting_of(a.normalize);
@@ -88,18 +88,18 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, Re
             if (weight == 0) continue;
             result.value(b, hk, key, c) += weight * d(b, h, i, c);
             if constexpr (value_adding_aggregator<std::remove_const_t<decltype(aggregator)>>)
-                backpropagate(aggregator.added(), of_pair, weight * d(b, h, i, c), leaves<Real, Sums>{sums});
+                backpropagate(aggregator.added(), of_pair, weight * d(b, h, i, c), cotangents<Real, Sums>{sums});
         }
         if constexpr (aggregator_with_arriving<std::remove_const_t<decltype(aggregator)>>)
             of_this += aggregator.arriving.of(place, key, weight);
         if constexpr (reweighs)
-            backpropagate(reweighting, of_weight, of_this, leaves<Real, Sums>{sums, {}, {}, &row.gradients[n]});
+            backpropagate(reweighting, of_weight, of_this, cotangents<Real, Sums>{sums, {}, {}, &row.gradients[n]});
         else row.gradients[n] = of_this;
     }
 
-    normalize_gradient(normalizer, row, scored.keys, gradient_facts<Real, Sums>{{scored.at}, sums});
+    normalize_gradient(normalizer, row, scored.keys, gradient_coordinates<Real, Sums>{{scored.at}, sums});
     if (d_lse != 0)
-        add_lse_gradient(normalizer, scored.weights, d_lse, row, gradient_facts<Real, Sums>{{scored.at}, sums});
+        add_lse_gradient(normalizer, scored.weights, d_lse, row, gradient_coordinates<Real, Sums>{{scored.at}, sums});
 
     auto const features = [](array<Real>& rows, index_t head, index_t position, index_t batch) {
         return std::span<Real>(rows.data() + rows.view().offset(batch, head, position, 0),
@@ -114,7 +114,7 @@ void row_gradients(A const& a, operands<Real> const& x, array<Real> const& d, Re
         at.key_features = {x.key.data() + x.key.view().offset(b, hk, key, 0),
                            static_cast<std::size_t>(x.key.extent(3))};
         backpropagate(score, at, row.gradients[n],
-                      leaves<Real, Sums>{sums, features(result.query, h, i, b), features(result.key, hk, key, b)});
+                      cotangents<Real, Sums>{sums, features(result.query, h, i, b), features(result.key, hk, key, b)});
     }
 }
 

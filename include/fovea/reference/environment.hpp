@@ -84,7 +84,7 @@ struct weight_environment : index_environment<Real> {
 
 /// What a normalizer may ask about its row.
 template <class Real>
-struct facts_of_row {
+struct coordinates_of_row {
     index_environment<Real> const& at;
 
     template <class E>

@@ -2,7 +2,7 @@
 // The gradients of what is done to the result after the aggregator.
 #pragma once
 
-#include <fovea/reference/leaves.hpp>
+#include <fovea/reference/cotangents.hpp>
 #include <fovea/reference/project.hpp>
 
 #include <utility>
@@ -96,7 +96,7 @@ array<Real> finish_gradient(Finish const& f, array<Real> const& x, array<Real> c
         array<Real> result(x.extents);
         for_each_element(x.extents, [&](index_t b, index_t h, index_t n, index_t c) {
             result_environment<Real> const at{{}, x(b, h, n, c), b, n, x.extent(2), h * x.extent(3) + c};
-            backpropagate(expression, at, d(b, h, n, c), leaves<Real, Sums>{sums, {}, {}, &result(b, h, n, c)});
+            backpropagate(expression, at, d(b, h, n, c), cotangents<Real, Sums>{sums, {}, {}, &result(b, h, n, c)});
         });
         return result;
     } else {

@@ -4,7 +4,7 @@
 
 #include <fovea/reference/differentiate.hpp>
 #include <fovea/spec/call/check_gradient.hpp>
-#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/spec/call/gradient_sink.hpp>
 #include <fovea/spec/part/ragged_gradient.hpp>
 
 namespace fovea::FOVEA_SET::reference {
@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::reference {
 /// A call of gradient that has been bound.
 template <class Real, attention_spec A, class Call, class... Asked>
 void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
-    named_sums<Real, Asked...> sums(asked...);
+    gradient_sink<Real, Asked...> sums(asked...);
     fovea::detail::find_arrays(a, bound, sums);
     if (!bound.empty()) differentiate<Real>(a, bound, sums);
     sums.write();

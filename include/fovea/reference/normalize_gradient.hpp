@@ -58,12 +58,12 @@ row_gradient<Real> kept_of(Selection const& selection, row_gradient<Real> const&
 }
 
 /// normalize_gradient: the gradients of the weights of a row become those of its scores, by the rule of its normalizer.
-/// `facts` has the value of an expression of the row, and takes its gradient.
+/// `coordinates` has the value of an expression of the row, and takes its gradient.
 template <normalizer N, class Real, class Facts>
-void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t> const& keys, Facts const& facts) {
+void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t> const& keys, Facts const& coordinates) {
     if constexpr (is_kept<N>) {
         auto const selection = [&] {
-            if constexpr (row_dependent_selection<decltype(n.first.selection)>) return n.first.selection.for_row(facts);
+            if constexpr (row_dependent_selection<decltype(n.first.selection)>) return n.first.selection.for_row(coordinates);
             else return n.first.selection;
         }();
         std::vector<std::size_t> places;
@@ -71,11 +71,11 @@ void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t
         std::vector<index_t> keys_left;
         keys_left.reserve(places.size());
         for (auto const i : places) keys_left.push_back(keys[i]);
-        normalize_gradient(n.second, few, keys_left, facts);
+        normalize_gradient(n.second, few, keys_left, coordinates);
         all.map([](auto, auto, auto) { return Real(0); });
         for (std::size_t i = 0; i < places.size(); ++i) all.gradients[places[i]] = few.gradients[i];
     } else {
-        differentiate_row(n, all, facts);
+        differentiate_row(n, all, coordinates);
     }
 }
 

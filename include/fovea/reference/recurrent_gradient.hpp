@@ -3,7 +3,7 @@
 // the first.
 #pragma once
 
-#include <fovea/reference/leaves.hpp>
+#include <fovea/reference/cotangents.hpp>
 #include <fovea/reference/recurrent.hpp>
 #include <fovea/spec/call/check_call.hpp>
 
@@ -15,9 +15,9 @@
 namespace fovea::FOVEA_SET::reference {
 
 /// The gradients of the features of a row, and of tables, from those of what a map and a scale make of them.
-template <class Real, class Map, class Scale, class Leaves>
+template <class Real, class Map, class Scale, class Cotangents>
 void mapped_features_gradient(Map const& map, Scale const& scale, pair_environment<Real> const& at,
-                              std::vector<Real> const& d, Leaves const& to) {
+                              std::vector<Real> const& d, Cotangents const& to) {
     feature_environment<Real> here{at};
     Real factor = 1, of_factor = 0;
     if constexpr (!std::is_same_v<Scale, unit>) factor = static_cast<Real>(evaluate(scale, at));
@@ -101,7 +101,7 @@ private:
                     d_state_(f, c) += query[static_cast<std::size_t>(f)] * of_column[static_cast<std::size_t>(c)];
                 }
             mapped_features_gradient(term.of_query, term.scale, at, d_query,
-                                     leaves<Real, Sums>{sums_, row(result_.query, batch_, h, n)});
+                                     cotangents<Real, Sums>{sums_, row(result_.query, batch_, h, n)});
         }
     }
 
@@ -130,7 +130,7 @@ private:
         for (index_t c = 0; c < width_; ++c) result_.value(batch_, head_, n, c) += d_value[static_cast<std::size_t>(c)];
         auto const term = fovea::detail::scaled_product(a_.score.expression(), unit{});
         mapped_features_gradient(term.of_key, unit{}, key_of_state(shapes_, x_, batch_, head_, n), d_key,
-                                 leaves<Real, Sums>{sums_, {}, row(result_.key, batch_, head_, n)});
+                                 cotangents<Real, Sums>{sums_, {}, row(result_.key, batch_, head_, n)});
     }
 
     /// From the gradient of what the delta rule adds to that of the value, of its rate, the key, and the state before.

@@ -72,7 +72,7 @@ struct row {
         return total;
     }
 
-    row at_least(T limit, row_room<T>& room) const {
+    row at_least(T limit, row_scratch<T>& room) const {
         std::size_t count = 0;
         for (T const s : scores) {
             if (s == excluded<T> || s < limit) continue;
@@ -106,8 +106,8 @@ struct row {
             if (s < limit) s = excluded<T>;
         return *this;
     }
-    row keep_from(T limit, kept_room<T>&) const { return exclude_below(limit); }
-    void put_back(row const&, kept_room<T> const&) const {}  // they stand where they stood
+    row keep_from(T limit, kept_scratch<T>&) const { return exclude_below(limit); }
+    void put_back(row const&, kept_scratch<T> const&) const {}  // they stand where they stood
 
     index_t size() const { return static_cast<index_t>(scores.size()); }
     T& operator[](index_t i) const { return scores[static_cast<std::size_t>(i)]; }

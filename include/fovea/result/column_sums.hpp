@@ -10,7 +10,7 @@ namespace fovea::FOVEA_SET {
 template <class T>
 struct bound_column_sums {
     view<T, 3> target;
-    static constexpr bool adds_over_queries = true;
+    static constexpr bool reduces_over_queries = true;
 
     void begin() const {
         if (target.empty()) return;

@@ -165,17 +165,17 @@ template <class N>
 concept plain_normalizer =
     elementwise_normalizer<N> || streaming_normalizer<N> || one_hot_normalizer<N> || whole_row_normalizer<N>;
 
-/// What stands for a row where a normalizer asks for facts of it: at(expression) is the value of an expression of
+/// What stands for a row where a normalizer asks for coordinates of it: at(expression) is the value of an expression of
 /// batch, head, q_idx and the lengths.
 template <class T>
-struct row_facts_archetype {
+struct row_coordinates_archetype {
     T operator()(auto const&) const { return T{1}; }
 };
 
 /// A normalizer that differs from row to row: for_row(at) is the plain normalizer of one row.
 template <class N>
 concept row_dependent_normalizer =
-    stage_of<N, role::normalizer> && requires(N const& n, row_facts_archetype<double> at) {
+    stage_of<N, role::normalizer> && requires(N const& n, row_coordinates_archetype<double> at) {
         { n.for_row(at) } -> plain_normalizer;
     };
 
@@ -191,7 +191,7 @@ FOVEA_INLINE constexpr decltype(auto) normalizer_of_row(N const& n, Facts const&
 
 template <normalizer N, class T = double>
 using row_normalizer =
-    std::remove_cvref_t<decltype(normalizer_of_row(std::declval<N const&>(), row_facts_archetype<T>{}))>;
+    std::remove_cvref_t<decltype(normalizer_of_row(std::declval<N const&>(), row_coordinates_archetype<T>{}))>;
 
 /// An aggregator: how weights and values are combined, one key after the other: step(sum so far, weight, value).
 ///

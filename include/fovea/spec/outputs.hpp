@@ -30,7 +30,7 @@ struct row_place {
 ///     complete()               once, after the loops, when `results` has the result before any finish
 ///     scores(place, row)       the scores of a row as they enter the normalizer
 ///     weights(place, row)      its weights as they leave it
-///     adds_over_queries        true where rows of one head write to the same elements
+///     reduces_over_queries        true where rows of one head write to the same elements
 /// or, for scores that no mask has touched, which take a pass of their own:
 ///     score_of(attention)      the score that is asked for
 ///     scores_of_run(place, first_key, scores, count)    those of a row and some adjacent keys
@@ -51,7 +51,7 @@ concept takes_weights = requires(B const& b, row_archetype<double> row) { b.weig
 template <class B>
 concept takes_rows = takes_scores<B> || takes_weights<B>;
 template <class B>
-concept adds_over_queries = requires { requires B::adds_over_queries; };
+concept reduces_over_queries = requires { requires B::reduces_over_queries; };
 template <class B, class A>
 concept takes_all_scores = requires(B const& b, A const& a, double const* scores) {
     b.score_of(a);
@@ -71,7 +71,7 @@ view<T, Rank> queries_of(view<T, Rank> all, index_t first, index_t count) {
 /// A bound output for `count` of the queries of its call from one on. What adds over queries is that of all of them.
 template <class Bound>
 Bound output_of_queries(Bound output, index_t first, index_t count) {
-    if constexpr (!adds_over_queries<Bound>) output.target = detail::queries_of(output.target, first, count);
+    if constexpr (!reduces_over_queries<Bound>) output.target = detail::queries_of(output.target, first, count);
     if constexpr (takes_row_state<Bound>) output.sums = detail::queries_of(output.sums, first, count);
     return output;
 }

@@ -49,7 +49,7 @@ concept recurrent_aggregator = stage_of<A, role::aggregator> && requires { typen
 template <attention_spec A>
 inline constexpr bool is_recurrent = recurrent_aggregator<decltype(core_of(std::declval<A const&>().aggregate))>;
 
-/// What changes how a state runs: decay() makes it a gate, rate() a correction; each a step_table.
+/// What changes how a state runs: decay() makes it a gate, rate() a correction; each a step_gates.
 template <class U>
 concept gate_update = requires(U const& u) {
     typename U::state_update_tag;

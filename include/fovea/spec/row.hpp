@@ -73,16 +73,16 @@ constexpr bool any_lane(Mask const& comparison) {
 
 /// Where a normalizer may keep the few scores of a row that matter to it; a whole number of vectors of any width.
 template <class T>
-struct row_room {
+struct row_scratch {
     static constexpr index_t size = 256;
     alignas(64) T scores[size + 16];  // a vector may be written after the last score
 };
 
 /// Where the scores go that stay, with where they stood in their row, and in the one that this was taken of.
 template <class T>
-struct kept_room : row_room<T> {
-    std::int32_t from[row_room<T>::size + 16];
-    std::int32_t places[row_room<T>::size + 16];
+struct kept_scratch : row_scratch<T> {
+    std::int32_t from[row_scratch<T>::size + 16];
+    std::int32_t places[row_scratch<T>::size + 16];
     index_t count = 0;
 };
 
@@ -114,7 +114,7 @@ struct kept_room : row_room<T> {
 /// vector, and the row has max, any_above (of any row), map, map_and_sum, rescale and exclude_below.
 template <class R>
 concept score_row =
-    requires(R row, index_t i, row_room<typename R::value_type> room, kept_room<typename R::value_type> kept) {
+    requires(R row, index_t i, row_scratch<typename R::value_type> room, kept_scratch<typename R::value_type> kept) {
         typename R::value_type;
         { row.max() } -> std::convertible_to<typename R::value_type>;
         { row.size() } -> std::convertible_to<index_t>;
@@ -156,13 +156,13 @@ struct row_archetype {
     void rescale(T) const {}
     T sum(auto f) const { return static_cast<T>(f(T{})); }
     auto sums(auto f) const { return f(T{}); }
-    row_archetype at_least(T, row_room<T>&) const { return *this; }
+    row_archetype at_least(T, row_scratch<T>&) const { return *this; }
     T max_of(auto f) const { return static_cast<T>(f(T{})); }
     T reached_by(index_t) const { return T{}; }
     void map_from(T, auto f) const { static_cast<void>(f(T{})); }
     row_archetype exclude_below(T) const { return *this; }
-    row_archetype keep_from(T, kept_room<T>&) const { return *this; }
-    void put_back(row_archetype const&, kept_room<T> const&) const {}
+    row_archetype keep_from(T, kept_scratch<T>&) const { return *this; }
+    void put_back(row_archetype const&, kept_scratch<T> const&) const {}
     index_t size() const { return 0; }
     T& operator[](index_t i) const { return scores[i]; }
     index_t key(index_t i) const { return i; }

@@ -41,7 +41,7 @@ concept row_selection = selection<S> && requires(S const& s, row_archetype<doubl
 template <class S>
 concept plain_selection = fixed_selection<S> || row_selection<S>;
 template <class S>
-concept row_dependent_selection = selection<S> && requires(S const& s, row_facts_archetype<double> at) {
+concept row_dependent_selection = selection<S> && requires(S const& s, row_coordinates_archetype<double> at) {
     { s.for_row(at) } -> plain_selection;
 };
 
@@ -165,7 +165,7 @@ struct kept : stage<role::normalizer> {
         requires of_whole_rows
     constexpr auto normalize(Row const& row) const {
         using T = typename Row::value_type;
-        kept_room<T> room;
+        kept_scratch<T> room;
         Row const few = row.keep_from(least(row), room);
         state_of_row<Normalize, T> s{};
         if constexpr (streaming_normalizer<Normalize>) {

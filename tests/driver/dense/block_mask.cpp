@@ -13,27 +13,27 @@ using namespace fovea;
 namespace {
 
 /// A mask of blocks, for one table of pairs.
-template <class Shape>
+template <class Blocking>
 struct of_pairs {
     made::pairs const& seen;
     testing::dice random{1};
     made::arrays operands;
-    plan::call_plan how{plan::traversal::key_lanes, plan::blocking_of<Shape>};
+    plan::call_plan how{plan::traversal::key_lanes, plan::block_sizes_of<Blocking>};
     made::masked_call call;
-    driver::block_mask<Shape> mask{call};
+    driver::block_mask<Blocking> mask{call};
 
     explicit of_pairs(made::pairs const& mask_of, bool known = true)
         : seen(mask_of), operands(random, seen.queries, seen.keys, 1, 1), call(how, operands.operands(), seen, known) {}
 };
 
 /// The laws of the runs of one block of keys and some rows.
-template <class Shape>
-void check_runs(of_pairs<Shape> const& of, made::row_span const& rows, index_t first, index_t last, bool exact) {
+template <class Blocking>
+void check_runs(of_pairs<Blocking> const& of, made::row_span const& rows, index_t first, index_t last, bool exact) {
     auto const coverage = of.mask.coverage(rows.span(of.call), first, last);
-    index_t const granules = (last - first + Shape::granule - 1) / Shape::granule;
+    index_t const granules = (last - first + Blocking::granule - 1) / Blocking::granule;
     auto const any = [&](index_t from, index_t to) {
-        return of.seen.any(rows.first, rows.last, first + from * Shape::granule,
-                           std::min(first + to * Shape::granule, last));
+        return of.seen.any(rows.first, rows.last, first + from * Blocking::granule,
+                           std::min(first + to * Blocking::granule, last));
     };
     if (coverage.never()) {
         CHECK_FALSE(any(0, granules));
@@ -44,10 +44,10 @@ void check_runs(of_pairs<Shape> const& of, made::row_span const& rows, index_t f
     bool right = true;
     for (auto const run : runs) {
         right = right && after <= run.first && run.first < run.last && !any(after, run.first);
-        index_t const end = round_up(granules, Shape::granules_per_panel);
+        index_t const end = round_up(granules, Blocking::granules_per_panel);
         right = right && run.last <= (rows.panels ? end : granules);
         for (index_t p = run.first_panel(); p < run.last_panel(); ++p) {
-            index_t const from = first + p * Shape::panel, to = std::min(from + Shape::panel, last);
+            index_t const from = first + p * Blocking::panel, to = std::min(from + Blocking::panel, last);
             right = right && (runs.mixed[p] || of.seen.all(rows.first, rows.last, from, to));
             right = right && (!exact || of.seen.any(rows.first, rows.last, from, to));
         }
@@ -57,17 +57,17 @@ void check_runs(of_pairs<Shape> const& of, made::row_span const& rows, index_t f
     }
     CHECK(right);
     CHECK((after >= granules || !any(after, granules)));
-    if (Shape::pads_keys && (last - first) % Shape::granule != 0 && after >= granules)
-        CHECK(runs.mixed[(granules - 1) / Shape::granules_per_panel]);
+    if (Blocking::pads_keys && (last - first) % Blocking::granule != 0 && after >= granules)
+        CHECK(runs.mixed[(granules - 1) / Blocking::granules_per_panel]);
 }
 
-template <class Shape>
-void check_all_runs(of_pairs<Shape> const& of, bool exact) {
-    for (index_t row = 0; row < of.seen.queries; row += Shape::rows)
-        for (index_t key = 0; key < of.seen.keys; key += Shape::block_keys)
+template <class Blocking>
+void check_all_runs(of_pairs<Blocking> const& of, bool exact) {
+    for (index_t row = 0; row < of.seen.queries; row += Blocking::rows)
+        for (index_t key = 0; key < of.seen.keys; key += Blocking::block_keys)
             for (bool const panels : {false, true})
-                check_runs(of, {row, std::min(row + Shape::rows, of.seen.queries), panels}, key,
-                           std::min(key + Shape::block_keys, of.seen.keys), exact);
+                check_runs(of, {row, std::min(row + Blocking::rows, of.seen.queries), panels}, key,
+                           std::min(key + Blocking::block_keys, of.seen.keys), exact);
 }
 
 }  // namespace
@@ -81,18 +81,18 @@ TEMPLATE_LIST_TEST_CASE("a mask that decides nothing is searched ever more rarel
                         "[driver]", made::block_shapes) {
     driver::visible_runs<TestType> undecided({0, TestType::panels * TestType::granules_per_panel});
     std::fill_n(undecided.mixed, TestType::panels, true);
-    driver::search_pace pace;
+    driver::search_back_off back_off;
     std::vector<int> searched;
     for (int tile = 0; tile < 128; ++tile)
-        if (pace.is_due()) {
+        if (back_off.is_due()) {
             searched.push_back(tile);
-            pace.learn(undecided, TestType::panels);
+            back_off.learn(undecided, TestType::panels);
         }
     CHECK(searched == std::vector{0, 3, 10, 25, 56, 119});
-    pace.learn(driver::visible_runs<TestType>{}, TestType::panels);  // no panel is seen
-    CHECK(pace.is_due());
+    back_off.learn(driver::visible_runs<TestType>{}, TestType::panels);  // no panel is seen
+    CHECK(back_off.is_due());
 
-    driver::search_pace patient(2);  // two searches in a row have to find nothing
+    driver::search_back_off patient(2);  // two searches in a row have to find nothing
     std::vector<int> searched_again;
     for (int tile = 0; tile < 32; ++tile)
         if (patient.is_due()) {
@@ -109,16 +109,16 @@ TEMPLATE_LIST_TEST_CASE("a tile that is not searched is masked as a whole", "[dr
         for (index_t const keys : {index_t{1}, std::min<index_t>(TestType::block_keys, 40)}) {
             driver::visible_runs<TestType> undecided({0, TestType::granules_per_panel});
             undecided.mixed[0] = true;
-            driver::search_pace pace;
-            pace.learn(undecided, 1);
+            driver::search_back_off back_off;
+            back_off.learn(undecided, 1);
             made::row_span const rows{0, 2, panels};
-            auto const runs = of.mask.runs(rows, 0, keys, truth{}, pace);
+            auto const runs = of.mask.runs(rows, 0, keys, truth{}, back_off);
             REQUIRE(runs.end() - runs.begin() == 1);
             index_t const granules = ceil_div(keys, TestType::granule);
             CHECK(runs.begin()->first == 0);
             CHECK(runs.begin()->last == (panels ? round_up(granules, TestType::granules_per_panel) : granules));
             for (index_t p = 0; p < runs.begin()->last_panel(); ++p) CHECK(runs.mixed[p]);
-            auto const full = of.mask.runs(rows, 0, keys, truth(true), pace);
+            auto const full = of.mask.runs(rows, 0, keys, truth(true), back_off);
             bool const passes_end = keys % (panels ? TestType::panel : TestType::granule) != 0;
             CHECK(full.mixed[ceil_div(keys, TestType::panel) - 1] == (TestType::pads_keys && passes_end));
         }

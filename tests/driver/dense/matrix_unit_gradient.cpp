@@ -152,7 +152,7 @@ TEST_CASE("the matrix unit computes gradients of bfloat16 with the precision of 
 TEST_CASE("the matrix unit computes gradients under masks, and of rows in several tasks", "[driver]") {
     for (index_t n : {40, 129, 300}) check(masked, {n, n + 45, 48, 20}, 1);
     check(masked, {70, 40, 32, 32, 1, 3});
-    REQUIRE(plan::row_splits(2, 1100) > 1);
+    REQUIRE(plan::query_splits(2, 1100) > 1);
     check(masked, {1100, 37, 16, 16, 2, 1});
 }
 

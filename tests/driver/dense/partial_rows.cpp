@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: change
-// Partial results over pieces, computed by several holders and sent to where the queries are, give what all keys give.
+// Partial results over pieces, computed by several owners and sent to where the queries are, give what all keys give.
 #include <fovea/fovea.hpp>
 #include <fovea/parts/partial_rows.hpp>
 #include <fovea/testing/random.hpp>
@@ -32,15 +32,15 @@ struct sequence_of_holders {
     tensor<float, 4> got{{2, 4, queries, 9}, 7};
     tensor<float, 3> got_sums{{2, 4, queries}, 7};
 
-    /// Holder h has the pieces p with p % holders == h, and computes them for all queries.
-    void run(int holders, runs const& own_queries) {
+    /// Holder h has the pieces p with p % owners == h, and computes them for all queries.
+    void run(int owners, runs const& own_queries) {
         operand_shapes const whole{q.extents, k.extents, v.extents};
         runs pieces;
         std::vector<int> holder_of;
         for (index_t first = 0; first < 333; first += longest) {
             pieces.push_back({first, std::min(longest, index_t{333} - first), first});
             bool const seen = driver::sees<float>(spec, whole, {0, queries, 0}, pieces.back());
-            holder_of.push_back(seen ? static_cast<int>(pieces.size()) % holders : driver::no_holder);
+            holder_of.push_back(seen ? static_cast<int>(pieces.size()) % owners : driver::no_owner);
         }
         workspace scratch;
         scratch.prepare(2);
@@ -53,7 +53,7 @@ struct sequence_of_holders {
             runs in_tree;
             std::vector<std::size_t> firsts;
             for (std::size_t p = tree.first; p < std::min(tree.first + tree.size, pieces.size()); ++p)
-                if (holder_of[p] != driver::no_holder) {
+                if (holder_of[p] != driver::no_owner) {
                     in_tree.push_back(pieces[p]);
                     firsts.push_back(p);
                 }
@@ -87,9 +87,9 @@ struct sequence_of_holders {
         for (std::size_t i = 0; i < sums.elements.size(); ++i)
             CHECK((got_sums.elements[i] == Approx(sums.elements[i]).margin(1e-5)
                    || (std::isinf(got_sums.elements[i]) && got_sums.elements[i] == sums.elements[i])));
-        for (int holders : {2, 3}) {
+        for (int owners : {2, 3}) {
             std::fill(got.elements.begin(), got.elements.end(), 7.0f);
-            run(holders, {{0, 1, 0}, {1, queries - 1, 1}});
+            run(owners, {{0, 1, 0}, {1, queries - 1, 1}});
             CHECK(got.elements == one);
         }
     }
@@ -101,7 +101,7 @@ void check(Spec const& spec, index_t queries) {
 
 }  // namespace
 
-TEST_CASE("partial results of any holders give what all keys give, with the same bits", "[driver]") {
+TEST_CASE("partial results of any owners give what all keys give, with the same bits", "[driver]") {
     auto const slopes = alibi_slopes(4);
     auto const spec = scaled_dot | alibi(slopes) | causal_at_end | softmax_with_sink(q_idx / 20.0) | weighted_sum;
     check(spec, 3);

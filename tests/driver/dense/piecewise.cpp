@@ -2,7 +2,7 @@
 // test: native change
 // Keys that come piece by piece give what all of them together give.
 #include <fovea/fovea.hpp>
-#include <fovea/parts/piecewise.hpp>
+#include <fovea/parts/chunked.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -27,7 +27,7 @@ struct sequence_in_pieces {
     void check(Spec const& spec, std::vector<position_run> const& queries, std::vector<position_run> const& keys) {
         attend(spec, q, k, v, whole, lse(sums));
         using asked = decltype(lse(got_sums));
-        driver::piecewise_attention<float, arch::best, Spec, float, float, float, float, asked> attention(
+        driver::chunked_attention<float, arch::best, Spec, float, float, float, float, asked> attention(
             spec, {q.extents, k.extents, v.extents}, view<float const, 4>(q.view()), got.view(),
             std::tuple<asked>(lse(got_sums)), queries, longest);
         workspace scratch;

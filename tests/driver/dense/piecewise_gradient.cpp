@@ -4,8 +4,8 @@
 // slopes of heads and weights that go by key are, over ranks (tests/mpi/gradients.cpp).
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
-#include <fovea/parts/array_totals.hpp>
-#include <fovea/parts/piecewise_gradient.hpp>
+#include <fovea/parts/exact_sink.hpp>
+#include <fovea/parts/chunked_gradient.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
@@ -73,7 +73,7 @@ struct sequence {
         saved_rows<float> saved;
         attend(spec, q, k, v, out, save(saved));
         operand_shapes const shapes{q.extents, k.extents, v.extents};
-        driver::array_totals<float, std::remove_const_t<decltype(asked)>> totals(spec, asked);
+        driver::exact_sink<float, std::remove_const_t<decltype(asked)>> totals(spec, asked);
         piecewise const pass(spec, shapes);
         workspace scratch;
         scratch.prepare(executor.workers());
@@ -81,7 +81,7 @@ struct sequence {
         std::vector<position_run> pieces;
         for (index_t n = 0; n < q.extent(2); n += piece) pieces.push_back({n, std::min(piece, q.extent(2) - n), n});
         auto const of_queries = [&](position_run const& run) {
-            driver::known_rows<float> known;
+            driver::saved_statistics<float> known;
             if (saved.complete()) {
                 auto const at = [&](view<float const, 3> all) {
                     all.data += run.place;
@@ -100,7 +100,7 @@ struct sequence {
                                             driver::rows_at(view<float const, 4>(v.view()), run),
                                             driver::rows_at(of.key.view(), run), driver::rows_at(of.value.view(), run)};
         };
-        auto const add = [&](position_run const& queries, position_run const& keys, driver::made_gradients makes) {
+        auto const add = [&](position_run const& queries, position_run const& keys, driver::wanted_gradients makes) {
             if (pass.sees(queries, keys))
                 pass.add(executor, scratch, of_queries(queries), of_keys(keys), makes, totals, asked);
         };
@@ -110,7 +110,7 @@ struct sequence {
             for (auto const& queries : others) add(queries, keys, {.of_queries = true, .of_keys = false});
         for (auto const& queries : pieces)
             for (auto const& keys : others) add(queries, keys, {.of_queries = false, .of_keys = true});
-        named_sums<float, std::remove_const_t<decltype(asked)>> sums(asked);
+        gradient_sink<float, std::remove_const_t<decltype(asked)>> sums(asked);
         totals.add_to(sums);
         sums.write();
         return of;

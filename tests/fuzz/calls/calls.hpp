@@ -42,7 +42,7 @@ bool is_long(extents_t<4> const& q, extents_t<4> const& k, extents_t<4> const& v
 // One group of specifications each.
 void dense(bytes& in);
 void tables(bytes& in);
-void facts(bytes& in);
+void coordinates(bytes& in);
 void states(bytes& in);
 void merges(bytes& in);
 void graphs(bytes& in);

@@ -8,7 +8,7 @@
 using namespace fovea;
 using namespace fovea::placeholders;
 
-void fuzz::facts(bytes& in) {
+void fuzz::coordinates(bytes& in) {
     memory all(in);
     sizes const n(in);
     auto const q = all.read<float>("query", n.batches, n.heads, n.queries, n.features);

@@ -24,7 +24,7 @@ struct value {
 };
 
 /// What was seen on the way to a value.
-struct facts {
+struct coordinates {
     real unit;               // relative rounding of one operation on reals
     bool overflows = false;  // some integer needs more than 64 bits, even where nobody looks
     bool is_wide = false;    // some integer needs more than 32 bits
@@ -41,7 +41,7 @@ struct place {
 class evaluator {
 public:
     place at;
-    facts seen;
+    coordinates seen;
 
     evaluator(place const& p, real unit) : at(p), seen{unit} {}
 

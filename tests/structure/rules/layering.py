@@ -46,7 +46,7 @@ KNOWN_LIBRARIES = ("xsimd/", "boost/", "fovea/", "sys/")
 WITHOUT_ARCHITECTURES = tuple(f"simd/{name}.hpp" for name in ("bf16_pairs", "lanes", "pack", "registers", "storage"))
 SHARED_ROOMS = ("run", "call")  # of driver/: what all traversals use
 # The forward headers that begin a gradient, beside those that are named after it.
-BEGIN_GRADIENTS = r"differentiate|(?:\w+_)?gradient(?:_\w+)?|array_totals|grad"
+BEGIN_GRADIENTS = r"differentiate|(?:\w+_)?gradient(?:_\w+)?|exact_sink|grad"
 # simd/arch/ has the specializations of what simd/ declares, which includes them.
 ONE_ROOM = {"simd/arch": "simd"}
 # The traversals read rows and multiply them, whatever their elements and wherever they lie.

@@ -41,14 +41,14 @@ public:
     auto const& table() const { return fovea::detail::table_of(expression_); }
     /// That of a pair, which may take no part, in the table or in sums of its extents.
     template <class Element, int Rank>
-    Element* of_pair(view<Element, Rank> const& in, kernel::row_facts const& row, index_t key) const {
+    Element* of_pair(view<Element, Rank> const& in, kernel::row_coordinates const& row, index_t key) const {
         auto const at = evaluate(expression_, row_environment<T, Arch>{{row, key}});
         return std::apply([&](auto... index) { return in.data + clamped_offset(in, index...); }, at);
     }
     /// Calls f(row, first, last) for runs of keys, of which key(i) is the one in place i, that have one row: beyond the
     /// reach of a table all have.
     template <class Element, int Rank, class Key, class F>
-    void for_runs(view<Element, Rank> const& in, kernel::row_facts const& row, index_t count, Key const& key,
+    void for_runs(view<Element, Rank> const& in, kernel::row_coordinates const& row, index_t count, Key const& key,
                   F const& f) const {
         for (index_t first = 0; first < count;) {
             Element* const here = of_pair(in, row, key(first));
@@ -90,11 +90,11 @@ struct added_output {
     void begin() const { std::fill_n(sums.data, sums.size(), T{0}); }
     template <class Row>
     void weights(row_place const& at, Row const& row) const {
-        kernel::row_facts const facts{at.batch, at.head, at.query, shapes.queries(), shapes.keys(), shapes.compared()};
+        kernel::row_coordinates const coordinates{at.batch, at.head, at.query, shapes.queries(), shapes.keys(), shapes.compared()};
         auto const& table = rows.table();
         T* const to = sums.place(at.batch, at.head, at.query, index_t{0});
         rows.for_runs(
-            table, facts, row.size(), [&](index_t i) { return row.key(i); },
+            table, coordinates, row.size(), [&](index_t i) { return row.key(i); },
             [&](auto const* added, index_t first, index_t last) {
                 T weight = 0;
                 for (index_t i = first; i < last; ++i) weight += static_cast<T>(row[i]);
@@ -142,9 +142,9 @@ struct added_gradient {
     added_gradient(arena&, Aggregate const&, index_t) {}
     template <class Facts, class D>
     void begin(Facts const&, view<D const, 4> const&) {}
-    void add_to_gradients(kernel::row_facts const&, index_t, index_t, T const*, T*) const {}
+    void add_to_gradients(kernel::row_coordinates const&, index_t, index_t, T const*, T*) const {}
     template <class Share>
-    void add_to_tables(kernel::row_facts const&, index_t, index_t, T const*, Share const&) const {}
+    void add_to_tables(kernel::row_coordinates const&, index_t, index_t, T const*, Share const&) const {}
 };
 /// The gradients that arrive at weights by another way than the result.
 template <class T, class Arch, class Core, class Number>
@@ -154,7 +154,7 @@ struct added_gradient<T, Arch, with_arriving<Core, Number>> : added_gradient<T, 
 
     added_gradient(arena& memory, with_arriving<Core, Number> const& aggregate, index_t features)
         : base(memory, aggregate, features), arriving(aggregate.arriving) {}
-    void add_to_gradients(kernel::row_facts const& row, index_t first, index_t count, T const* weights, T* d) const {
+    void add_to_gradients(kernel::row_coordinates const& row, index_t first, index_t count, T const* weights, T* d) const {
         base::add_to_gradients(row, first, count, weights, d);
         for (index_t i = 0; i < count; ++i) d[i] += arriving.of(place_of(row), first + i, weights[i]);
     }
@@ -170,11 +170,11 @@ public:
 
     /// The row at hand, and its gradient.
     template <class D>
-    void begin(kernel::row_facts const& row, view<D const, 4> const& d_result) {
+    void begin(kernel::row_coordinates const& row, view<D const, 4> const& d_result) {
         D const* const from = d_result.place(row.batch, row.head, row.q_idx, index_t{0});
         std::transform(from, from + features_, d_, [](D const& x) { return static_cast<T>(x); });
     }
-    void add_to_gradients(kernel::row_facts const& row, index_t first, index_t count, T const*, T* d) const {
+    void add_to_gradients(kernel::row_coordinates const& row, index_t first, index_t count, T const*, T* d) const {
         rows_.for_runs(
             rows_.table(), row, count, [&](index_t i) { return first + i; },
             [&](auto const* added, index_t begin, index_t end) {
@@ -183,7 +183,7 @@ public:
             });
     }
     template <class Share>
-    void add_to_tables(kernel::row_facts const& row, index_t first, index_t count, T const* weights,
+    void add_to_tables(kernel::row_coordinates const& row, index_t first, index_t count, T const* weights,
                        Share const& tables) const {
         tables.for_each_sum(rows_.table(), [&](auto const& sums) {
             rows_.for_runs(

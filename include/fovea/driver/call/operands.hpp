@@ -50,8 +50,8 @@ struct operands {
     static constexpr bool looks_at_rows = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
         return (takes_rows<Bound> || ...);
     }(std::type_identity<Outputs>{});
-    static constexpr bool outputs_sum_over_queries = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
-        return (adds_over_queries<Bound> || ...);
+    static constexpr bool outputs_reduce_over_queries = []<class... Bound>(std::type_identity<std::tuple<Bound...>>) {
+        return (reduces_over_queries<Bound> || ...);
     }(std::type_identity<Outputs>{});
 
     index_t batches() const { return query.extent(0); }
@@ -71,8 +71,8 @@ struct operands {
 
 /// What a normalizer may read of its row.
 template <class T, class Arch>
-struct facts_of_row {
-    kernel::row_facts const& row;
+struct coordinates_of_row {
+    kernel::row_coordinates const& row;
 
     template <class E>
     FOVEA_INLINE T operator()(E const& e) const {
@@ -82,7 +82,7 @@ struct facts_of_row {
     }
 };
 
-inline row_place place_of(kernel::row_facts const& row) { return {row.batch, row.head, row.q_idx}; }
+inline row_place place_of(kernel::row_coordinates const& row) { return {row.batch, row.head, row.q_idx}; }
 
 /// Calls f with each bound output.
 template <class Outputs, class F>
@@ -90,13 +90,13 @@ void for_each_output(Outputs const& outputs, F const& f) {
     std::apply([&](auto const&... each) { (f(each), ...); }, outputs);
 }
 template <class Outputs, class Row>
-void show_scores(Outputs const& outputs, kernel::row_facts const& at, Row const& row) {
+void show_scores(Outputs const& outputs, kernel::row_coordinates const& at, Row const& row) {
     for_each_output(outputs, [&](auto const& output) {
         if constexpr (takes_scores<std::remove_cvref_t<decltype(output)>>) output.scores(place_of(at), row);
     });
 }
 template <class Outputs, class Row>
-void show_weights(Outputs const& outputs, kernel::row_facts const& at, Row const& row) {
+void show_weights(Outputs const& outputs, kernel::row_coordinates const& at, Row const& row) {
     for_each_output(outputs, [&](auto const& output) {
         if constexpr (takes_weights<std::remove_cvref_t<decltype(output)>>) output.weights(place_of(at), row);
     });
@@ -118,7 +118,7 @@ inline constexpr bool carries_max_and_sum<Normalizer, T> =
 /// and the sum of a row.
 template <class Normalizer, class T>
 concept gives_gradient_of_row =
-    requires(Normalizer const& n, row_facts_archetype<T> at) { n.gradient_of_row(T{}, T{}, T{}, at); };
+    requires(Normalizer const& n, row_coordinates_archetype<T> at) { n.gradient_of_row(T{}, T{}, T{}, at); };
 
 /// True where what an attention carries for a row gives the weights of it again, and its gradient reads no more.
 template <class T, class A>
@@ -140,7 +140,7 @@ void finish_outputs(Executor const& executor, Outputs const& outputs, view<Rows,
 
 /// What a normalizer has carried for a row, to outputs that take it.
 template <class Outputs, class Normalizer, class State, class T>
-void show_state(Outputs const& outputs, kernel::row_facts const& at, Normalizer const& normalizer, State const& carried,
+void show_state(Outputs const& outputs, kernel::row_coordinates const& at, Normalizer const& normalizer, State const& carried,
                 T log_sum) {
     for_each_output(outputs, [&](auto const& output) {
         if constexpr (takes_log_sum<std::remove_cvref_t<decltype(output)>>) output.log_sum(place_of(at), log_sum);

@@ -45,9 +45,9 @@ struct scoped_executor {
     }
 };
 
-/// in_scopes: an executor for tasks that compute these products; the executor itself where they need nothing.
-template <kernel::scoped_product... Products, class Executor>
-decltype(auto) in_scopes(Executor const& executor) {
+/// in_tile_configurations: an executor for tasks that compute these products; the executor itself where they need nothing.
+template <kernel::configured_product... Products, class Executor>
+decltype(auto) in_tile_configurations(Executor const& executor) {
     if constexpr ((std::is_trivial_v<typename Products::scope> && ...)) return (executor);
     else return scoped_executor<Executor, scopes_of<typename Products::scope...>>{executor};
 }
@@ -60,13 +60,13 @@ decltype(auto) in_scopes_of(Executor const& executor) {
     using Arch = typename Call::architecture;
     using scores = kernel::score_product<T, Arch, typename Call::query_element, typename Call::key_element>;
     if constexpr (requires { requires Call::uses_matrix_unit; }) {
-        return in_scopes<kernel::matrix_unit_product<T, Arch>>(executor);
+        return in_tile_configurations<kernel::matrix_unit_product<T, Arch>>(executor);
     } else if constexpr (requires { typename Call::value_element; }) {
         using values = kernel::value_product<T, Arch, typename Call::value_element, typename Call::result_element,
                                              Call::is_linear>;
-        return in_scopes<scores, values>(executor);
+        return in_tile_configurations<scores, values>(executor);
     } else {
-        return in_scopes<scores>(executor);
+        return in_tile_configurations<scores>(executor);
     }
 }
 
@@ -291,7 +291,7 @@ struct products {
     // With a query in each lane, a kernel::lane_product.
     using number = T;
     using element = T;
-    using shape = query_lanes;
+    using blocking = query_lanes;
     struct scope {};
     static constexpr bool packs_values = false, scales_queries = true;
     static void contract_query_lanes(kernel::key_operand<T> const& keys, kernel::lane_sums<T> const& sums,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the engine knows of a specification: its sizes, and tables of functions that are compiled for it, each for a
-// block at a time. `Shape`, here and beside, is an arrangement of plan/blocking.hpp: which operand lies in lanes.
+// block at a time. `Blocking`, here and beside, is an blocking of plan/blocking.hpp: which operand lies in lanes.
 #pragma once
 
 #include <fovea/driver/call/product_operands.hpp>
@@ -13,12 +13,12 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-template <class Shape>
+template <class Blocking>
 class head_keys;
-template <class Shape>
+template <class Blocking>
 class head_values;
-template <class Shape>
-class vector_pieces;
+template <class Blocking>
+class sub_tiles;
 
 /// The lines that a dense loop prefetches beside its products: those of the keys of the next block, then of its values,
 /// and, where there is no next block to be read, those of tables that the scores read.
@@ -35,16 +35,16 @@ struct next_lines {
 
 /// The rows of a tile: adjacent queries of one head, or interleaved ones of heads that share keys, so that keys are
 /// read once for all of them.
-template <class Shape>
+template <class Blocking>
 struct tile_rows {
-    using T = typename Shape::number;
+    using T = typename Blocking::number;
     using integer = kernel::integer_like<T>;
-    using index = std::conditional_t<Shape::queries_in_lanes, integer, index_t>;
-    static constexpr std::size_t lane_rows = Shape::queries_in_lanes ? Shape::rows : 0;
+    using index = std::conditional_t<Blocking::queries_in_lanes, integer, index_t>;
+    static constexpr std::size_t lane_rows = Blocking::queries_in_lanes ? Blocking::rows : 0;
 
     head_group heads{};
     index_t first = 0, count = 0;
-    index_t width = Shape::rows;  // rows that are computed; those after the last repeat it
+    index_t width = Blocking::rows;  // rows that are computed; those after the last repeat it
     T* queries = nullptr;         // (products, features, width); for keys in place (products, packs, width, lanes);
                                   // then (squares, features, width)
     T* scales = nullptr;          // (products, rows)
@@ -54,13 +54,13 @@ struct tile_rows {
     T* norms = nullptr;           // (squares, rows)
     T* centre = nullptr;          // (3, features), of one squared distance after the other
     bool factorable = true;       // no exponential of a query left its range
-    std::array<kernel::row_facts, std::size_t{Shape::rows} - lane_rows> facts;  // with keys in lanes
+    std::array<kernel::row_coordinates, std::size_t{Blocking::rows} - lane_rows> coordinates;  // with keys in lanes
     std::array<integer, lane_rows> queries_of, heads_of;  // with queries in lanes, where heads are interleaved
 
     /// The indices of row r.
     decltype(auto) facts_of(dense_rows const& call, index_t r) const {
-        if constexpr (Shape::queries_in_lanes) return call.facts(heads, first + std::min(r, count - 1));
-        else return (facts[static_cast<std::size_t>(r)]);
+        if constexpr (Blocking::queries_in_lanes) return call.coordinates(heads, first + std::min(r, count - 1));
+        else return (coordinates[static_cast<std::size_t>(r)]);
     }
     /// What some of the rows span, for interval readings; all keys.
     box span(dense_rows const& call, index_t from, index_t to) const {
@@ -79,22 +79,22 @@ struct tile_rows {
 };
 
 /// Scores, and then weights, of the rows of a tile and some adjacent keys of a block.
-template <class Shape>
+template <class Blocking>
 struct score_block {
-    using T = typename Shape::number;
+    using T = typename Blocking::number;
     index_t first, count;  // keys, the first by its position
     T* scores;             // (planes, rows, stride), the result is plane 0; with queries in lanes (keys, stride)
     index_t stride, plane_stride = 0;
     bool* visible = nullptr;                       // like a plane: which pairs take part, where values are not finite
     T* row_max = nullptr;                          // (width), with queries in lanes
-    vector_pieces<Shape> const* pieces = nullptr;  // with queries in lanes: those that are not empty
+    sub_tiles<Blocking> const* pieces = nullptr;  // with queries in lanes: those that are not empty
     index_t multiplied = 0;                        // keys of the first piece whose products are there already
-    kernel::work_steps* beside = nullptr;          // what is done while scores become weights
+    kernel::interleaved_steps* beside = nullptr;          // what is done while scores become weights
 
-    index_t packs() const { return ceil_div(count, Shape::lanes); }
+    index_t packs() const { return ceil_div(count, Blocking::lanes); }
     /// Some of the keys.
     score_block part(index_t offset, index_t length) const {
-        index_t const at = Shape::queries_in_lanes ? offset * stride : offset;
+        index_t const at = Blocking::queries_in_lanes ? offset * stride : offset;
         auto some = *this;
         some.first += offset;
         some.count = std::min(length, count - offset);
@@ -103,15 +103,15 @@ struct score_block {
         return some;
     }
     /// The keys of some granules of their block.
-    score_block part_of(granule_run<Shape> const& granules) const {
-        return part(granules.first * Shape::granule - first % Shape::block_keys,
-                    (granules.last - granules.first) * Shape::granule);
+    score_block part_of(granule_run<Blocking> const& granules) const {
+        return part(granules.first * Blocking::granule - first % Blocking::block_keys,
+                    (granules.last - granules.first) * Blocking::granule);
     }
 };
 
 /// What is carried for the rows of a tile from one run of keys to the next.
 template <class T>
-struct row_sums {
+struct online_state {
     void* states = nullptr;  // (states), what a normalizer carries
     T* sums = nullptr;       // (rows, value_width), or (value features, width) with queries in lanes
     bool empty = true;       // nothing has been added to the sums, nor have they been cleared
@@ -126,18 +126,18 @@ struct partial_row {
     bool ends = true;  // no keys follow
 };
 
-template <class Shape>
+template <class Blocking>
 struct score_call;
-template <class Shape>
+template <class Blocking>
 struct attention_call;
 
 /// What is compiled for a score and a mask.
-template <class Shape>
+template <class Blocking>
 struct score_functions {
-    using call = score_call<Shape>;
-    using rows = tile_rows<Shape>;
-    using keys = head_keys<Shape>;
-    using scores = score_block<Shape>;
+    using call = score_call<Blocking>;
+    using rows = tile_rows<Blocking>;
+    using keys = head_keys<Blocking>;
+    using scores = score_block<Blocking>;
 
     index_t products, pairs, squares;               // of each pair; squares are some of the pairs
     index_t query_factors, row_terms, row_indices;  // of each row
@@ -151,7 +151,7 @@ struct score_functions {
     /// The keys of a block as the plan has them, and their terms.
     void (*prepare)(call const&, keys const&, index_t block);
     /// Products of queries and keys, and pairwise terms.
-    void (*multiply)(call const&, rows const&, keys const&, key_run<Shape> const&, scores const&, next_lines&);
+    void (*multiply)(call const&, rows const&, keys const&, key_run<Blocking> const&, scores const&, next_lines&);
     /// They become scores; the mask is applied if `masked`.
     void (*transform)(call const&, rows const&, keys const&, scores const&, bool masked);
 
@@ -160,13 +160,13 @@ struct score_functions {
 };
 
 /// What is compiled for a normalizer and an aggregator.
-template <class Shape>
+template <class Blocking>
 struct sums_functions {
-    using T = typename Shape::number;
-    using call = attention_call<Shape>;
-    using rows = tile_rows<Shape>;
-    using values = head_values<Shape>;
-    using scores = score_block<Shape>;
+    using T = typename Blocking::number;
+    using call = attention_call<Blocking>;
+    using rows = tile_rows<Blocking>;
+    using values = head_values<Blocking>;
+    using scores = score_block<Blocking>;
 
     index_t state_bytes;       // of a row, or of a vector of rows
     index_t keys_per_row = 1;  // of copied values
@@ -174,37 +174,37 @@ struct sums_functions {
     bool selects = false, is_linear = true, clears_excluded = false;
 
     /// Sums and states, at the beginning of a tile.
-    void (*begin)(call const&, row_sums<T>&);
+    void (*begin)(call const&, online_state<T>&);
     /// The values of a block, unless they are read in place.
     void (*copy)(call const&, values const&, index_t block);
     bool (*all_finite)(call const&, row_range const& values);
     /// Scores become weights; `rescale` becomes the factors of the sums so far: (rows).
-    void (*fold)(call const&, rows const&, row_sums<T> const&, scores const&, T* rescale);
+    void (*fold)(call const&, rows const&, online_state<T> const&, scores const&, T* rescale);
     /// Rescales the sums, and adds the values times their weights.
-    void (*add)(call const&, rows const&, row_sums<T>&, values const&, scores const&, T* rescale, next_lines&);
+    void (*add)(call const&, rows const&, online_state<T>&, values const&, scores const&, T* rescale, next_lines&);
     /// As add, without the values of excluded pairs: where values are not finite.
-    void (*add_visible)(call const&, rows const&, row_sums<T>&, values const&, scores const&, T const* rescale);
+    void (*add_visible)(call const&, rows const&, online_state<T>&, values const&, scores const&, T const* rescale);
     /// Results of all rows.
-    void (*finish)(call const&, rows const&, row_sums<T>&);
+    void (*finish)(call const&, rows const&, online_state<T>&);
 
     // With keys in lanes alone:
     /// Adds the values whose weight is not 0, where these are few; returns false, and adds nothing, otherwise.
-    bool (*add_nonzero)(call const&, rows const&, row_sums<T>&, values const&, scores const&) = nullptr;
+    bool (*add_nonzero)(call const&, rows const&, online_state<T>&, values const&, scores const&) = nullptr;
     /// Merges what the splits have left of one row into the first of them; its result, where no keys follow.
-    void (*merge_splits)(call const&, kernel::row_facts const&, partial_row<T> const&) = nullptr;
+    void (*merge_splits)(call const&, kernel::row_coordinates const&, partial_row<T> const&) = nullptr;
     /// Scores of whole rows become their final weights; outputs that read rows get both.
-    void (*normalize)(call const&, rows const&, row_sums<T> const&, scores const&) = nullptr;
+    void (*normalize)(call const&, rows const&, online_state<T> const&, scores const&) = nullptr;
 };
 
 /// The scores of a dense call.
-template <class Shape>
+template <class Blocking>
 struct score_call : dense_rows {
     index_t key_features;
-    score_functions<Shape> const& functions;
+    score_functions<Blocking> const& functions;
 
     template <class Operands>
     score_call(plan::call_plan const& plan, Operands const& operands, coverage_function of_mask,
-               score_functions<Shape> const& of_scores)
+               score_functions<Blocking> const& of_scores)
         : dense_rows(plan, operands, of_mask), key_features(operands.key_features()), functions(of_scores) {}
 
     /// The features that a part of the score runs over.
@@ -215,17 +215,17 @@ struct score_call : dense_rows {
 };
 
 /// A dense call: its scores, and what is made of them.
-template <class Shape>
-struct attention_call : score_call<Shape> {
-    sums_functions<Shape> const& sums;
+template <class Blocking>
+struct attention_call : score_call<Blocking> {
+    sums_functions<Blocking> const& sums;
 
     template <class Operands>
     attention_call(plan::call_plan const& plan, Operands const& operands, dense_rows::coverage_function of_mask,
-                   score_functions<Shape> const& of_scores, sums_functions<Shape> const& of_sums)
-        : score_call<Shape>(plan, operands, of_mask, of_scores), sums(of_sums) {}
+                   score_functions<Blocking> const& of_scores, sums_functions<Blocking> const& of_sums)
+        : score_call<Blocking>(plan, operands, of_mask, of_scores), sums(of_sums) {}
 
     /// Elements of a value, and of a row of sums, in whole vectors.
-    index_t value_width() const { return round_up(std::max<index_t>(this->value_features, 1), Shape::lanes); }
+    index_t value_width() const { return round_up(std::max<index_t>(this->value_features, 1), Blocking::lanes); }
 };
 
 }  // namespace fovea::FOVEA_SET::driver

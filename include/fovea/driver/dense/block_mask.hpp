@@ -3,39 +3,39 @@
 #pragma once
 
 #include <fovea/driver/dense/dense_rows.hpp>
-#include <fovea/driver/dense/pace.hpp>
+#include <fovea/driver/dense/back_off.hpp>
 
 #include <algorithm>
 
 namespace fovea::FOVEA_SET::driver {
 
 /// What some rows see of a block of keys: runs of granules, and of each panel whether the mask has to be applied.
-template <class Shape>
+template <class Blocking>
 class visible_runs {
 public:
-    bool mixed[Shape::panels] = {};
+    bool mixed[Blocking::panels] = {};
 
     visible_runs() = default;
-    explicit visible_runs(granule_run<Shape> all) : runs_{all}, count_(1) {}
+    explicit visible_runs(granule_run<Blocking> all) : runs_{all}, count_(1) {}
 
-    granule_run<Shape> const* begin() const { return runs_; }
-    granule_run<Shape> const* end() const { return runs_ + count_; }
-    void add(granule_run<Shape> run) { runs_[count_++] = run; }
+    granule_run<Blocking> const* begin() const { return runs_; }
+    granule_run<Blocking> const* end() const { return runs_ + count_; }
+    void add(granule_run<Blocking> run) { runs_[count_++] = run; }
 
 private:
-    granule_run<Shape> runs_[(Shape::panels + 1) / 2];
+    granule_run<Blocking> runs_[(Blocking::panels + 1) / 2];
     index_t count_ = 0;
 };
 
 /// Which tiles of a block of rows are searched for panels that the mask decides. After a search that decides fewer than
 /// an eighth of them, tiles are masked as a whole, more after each such search: bounds over tables cost as much as
 /// products. A block of rows belongs to one task, so that the choice does not depend on the number of threads.
-class search_pace : public pace {
+class search_back_off : public back_off {
 public:
-    using pace::learn, pace::pace;
+    using back_off::learn, back_off::back_off;
     /// What a search has come to.
-    template <class Shape>
-    [[gnu::noinline]] void learn(visible_runs<Shape> const& found, index_t panels) {
+    template <class Blocking>
+    [[gnu::noinline]] void learn(visible_runs<Blocking> const& found, index_t panels) {
         index_t decided = panels;
         for (auto const run : found)
             for (index_t p = run.first_panel(); p < run.last_panel(); ++p) decided -= found.mixed[p] ? 1 : 0;
@@ -45,14 +45,14 @@ public:
 
 /// The block mask of a call, from intervals of its predicate: empty panels are left out, and the mask is
 /// applied in mixed ones alone.
-template <class Shape>
+template <class Blocking>
 class block_mask {
-    using run = granule_run<Shape>;
+    using run = granule_run<Blocking>;
 
 public:
     explicit block_mask(dense_rows const& call) : call_(call) {}
 
-    index_t key_blocks() const { return ceil_div(call_.keys, Shape::block_keys); }
+    index_t key_blocks() const { return ceil_div(call_.keys, Blocking::block_keys); }
 
     /// What the mask says of some rows and the keys [first, last).
     truth coverage(box const& rows, index_t first_key, index_t last_key) const {
@@ -62,7 +62,7 @@ public:
     /// The blocks of keys outside which some rows see nothing.
     index_range seen_by(box const& where) const {
         auto const is_empty = [&](index_t k) {
-            return coverage(where, k * Shape::block_keys, std::min((k + 1) * Shape::block_keys, call_.keys)).never();
+            return coverage(where, k * Blocking::block_keys, std::min((k + 1) * Blocking::block_keys, call_.keys)).never();
         };
         index_range seen{0, key_blocks()};
         while (seen.size() > 0 && is_empty(seen.first)) ++seen.first;
@@ -75,26 +75,26 @@ public:
         index_t most = call_.coverage ? 1 : std::max<index_t>(key_blocks(), 1);
         for (index_t g = head_groups.first; g < head_groups.last; ++g)
             for (index_t b = rows.first; b < rows.last && most < key_blocks(); ++b) {
-                index_t const last = std::min((b + 1) * Shape::block_rows, call_.rows);
-                most = std::max(most, seen_by(call_.span(call_.head_group_at(g), b * Shape::block_rows, last)).size());
+                index_t const last = std::min((b + 1) * Blocking::block_rows, call_.rows);
+                most = std::max(most, seen_by(call_.span(call_.head_group_at(g), b * Blocking::block_rows, last)).size());
             }
         return most;
     }
 
     /// The runs of granules of the keys [first, last) that are not empty for some rows.
     template <class Rows>
-    visible_runs<Shape> runs(Rows const& rows, index_t first, index_t last, truth seen) const {
-        if (Shape::pads_keys || !seen.always())
+    visible_runs<Blocking> runs(Rows const& rows, index_t first, index_t last, truth seen) const {
+        if (Blocking::pads_keys || !seen.always())
             return find_runs(rows.span(call_), first, last, seen, rows.whole_panels());
-        return visible_runs<Shape>({0, ceil_div(last - first, Shape::granule)});
+        return visible_runs<Blocking>({0, ceil_div(last - first, Blocking::granule)});
     }
 
-    /// The same at a pace: where it does not search, all granules, masked.
+    /// The same at a back_off: where it does not search, all granules, masked.
     template <class Rows>
-    visible_runs<Shape> runs(Rows const& rows, index_t first, index_t last, truth seen, search_pace& pace) const {
-        bool const searches = seen.always() || pace.is_due();
+    visible_runs<Blocking> runs(Rows const& rows, index_t first, index_t last, truth seen, search_back_off& back_off) const {
+        bool const searches = seen.always() || back_off.is_due();
         auto const found = searches ? runs(rows, first, last, seen) : all_mixed(first, last, rows.whole_panels());
-        if (searches && !seen.always()) pace.learn(found, ceil_div(last - first, Shape::panel));
+        if (searches && !seen.always()) back_off.learn(found, ceil_div(last - first, Blocking::panel));
         return found;
     }
 
@@ -108,67 +108,67 @@ public:
     run trimmed(rows_and_keys const& all, run granules, bool const* mixed) const;
 
 private:
-    visible_runs<Shape> find_runs(box const& where, index_t first, index_t last, truth seen, bool whole_panels) const;
-    static visible_runs<Shape> all_mixed(index_t first, index_t last, bool whole_panels);
+    visible_runs<Blocking> find_runs(box const& where, index_t first, index_t last, truth seen, bool whole_panels) const;
+    static visible_runs<Blocking> all_mixed(index_t first, index_t last, bool whole_panels);
     void classify(rows_and_keys const& all, index_t first, index_t last, truth* panels) const;
 
     dense_rows const& call_;
 };
 
-template <class Shape>
-granule_run<Shape> block_mask<Shape>::trimmed(rows_and_keys const& all, run granules, bool const* mixed) const {
+template <class Blocking>
+granule_run<Blocking> block_mask<Blocking>::trimmed(rows_and_keys const& all, run granules, bool const* mixed) const {
     if (call_.coverage == nullptr) return granules;
     auto const is_empty = [&](index_t n) {
-        index_t const key = all.first + n * Shape::granule;
-        return coverage(all.where, key, std::min(key + Shape::granule, all.last)).never();
+        index_t const key = all.first + n * Blocking::granule;
+        return coverage(all.where, key, std::min(key + Blocking::granule, all.last)).never();
     };
-    while (mixed[granules.first / Shape::granules_per_panel] && granules.first + 1 < granules.last
+    while (mixed[granules.first / Blocking::granules_per_panel] && granules.first + 1 < granules.last
            && is_empty(granules.first))
         ++granules.first;
-    while (mixed[(granules.last - 1) / Shape::granules_per_panel] && granules.first + 1 < granules.last
+    while (mixed[(granules.last - 1) / Blocking::granules_per_panel] && granules.first + 1 < granules.last
            && is_empty(granules.last - 1))
         --granules.last;
     return granules;
 }
 
-template <class Shape>
-visible_runs<Shape> block_mask<Shape>::find_runs(box const& where, index_t first, index_t last, truth seen,
+template <class Blocking>
+visible_runs<Blocking> block_mask<Blocking>::find_runs(box const& where, index_t first, index_t last, truth seen,
                                                  bool whole_panels) const {
-    visible_runs<Shape> all;
-    index_t const panels = ceil_div(last - first, Shape::panel), granules = ceil_div(last - first, Shape::granule);
+    visible_runs<Blocking> all;
+    index_t const panels = ceil_div(last - first, Blocking::panel), granules = ceil_div(last - first, Blocking::granule);
     rows_and_keys const keys{where, first, last};
-    truth known[Shape::panels];
+    truth known[Blocking::panels];
     if (seen.always()) std::fill_n(known, panels, seen);
     else classify(keys, 0, panels, known);
     for (index_t p = 0; p < panels; ++p) all.mixed[p] = !known[p].always();
-    if (Shape::pads_keys
-        && ((last - first) % Shape::granule != 0 || (whole_panels && granules % Shape::granules_per_panel != 0)))
+    if (Blocking::pads_keys
+        && ((last - first) % Blocking::granule != 0 || (whole_panels && granules % Blocking::granules_per_panel != 0)))
         all.mixed[panels - 1] = true;
     for (index_t p = 0; p < panels; ++p) {
         if (known[p].never()) continue;
         index_t const begin = p;
         while (p + 1 < panels && !known[p + 1].never()) ++p;
-        run const found{begin * Shape::granules_per_panel, (p + 1) * Shape::granules_per_panel};
+        run const found{begin * Blocking::granules_per_panel, (p + 1) * Blocking::granules_per_panel};
         all.add(whole_panels ? found : trimmed(keys, {found.first, std::min(found.last, granules)}, all.mixed));
     }
     return all;
 }
 
-template <class Shape>
-[[gnu::noinline]] visible_runs<Shape> block_mask<Shape>::all_mixed(index_t first, index_t last, bool whole_panels) {
-    index_t const panels = ceil_div(last - first, Shape::panel);
-    visible_runs<Shape> all(
-        {0, whole_panels ? panels * Shape::granules_per_panel : ceil_div(last - first, Shape::granule)});
+template <class Blocking>
+[[gnu::noinline]] visible_runs<Blocking> block_mask<Blocking>::all_mixed(index_t first, index_t last, bool whole_panels) {
+    index_t const panels = ceil_div(last - first, Blocking::panel);
+    visible_runs<Blocking> all(
+        {0, whole_panels ? panels * Blocking::granules_per_panel : ceil_div(last - first, Blocking::granule)});
     std::fill_n(all.mixed, panels, true);
     return all;
 }
 
 /// Classifies the panels [first, last): halved until all are full, all are empty, or one is left.
-template <class Shape>
-[[gnu::noinline]] void block_mask<Shape>::classify(rows_and_keys const& all, index_t first, index_t last,
+template <class Blocking>
+[[gnu::noinline]] void block_mask<Blocking>::classify(rows_and_keys const& all, index_t first, index_t last,
                                                    truth* panels) const {
     auto const seen =
-        coverage(all.where, all.first + first * Shape::panel, std::min(all.first + last * Shape::panel, all.last));
+        coverage(all.where, all.first + first * Blocking::panel, std::min(all.first + last * Blocking::panel, all.last));
     if (last - first == 1 || seen.always() || seen.never()) {
         std::fill(panels + first, panels + last, seen);
         return;

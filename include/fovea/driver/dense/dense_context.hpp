@@ -48,25 +48,25 @@ struct dense_context : score_context<Call, Engine> {
     using score_context<Call, Engine>::score_context;
 
     /// What a normalizer is for one row.
-    decltype(auto) normalizer(kernel::row_facts const& row) const {
+    decltype(auto) normalizer(kernel::row_coordinates const& row) const {
         return normalizer_of_row(this->spec.normalize,
-                                 facts_of_row<typename Call::number, typename Call::architecture>{row});
+                                 coordinates_of_row<typename Call::number, typename Call::architecture>{row});
     }
 };
 
-template <class Call, class Shape>
+template <class Call, class Blocking>
 struct type_of_context {
-    using type = score_context<Call, score_call<Shape>>;
+    using type = score_context<Call, score_call<Blocking>>;
 };
-template <class Call, class Shape>
+template <class Call, class Blocking>
     requires requires { typename Call::normalizer; }
-struct type_of_context<Call, Shape> {
-    using type = dense_context<Call, attention_call<Shape>>;
+struct type_of_context<Call, Blocking> {
+    using type = dense_context<Call, attention_call<Blocking>>;
 };
 /// A call as the functions of its specification see it: an attention, or scores alone.
-template <class Call, class Shape>
-using context_of = typename type_of_context<Call, Shape>::type;
-/// The arrangements that a call may have.
+template <class Call, class Blocking>
+using context_of = typename type_of_context<Call, Blocking>::type;
+/// The blockings that a call may have.
 template <class Call>
 using key_lanes_of = plan::key_lanes_blocking<typename Call::number, typename Call::architecture>;
 template <class Call>

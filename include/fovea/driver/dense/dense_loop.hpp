@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::driver {
 
 /// What is made of the scores of a tile of rows, a run of keys at a time (driver/dense/pass/online.hpp is attention):
 ///
-///     call_type, shape                        a dense_rows with its functions; a plan's blocks
+///     call_type, blocking                        a dense_rows with its functions; a plan's blocks
 ///     head_blocks(call, memory, slots)        the keys, and what lies beside them, of one head, block by block:
 ///                                             begin(heads), first(block), last(block), prepare(block), and, if it has
 ///                                             that, finish() after the last row of the task
@@ -26,8 +26,8 @@ namespace fovea::FOVEA_SET::driver {
 ///     drain(call, keys, scratch)              where it has that: before the keys of another block take their place
 ///     finish(call)                            after the last key
 template <class P>
-concept pass = requires(P& p, typename P::call_type const& call, block_mask<typename P::shape> const& mask,
-                        typename P::head_blocks& keys, key_run<typename P::shape> const& run,
+concept pass = requires(P& p, typename P::call_type const& call, block_mask<typename P::blocking> const& mask,
+                        typename P::head_blocks& keys, key_run<typename P::blocking> const& run,
                         typename P::scratch& scratch, arena& memory, typename P::partial_sums const& partial) {
     requires std::derived_from<typename P::call_type, dense_rows>;
     { P::prefetches_rows } -> std::convertible_to<bool>;
@@ -50,10 +50,10 @@ concept pass = requires(P& p, typename P::call_type const& call, block_mask<type
 template <pass Pass>
 class dense_loop {
     using call_type = typename Pass::call_type;
-    using shape = typename Pass::shape;
+    using blocking = typename Pass::blocking;
     using head_blocks = typename Pass::head_blocks;
     using scratch_type = typename Pass::scratch;
-    static constexpr index_t tiles_per_block = shape::block_rows / shape::rows;
+    static constexpr index_t tiles_per_block = blocking::block_rows / blocking::rows;
     static constexpr bool sweeps_again = requires(call_type const& call) { Pass::sweeps(call); };
     static int sweeps(call_type const& call) {
         if constexpr (sweeps_again) return Pass::sweeps(call);
@@ -64,8 +64,8 @@ public:
     explicit dense_loop(call_type const& call) : call_(call), mask_(call) {}
 
     template <class Executor>
-    void run(Executor const& executor, workspace& scratch, bool outputs_sum_over_queries) const {
-        for_row_blocks<shape>(executor, scratch, call_, outputs_sum_over_queries,
+    void run(Executor const& executor, workspace& scratch, bool outputs_reduce_over_queries) const {
+        for_row_blocks<blocking>(executor, scratch, call_, outputs_reduce_over_queries,
                               [&](arena& memory, index_range head_groups, index_range rows) {
                                   run_heads(memory, head_groups, rows, {0, key_blocks()}, {});
                               });
@@ -90,17 +90,17 @@ private:
                    panel_count& counts) const {
         auto const where = call_.span(rows.heads, rows.first, rows.last);
         bool begun = false;
-        search_pace pace;
+        search_back_off back_off;
         for (index_t k = blocks.first; k < blocks.last; ++k) {
             auto const seen = mask_.coverage(where, keys.first(k), keys.last(k));
             if (seen.never()) continue;  // an empty block of the mask
             keys.prepare(k);
             for (index_t t = 0; t < rows.tiles; ++t) {
-                if (Pass::prefetches_rows && !begun && call_.rows > shape::block_rows)  // the next block's tile follows
-                    call_.prefetch_beside(rows.heads, rows.first, rows.last, t * shape::rows, shape::rows);
-                auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen, pace);
+                if (Pass::prefetches_rows && !begun && call_.rows > blocking::block_rows)  // the next block's tile follows
+                    call_.prefetch_beside(rows.heads, rows.first, rows.last, t * blocking::rows, blocking::rows);
+                auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen, back_off);
                 for (auto const run : runs) {
-                    key_run<shape> const at{k, run, runs.mixed};
+                    key_run<blocking> const at{k, run, runs.mixed};
                     count_panels(counts, at);
                     tiles[t].take(call_, mask_, keys, at, scratch);
                 }
@@ -112,7 +112,7 @@ private:
     //! [loop]
 
     call_type const& call_;
-    block_mask<shape> mask_;
+    block_mask<blocking> mask_;
 };
 
 template <pass Pass>
@@ -124,18 +124,18 @@ void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_r
         else return head_blocks(call_, memory, slots);
     }();
     scratch_type scratch(memory, call_, 1);
-    index_t const most = std::min(tiles_per_block, ceil_div(call_.rows, shape::rows));
+    index_t const most = std::min(tiles_per_block, ceil_div(call_.rows, blocking::rows));
     auto* const tiles = memory.template take<Pass>(most);
     for (index_t t = 0; t < most; ++t) new (tiles + t) Pass(memory, call_, partial.tile(t, call_));
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         keys.begin(heads);
         for (index_t b = rows.first; b < rows.last; ++b) {
-            index_t const first = b * shape::block_rows, last = std::min(first + shape::block_rows, call_.rows);
-            row_block const block{heads, first, last, ceil_div(last - first, shape::rows)};
+            index_t const first = b * blocking::block_rows, last = std::min(first + blocking::block_rows, call_.rows);
+            row_block const block{heads, first, last, ceil_div(last - first, blocking::rows)};
             for (index_t t = 0; t < block.tiles; ++t) {
-                index_t const row = first + t * shape::rows;
-                tiles[t].begin(call_, heads, row, std::min<index_t>(shape::rows, last - row));
+                index_t const row = first + t * blocking::rows;
+                tiles[t].begin(call_, heads, row, std::min<index_t>(blocking::rows, last - row));
             }
             for (int sweep = 0, count = sweeps(call_); sweep < count; ++sweep) {
                 if constexpr (sweeps_again)

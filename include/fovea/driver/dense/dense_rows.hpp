@@ -127,7 +127,7 @@ struct dense_rows {
     }
 
     /// What is known of a row.
-    kernel::row_facts facts(head_group at, index_t r) const {
+    kernel::row_coordinates coordinates(head_group at, index_t r) const {
         auto const place = row(at, r);
         return {at.batch, place.head, place.query, queries, keys, features, exact};
     }
@@ -172,12 +172,12 @@ private:
 /// Calls f(memory, head groups, blocks) for all blocks of rows of all head groups, shared out among the workers:
 /// several head groups at a time where these have little to do. All rows of a head group go to one worker where an
 /// output sums over queries.
-template <class Shape, class Executor, class F>
-void for_row_blocks(Executor const& executor, workspace& scratch, dense_rows const& call, bool outputs_sum_over_queries,
+template <class Blocking, class Executor, class F>
+void for_row_blocks(Executor const& executor, workspace& scratch, dense_rows const& call, bool outputs_reduce_over_queries,
                     F const& f) {
-    index_t const blocks = ceil_div(call.rows, Shape::block_rows);
+    index_t const blocks = ceil_div(call.rows, Blocking::block_rows);
     index_t const head_groups = call.batches * call.head_groups, workers = executor.workers();
-    index_t const row_shares = shares(outputs_sum_over_queries ? 1 : workers, head_groups, blocks);
+    index_t const row_shares = shares(outputs_reduce_over_queries ? 1 : workers, head_groups, blocks);
     index_t const head_shares = row_shares > 1 ? head_groups : std::min(head_groups, shares(workers, 1, head_groups));
     executor.run(head_shares * row_shares, [&](index_t task, index_t worker) {
         auto& memory = scratch.worker(worker);

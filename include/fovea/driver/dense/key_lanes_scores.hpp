@@ -35,7 +35,7 @@ public:
             auto const [first_feature, features] = context.span_of(p);
             auto const row = [&, at = first_feature](index_t r) FOVEA_LAMBDA { return sources[r] + at; };
             auto const base = [&](index_t r) FOVEA_LAMBDA {
-                return kernel::index_environment<T, Arch, index_t>{rows.facts[static_cast<std::size_t>(r)], 0};
+                return kernel::index_environment<T, Arch, index_t>{rows.coordinates[static_cast<std::size_t>(r)], 0};
             };
             T* const scales = rows.scales + n * tile::rows;
             T* const to = factors_of(rows, n++, context.summed.most);
@@ -167,7 +167,7 @@ struct key_range {
 /// apart, of at least a line. Rows that are closer share lines, which the first of them brings into the L1 cache. They
 /// are prefetched while microkernels take `steps` steps.
 template <class T, class Arch, class Expression>
-prefetch_queue table_lines(Expression const& expression, row_facts const* rows, index_t count, key_range keys,
+prefetch_queue table_lines(Expression const& expression, row_coordinates const* rows, index_t count, key_range keys,
                            index_t steps) {
     auto const place = [&](index_t r) {
         table_place found;
@@ -209,7 +209,7 @@ class key_lanes_scores {
         terms::prepare_rows(context, rows);
         query_element const* sources[tile::rows];  // where the features of each row begin
         for (index_t r = 0; r < rows.width; ++r) {
-            auto const& row = rows.facts[static_cast<std::size_t>(r)];
+            auto const& row = rows.coordinates[static_cast<std::size_t>(r)];
             sources[r] = context.operands.query.place(row.batch, row.head, row.q_idx, 0);
         }
         tile_products<Call>::prepare(context, rows, sources);
@@ -238,10 +238,10 @@ class key_lanes_scores {
         kernel::key_range const range{.first = to.first, .count = to.packs() * tile::lanes};
         index_t const steps = range.count / tile::panel * context.features * stored::products;
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(pointwise)>>)
-            next.tables = kernel::table_lines<T, Arch>(pointwise, rows.facts.data(), rows.count, range, steps);
+            next.tables = kernel::table_lines<T, Arch>(pointwise, rows.coordinates.data(), rows.count, range, steps);
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(predicate)>>)
             if (next.tables.empty())
-                next.tables = kernel::table_lines<T, Arch>(predicate, rows.facts.data(), rows.count, range, steps);
+                next.tables = kernel::table_lines<T, Arch>(predicate, rows.coordinates.data(), rows.count, range, steps);
     }
 
 public:

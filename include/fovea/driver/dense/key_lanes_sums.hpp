@@ -6,7 +6,7 @@
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
-#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/row.hpp>
 
@@ -179,19 +179,19 @@ class key_lanes_sums {
     using state = typename normalizing::state;
     using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row>;
     using stored = stored_values<Call>;
-    using shape = key_lanes_of<Call>;
-    using context_type = context_of<Call, shape>;
-    using call_type = attention_call<shape>;
-    using rows_type = tile_rows<shape>;
-    using values_type = head_values<shape>;
-    using scores = score_block<shape>;
+    using blocking = key_lanes_of<Call>;
+    using context_type = context_of<Call, blocking>;
+    using call_type = attention_call<blocking>;
+    using rows_type = tile_rows<blocking>;
+    using values_type = head_values<blocking>;
+    using scores = score_block<blocking>;
 
     static context_type const& of(call_type const& call) { return static_cast<context_type const&>(call); }
-    static state* states_of(row_sums<T> const& all) { return static_cast<state*>(all.states); }
+    static state* states_of(online_state<T> const& all) { return static_cast<state*>(all.states); }
 
-    static void begin(call_type const& call, row_sums<T>& sums) {
-        std::fill_n(sums.sums, shape::rows * call.value_width(), start_of<aggregator, T>);
-        std::uninitialized_fill_n(states_of(sums), shape::states, state{});
+    static void begin(call_type const& call, online_state<T>& sums) {
+        std::fill_n(sums.sums, blocking::rows * call.value_width(), start_of<aggregator, T>);
+        std::uninitialized_fill_n(states_of(sums), blocking::states, state{});
     }
 
     static void copy(call_type const& call, values_type const& values, index_t block) {
@@ -206,10 +206,10 @@ class key_lanes_sums {
         return {s.scores + r * s.stride, s.packs(), {s.first + call.first_key}};
     }
 
-    static void fold(call_type const& call, rows_type const& rows, row_sums<T> const& sums, scores const& s,
+    static void fold(call_type const& call, rows_type const& rows, online_state<T> const& sums, scores const& s,
                      T* rescale) {
         auto const& context = of(call);
-        std::fill_n(rescale, shape::rows, T{0});
+        std::fill_n(rescale, blocking::rows, T{0});
         for (index_t r = 0; r < rows.count; ++r) {
             auto const row = row_of(call, s, r);
             rescale[r] = normalizing::fold(context.normalizer(rows.facts_of(call, r)), states_of(sums)[r], row);
@@ -229,33 +229,33 @@ class key_lanes_sums {
             }
     }
 
-    static value_sums<Call> sums_of(call_type const& call, rows_type const& rows, row_sums<T> const& sums,
+    static value_sums<Call> sums_of(call_type const& call, rows_type const& rows, online_state<T> const& sums,
                                     values_type const& values) {
         return {of(call), rows, values, sums.sums};
     }
-    static void add(call_type const& call, rows_type const& rows, row_sums<T>& sums, values_type const& values,
+    static void add(call_type const& call, rows_type const& rows, online_state<T>& sums, values_type const& values,
                     scores const& weights, T* rescale, next_lines& next) {
         sums_of(call, rows, sums, values).add(weights, rescale, next.queue());
     }
-    static void add_visible(call_type const& call, rows_type const& rows, row_sums<T>& sums, values_type const& values,
+    static void add_visible(call_type const& call, rows_type const& rows, online_state<T>& sums, values_type const& values,
                             scores const& weights, T const* rescale) {
         sums_of(call, rows, sums, values).add_visible(weights, rescale);
     }
-    static bool add_nonzero(call_type const& call, rows_type const& rows, row_sums<T>& sums, values_type const& values,
+    static bool add_nonzero(call_type const& call, rows_type const& rows, online_state<T>& sums, values_type const& values,
                             scores const& weights) {
         if constexpr (normalizing::whole_row && Call::is_linear)
             return sums_of(call, rows, sums, values).add_nonzero(weights);
         else return false;
     }
 
-    static void finish(call_type const& call, rows_type const& rows, row_sums<T>& sums) {
+    static void finish(call_type const& call, rows_type const& rows, online_state<T>& sums) {
         auto const& context = of(call);
         for (index_t r = 0; r < rows.count; ++r)
             finish_row(context, rows.facts_of(call, r), states_of(sums)[r], sums.sums + r * context.value_width());
     }
 
     /// The result of one row.
-    static void finish_row(context_type const& context, kernel::row_facts const& row, state const& s, T const* sum) {
+    static void finish_row(context_type const& context, kernel::row_coordinates const& row, state const& s, T const* sum) {
         auto* const to = context.operands.result.place(row.batch, row.head, row.q_idx, 0);
         using out = std::remove_cvref_t<decltype(*to)>;
         index_t const n = context.value_features;
@@ -268,7 +268,7 @@ class key_lanes_sums {
         } else {
             T const factor = Call::whole_rows ? T{1} : normalizing::finish(context.normalizer(row), s);
             if constexpr (Call::is_linear)
-                for (index_t c = 0; c < n; c += shape::lanes)
+                for (index_t c = 0; c < n; c += blocking::lanes)
                     kernel::store_as<T, Arch>(kernel::pack<T, Arch>::load(sum + c) * factor, to + c, n - c);
             else
                 for (index_t c = 0; c < n; ++c) to[c] = static_cast<out>(aggregated<aggregator>(sum[c], factor));
@@ -277,7 +277,7 @@ class key_lanes_sums {
         show_state(context.operands.outputs, row, normalizer, s, normalizing::log_sum(normalizer, s));
     }
 
-    static void merge_splits(call_type const& call, kernel::row_facts const& facts, partial_row<T> const& row) {
+    static void merge_splits(call_type const& call, kernel::row_coordinates const& coordinates, partial_row<T> const& row) {
         if constexpr (Call::may_split_keys) {
             using vector = kernel::pack<T, Arch>;
             auto const& context = of(call);
@@ -285,30 +285,30 @@ class key_lanes_sums {
                 return *reinterpret_cast<state*>(row.states + p * row.state_stride);
             };
             for (index_t p = 1; p < row.splits; ++p) {
-                auto const [own, others] = normalizing::merge(context.normalizer(facts), state_of(0), state_of(p));
+                auto const [own, others] = normalizing::merge(context.normalizer(coordinates), state_of(0), state_of(p));
                 T const* const other = row.sums + p * row.sum_stride;
                 for (index_t c = 0; c < row.width; c += vector::lanes)
                     fma(vector::load(other + c), vector(others), vector::load(row.sums + c) * vector(own))
                         .store(row.sums + c);
             }
-            if (row.ends) finish_row(context, facts, state_of(0), row.sums);
+            if (row.ends) finish_row(context, coordinates, state_of(0), row.sums);
         }
     }
 
-    static void normalize(call_type const& call, rows_type const& rows, row_sums<T> const& sums, scores const& s) {
+    static void normalize(call_type const& call, rows_type const& rows, online_state<T> const& sums, scores const& s) {
         if constexpr (Call::whole_rows)
             for (index_t r = 0; r < rows.count; ++r) {
                 auto const& context = of(call);
-                auto const& facts = rows.facts_of(call, r);
+                auto const& coordinates = rows.facts_of(call, r);
                 auto const row = row_of(call, s, r);
-                show_scores(context.operands.outputs, facts, row);
-                normalizing::whole(context.normalizer(facts), states_of(sums)[r], row);
+                show_scores(context.operands.outputs, coordinates, row);
+                normalizing::whole(context.normalizer(coordinates), states_of(sums)[r], row);
                 if constexpr (spec::reweights)
-                    kernel::reweigh<!spec::reweights_rows>(context.spec.reweight, facts, row);
+                    kernel::reweigh<!spec::reweights_rows>(context.spec.reweight, coordinates, row);
                 if constexpr (clears_excluded)
                     for (index_t i = 0; i < row.size(); ++i)
                         if (!s.visible[r * s.stride + i]) row[i] = T{0};
-                show_weights(context.operands.outputs, facts, row);
+                show_weights(context.operands.outputs, coordinates, row);
             }
     }
 
@@ -317,7 +317,7 @@ class key_lanes_sums {
     static constexpr bool clears_excluded = operands::looks_at_rows || spec::reweights_rows;
 
 public:
-    static constexpr sums_functions<shape> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
+    static constexpr sums_functions<blocking> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
                                                      .keys_per_row = stored::keys_per_row,
                                                      .loads_values = loaded_rows<typename stored::rows>,
                                                      .selects = Call::selects,

@@ -3,7 +3,7 @@
 // does not round them away.
 #pragma once
 
-#include <fovea/driver/dense/pace.hpp>
+#include <fovea/driver/dense/back_off.hpp>
 #include <fovea/driver/dense/pairwise.hpp>
 #include <fovea/driver/dense/stored_keys.hpp>
 
@@ -44,7 +44,7 @@ public:
             plan::for_each_part(pair.factors.queries, [&](auto const& body) {
                 for (index_t r = 0; r < rows.count; ++r) {
                     T* const to = factors_of(context, rows, factor) + r * features;
-                    kernel::index_environment<T, Arch, index_t> const base{rows.facts[static_cast<std::size_t>(r)], 0};
+                    kernel::index_environment<T, Arch, index_t> const base{rows.coordinates[static_cast<std::size_t>(r)], 0};
                     kernel::scatter_features<T, Arch>(body, base, sources[r] + first_feature, features, T{1}, to, 1);
                     if constexpr (Pair::uses_exponentials)
                         rows.factorable = rows.factorable && kernel::stays_in_range(body, to, features);
@@ -128,7 +128,7 @@ private:
     static void multiply(rows_type const& rows, Body const& body, kernel::pair_factors<T> const& factors,
                          square_side const& queries, square_side const& keys, score_block<tile> const& to,
                          kernel::prefetch_queue& next, Sum const& sum) {
-        pace products;
+        back_off products;
         for (index_t k = 0; k < to.count; k += tile::panel) {
             if (!products.is_due()) {
                 sum(k);
@@ -174,7 +174,7 @@ private:
                              score_block<tile> const& to, index_t r, index_t k) {
         from.queries += r * from.features;
         from.keys += k * from.features;
-        kernel::pairwise<Rows, tile::nv, T, Arch>(body, rows.facts.data() + r, kernel::positions<T, Arch>{to.first + k},
+        kernel::pairwise<Rows, tile::nv, T, Arch>(body, rows.coordinates.data() + r, kernel::positions<T, Arch>{to.first + k},
                                                   from, to.scores + r * to.stride + k, to.stride);
     }
 
@@ -185,7 +185,7 @@ private:
         for (index_t r = 0; r < rows.count; ++r)
             for (index_t k = 0; k < round_up(to.count, tile::panel); ++k)
                 to.scores[r * to.stride + k] =
-                    to.first + k < end ? keys.compare(pair, rows.facts[static_cast<std::size_t>(r)], to.first + k)
+                    to.first + k < end ? keys.compare(pair, rows.coordinates[static_cast<std::size_t>(r)], to.first + k)
                                        : T{0};
     }
 };

@@ -29,19 +29,19 @@ template <class Call>
 class query_lanes_scores {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using shape = query_lanes_of<Call>;
-    using context_type = context_of<Call, shape>;
-    using terms = score_terms<Call, shape>;
-    using rows_type = tile_rows<shape>;
+    using blocking = query_lanes_of<Call>;
+    using context_type = context_of<Call, blocking>;
+    using terms = score_terms<Call, blocking>;
+    using rows_type = tile_rows<blocking>;
     using query_element = typename Call::query_element;
-    using product = lane_products_of<shape>;
+    using product = lane_products_of<blocking>;
     using key_rows = std::remove_const_t<decltype(Call::operands::key)>;
     static constexpr int query_planes = [] {
         if constexpr (product::scales_queries) return 1;
         else return product::template query_planes<query_element>;
     }();
 
-    static void begin(score_call<shape> const& call, rows_type& rows) {
+    static void begin(score_call<blocking> const& call, rows_type& rows) {
         auto const& context = static_cast<context_type const&>(call);
         kernel::transpose_target<T> const to{.count = rows.count,
                                              .padded_rows = rows.width,
@@ -69,16 +69,16 @@ class query_lanes_scores {
         } else if constexpr (std::is_same_v<Body, q_t> && std::is_same_v<query_element, T>) {
             products<T, Arch>::transpose({row, rows.scales, to});
         } else {
-            kernel::row_facts facts[shape::rows];
-            for (index_t r = 0; r < rows.count; ++r) facts[r] = rows.facts_of(context, r);
+            kernel::row_coordinates coordinates[blocking::rows];
+            for (index_t r = 0; r < rows.count; ++r) coordinates[r] = rows.facts_of(context, r);
             kernel::transpose_features<T, Arch>(
                 body, row,
-                [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{facts[r], 0}; },
+                [&](index_t r) FOVEA_LAMBDA { return kernel::index_environment<T, Arch, index_t>{coordinates[r], 0}; },
                 [&](index_t r) FOVEA_LAMBDA { return rows.scales[r]; }, to);
         }
     }
 
-    static void prepare(score_call<shape> const& call, head_keys<shape> const& keys, index_t block) {
+    static void prepare(score_call<blocking> const& call, head_keys<blocking> const& keys, index_t block) {
         auto const& context = static_cast<context_type const&>(call);
         if constexpr (product::packs_values) {
             if (!keys.in_place()) {
@@ -98,7 +98,7 @@ class query_lanes_scores {
     }
 
 public:
-    static constexpr score_functions<shape> functions{.products = 1,
+    static constexpr score_functions<blocking> functions{.products = 1,
                                                       .pairs = 0,
                                                       .squares = 0,
                                                       .query_factors = 0,
@@ -112,7 +112,7 @@ public:
                                                       .is_bare_product = Call::is_bare_product,
                                                       .begin = &begin,
                                                       .prepare = &prepare,
-                                                      .multiply = &query_lanes_products<shape>::multiply,
+                                                      .multiply = &query_lanes_products<blocking>::multiply,
                                                       .transform = &terms::transform,
                                                       .query_planes = query_planes};
 };

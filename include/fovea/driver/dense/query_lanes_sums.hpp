@@ -21,30 +21,30 @@ class query_lanes_sums {
     using vector = kernel::pack<T, Arch>;
     using normalizing = plan::normalizing<typename Call::normalizer, vector>;
     using state = typename normalizing::state;
-    using shape = query_lanes_of<Call>;
-    using context_type = context_of<Call, shape>;
-    using call_type = attention_call<shape>;
-    using rows_type = tile_rows<shape>;
+    using blocking = query_lanes_of<Call>;
+    using context_type = context_of<Call, blocking>;
+    using call_type = attention_call<blocking>;
+    using rows_type = tile_rows<blocking>;
     using value_rows = std::remove_const_t<decltype(Call::operands::value)>;
-    using product = lane_products_of<shape>;
+    using product = lane_products_of<blocking>;
 
     static context_type const& of(call_type const& call) { return static_cast<context_type const&>(call); }
 
-    static void begin(call_type const&, row_sums<T>& sums) {
-        std::uninitialized_fill_n(static_cast<state*>(sums.states), shape::states, state{});
+    static void begin(call_type const&, online_state<T>& sums) {
+        std::uninitialized_fill_n(static_cast<state*>(sums.states), blocking::states, state{});
         sums.empty = true;
     }
 
-    static void copy(call_type const& call, head_values<shape> const& values, index_t block) {
+    static void copy(call_type const& call, head_values<blocking> const& values, index_t block) {
         [[maybe_unused]] auto const range = values.range(block);
         if constexpr (product::packs_values && loaded_rows<value_rows>) {
-            static_assert(rows_at_once % shape::granule == 0);
+            static_assert(rows_at_once % blocking::granule == 0);
             for_runs(of(call).operands.value, range, values.loaded(), [&](auto const& run, index_t offset) {
                 product::pack_values(strided_rows<T const>{run.first, run.stride}, run.count, call.value_features,
                                      values.copies(block) + offset * values.stride());
             });
         } else if constexpr (product::packs_values) {
-            row_addresses<value_rows, shape::block_keys> const rows(of(call).operands.value, range);
+            row_addresses<value_rows, blocking::block_keys> const rows(of(call).operands.value, range);
             product::pack_values(rows, range.last - range.first, call.value_features, values.copies(block));
         } else if constexpr (!always_in_place<value_rows, T>)
             copy_rows<Arch>(of(call).operands.value, range, values.copy(values.first(block)), values.stride());
@@ -53,28 +53,28 @@ class query_lanes_sums {
         return driver::all_finite<T, Arch>(of(call).operands.value, values);
     }
 
-    static void fold(call_type const& call, rows_type const& rows, row_sums<T> const& sums,
-                     score_block<shape> const& scores, T* rescale) {
-        using steps = std::conditional_t<plan::pipelined<shape>, kernel::work_steps, kernel::no_steps>;
+    static void fold(call_type const& call, rows_type const& rows, online_state<T> const& sums,
+                     score_block<blocking> const& scores, T* rescale) {
+        using steps = std::conditional_t<plan::pipelined<blocking>, kernel::interleaved_steps, kernel::no_steps>;
         using row_lanes = kernel::lane_rows<T, Arch, typename normalizing::of_row, steps>;
         steps* beside = nullptr;
-        if constexpr (plan::pipelined<shape>) beside = scores.beside;
+        if constexpr (plan::pipelined<blocking>) beside = scores.beside;
         auto* const states = static_cast<state*>(sums.states);
-        for (index_t lane = 0; lane < rows.width; lane += shape::lanes)
-            normalizing::fold(of(call).spec.normalize, states[lane / shape::lanes],
-                              row_lanes{scores.scores + lane, scores.count, scores.stride, shape::lanes,
+        for (index_t lane = 0; lane < rows.width; lane += blocking::lanes)
+            normalizing::fold(of(call).spec.normalize, states[lane / blocking::lanes],
+                              row_lanes{scores.scores + lane, scores.count, scores.stride, blocking::lanes,
                                         scores.row_max + lane, beside})
                 .store(rescale + lane);
     }
 
-    static void finish(call_type const& call, rows_type const& rows, row_sums<T>& sums) {
+    static void finish(call_type const& call, rows_type const& rows, online_state<T>& sums) {
         auto const& context = of(call);
-        query_lanes_products<shape>::clear_if_empty(sums, context.value_width() * rows.width);
-        for (index_t lane = 0; lane < rows.width; lane += shape::lanes) {
-            auto const& carried = static_cast<state const*>(sums.states)[lane / shape::lanes];
+        query_lanes_products<blocking>::clear_if_empty(sums, context.value_width() * rows.width);
+        for (index_t lane = 0; lane < rows.width; lane += blocking::lanes) {
+            auto const& carried = static_cast<state const*>(sums.states)[lane / blocking::lanes];
             write(context, rows, lane, sums.sums + lane, normalizing::finish(context.spec.normalize, carried));
             show_states<T, Arch>(context.operands.outputs, context.spec.normalize, carried, lane,
-                                 std::min(rows.count, lane + shape::lanes),
+                                 std::min(rows.count, lane + blocking::lanes),
                                  [&](index_t r) { return rows.facts_of(context, r); });
         }
     }
@@ -83,25 +83,25 @@ class query_lanes_sums {
     static void write(context_type const& context, rows_type const& rows, index_t lane, T const* sums,
                       vector const& factor) {
         using element = std::remove_pointer_t<decltype(context.operands.result.data)>;
-        alignas(64) T factors[shape::lanes];
+        alignas(64) T factors[blocking::lanes];
         factor.store(factors);
         auto to = rows.strided(context, context.operands.result);
         to.offset += lane;
         result_rows<T, element> const results{
-            sums, rows.width, factors, std::min<index_t>(rows.count - lane, shape::lanes), context.value_features, to};
+            sums, rows.width, factors, std::min<index_t>(rows.count - lane, blocking::lanes), context.value_features, to};
         if constexpr (std::is_same_v<element, T>) products<T, Arch>::store(results);
         else store_transposed<Arch>(results);
     }
 
 public:
-    static constexpr sums_functions<shape> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
+    static constexpr sums_functions<blocking> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
                                                      .loads_values = product::packs_values && loaded_rows<value_rows>,
                                                      .begin = &begin,
                                                      .copy = &copy,
                                                      .all_finite = &all_finite,
                                                      .fold = &fold,
-                                                     .add = &query_lanes_products<shape>::add,
-                                                     .add_visible = &query_lanes_products<shape>::add_visible,
+                                                     .add = &query_lanes_products<blocking>::add,
+                                                     .add_visible = &query_lanes_products<blocking>::add_visible,
                                                      .finish = &finish};
 };
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/driver/dense/block_mask.hpp>
-#include <fovea/driver/dense/head_rows.hpp>
-#include <fovea/driver/dense/vector_pieces.hpp>
+#include <fovea/driver/dense/block_cache.hpp>
+#include <fovea/driver/dense/sub_tiles.hpp>
 #include <fovea/kernel/score_packs.hpp>
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace fovea::FOVEA_SET::driver {
 /// With a key in each lane a row of scores is contiguous in memory, and operands may be of any type in any place. With
 /// a query in each lane nothing is summed across lanes, and keys are not packed: queries are transposed before the
 /// first key.
-template <class Shape>
+template <class Blocking>
 class score_tile {
-    using T = typename Shape::number;
-    static constexpr bool in_lanes = Shape::queries_in_lanes;
+    using T = typename Blocking::number;
+    static constexpr bool in_lanes = Blocking::queries_in_lanes;
 
 public:
-    using call_type = score_call<Shape>;
-    using keys = head_keys<Shape>;
-    using key_run = driver::key_run<Shape>;
-    using block = score_block<Shape>;
+    using call_type = score_call<Blocking>;
+    using keys = head_keys<Blocking>;
+    using key_run = driver::key_run<Blocking>;
+    using block = score_block<Blocking>;
 
     /// Results, and queries of the next block, are prefetched; rows that are transposed are read many at once anyway.
     static constexpr bool prefetches_rows = !in_lanes;
@@ -36,37 +36,37 @@ public:
 
     /// Scores, and then weights, of one tile and some blocks of keys at a time.
     struct scratch {
-        alignas(64) T row_max[Shape::rows];
+        alignas(64) T row_max[Blocking::rows];
         index_t stride;  // of a row, with keys in lanes
         T* scores;       // (planes, rows, stride), or (block_keys, width)
         bool* visible;   // the same for one plane
-        vector_pieces<Shape> pieces;
+        sub_tiles<Blocking> pieces;
         T* kept = nullptr;      // like a plane: the first part of the scores as it is before they take its place
         bool finds_max = true;  // of each row, with queries in lanes
 
         scratch(arena& memory, call_type const& call, index_t blocks)
-            : stride(std::min(round_up(call.keys, Shape::panel), blocks * Shape::block_keys) + Shape::lanes),
+            : stride(std::min(round_up(call.keys, Blocking::panel), blocks * Blocking::block_keys) + Blocking::lanes),
               scores(memory.template take<T>(std::max<index_t>(call.functions.products + call.functions.pairs, 1)
                                              * plane_stride())),
               visible(memory.template take<bool>(plane_stride())) {}
 
-        index_t plane_stride() const { return Shape::rows * stride; }
+        index_t plane_stride() const { return Blocking::rows * stride; }
     };
 
     score_tile(arena& memory, call_type const& call) {
         auto const& functions = call.functions;
         index_t const factors =
-            std::max<index_t>((functions.products + functions.squares) * Shape::steps_for(call.summed.most), 1);
-        rows_.queries = memory.template take<T>(functions.query_planes * factors * Shape::rows + Shape::lanes);
+            std::max<index_t>((functions.products + functions.squares) * Blocking::steps_for(call.summed.most), 1);
+        rows_.queries = memory.template take<T>(functions.query_planes * factors * Blocking::rows + Blocking::lanes);
         index_t const each =
             functions.products + functions.row_terms + functions.query_factors * call.summed.most + functions.squares;
         index_t const centre = functions.squares > 0 ? 3 * call.summed.most : 0;
-        rows_.scales = memory.template take<T>(each * Shape::rows + centre);
-        rows_.terms = rows_.scales + functions.products * Shape::rows;
-        rows_.pair_factors = rows_.terms + functions.row_terms * Shape::rows;
-        rows_.norms = rows_.pair_factors + functions.query_factors * call.summed.most * Shape::rows;
-        rows_.centre = rows_.norms + functions.squares * Shape::rows;
-        rows_.indices = memory.template take<typename tile_rows<Shape>::index>(functions.row_indices * Shape::rows);
+        rows_.scales = memory.template take<T>(each * Blocking::rows + centre);
+        rows_.terms = rows_.scales + functions.products * Blocking::rows;
+        rows_.pair_factors = rows_.terms + functions.row_terms * Blocking::rows;
+        rows_.norms = rows_.pair_factors + functions.query_factors * call.summed.most * Blocking::rows;
+        rows_.centre = rows_.norms + functions.squares * Blocking::rows;
+        rows_.indices = memory.template take<typename tile_rows<Blocking>::index>(functions.row_indices * Blocking::rows);
         whole_panels_ = functions.pairs > 0;
     }
 
@@ -75,10 +75,10 @@ public:
         rows_.heads = heads;
         rows_.first = first;
         rows_.count = count;
-        rows_.width = Shape::width_for(count);
+        rows_.width = Blocking::width_for(count);
         for (index_t r = 0; r < rows_.width; ++r)
             if constexpr (!in_lanes) {
-                rows_.facts[static_cast<std::size_t>(r)] = call.facts(heads, first + std::min(r, count - 1));
+                rows_.coordinates[static_cast<std::size_t>(r)] = call.coordinates(heads, first + std::min(r, count - 1));
             } else if (call.tile_heads > 1) {
                 auto const row = rows_.facts_of(call, r);
                 rows_.queries_of[static_cast<std::size_t>(r)] = static_cast<kernel::integer_like<T>>(row.q_idx);
@@ -87,7 +87,7 @@ public:
         call.functions.begin(call, rows_);
     }
 
-    tile_rows<Shape> const& rows() const { return rows_; }
+    tile_rows<Blocking> const& rows() const { return rows_; }
     bool whole_panels() const { return whole_panels_; }  // pairwise terms are computed so
     /// What all rows span, for interval readings; all keys.
     box span(dense_rows const& call) const { return rows_.span(call, 0, rows_.count); }
@@ -96,16 +96,16 @@ public:
     /// vectors of queries that see nothing at the ends of the run are left out. Before they are multiplied, begin(S) is
     /// called, and returns how many keys it has multiplied already.
     template <class Begin = nothing_multiplied>
-    block score(call_type const& call, block_mask<Shape> const& mask, keys const& from, key_run const& at, scratch& to,
+    block score(call_type const& call, block_mask<Blocking> const& mask, keys const& from, key_run const& at, scratch& to,
                 bool trims, next_lines& next, index_t column = 0, Begin const& begin = {}) const {
         auto scores = block_of(from, at, to, column);
         bool const has_rest = !call.functions.is_bare_product || any_mixed(at);
         if (!has_rest && !to.finds_max) scores.row_max = nullptr;
         if constexpr (in_lanes) {
-            index_t const vectors = rows_.width / Shape::lanes;
+            index_t const vectors = rows_.width / Blocking::lanes;
             if (trims && vectors > 1)
                 to.pieces.cut(vectors, mask, from, at, [&](vector_run const& of) {
-                    return rows_.span(call, of.first * Shape::lanes, of.last * Shape::lanes);
+                    return rows_.span(call, of.first * Blocking::lanes, of.last * Blocking::lanes);
                 });
             else to.pieces.take_whole(vectors, at.granules);
             std::fill_n(to.row_max, rows_.width, excluded<T>);
@@ -115,11 +115,11 @@ public:
         if (to.kept != nullptr)
             for_lines(scores, [&](index_t first, index_t vectors) {
                 T const* const part = scores.scores + first;
-                std::copy_n(part, vectors * Shape::lanes, to.kept + (part - to.scores));
+                std::copy_n(part, vectors * Blocking::lanes, to.kept + (part - to.scores));
             });
         if (!has_rest) return scores;
         for_spans(at, [&](index_t first, index_t granules, bool masked) {
-            auto const part = scores.part((first - at.granules.first) * Shape::granule, granules * Shape::granule);
+            auto const part = scores.part((first - at.granules.first) * Blocking::granule, granules * Blocking::granule);
             call.functions.transform(call, rows_, from, part, masked);
         });
         return scores;
@@ -128,7 +128,7 @@ public:
     bool any_excluded(block const& of) const {
         bool found = false;
         for_lines(of, [&](index_t first, index_t vectors) {
-            found = found || kernel::any_excluded<T, typename Shape::architecture>(of.scores + first, vectors);
+            found = found || kernel::any_excluded<T, typename Blocking::architecture>(of.scores + first, vectors);
         });
         return found;
     }
@@ -136,15 +136,15 @@ public:
     /// Which pairs take part, where values are not finite.
     [[gnu::cold]] void mark_visible(block const& of) const {
         for_lines(of, [&](index_t first, index_t vectors) {
-            for (index_t i = first; i < first + vectors * Shape::lanes; ++i)
+            for (index_t i = first; i < first + vectors * Blocking::lanes; ++i)
                 of.visible[i] = of.scores[i] != excluded<T>;
         });
     }
 
 private:
     block block_of(keys const& from, key_run const& at, scratch& of, index_t column) const {
-        index_t const first = at.granules.first * Shape::granule, begin = from.first(at.block);
-        index_t const count = std::min(at.granules.last * Shape::granule, from.last(at.block) - begin) - first;
+        index_t const first = at.granules.first * Blocking::granule, begin = from.first(at.block);
+        index_t const count = std::min(at.granules.last * Blocking::granule, from.last(at.block) - begin) - first;
         index_t const offset = in_lanes ? first * rows_.width : column + first;
         return {.first = begin + first,
                 .count = count,
@@ -159,12 +159,12 @@ private:
     /// Calls f(first, vectors) for scores that lie one after the other: of each row, or of all rows and keys.
     template <class F>
     void for_lines(block const& of, F const& f) const {
-        if constexpr (in_lanes) f(index_t{0}, of.count * of.stride / Shape::lanes);
+        if constexpr (in_lanes) f(index_t{0}, of.count * of.stride / Blocking::lanes);
         else
             for (index_t r = 0; r < rows_.count; ++r) f(r * of.stride, of.packs());
     }
 
-    tile_rows<Shape> rows_;
+    tile_rows<Blocking> rows_;
     bool whole_panels_;
 };
 

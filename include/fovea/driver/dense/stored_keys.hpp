@@ -5,7 +5,7 @@
 
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
-#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/simd/simd.hpp>
@@ -78,9 +78,9 @@ centre<T> centre_of_queries(context_of<Call, key_lanes_of<Call>> const& context,
     index_t const count = std::min<index_t>(context.rows, 8);
     std::fill_n(to.place, features, T{0});
     for (index_t i = 0; i < count; ++i) {
-        auto const facts = context.facts(heads, i * context.rows / count);
-        auto const* const query = context.operands.query.place(facts.batch, facts.head, facts.q_idx, 0) + first;
-        kernel::index_environment<T, Arch, index_t> const base{facts, 0};
+        auto const coordinates = context.coordinates(heads, i * context.rows / count);
+        auto const* const query = context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0) + first;
+        kernel::index_environment<T, Arch, index_t> const base{coordinates, 0};
         auto const store = [&](auto const& body, T scale, T* at) {
             kernel::scatter_features<T, Arch>(body, base, query, features, scale, at, 1);
         };
@@ -142,7 +142,7 @@ public:
                     f(keys{rows}, offset, present);
                 } else {
                     index_t const from = key + offset;
-                    auto const row = facts();
+                    auto const row = coordinates();
                     auto const base = [&](index_t i) FOVEA_LAMBDA {
                         return kernel::index_environment<T, Arch, index_t>{row, from + i};
                     };
@@ -154,7 +154,7 @@ public:
 
     /// A pairwise term of one query and one key, straight from the operands.
     template <class Pair>
-    T compare(Pair const& pair, kernel::row_facts const& row, index_t key) const {
+    T compare(Pair const& pair, kernel::row_coordinates const& row, index_t key) const {
         auto const [first, count] = context_.span_of(pair);
         return kernel::sum_features<T, Arch>(pair.body, kernel::index_environment<T, Arch, index_t>{row, key},
                                              operands_.query.place(row.batch, row.head, row.q_idx, 0) + first,
@@ -187,12 +187,12 @@ public:
 
 private:
     /// Of the first query of the group.
-    kernel::row_facts facts() const { return context_.facts(keys_.heads(), 0); }
+    kernel::row_coordinates coordinates() const { return context_.coordinates(keys_.heads(), 0); }
 
     template <class Product, class Body>
     void pack_plane(index_t block, index_t plane, [[maybe_unused]] Body const& body, feature_span span) const {
         T* const to = keys_.keys(block, plane);
-        auto const row = facts();
+        auto const row = coordinates();
         index_t const first = keys_.first(block), last = keys_.last(block);
         for (index_t key = first; key < last; key += tile::panel) {
             if (context_.planned.values == plan::reading::in_place)

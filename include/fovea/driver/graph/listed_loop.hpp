@@ -58,7 +58,7 @@ public:
         compute_side_terms<kernel::side::query, T, Arch>(executor, operands_, lanes_, spec_.score.parts.rows,
                                                          row_values);
         index_t const queries_of_task =
-            Operands::outputs_sum_over_queries ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
+            Operands::outputs_reduce_over_queries ? std::max<index_t>(operands_.queries(), 1) : positions_of_task;
         index_t const tasks_of_batch = ceil_div(operands_.queries(), queries_of_task);
         executor.run(operands_.batches() * tasks_of_batch, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
@@ -135,7 +135,7 @@ private:
     }
 
     /// The row terms of one query and the scales of its products, repeated over a common period of heads and vectors.
-    void take_row(task_scratch const& here, kernel::row_facts const& row) const {
+    void take_row(task_scratch const& here, kernel::row_coordinates const& row) const {
         index_t const period = lanes_.common_period(width);
         for (index_t t = 0; t < row_terms; ++t)
             for (index_t l = 0; l < period; l += width)
@@ -163,7 +163,7 @@ private:
     }
 
     /// One vector of scores; true where a pair is excluded.
-    FOVEA_INLINE bool score(T* to, task_scratch const& here, kernel::row_facts const& row,
+    FOVEA_INLINE bool score(T* to, task_scratch const& here, kernel::row_coordinates const& row,
                             std::span<std::int32_t const> listed, index_t pair) const {
         constexpr index_t parts_of_pair = std::max<index_t>(planes + key_terms, 1);
         index_t const n = std::ssize(listed), period = lanes_.common_period(width);
@@ -195,7 +195,7 @@ private:
     }
 
     /// Products and pairwise terms of one vector of pairs.
-    FOVEA_INLINE void compare(vector* sums, task_scratch const& here, kernel::row_facts const& row,
+    FOVEA_INLINE void compare(vector* sums, task_scratch const& here, kernel::row_coordinates const& row,
                               std::span<std::int32_t const> listed, index_t pair) const {
         auto const pairs = [row, keys = listed.data(), query = operands_.query.place(row.batch, 0, row.q_idx, 0),
                             stride = operands_.query.stride(1), key_head = key_head_,

@@ -152,7 +152,7 @@ public:
     T* scores() const { return scores_; }  // (keys, head lanes), to be filled up to whole vectors
 
     /// Normalizes the scores of a query and adds up the values with its weights. `excluding`: a pair is excluded.
-    void finish(kernel::row_facts const& row, std::span<std::int32_t const> listed, bool excluding) const {
+    void finish(kernel::row_coordinates const& row, std::span<std::int32_t const> listed, bool excluding) const {
         index_t const n = std::ssize(listed);
         if (excluding) std::copy_n(scores_, lanes_.pairs(n), before_);
         if constexpr (Call::normalizes_in_lanes) normalize_all(row, n);
@@ -163,16 +163,16 @@ public:
     }
 
 private:
-    decltype(auto) normalizer(kernel::row_facts const& row) const {
-        return normalizer_of_row(spec_.normalize, facts_of_row<T, Arch>{row});
+    decltype(auto) normalizer(kernel::row_coordinates const& row) const {
+        return normalizer_of_row(spec_.normalize, coordinates_of_row<T, Arch>{row});
     }
-    static kernel::row_facts of_head(kernel::row_facts row, index_t head) {
+    static kernel::row_coordinates of_head(kernel::row_coordinates row, index_t head) {
         row.head = head;
         return row;
     }
 
     /// All heads at once, a row for each lane.
-    void normalize_all(kernel::row_facts const& row, index_t n) const {
+    void normalize_all(kernel::row_coordinates const& row, index_t n) const {
         using many = plan::normalizing<typename Call::normalizer, vector>;
         using rows = kernel::lane_rows<T, Arch, typename normalizing::of_row>;
         index_t const period = lanes_.common_period(width),
@@ -187,7 +187,7 @@ private:
     }
 
     /// One head after the other, its scores copied to a contiguous row.
-    void normalize_each(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
+    void normalize_each(kernel::row_coordinates const& row, std::span<std::int32_t const> listed) const {
         index_t const n = std::ssize(listed), padded = round_up(n, width);
         std::copy(listed.begin(), listed.end(), keys_);
         std::fill(keys_ + n, keys_ + padded, n > 0 ? listed.back() : 0);
@@ -200,7 +200,7 @@ private:
         }
     }
 
-    void normalize_one(kernel::row_facts const& row, index_t padded) const {
+    void normalize_one(kernel::row_coordinates const& row, index_t padded) const {
         // The weight of an excluded pair is 0 whatever a normalizer or a reweighting makes of the row, NaN included.
         constexpr bool clears_excluded = Operands::looks_at_rows || Spec::reweights_rows;
         if constexpr (clears_excluded) std::copy_n(row_, padded, row_before_);
@@ -228,7 +228,7 @@ private:
     /// Adds up values with their weights: all heads of a key at once where they are contiguous, otherwise one head
     /// after the other.
     template <bool Excluding>
-    void add_values(kernel::row_facts const& row, std::span<std::int32_t const> listed) const {
+    void add_values(kernel::row_coordinates const& row, std::span<std::int32_t const> listed) const {
         index_t const columns = operands_.value_features();
         for (index_t h = 0; h < lanes_.heads; h += together_) {
             auto const value = [&](index_t e) FOVEA_LAMBDA {
@@ -241,7 +241,7 @@ private:
         }
     }
 
-    void copy_selected(kernel::row_facts const& row) const {
+    void copy_selected(kernel::row_coordinates const& row) const {
         using out = std::remove_cvref_t<decltype(operands_.result(0, 0, 0, 0))>;
         for (index_t h = 0; h < lanes_.heads; ++h) {
             out* const to = operands_.result.place(row.batch, h, row.q_idx, 0);
@@ -275,7 +275,7 @@ inline constexpr index_t positions_of_task = 1024;  // queries, or keys; a multi
 
 /// The indices of one query of one head, and the sizes of its call.
 template <class Operands>
-kernel::row_facts facts_of(Operands const& operands, index_t batch, index_t head, index_t q) {
+kernel::row_coordinates facts_of(Operands const& operands, index_t batch, index_t head, index_t q) {
     return {batch, head, q, operands.queries(), operands.keys(), operands.features(), operands.exact};
 }
 

@@ -59,11 +59,11 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
     } else if constexpr (pointwise_finish<Finish>) {
         auto const expression = f.expression();
         for_rows(x, [&](T* row, index_t b, index_t n, index_t h) {
-            kernel::row_facts const facts{b, h, n, x.extent(2), x.extent(2), features};
+            kernel::row_coordinates const coordinates{b, h, n, x.extent(2), x.extent(2), features};
             using base = kernel::index_environment<T, Arch, index_t>;
             for (index_t c = 0; c < features; c += vector::lanes) {
                 auto const value = kernel::load_as<T, Arch>(row + c, features - c);
-                result_environment<T, Arch, base> const here{base{facts, 0}, value, h * features + c, features - c};
+                result_environment<T, Arch, base> const here{base{coordinates, 0}, value, h * features + c, features - c};
                 kernel::lanes_of<T, Arch>::store(kernel::as_pack<T, Arch>(evaluate(expression, here)), row + c,
                                                  features - c);
             }

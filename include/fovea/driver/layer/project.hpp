@@ -118,7 +118,7 @@ public:
     template <class Executor>
     void run(Executor const& executor, workspace& scratch) const {
         index_t const panels = ceil_div(outputs_of(map_), tile::panel);
-        in_scopes<product>(executor).run(panels, [&](index_t p, index_t worker) {
+        in_tile_configurations<product>(executor).run(panels, [&](index_t p, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();
             buffers all{memory.take<T>(block * tile::panel), memory.take<T>(tile::rows * block),

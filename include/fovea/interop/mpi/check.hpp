@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/interop/mpi/ranks.hpp>
-#include <fovea/parts/piecewise.hpp>
+#include <fovea/parts/chunked.hpp>
 #include <fovea/spec/call/check_call.hpp>
 
 #include <stdexcept>

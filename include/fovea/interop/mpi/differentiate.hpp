@@ -7,9 +7,9 @@
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/run.hpp>
-#include <fovea/interop/mpi/whole.hpp>
-#include <fovea/parts/array_totals.hpp>
-#include <fovea/parts/piecewise_gradient.hpp>
+#include <fovea/interop/mpi/global_sequence.hpp>
+#include <fovea/parts/exact_sink.hpp>
+#include <fovea/parts/chunked_gradient.hpp>
 #include <fovea/spec/call/saved_rows.hpp>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ struct statistics_of_rows {
             for (index_t h = 0; h < to.extent(1) && to.extent(2) > 0; ++h)
                 std::copy_n(from.place(b, h, index_t{0}), to.extent(2), to.place(b, h, index_t{0}));
     }
-    driver::known_rows<std::remove_const_t<T>> known() const { return {plane(0), plane(1), plane(2)}; }
+    driver::saved_statistics<std::remove_const_t<T>> known() const { return {plane(0), plane(1), plane(2)}; }
 };
 
 /// D of all rows, from their result and its gradient.
@@ -73,7 +73,7 @@ public:
     view<T, 4> d_query, d_key, d_value;
     statistics_of_rows<T> statistics{};
 
-    gradient_here(A const& a, whole_sequence const& whole, workspace& memory, view<Q const, 4> const& q,
+    gradient_here(A const& a, global_sequence const& whole, workspace& memory, view<Q const, 4> const& q,
                   view<K const, 4> const& k, view<V const, 4> const& v, view<D const, 4> const& d)
         : query(q),
           key(k),
@@ -96,7 +96,7 @@ public:
     /// Keys and values that have come, for the queries of this rank; `alone`: it holds all, and what they get is added
     /// to them as well.
     template <class Executor, class Sums>
-    void add_to_queries(Executor const& executor, workspace& scratch, held_piece const& piece, bool alone,
+    void add_to_queries(Executor const& executor, workspace& scratch, chunk const& piece, bool alone,
                         view<K const, 4> const& keys, view<V const, 4> const& values, Sums& sums) const {
         rows_type const rows = statistics.all;
         typename pass_type::keys come{piece.first, keys, values};
@@ -120,7 +120,7 @@ public:
         rows_type statistics{};
     };
     template <class Executor, class Sums>
-    void add_to_keys(Executor const& executor, workspace& scratch, held_piece const& piece, queries_come const& come,
+    void add_to_keys(Executor const& executor, workspace& scratch, chunk const& piece, queries_come const& come,
                      Sums& sums) const {
         auto const queries = queries_at(piece.first, come.query, come.d_result, come.statistics, {});
         for (auto const& run : keys_)
@@ -134,8 +134,8 @@ public:
 private:
     template <class Executor, class Sums>
     void add(Executor const& executor, workspace& scratch, typename pass_type::queries const& q,
-             typename pass_type::keys const& k, driver::made_gradients makes, Sums& sums) const {
-        std::apply([&](auto const&... asked) { pass_.add(executor, scratch, q, k, makes, sums.arrays, asked...); },
+             typename pass_type::keys const& k, driver::wanted_gradients wanted, Sums& sums) const {
+        std::apply([&](auto const&... asked) { pass_.add(executor, scratch, q, k, wanted, sums.arrays, asked...); },
                    sums.asked);
     }
     static view<T, 4> zeros(workspace& memory, extents_t<4> const& extents) {
@@ -145,7 +145,7 @@ private:
     }
     typename pass_type::queries queries_at(index_t first, view<Q const, 4> const& rows, view<D const, 4> const& d_rows,
                                            rows_type const& of_rows, view<T, 4> const& to) const {
-        driver::known_rows<T> known;
+        driver::saved_statistics<T> known;
         if constexpr (knows_rows) known = statistics_of_rows<T const>{of_rows}.known();
         return {first, rows, d_rows, known, to};
     }
@@ -194,14 +194,14 @@ inline void add_over_ranks(MPI_Comm comm, double* numbers, index_t count) {
 
 /// The sums of what is asked for.
 template <class T, class... Asked>
-struct asked_sums {
-    named_sums<T, Asked...> rows;
-    driver::array_totals<T, Asked...> arrays;
+struct rank_sink {
+    gradient_sink<T, Asked...> rows;
+    driver::exact_sink<T, Asked...> arrays;
     std::tuple<Asked...> asked;
 
     /// Errors: shape_error for an array that the call does not read.
     template <attention_spec A, class Bound>
-    asked_sums(A const& a, Bound const& bound, Asked const&... each)
+    rank_sink(A const& a, Bound const& bound, Asked const&... each)
         : rows(each...), arrays(a, each...), asked(each...) {
         fovea::detail::find_arrays(a, bound, rows);
     }
@@ -226,7 +226,7 @@ struct asked_sums {
 
 /// The same for one part, which are some rows of a source.
 template <class Sums, class Rows>
-struct sums_of_run {
+struct chunk_sink {
     Sums& all;
     Rows const& source;
     position_run const& run;
@@ -255,10 +255,10 @@ struct sums_of_run {
 
 /// The sequence of a call of gradient, with every check. Collective.
 template <class T, class Ranks, attention_spec A, class Bound, class... Asked>
-whole_sequence gather_gradient(MPI_Comm comm, Ranks const& ranks, A const& a, Bound const& bound,
-                               std::optional<asked_sums<T, Asked...>>& sums, Asked const&... asked) {
+global_sequence gather_gradient(MPI_Comm comm, Ranks const& ranks, A const& a, Bound const& bound,
+                               std::optional<rank_sink<T, Asked...>>& sums, Asked const&... asked) {
     told_gradient told;
-    on_all(comm, [&] {
+    on_all_ranks(comm, [&] {
         sums.emplace(a, bound, asked...);
         told = sums->told(bound);
     });
@@ -278,7 +278,7 @@ struct forward_rows {
 
 /// That of an attention on heads, as all ranks have saved it, or from a call that is made here. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V>
-forward_rows<T> forward_of(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+forward_rows<T> forward_of(Executor const& executor, workspace& scratch, global_sequence const& whole, A const& a,
                            view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                            std::optional<row_state_views<T const>> const& saved, traffic* counts) {
     constexpr bool knows_rows = driver::recomputes_weights<T, A>();
@@ -286,7 +286,7 @@ forward_rows<T> forward_of(Executor const& executor, workspace& scratch, whole_s
     forward_rows<T> of;
     view<T, 4> out{};
     bool const computes = !knows_rows || whole.gradient.saved == 0;
-    on_all(whole.comm, [&] {
+    on_all_ranks(whole.comm, [&] {
         if constexpr (knows_rows) of.statistics.all = driver::fresh_rows<T>(scratch, {n[0], 3 * n[1], n[2], 1});
         if (computes) out = driver::fresh_rows<T>(scratch, n);
     });
@@ -310,14 +310,14 @@ forward_rows<T> forward_of(Executor const& executor, workspace& scratch, whole_s
 /// The gradients of an attention on heads where its rows are, and those of tables in `sums`. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class D, class Sums>
 driver::operand_gradients<T> differentiate_heads(Executor const& executor, workspace& scratch,
-                                                 whole_sequence const& whole, A const& a, view<Q const, 4> const& query,
+                                                 global_sequence const& whole, A const& a, view<Q const, 4> const& query,
                                                  view<K const, 4> const& key, view<V const, 4> const& value,
                                                  view<D const, 4> const& d_result, forward_rows<T> const& forward,
                                                  traffic* counts, Sums& sums) {
     using here_type = gradient_here<T, Arch, A, Q, K, V, D>;
     std::optional<here_type> here;
     std::vector<std::uint8_t> needs, query_needs;
-    on_all(whole.comm, [&] {
+    on_all_ranks(whole.comm, [&] {
         here.emplace(a, whole, scratch, query, key, value, d_result);
         needs = needs_of<T>(a, whole);
         query_needs = query_needs_of<T>(a, whole);
@@ -332,7 +332,7 @@ driver::operand_gradients<T> differentiate_heads(Executor const& executor, works
     if (whole.gradient.asks_queries != 0 || arrays || alone)
         compute_while_travelling(
             executor, scratch, whole.comm, {whole.pieces, needs, std::min(whole.longest, whole.shapes.keys())}, counts,
-            [&](auto const& looking, held_piece const& piece, auto const& keys, auto const& values) {
+            [&](auto const& looking, chunk const& piece, auto const& keys, auto const& values) {
                 here->add_to_queries(looking, scratch, piece, alone, keys, values, sums);
             },
             nothing, key, value);
@@ -341,7 +341,7 @@ driver::operand_gradients<T> differentiate_heads(Executor const& executor, works
         auto const travel = [&](auto const&... statistics) {
             compute_while_travelling(
                 executor, scratch, whole.comm, plan, counts,
-                [&](auto const& looking, held_piece const& piece, auto const&... rows) {
+                [&](auto const& looking, chunk const& piece, auto const&... rows) {
                     here->add_to_keys(looking, scratch, piece, {rows...}, sums);
                 },
                 nothing, query, d_result, statistics...);

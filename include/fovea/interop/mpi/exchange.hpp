@@ -176,28 +176,28 @@ struct step {
     bool needed;   // here
 };
 
-/// The way of all pieces that a rank holds or needs, in the order of their positions: from the holder to each rank
+/// The way of all pieces that a rank holds or needs, in the order of their positions: from the owner to each rank
 /// that needs the piece, in the order of the ranks behind it, around the ring.
-inline std::vector<step> way_of(std::vector<held_piece> const& pieces, std::vector<std::uint8_t> const& needs, int rank,
+inline std::vector<step> route_of(std::vector<chunk> const& pieces, std::vector<std::uint8_t> const& needs, int rank,
                                 int size) {
     std::vector<step> way;
     for (std::size_t p = 0; p < pieces.size(); ++p) {
-        int const holder = pieces[p].holder;
+        int const owner = pieces[p].owner;
         auto const is_on_way = [&](int r) {
-            return r == holder || needs[static_cast<std::size_t>(r) * pieces.size() + p] != 0;
+            return r == owner || needs[static_cast<std::size_t>(r) * pieces.size() + p] != 0;
         };
         if (!is_on_way(rank)) continue;
         bool const needed = needs[static_cast<std::size_t>(rank) * pieces.size() + p] != 0;
         step at{p, MPI_PROC_NULL, MPI_PROC_NULL, needed};
         int before = rank, after = rank;
-        if (rank != holder) {
+        if (rank != owner) {
             do before = (before + size - 1) % size;
             while (!is_on_way(before));
             at.from = before;
         }
         do after = (after + 1) % size;
         while (!is_on_way(after));
-        if (after != holder) at.to = after;
+        if (after != owner) at.to = after;
         if (needed || at.to != MPI_PROC_NULL) way.push_back(at);
     }
     return way;

@@ -22,7 +22,7 @@ struct travel_plan {
 
 /// How a call over ranks is computed.
 struct ranks_plan {
-    travelling what = travelling::keys;
+    schedule way = schedule::ring;
     bool merges = false;                          // partial results can be merged
     bool gathers = false;                         // keys are kept until the last one is here
     index_t partial_bytes = 0;                    // of all queries over a piece
@@ -34,14 +34,14 @@ struct ranks_plan {
 namespace detail {
 /// The plan of pieces of bytes_of(positions), of which this rank needs some, for ranks that hold `others`. Collective.
 template <class Bytes>
-travel_plan plan_travel(MPI_Comm comm, Bytes const& bytes_of, std::vector<held_piece> const& pieces, index_t longest,
+travel_plan plan_travel(MPI_Comm comm, Bytes const& bytes_of, std::vector<chunk> const& pieces, index_t longest,
                         std::vector<std::uint8_t> const& needs, std::vector<runs> const& others) {
     auto const needs_of_ranks = gather_needs(comm, needs);
     travel_plan plan{.piece_bytes = bytes_of(longest),
                      .sent = sent_pieces(bytes_of, pieces, needs_of_ranks, size_of(comm))};
     for (std::size_t r = 0; r < others.size(); ++r)
         for (std::size_t p = 0; p < pieces.size() && !others[r].empty(); ++p) {
-            if (pieces[p].holder == static_cast<int>(r)) continue;
+            if (pieces[p].owner == static_cast<int>(r)) continue;
             ++plan.transfers;
             plan.not_sent += needs_of_ranks[r * pieces.size() + p] == 0;
         }
@@ -50,40 +50,40 @@ travel_plan plan_travel(MPI_Comm comm, Bytes const& bytes_of, std::vector<held_p
 
 /// The plan of a call whose sequence is known. Collective.
 template <class T, class Ways, attention_spec A>
-ranks_plan plan_over_ranks(A const& a, whole_sequence const& whole) {
+ranks_plan plan_over_ranks(A const& a, global_sequence const& whole) {
     auto const bytes = Ways::bytes(whole.shapes);
     ranks_plan plan;
-    plan.what = Ways::chosen(whole.shapes, whole.longest);
+    plan.way = Ways::chosen(whole.shapes, whole.longest);
     plan.merges = Ways::merges;
     plan.gathers = Ways::gathers;
     plan.partial_bytes = bytes.partial(whole.shapes.queries());
     plan.longest = std::min(whole.longest, whole.shapes.keys());
     plan.pieces = static_cast<index_t>(whole.pieces.size());
-    auto const holders = holders_of<T>(a, whole.shapes, whole.pieces);
-    plan.unseen = std::count(holders.begin(), holders.end(), driver::no_holder);
+    auto const owners = owners_of<T>(a, whole.shapes, whole.pieces);
+    plan.unseen = std::count(owners.begin(), owners.end(), driver::no_owner);
     std::vector<std::uint8_t> needs;
-    on_all(whole.comm, [&] { needs = needs_of<T, Ways::needs_all>(a, whole); });
+    on_all_ranks(whole.comm, [&] { needs = needs_of<T, Ways::needs_all>(a, whole); });
     plan.keys = plan_travel(
         whole.comm, [&](index_t count) { return bytes.piece(count); }, whole.pieces, plan.longest, needs,
         whole.queries_of_ranks);
-    plan.sent = plan.what == travelling::queries
-                  ? sent_queries(bytes, driver::subtrees_of(holders), whole.queries_of_ranks)
+    plan.sent = plan.way == schedule::pass_q
+                  ? sent_queries(bytes, driver::subtrees_of(owners), whole.queries_of_ranks)
                   : plan.keys.sent;
     return plan;
 }
 
 /// The ways of a call that has been bound: of projected operands it is the heads that travel.
 template <class Arch, class A, class Call>
-struct ways_of_bound_call;
+struct schedules_of_bound_call;
 template <class Arch, class A, class Q, class K, class V, class Result, class... Asked>
-struct ways_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
+struct schedules_of_bound_call<Arch, A, bound_call<Q, K, V, Result, Asked...>> {
     using call = bound_call<Q, K, V, Result, Asked...>;
     using T = typename call::number;
     static constexpr bool projects = projection<decltype(A::project)>;
     template <class Rows>
     using element = std::conditional_t<projects, T, sent_element<Rows, T>>;
     using out = std::conditional_t<writes_heads<A, call>, typename call::result_element, T>;
-    using type = ways_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
+    using type = schedules_of_call<T, Arch, A, element<Q>, element<K>, element<V>, out, Asked...>;
 
     /// The key and the value of one position.
     static index_t position_bytes(operand_shapes const& of) {
@@ -115,7 +115,7 @@ std::string text_of_ranks(MPI_Comm comm, Ranks const& ranks, A const& a) {
 
 /// The plan of a call with running states.
 template <class T, class Call, attention_spec A>
-std::string text_of_states(A const& a, whole_sequence const& whole) {
+std::string text_of_states(A const& a, global_sequence const& whole) {
     using driver::number;
     auto const extents = state_extents(a, whole.shapes);
     index_t const heads = extents[0] * extents[1];
@@ -124,30 +124,30 @@ std::string text_of_states(A const& a, whole_sequence const& whole) {
     constexpr bool to_all = []<class... Asked>(std::type_identity<std::tuple<Asked...>>) {
         return all_need_last_state<A, Asked...>;
     }(std::type_identity<decltype(Call::asked)>{});
-    return "way         states travel, head after head: " + number(heads, "state") + " of " + number(bytes, "byte")
+    return "schedule    states travel, head after head: " + number(heads, "state") + " of " + number(bytes, "byte")
          + (to_all ? ", the last ones to all ranks" : "") + "\npieces      " + number(static_cast<index_t>(held.size()))
          + ", one after the other\n" + text_of_sent(sent_states(held, heads * bytes, to_all, size_of(whole.comm)));
 }
 
 /// The plan of a call with listed keys.
 template <attention_spec A>
-std::string text_of_lists(A const& a, whole_sequence const& whole, index_t position_bytes) {
+std::string text_of_lists(A const& a, global_sequence const& whole, index_t position_bytes) {
     using driver::number;
     std::optional<listed_halo> halo;
-    on_all(whole.comm, [&] { halo.emplace(whole.comm, a.mask.neighbor_list(), whole.pieces); });
+    on_all_ranks(whole.comm, [&] { halo.emplace(whole.comm, a.mask.neighbor_list(), whole.pieces); });
     traffic sent;
     halo->ask(sent);
     index_t const own = sent.bytes_sent + halo->asked_by_others() * position_bytes;
     std::vector<index_t> of_ranks(static_cast<std::size_t>(size_of(whole.comm)));
     MPI_Allgather(&own, sizeof own, MPI_BYTE, of_ranks.data(), sizeof own, MPI_BYTE, whole.comm);
-    return "way         keys and values that are listed are fetched, each of them once: "
+    return "schedule    keys and values that are listed are fetched, each of them once: "
          + number(position_bytes, "byte") + "\n" + text_of_sent(of_ranks);
 }
 
 inline std::string text_of(ranks_plan const& plan) {
     using driver::number;
-    std::string text = "way         ";
-    if (plan.what == travelling::queries)
+    std::string text = "schedule    ";
+    if (plan.way == schedule::pass_q)
         text += "queries travel, and partial results: those of all queries over a piece have "
               + number(plan.partial_bytes, "byte") + ", and the piece " + number(plan.keys.piece_bytes);
     else if (plan.merges)
@@ -161,7 +161,7 @@ inline std::string text_of(ranks_plan const& plan) {
               + number(plan.keys.piece_bytes, "byte");
     text += "\npieces      " + number(plan.pieces) + " of at most " + number(plan.longest, "position") + ", "
           + number(plan.unseen) + " seen by no query";
-    if (plan.what == travelling::keys)
+    if (plan.way == schedule::ring)
         text += "; " + number(plan.keys.not_sent) + " of " + number(plan.keys.transfers, "transfer")
               + " to ranks with queries left out";
     return text + "\n" + text_of_sent(plan.sent);
@@ -191,7 +191,7 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                     require_mpi(false);
                     MPI_Comm comm = own_communicator::of(ranks.comm);
                     std::optional<call_type> call;
-                    on_all(comm, [&] { call.emplace(bind_call(over, arguments...)); });
+                    on_all_ranks(comm, [&] { call.emplace(bind_call(over, arguments...)); });
                     auto const whole = gather<T>(comm, ranks, a, *call);
                     return text_of_ranks(comm, ranks, a) + text_of_way(whole);
                 };
@@ -200,10 +200,10 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                 } else if constexpr (plan::lists_keys<spec>) {
                     return explained([&](auto const& whole) {
                         return text_of_lists(a, whole,
-                                             ways_of_bound_call<Arch, spec, call_type>::position_bytes(whole.shapes));
+                                             schedules_of_bound_call<Arch, spec, call_type>::position_bytes(whole.shapes));
                     });
                 } else {
-                    using ways = typename ways_of_bound_call<Arch, spec, call_type>::type;
+                    using ways = typename schedules_of_bound_call<Arch, spec, call_type>::type;
                     return explained([&](auto const& whole) { return text_of(plan_over_ranks<T, ways>(a, whole)); });
                 }
             }

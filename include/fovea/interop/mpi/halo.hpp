@@ -60,7 +60,7 @@ struct listed_at {
 class listed_halo {
 public:
     /// Errors: std::bad_alloc. The graph has been checked.
-    listed_halo(MPI_Comm comm, graph_view const& listed, std::vector<held_piece> const& pieces)
+    listed_halo(MPI_Comm comm, graph_view const& listed, std::vector<chunk> const& pieces)
         : comm_(comm), listed_(listed), wanted_(static_cast<std::size_t>(size_of(comm))), asked_(wanted_.size()) {
         positions_.assign(listed.keys.begin(), listed.keys.end());
         std::sort(positions_.begin(), positions_.end());
@@ -72,7 +72,7 @@ public:
         auto piece = pieces.begin();
         for (std::size_t i = 0; i < positions_.size(); ++i) {
             while (piece->first + piece->count <= positions_[i]) ++piece;
-            auto& of_holder = wanted_[static_cast<std::size_t>(piece->holder)];
+            auto& of_holder = wanted_[static_cast<std::size_t>(piece->owner)];
             of_holder.places.push_back(piece->place + positions_[i] - piece->first);
             of_holder.numbers.push_back(static_cast<index_t>(i));
         }
@@ -94,7 +94,7 @@ public:
         std::vector<index_t> wants, asks(wanted_.size());
         for (auto const& rows : wanted_) wants.push_back(static_cast<index_t>(rows.places.size()));
         MPI_Alltoall(wants.data(), sizeof(index_t), MPI_BYTE, asks.data(), sizeof(index_t), MPI_BYTE, comm_);
-        on_all(comm_, [&] {
+        on_all_ranks(comm_, [&] {
             for (std::size_t r = 0; r < asks.size(); ++r) asked_[r].resize(static_cast<std::size_t>(asks[r]));
             for (std::size_t r = 0; r < asks.size(); ++r) on_way_.reserve(bytes_of(asked_[r]));
             for (auto const& rows : wanted_) on_way_.reserve(bytes_of(rows.places));
@@ -119,7 +119,7 @@ public:
         auto const bytes = [](index_t n) { return n * static_cast<index_t>(sizeof(T)); };
         view<T, 4> to;
         std::vector<T*> in, out;
-        on_all(comm_, [&] {
+        on_all_ranks(comm_, [&] {
             to = {memory.take<T>(batches * count() * row),
                   {batches, heads, count(), features},
                   {count() * row, features, row, 1}};
@@ -183,7 +183,7 @@ void attend_with_lists(Executor const& executor, workspace& scratch, Whole const
                        view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     std::optional<listed_halo> halo;
     std::vector<index_t> queries;
-    on_all(whole.comm, [&] {
+    on_all_ranks(whole.comm, [&] {
         halo.emplace(whole.comm, a.mask.neighbor_list(), whole.pieces);
         for (auto const& run : whole.queries)
             for (index_t n = 0; n < run.count; ++n) queries.push_back(run.first + n);
@@ -202,11 +202,11 @@ void attend_with_lists(Executor const& executor, workspace& scratch, Whole const
     auto const mask = listed_mask(halo->graph(), mapped.mask.predicate());
     attention const here{mapped.project, mapped.score, mask, mapped.normalize, mapped.aggregate};
     operand_shapes const shapes{query.extents, keys.extents, values.extents};
-    on_all(whole.comm, [&] { check_tables<T>(here, shapes); });
-    on_all(whole.comm, [&] {
+    on_all_ranks(whole.comm, [&] { check_tables<T>(here, shapes); });
+    on_all_ranks(whole.comm, [&] {
         auto const bound = std::apply([&](auto const&... each) { return std::tuple(each.bind(shapes)...); }, asked);
         bool const exact = [&] {
-            if constexpr (sizeof(T) == 4) return needs_exact_integers<T>(here, shapes);
+            if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(here, shapes);
             else return false;
         }();
         driver::run_loop<T, Arch>(

@@ -127,7 +127,7 @@ struct ragged_sequences {
         return shapes;
     }
 
-    mapped_in_sequences mapped(whole_sequence const& whole, std::vector<index_t> const& queries,
+    mapped_in_sequences mapped(global_sequence const& whole, std::vector<index_t> const& queries,
                                std::vector<index_t> const& keys) const {
         mapped_in_sequences how{queries, {}, keys, {}, 0, 0, all.sequences()};
         auto const find = [](view<Index const, 1> const& offsets, std::vector<index_t>& positions,
@@ -149,10 +149,10 @@ struct ragged_sequences {
     }
 
     /// The sequences.
-    std::vector<whole_sequence> parts(workspace& scratch, whole_sequence const& whole) const {
+    std::vector<global_sequence> parts(workspace& scratch, global_sequence const& whole) const {
         scratch.prepare_nested(1);
         auto const held = joined_pieces(whole.pieces);
-        std::vector<whole_sequence> sequences;
+        std::vector<global_sequence> sequences;
         for (index_t i = 0; i < all.sequences(); ++i) {
             auto const at = all[i];
             auto one = whole;
@@ -164,7 +164,7 @@ struct ragged_sequences {
             one.pieces.clear();
             for (auto const& piece : held)
                 for (auto const& part : cut(runs_within({piece}, at.first_key, at.keys), whole.longest))
-                    one.pieces.push_back({part, piece.holder});
+                    one.pieces.push_back({part, piece.owner});
             sequences.push_back(one);
         }
         return sequences;
@@ -172,7 +172,7 @@ struct ragged_sequences {
     static constexpr bool several = true;
     /// f(sequence, its specification, its outputs, workspace)
     template <attention_spec A, class... Asked, class F>
-    void for_each(workspace& scratch, std::vector<whole_sequence> const& parts, A const& a,
+    void for_each(workspace& scratch, std::vector<global_sequence> const& parts, A const& a,
                   std::tuple<Asked...> const& asked, F const& f) const {
         for (index_t i = 0; i < all.sequences(); ++i)
             f(parts[static_cast<std::size_t>(i)], numbered_at(a, i),

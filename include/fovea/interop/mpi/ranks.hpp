@@ -134,15 +134,15 @@ inline runs cut(runs const& whole, index_t longest) {
 }
 
 /// A piece of the keys, and the rank that holds it.
-struct held_piece : position_run {
-    int holder = 0;
+struct chunk : position_run {
+    int owner = 0;
 };
 
 /// The pieces of all ranks in the order of their positions.
 ///
 /// Errors: shape_error where a position is held by no rank, or by more than one.
-inline std::vector<held_piece> in_order(std::vector<runs> const& of_ranks, index_t longest, char const* what) {
-    std::vector<held_piece> pieces;
+inline std::vector<chunk> in_order(std::vector<runs> const& of_ranks, index_t longest, char const* what) {
+    std::vector<chunk> pieces;
     for (std::size_t r = 0; r < of_ranks.size(); ++r)
         for (auto const& piece : cut(of_ranks[r], longest)) pieces.push_back({piece, static_cast<int>(r)});
     std::sort(pieces.begin(), pieces.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
@@ -264,7 +264,7 @@ private:
 
 /// Runs f, which does not talk to other ranks; where it throws on one of them, all throw. Collective.
 template <class F>
-void on_all(MPI_Comm comm, F const& f) {
+void on_all_ranks(MPI_Comm comm, F const& f) {
     first_thrown error;
     error.unless_thrown(f);
     agree(comm, error.thrown());

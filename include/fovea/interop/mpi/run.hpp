@@ -7,12 +7,12 @@
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
 #include <fovea/interop/mpi/halo.hpp>
-#include <fovea/interop/mpi/queries.hpp>
+#include <fovea/interop/mpi/pass_q.hpp>
 #include <fovea/interop/mpi/states.hpp>
-#include <fovea/interop/mpi/whole.hpp>
+#include <fovea/interop/mpi/global_sequence.hpp>
 #include <fovea/parts/gathered.hpp>
 #include <fovea/parts/partial_rows.hpp>
-#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/spec/call/gradient_sink.hpp>
 #include <fovea/spec/outputs.hpp>
 
 #include <algorithm>
@@ -25,11 +25,11 @@ namespace fovea::FOVEA_SET::mpi::detail {
 
 /// All ranks get the sums over all queries; `attention` has those of the runs of this one. Collective, and nothing is
 /// allocated but what `room` was given for.
-class added_outputs {
+class reduced_outputs {
 public:
     /// Errors: std::bad_alloc, and shape_error where the pieces of the queries are not a sequence.
     template <class Attention>
-    added_outputs(MPI_Comm comm, std::vector<runs> const& queries, index_t longest, Attention const& attention)
+    reduced_outputs(MPI_Comm comm, std::vector<runs> const& queries, index_t longest, Attention const& attention)
         : comm_(comm), pieces_(in_order(queries, longest, "the queries")) {
         index_t most = 0;
         attention.for_sums([&](auto const& asked, auto const&) { most = std::max(most, bytes_of(asked.target)); });
@@ -49,9 +49,9 @@ public:
             asked.begin();
             using T = std::remove_pointer_t<decltype(asked.target.data)>;
             for (std::size_t p = 0; p < pieces_.size(); ++p) {
-                bool const here = pieces_[p].holder == rank_in(comm_);
+                bool const here = pieces_[p].owner == rank_in(comm_);
                 auto* const sums = here ? of_run(numbers_[p]) : reinterpret_cast<T*>(room_.data());
-                on_way_.broadcast(reinterpret_cast<std::byte*>(sums), bytes_of(asked.target), pieces_[p].holder, comm_);
+                on_way_.broadcast(reinterpret_cast<std::byte*>(sums), bytes_of(asked.target), pieces_[p].owner, comm_);
                 wait_in(counts, [&] { on_way_.wait(); });
                 (here ? counts.bytes_sent : counts.bytes_received) +=
                     bytes_of(asked.target) * (here ? size_of(comm_) - 1 : 1);
@@ -70,7 +70,7 @@ private:
     }
 
     MPI_Comm comm_;
-    std::vector<held_piece> pieces_;    // of the queries of all ranks
+    std::vector<chunk> pieces_;    // of the queries of all ranks
     std::vector<std::size_t> numbers_;  // among those of this rank
     std::vector<std::byte> room_;
     message on_way_;
@@ -78,14 +78,14 @@ private:
 
 /// What is computed with keys that come piece by piece, and with queries that travel.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
-struct ways_of_call {
-    using carried = driver::piecewise_attention<T, Arch, A, Q, K, V, Out, Asked...>;
+struct schedules_of_call {
+    using carried = driver::chunked_attention<T, Arch, A, Q, K, V, Out, Asked...>;
     using gathered = driver::gathered_attention<T, Arch, A, Q, K, V, Out, Asked...>;
     using partial = driver::partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;
     /// Whether keys are kept until the last one is here, and whether all are needed, whatever the mask says.
     static constexpr bool gathers = gathered::call::whole_rows || gathered::shows_all, needs_all = gathered::shows_all,
                           merges = partial::merges && !gathers;
-    static constexpr bool adds_over_queries = gathered::call::operands::outputs_sum_over_queries;
+    static constexpr bool reduces_over_queries = gathered::call::operands::outputs_reduce_over_queries;
     using piecewise =
         std::conditional_t<gathers, gathered,
                            std::conditional_t<gathered::call::selects,
@@ -97,32 +97,32 @@ struct ways_of_call {
                 {size(static_cast<Q const*>(nullptr)), size(static_cast<K const*>(nullptr)),
                  size(static_cast<V const*>(nullptr)), partial::row_bytes(shapes)}};
     }
-    static travelling chosen(operand_shapes const& shapes, index_t longest) {
-        return chosen_way(bytes(shapes), longest, merges);
+    static schedule chosen(operand_shapes const& shapes, index_t longest) {
+        return chosen_schedule(bytes(shapes), longest, merges);
     }
 };
 
 /// The attention itself, on heads: keys and values travel, and each rank keeps its queries. Collective.
 template <class Ways, class T, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
-void attend_where_queries_are(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+void attend_where_queries_are(Executor const& executor, workspace& scratch, global_sequence const& whole, A const& a,
                               view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                               view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     std::vector<std::uint8_t> needs;
     std::optional<typename Ways::piecewise> attention;
-    on_all(whole.comm, [&] {
+    on_all_ranks(whole.comm, [&] {
         needs = needs_of<T, Ways::needs_all>(a, whole);
         attention.emplace(a, whole.shapes, query, out, asked, cut(whole.queries, whole.longest), whole.longest);
     });
     traffic sent;
     compute_while_travelling(
         executor, scratch, whole.comm, {whole.pieces, needs, std::min(whole.longest, whole.shapes.keys())}, &sent,
-        [&](auto const& looking, held_piece const& piece, auto const& keys, auto const& values) {
+        [&](auto const& looking, chunk const& piece, auto const& keys, auto const& values) {
             attention->take(looking, scratch, piece.first, keys, values);
         },
         [&](auto const& looking) { attention->finish(looking, scratch); }, key, value);
-    if constexpr (Ways::adds_over_queries) {
-        std::optional<added_outputs> outputs;
-        on_all(whole.comm, [&] { outputs.emplace(whole.comm, whole.queries_of_ranks, whole.longest, *attention); });
+    if constexpr (Ways::reduces_over_queries) {
+        std::optional<reduced_outputs> outputs;
+        on_all_ranks(whole.comm, [&] { outputs.emplace(whole.comm, whole.queries_of_ranks, whole.longest, *attention); });
         outputs->add(*attention, sent);
     }
     if (counts != nullptr) *counts += sent;
@@ -130,7 +130,7 @@ void attend_where_queries_are(Executor const& executor, workspace& scratch, whol
 
 /// The attention itself, on heads, on an architecture that may be used. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
-void attend_heads_on(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+void attend_heads_on(Executor const& executor, workspace& scratch, global_sequence const& whole, A const& a,
                      view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                      view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     if constexpr (is_recurrent<A>) {
@@ -138,9 +138,9 @@ void attend_heads_on(Executor const& executor, workspace& scratch, whole_sequenc
     } else if constexpr (plan::lists_keys<A>) {
         attend_with_lists<T, Arch>(executor, scratch, whole, a, query, key, value, out, asked, counts);
     } else {
-        using ways = ways_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
+        using ways = schedules_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
         if constexpr (ways::merges)
-            if (ways::chosen(whole.shapes, whole.longest) == travelling::queries)
+            if (ways::chosen(whole.shapes, whole.longest) == schedule::pass_q)
                 return attend_where_keys_are<typename ways::partial, T>(executor, scratch, whole, a, query, key, value,
                                                                         out, asked, counts);
         attend_where_queries_are<ways, T>(executor, scratch, whole, a, query, key, value, out, asked, counts);
@@ -149,7 +149,7 @@ void attend_heads_on(Executor const& executor, workspace& scratch, whole_sequenc
 
 /// The same on an architecture whose matrix unit is used only where this process may use it. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class Out, class... Asked>
-void attend_heads_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+void attend_heads_over_ranks(Executor const& executor, workspace& scratch, global_sequence const& whole, A const& a,
                              view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                              view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
     kernel::on_usable<Arch, T, asked_parts_of<A>, Q, K, V>([&]<class Usable>(std::type_identity<Usable>) {
@@ -175,7 +175,7 @@ inline std::vector<index_t> positions_of(runs const& all) {
 /// Calls f(parts, queries, keys, values) with the heads that projections make of the positions of this rank, on all
 /// ranks or on none. Collective, and so may f be.
 template <class T, class Arch, class Executor, class Within, attention_spec A, class Call, class F>
-void with_projected_on_all(Executor const& executor, workspace& scratch, whole_sequence const& whole,
+void with_projected_on_all(Executor const& executor, workspace& scratch, global_sequence const& whole,
                            Within const& within, A const& a, Call const& call, F const& f) {
     auto const queries = positions_of(whole.queries), keys = positions_of(whole.keys);
     auto const how = within.mapped(whole, queries, keys);
@@ -206,7 +206,7 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
     auto const attend_into = [&](auto const& parts, auto const& q, auto const& k, auto const& v, auto const& out) {
         within.for_each(scratch, parts, a, call.asked,
                         [&](auto const& one, auto const& of_one, auto const& asked, workspace& memory) {
-                            if constexpr (Within::several) on_all(comm, [&] { memory.prepare(executor.workers()); });
+                            if constexpr (Within::several) on_all_ranks(comm, [&] { memory.prepare(executor.workers()); });
                             attend_heads_over_ranks<T, Arch>(executor, memory, one, of_one, q, k, v, out, asked,
                                                              ranks.counts);
                         });
@@ -217,7 +217,7 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
                 attend_into(parts, q, k, v, call.result);
             } else {
                 view<T, 4> x{};
-                on_all(comm, [&] {
+                on_all_ranks(comm, [&] {
                     index_t const heads = whole.shapes.heads(), features = whole.shapes.features();
                     x = split_heads(driver::fresh_rows<T>(scratch, {q.extent(0), 1, q.extent(2), heads * features}),
                                     heads, "result");
@@ -231,7 +231,7 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
                             driver::rows_at(x, run), driver::rows_at(call.query, run),
                             driver::rows_at(call.result, run));
                 };
-                on_all(comm, [&] { within.for_each(scratch, parts, a, std::tuple<>(), finish); });
+                on_all_ranks(comm, [&] { within.for_each(scratch, parts, a, std::tuple<>(), finish); });
             }
         });
 }

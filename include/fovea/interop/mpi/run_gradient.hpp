@@ -25,7 +25,7 @@ view<T, 4> copied_rows(Executor const& executor, workspace& scratch, view<From, 
 /// A call of gradient with projections or finishes: run by run of the positions of this rank back through the finishes,
 /// the attention between them, and run by run back through the projections. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Bound, class Sums>
-void differentiate_layer_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole,
+void differentiate_layer_over_ranks(Executor const& executor, workspace& scratch, global_sequence const& whole,
                                     A const& a, Bound const& bound, traffic* counts, Sums& sums) {
     auto const& call = bound.call;
     auto const on_heads = driver::attention_on_heads(a);
@@ -43,11 +43,11 @@ void differentiate_layer_over_ranks(Executor const& executor, workspace& scratch
             if constexpr (reads_result || driver::recomputes_weights<T, on_heads_type>())
                 forward = forward_of<T, Arch>(executor, scratch, whole, on_heads, q, k, v, bound.saved, counts);
             view<T, 4> d_heads{};
-            on_all(whole.comm, [&] {
+            on_all_ranks(whole.comm, [&] {
                 d_heads = driver::fresh_rows<T>(scratch, {q.extent(0), heads, q.extent(2), features});
                 for (auto const& run : queries) {
                     auto const source = driver::rows_at(call.query, run);
-                    sums_of_run<Sums, std::remove_cvref_t<decltype(call.query)>> of_run{sums, call.query, run};
+                    chunk_sink<Sums, std::remove_cvref_t<decltype(call.query)>> of_run{sums, call.query, run};
                     view<T, 4> x{nullptr, {q.extent(0), heads, run.count, features}};
                     if constexpr (reads_result)
                         x = copied_rows<T>(executor, scratch, driver::rows_at(forward.result, run), true);
@@ -62,9 +62,9 @@ void differentiate_layer_over_ranks(Executor const& executor, workspace& scratch
             });
             auto const d = differentiate_heads<T, Arch>(executor, scratch, whole, on_heads, q, k, v,
                                                         view<T const, 4>(d_heads), forward, counts, sums);
-            on_all(whole.comm, [&] {
+            on_all_ranks(whole.comm, [&] {
                 auto const back = [&](auto const& map, auto const& all, view<T, 4> const& of_heads, auto const& run) {
-                    sums_of_run<Sums, std::remove_cvref_t<decltype(all)>> of_run{sums, all, run};
+                    chunk_sink<Sums, std::remove_cvref_t<decltype(all)>> of_run{sums, all, run};
                     // Whose rows they are, of_run knows.
                     driver::add_project_gradient<operand_role::query, T, Arch>(
                         executor, scratch, map, driver::rows_at(all, run),
@@ -120,7 +120,7 @@ constexpr bool has_gradient_over_ranks() {
 
 /// A call of gradient without projections and finishes, whose arrays are right on each rank. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Bound, class Sums>
-void differentiate_over_ranks(Executor const& executor, workspace& scratch, whole_sequence const& whole, A const& a,
+void differentiate_over_ranks(Executor const& executor, workspace& scratch, global_sequence const& whole, A const& a,
                               Bound const& bound, traffic* counts, Sums& sums) {
     auto const& call = bound.call;
     forward_rows<T> forward;
@@ -139,13 +139,13 @@ template <class Arch, class Executor, class Ranks, attention_spec A, class Bound
 void run_gradient_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm, Ranks const& ranks,
                              A const& a, Bound const& bound, Asked const&... asked) {
     using T = typename Bound::call_type::number;
-    std::optional<asked_sums<T, Asked...>> sums;
+    std::optional<rank_sink<T, Asked...>> sums;
     auto const whole = gather_gradient<T>(comm, ranks, a, bound, sums, asked...);
     if constexpr (works_on_heads<A>)
         differentiate_over_ranks<T, Arch>(executor, scratch, whole, a, bound, ranks.counts, *sums);
     else differentiate_layer_over_ranks<T, Arch>(executor, scratch, whole, a, bound, ranks.counts, *sums);
     sums->add_up(comm);
-    on_all(comm, [&] { sums->write(); });
+    on_all_ranks(comm, [&] { sums->write(); });
 }
 
 }  // namespace fovea::FOVEA_SET::mpi::detail

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/parts/carried_states.hpp>
-#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/parts/recurrent_states.hpp>
+#include <fovea/spec/call/gradient_sink.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -16,18 +16,18 @@
 namespace fovea::FOVEA_SET::mpi::detail {
 
 /// Pieces that follow one another on one rank, as one.
-inline std::vector<held_piece> joined_pieces(std::vector<held_piece> const& pieces) {
-    std::vector<held_piece> all;
+inline std::vector<chunk> joined_pieces(std::vector<chunk> const& pieces) {
+    std::vector<chunk> all;
     for (auto const& piece : pieces)
-        if (!all.empty() && all.back().holder == piece.holder && all.back().place + all.back().count == piece.place)
+        if (!all.empty() && all.back().owner == piece.owner && all.back().place + all.back().count == piece.place)
             all.back().count += piece.count;
         else all.push_back(piece);
     return all;
 }
 
 /// The rank whose past state begins the sequence, and the one that has its last state.
-inline int first_holder(std::vector<held_piece> const& held) { return held.empty() ? 0 : held.front().holder; }
-inline int last_holder(std::vector<held_piece> const& held) { return held.empty() ? 0 : held.back().holder; }
+inline int first_holder(std::vector<chunk> const& held) { return held.empty() ? 0 : held.front().owner; }
+inline int last_holder(std::vector<chunk> const& held) { return held.empty() ? 0 : held.back().owner; }
 
 /// Errors: shape_error where queries and keys, which a state goes along together, are those of other positions.
 inline void check_same_positions(runs const& queries, runs const& keys) {
@@ -100,11 +100,11 @@ private:
 
 /// What each rank sends: a state of each head at the end of its runs, and the last one to all where they are asked for
 /// it, or read it.
-inline std::vector<index_t> sent_states(std::vector<held_piece> const& held, index_t all_states, bool to_all,
+inline std::vector<index_t> sent_states(std::vector<chunk> const& held, index_t all_states, bool to_all,
                                         int ranks) {
     std::vector<index_t> sent(static_cast<std::size_t>(ranks), 0);
     for (std::size_t i = 0; i + 1 < held.size(); ++i)
-        if (held[i].holder != held[i + 1].holder) sent[static_cast<std::size_t>(held[i].holder)] += all_states;
+        if (held[i].owner != held[i + 1].owner) sent[static_cast<std::size_t>(held[i].owner)] += all_states;
     if (to_all) sent[static_cast<std::size_t>(last_holder(held))] += all_states * (ranks - 1);
     return sent;
 }
@@ -121,16 +121,16 @@ template <class T, class Arch, class Executor, class Whole, attention_spec A, cl
 void attend_with_states(Executor const& executor, workspace& scratch, Whole const& whole, A const& a,
                         view<Q const, 4> const& query, view<K const, 4> const& key, view<V const, 4> const& value,
                         view<Out, 4> const& out, std::tuple<Asked...> const& asked, traffic* counts) {
-    using states_type = driver::carried_states<T, Arch, A, Q, K, V, Out>;
+    using states_type = driver::recurrent_states<T, Arch, A, Q, K, V, Out>;
     MPI_Comm comm = whole.comm;
     int const rank = rank_in(comm);
-    std::vector<held_piece> held;
+    std::vector<chunk> held;
     std::optional<states_type> states;
     std::optional<travelling_states<states_type>> travelling;
     auto const for_each_asked = [&](auto const& f) {
         std::apply([&](auto const&... each) { (f(each.bind(whole.shapes)), ...); }, asked);
     };
-    on_all(comm, [&] {
+    on_all_ranks(comm, [&] {
         held = joined_pieces(whole.pieces);
         if constexpr (states_type::call::causal) check_same_positions(whole.queries, whole.keys);
         states.emplace(a, whole.shapes, query, key, value, out, scratch.shared());
@@ -146,15 +146,15 @@ void attend_with_states(Executor const& executor, workspace& scratch, Whole cons
     first_thrown error;  // the states of others travel on
     index_t const heads = states->heads(), at_once = std::max<index_t>(executor.workers(), 1);
     for (std::size_t i = 0; i < held.size(); ++i) {
-        if (held[i].holder != rank) continue;
-        bool const comes = i > 0 && held[i - 1].holder != rank,
-                   goes = i + 1 < held.size() && held[i + 1].holder != rank;
-        if (comes) travelling->expect(held[i - 1].holder);
+        if (held[i].owner != rank) continue;
+        bool const comes = i > 0 && held[i - 1].owner != rank,
+                   goes = i + 1 < held.size() && held[i + 1].owner != rank;
+        if (comes) travelling->expect(held[i - 1].owner);
         for (index_t first = 0; first < heads; first += at_once) {
             index_t const last = std::min(first + at_once, heads);
             for (index_t h = first; comes && h < last; ++h) travelling->arrive(h);
             error.unless_thrown([&] { states->take(executor, scratch, held[i], {first, last}); });
-            for (index_t h = first; goes && h < last; ++h) travelling->send(h, held[i + 1].holder);
+            for (index_t h = first; goes && h < last; ++h) travelling->send(h, held[i + 1].owner);
         }
         travelling->add_piece();
     }

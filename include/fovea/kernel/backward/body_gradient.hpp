@@ -79,8 +79,8 @@ struct summed_features : Features {
 
 /// Takes the gradients of the features of one side, `Which`, and those of tables. Joined: lanes hold several heads.
 template <class Which, bool Joined, class T, class Arch, class Tables>
-struct side_leaves {
-    struct leaf_kinds {
+struct side_cotangents {
+    struct cotangent_kinds {
         template <class E>
         static constexpr bool takes = [] {
             if constexpr (is_parameter<E>) return Tables::template takes<E>;
@@ -165,13 +165,13 @@ template <class Which, bool Joined, int Vectors, class T, class Arch, class Body
         using key = std::remove_cvref_t<decltype(*at.key)>;
         unrolled<Vectors>([&](auto v) FOVEA_LAMBDA {
             index_t const c = column + v * width;
-            side_leaves<Which, Joined, T, Arch, Tables> const leaves{sum[v], tables};
+            side_cotangents<Which, Joined, T, Arch, Tables> const cotangents{sum[v], tables};
             if constexpr (Joined) {
                 using features = joined_features<T, Arch, base, query, key>;
                 auto const amount = lane_groups_of<T, Arch>::permuted(vector::load(amounts + (c >> shift)), lanes);
                 backpropagate(here,
                               summed_features<T, features>{features{names, at.query, at.key, c, c >> shift, shift}},
-                              amount, leaves);
+                              amount, cotangents);
             } else {
                 constexpr bool whole = Vectors > 1;
                 using features = pair_features<whole, T, Arch, query, key, base>;
@@ -179,7 +179,7 @@ template <class Which, bool Joined, int Vectors, class T, class Arch, class Body
                 if (!whole && columns - c < width)
                     amount = select(vector::iota() < vector(columns - c), amount, vector(T{0}));
                 backpropagate(here, summed_features<T, features>{features{names, at.query, at.key, c, columns - c}},
-                              amount, leaves);
+                              amount, cotangents);
             }
         });
     }
@@ -241,8 +241,8 @@ constexpr bool joins_columns(index_t features, index_t stride, head_lanes const&
 
 /// Takes the gradient of a term of one side and one head: to its tables, and to features through `features_of`.
 template <class T, class Tables, class Features>
-struct term_leaves {
-    struct leaf_kinds {
+struct term_cotangents {
+    struct cotangent_kinds {
         template <class E>
         static constexpr bool takes = [] {
             if constexpr (is_parameter<E>) return Tables::template takes<E>;

@@ -24,19 +24,19 @@ struct part_sums {
 
 /// From the amount of an expression in lanes back to its leaves, integers narrow or exact, as evaluate_in_lanes has
 /// them.
-template <class T, class Arch, bool Exact, class E, class Names, class Leaves>
+template <class T, class Arch, bool Exact, class E, class Names, class Cotangents>
 FOVEA_INLINE void backpropagate_in_lanes(E const& e, Names const& names, pack<T, Arch> const& amount,
-                                         Leaves const& leaves) {
-    if constexpr (Exact) backpropagate(e, exact_environment<T, Arch, Names>{names}, amount, leaves);
-    else if constexpr (chooses_integer<E>) backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, leaves);
-    else backpropagate(e, names, amount, leaves);
+                                         Cotangents const& cotangents) {
+    if constexpr (Exact) backpropagate(e, exact_environment<T, Arch, Names>{names}, amount, cotangents);
+    else if constexpr (chooses_integer<E>) backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, cotangents);
+    else backpropagate(e, names, amount, cotangents);
 }
 
 namespace detail {
 /// Takes amounts of the parts of a pair, as many as there are lanes.
 template <class Score, class Vector, class Tables>
-struct part_leaves {
-    using leaf_kinds = typename Score::leaves;
+struct part_cotangents {
+    using cotangent_kinds = typename Score::cotangents;
     Vector* amounts;  // of products, pairwise terms, row terms, key terms
     Tables const& tables;
 
@@ -67,7 +67,7 @@ struct names_with_first : Names {
 };
 
 template <class Score, bool Exact, class T, class Arch, class Pointwise, class Rows, bool InLanes, class Tables>
-FOVEA_INLINE void backpropagate_vectors(Pointwise const pointwise, row_facts const row, Rows const rows,
+FOVEA_INLINE void backpropagate_vectors(Pointwise const pointwise, row_coordinates const row, Rows const rows,
                                         score_vectors<T, InLanes> const at, part_sums<T> const to,
                                         Tables const& tables) {
     using vector = pack<T, Arch>;
@@ -87,8 +87,8 @@ FOVEA_INLINE void backpropagate_vectors(Pointwise const pointwise, row_facts con
         if constexpr (InLanes) amount = select(vector::iota() < vector(to.rows), amount, vector(T{0}));
         vector amounts[std::size_t{parts + 1}];
         for (auto& each : amounts) each = vector(T{0});
-        part_leaves<Score, vector, Tables> const leaves{amounts, tables};
-        backpropagate_in_lanes<T, Arch, Exact>(pointwise, names, amount, leaves);
+        part_cotangents<Score, vector, Tables> const cotangents{amounts, tables};
+        backpropagate_in_lanes<T, Arch, Exact>(pointwise, names, amount, cotangents);
         if constexpr (planes > 0) amounts[0].store(to.scores + place);
         for (index_t plane = 1; plane < planes; ++plane)
             amounts[plane].store(at.scores + place + plane * at.plane_stride);
@@ -108,7 +108,7 @@ FOVEA_INLINE void backpropagate_vectors(Pointwise const pointwise, row_facts con
     }
 }
 template <class Score, class T, class Arch, class Pointwise, class Rows, bool InLanes, class Tables>
-[[gnu::noinline]] void backpropagate_exactly(Pointwise const& pointwise, row_facts const& row, Rows const& rows,
+[[gnu::noinline]] void backpropagate_exactly(Pointwise const& pointwise, row_coordinates const& row, Rows const& rows,
                                              score_vectors<T, InLanes> const& at, part_sums<T> const& to,
                                              Tables const& tables) {
     backpropagate_vectors<Score, true, T, Arch>(pointwise, row, rows, at, to, tables);
@@ -118,7 +118,7 @@ template <class Score, class T, class Arch, class Pointwise, class Rows, bool In
 /// backpropagate_scores: the gradients of vectors of scores become those of their parts. `Score` is a
 /// plan::score_gradient, `indices` holds the rest with references to index terms, as for transform.
 template <class Score, class T, class Arch, class Pointwise, class Indices, class Rows, bool InLanes, class Tables>
-FOVEA_INLINE void backpropagate_scores(Pointwise const& pointwise, Indices const& indices, row_facts const row,
+FOVEA_INLINE void backpropagate_scores(Pointwise const& pointwise, Indices const& indices, row_coordinates const row,
                                        Rows const rows, score_vectors<T, InLanes> const at, part_sums<T> const to,
                                        Tables const& tables) {
     if constexpr (asks_for_exact<T, Pointwise>)

@@ -23,7 +23,7 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
     using number = T;
     using architecture = Arch;
     using element = bfloat16;
-    using shape = plan::matrix_unit_blocking<T, Arch, element, Parts>;
+    using blocking = plan::matrix_unit_blocking<T, Arch, element, Parts>;
     using unit = matrix_unit<Arch>;
     using scope = typename unit::scope;
     static constexpr bool available = plan::multiplies_in_matrix_unit<T, Arch, 0>;
@@ -45,8 +45,8 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
     /// Scores of keys from the `multiplied`th on; those before it are there, but for what vectors make of them.
     static void contract_query_lanes(key_operand<element> const& keys, lane_sums<T> const& all, prefetch_queue& next,
                                      index_t multiplied = 0) {
-        if (all.vector_count > shape::nv)
-            return for_vectors<shape::nv>(all, side,
+        if (all.vector_count > blocking::nv)
+            return for_vectors<blocking::nv>(all, side,
                                           [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
         prefetch_for_keys(all, all.element_count - multiplied, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
@@ -81,8 +81,8 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
     /// place of the numbers, since more memory would not stay in the L1 cache.
     static void accumulate_query_lanes(value_operand<element> const& values, lane_sums<T> const& all,
                                        prefetch_queue& next) {
-        if (all.vector_count > shape::nv)
-            return for_vectors<shape::nv>(
+        if (all.vector_count > blocking::nv)
+            return for_vectors<blocking::nv>(
                 all, side, [&](lane_sums<T> const& some) { accumulate_query_lanes(values, some, next); });
         prefetch<products_of_parts<Parts::value, Parts::weight, Parts::of_values>>(all.element_count, all.steps, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {

@@ -120,7 +120,7 @@ private:
 template <class T, class Arch, class Parts>
 struct amx_vectors : amx_numbers<T, Arch, Parts> {
     using numbers = amx_numbers<T, Arch, Parts>;
-    using shape = plan::matrix_unit_blocking<T, Arch, bfloat16, Parts>;
+    using blocking = plan::matrix_unit_blocking<T, Arch, bfloat16, Parts>;
     using numbers::side, numbers::elements;
     using typename numbers::vector;
 
@@ -164,7 +164,7 @@ struct amx_vectors : amx_numbers<T, Arch, Parts> {
 
     /// The pairs of a part of a block of weights: (block_keys / 2, N * 16).
     template <int N>
-    static constexpr index_t plane = shape::block_keys / 2 * N * side;
+    static constexpr index_t plane = blocking::block_keys / 2 * N * side;
     template <int N>
     struct pairs_of_weights {
         T* first;  // (parts, block_keys / 2, width)

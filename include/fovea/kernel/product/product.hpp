@@ -73,7 +73,7 @@ concept product = step_of_products<typename P::step> && std::default_initializab
 /// lane_product: the same where queries are in lanes, keys are read as they lie and nothing is summed across lanes
 /// (driver/dense/query_lanes_products.hpp):
 ///
-///     shape, element                           the arrangement, and what keys and values are read or copied as
+///     blocking, element                           the blocking, and what keys and values are read or copied as
 ///     scope                                    as above
 ///     scales_queries                           the factors of queries are applied to them; to their sums otherwise
 ///     contract_query_lanes(keys, sums, next)   S^T = K Q^T
@@ -88,7 +88,7 @@ concept lane_product =
     std::default_initializable<typename P::scope>
     && requires(key_operand<typename P::element> const& keys, value_operand<typename P::element> const& values,
                 lane_sums<typename P::number> const& sums, prefetch_queue& next) {
-           requires P::shape::queries_in_lanes;
+           requires P::blocking::queries_in_lanes;
            { P::packs_values } -> std::convertible_to<bool>;
            { P::scales_queries } -> std::convertible_to<bool>;
            P::contract_query_lanes(keys, sums, next);
@@ -97,7 +97,7 @@ concept lane_product =
 
 /// Either of them: what stands in a task while it multiplies.
 template <class P>
-concept scoped_product = product<P> || lane_product<P>;
+concept configured_product = product<P> || lane_product<P>;
 
 /// The product of elements as they are stored, where an architecture has an instruction for it.
 template <class T, class Arch>

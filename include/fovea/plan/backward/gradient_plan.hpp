@@ -18,7 +18,7 @@ inline constexpr bool gradient_takes_query_lanes =
 /// Into how many tasks the rows of each key head are split: fewer heads than threads would leave some of these idle.
 /// Each task has sums of all keys, which are joined in order, so that the number depends on sizes alone, and rows are
 /// many beside it.
-constexpr index_t row_splits(index_t key_heads, index_t queries) {
+constexpr index_t query_splits(index_t key_heads, index_t queries) {
     constexpr index_t tasks = 8, least_queries = 512;
     return std::clamp<index_t>(queries / least_queries, 1, ceil_div(tasks, std::max<index_t>(key_heads, 1)));
 }
@@ -44,7 +44,7 @@ inline constexpr int gradient_parts =
                      ? weight_parts<std::remove_pointer_t<decltype(Asked::target.data)>>
                      : 1 ...});
 
-/// The arrangement of a gradient with queries in lanes. Without a matrix unit arithmetic is that of numbers, whatever
+/// The blocking of a gradient with queries in lanes. Without a matrix unit arithmetic is that of numbers, whatever
 /// is stored.
 template <class Call, class ValueRows, class D, int Weight_parts>
 using gradient_lanes = std::conditional_t<
@@ -59,7 +59,7 @@ call_plan make_gradient_plan(call_sizes const& n) {
     using lanes = typename Call::query_lanes;
     if constexpr (gradient_takes_query_lanes<Call>)
         if (lanes::suits(n.queries * n.group, n.features)) {
-            call_plan plan{traversal::query_lanes, blocking_of<lanes>};
+            call_plan plan{traversal::query_lanes, block_sizes_of<lanes>};
             plan.tile_heads =
                 lanes::sharing(n.queries, n.group, n.keys,
                                uses<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>);
@@ -75,11 +75,11 @@ call_plan make_gradient_plan(call_sizes const& n) {
 }
 
 /// The plan of its products dO V^T, which share tiles with the scores.
-template <class Call, class Shape>
+template <class Call, class Blocking>
 call_plan make_value_plan(call_plan const& scores, call_sizes const& n) {
-    if constexpr (Shape::queries_in_lanes) {
+    if constexpr (Blocking::queries_in_lanes) {
         auto plan = scores;
-        plan.keys = reading_in_query_lanes<decltype(Call::operands::key), Shape>(
+        plan.keys = reading_in_query_lanes<decltype(Call::operands::key), Blocking>(
             n.queries * plan.tile_heads, n.features, n.keys_per_run, n.keys, n.key_alignment);
         return plan;
     } else {

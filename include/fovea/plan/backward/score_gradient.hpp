@@ -19,70 +19,70 @@
 namespace fovea::FOVEA_SET::plan {
 
 /// True for a part of a score that depends on leaves.
-template <class E, class Parts, class Leaves>
+template <class E, class Parts, class Cotangents>
 inline constexpr bool part_reaches = false;
-template <std::size_t I, class Parts, class Leaves>
-inline constexpr bool part_reaches<reference<part::product, I>, Parts, Leaves> = [] {
+template <std::size_t I, class Parts, class Cotangents>
+inline constexpr bool part_reaches<reference<part::product, I>, Parts, Cotangents> = [] {
     using term = std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().products))>;
-    return reaches<decltype(term::of_query), Leaves> || reaches<decltype(term::of_key), Leaves>
-        || reaches<decltype(term::scale), Leaves>;
+    return reaches<decltype(term::of_query), Cotangents> || reaches<decltype(term::of_key), Cotangents>
+        || reaches<decltype(term::scale), Cotangents>;
 }();
-template <std::size_t I, class Parts, class Leaves>
-inline constexpr bool part_reaches<reference<part::pairwise, I>, Parts, Leaves> =
-    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().pairs))>::body), Leaves>;
-template <std::size_t I, class Parts, class Leaves>
-inline constexpr bool part_reaches<reference<part::row_term, I>, Parts, Leaves> =
-    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().rows))>::expression), Leaves>;
-template <std::size_t I, class Parts, class Leaves>
-inline constexpr bool part_reaches<reference<part::key_term, I>, Parts, Leaves> =
-    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().keys))>::expression), Leaves>;
+template <std::size_t I, class Parts, class Cotangents>
+inline constexpr bool part_reaches<reference<part::pairwise, I>, Parts, Cotangents> =
+    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().pairs))>::body), Cotangents>;
+template <std::size_t I, class Parts, class Cotangents>
+inline constexpr bool part_reaches<reference<part::row_term, I>, Parts, Cotangents> =
+    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().rows))>::expression), Cotangents>;
+template <std::size_t I, class Parts, class Cotangents>
+inline constexpr bool part_reaches<reference<part::key_term, I>, Parts, Cotangents> =
+    reaches<decltype(std::remove_cvref_t<decltype(hana::at_c<I>(std::declval<Parts>().keys))>::expression), Cotangents>;
 
 /// The leaves of a lowered score: features, the tables that `Tables` takes, and the parts that depend on these.
 template <class Parts, class Tables>
-struct score_leaves {
+struct score_cotangents {
     template <class E>
     static constexpr bool takes = [] {
         if constexpr (is_parameter<E>) return Tables::template takes<E>;
-        else return std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || part_reaches<E, Parts, score_leaves>;
+        else return std::is_same_v<E, q_t> || std::is_same_v<E, k_t> || part_reaches<E, Parts, score_cotangents>;
     }();
 };
 
-template <class E, class Name, class Leaves>
+template <class E, class Name, class Cotangents>
 constexpr bool derivative_reads();
 namespace detail {
-template <std::size_t N, class E, class Name, class Leaves>
+template <std::size_t N, class E, class Name, class Cotangents>
 constexpr bool derivative_by_child_reads() {
     using child = std::remove_cvref_t<decltype(get<N>(std::declval<E const&>()))>;
-    if constexpr (!reaches<child, Leaves>) {
+    if constexpr (!reaches<child, Cotangents>) {
         return false;
     } else {
         using derivative = std::remove_cvref_t<decltype(derivatives::by_child<N>(std::declval<E const&>()))>;
-        return uses<derivative, Name> || derivative_reads<child, Name, Leaves>();
+        return uses<derivative, Name> || derivative_reads<child, Name, Cotangents>();
     }
 }
-template <class E, class Name, class Leaves, std::size_t... N>
+template <class E, class Name, class Cotangents, std::size_t... N>
 constexpr bool any_derivative_reads(std::index_sequence<N...>) {
-    return (derivative_by_child_reads<N, E, Name, Leaves>() || ...);
+    return (derivative_by_child_reads<N, E, Name, Cotangents>() || ...);
 }
 }  // namespace detail
 
 /// True where an amount that is handed on to a leaf depends on a name.
-template <class E, class Name, class Leaves>
+template <class E, class Name, class Cotangents>
 constexpr bool derivative_reads() {
-    if constexpr (!is_node<E> || is_node_of<at_operation, E> || is_node_of<operations::sum, E> || !reaches<E, Leaves>)
+    if constexpr (!is_node<E> || is_node_of<at_operation, E> || is_node_of<operations::sum, E> || !reaches<E, Cotangents>)
         return false;
-    else return detail::any_derivative_reads<E, Name, Leaves>(std::make_index_sequence<E::arity>());
+    else return detail::any_derivative_reads<E, Name, Cotangents>(std::make_index_sequence<E::arity>());
 }
 
 /// True where a score is its first product and numbers that reach no leaf: its derivative is 1.
-template <class E, class Leaves>
+template <class E, class Cotangents>
 inline constexpr bool adds_numbers = is_bare_product<E>;
-template <class A, class B, class Leaves>
-inline constexpr bool adds_numbers<node<operations::plus, A, B>, Leaves> =
-    (adds_numbers<A, Leaves> && !reaches<B, Leaves>) || (adds_numbers<B, Leaves> && !reaches<A, Leaves>);
-template <class A, class B, class Leaves>
-inline constexpr bool adds_numbers<node<operations::minus, A, B>, Leaves> =
-    adds_numbers<A, Leaves> && !reaches<B, Leaves>;
+template <class A, class B, class Cotangents>
+inline constexpr bool adds_numbers<node<operations::plus, A, B>, Cotangents> =
+    (adds_numbers<A, Cotangents> && !reaches<B, Cotangents>) || (adds_numbers<B, Cotangents> && !reaches<A, Cotangents>);
+template <class A, class B, class Cotangents>
+inline constexpr bool adds_numbers<node<operations::minus, A, B>, Cotangents> =
+    adds_numbers<A, Cotangents> && !reaches<B, Cotangents>;
 
 /// True for a product whose key is taken as it is.
 template <class Product>
@@ -98,15 +98,15 @@ inline constexpr index_t mapped_keys_of<hana::tuple<Products...>> =
 /// What the pass has to do for a lowered score beside its first product.
 template <class Pointwise, class Parts, class Tables>
 struct score_gradient {
-    using leaves = score_leaves<Parts, Tables>;
+    using cotangents = score_cotangents<Parts, Tables>;
     static constexpr index_t products = count_of<decltype(Parts::products)>, pairs = count_of<decltype(Parts::pairs)>,
                              row_terms = count_of<decltype(Parts::rows)>, key_terms = count_of<decltype(Parts::keys)>;
     /// The part whose values lie where the scores go.
     using first_part = reference<(products > 0) ? part::product : part::pairwise, 0>;
     /// Its values are needed after they became scores.
-    static constexpr bool keeps_first = products + pairs > 0 && derivative_reads<Pointwise, first_part, leaves>();
+    static constexpr bool keeps_first = products + pairs > 0 && derivative_reads<Pointwise, first_part, cotangents>();
     /// Nothing is left to do on the score tile.
-    static constexpr bool is_product = products == 1 && pairs == 0 && adds_numbers<Pointwise, leaves>;
+    static constexpr bool is_product = products == 1 && pairs == 0 && adds_numbers<Pointwise, cotangents>;
 };
 
 /// How an expression reads the tables of one type: at which axes, of all of them, the index is the head alone, the

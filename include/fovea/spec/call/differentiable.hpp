@@ -59,7 +59,7 @@ inline constexpr bool has_lse_gradient = has_rows_again<row_normalizer<N>>;
 template <row_dependent_normalizer N>
 inline constexpr bool has_lse_gradient<N> =
     has_rows_again<row_normalizer<N>>
-    && requires(N const& n, row_facts_archetype<double> at) { n.gradient_of_row(0.0, 0.0, 0.0, at); };
+    && requires(N const& n, row_coordinates_archetype<double> at) { n.gradient_of_row(0.0, 0.0, 0.0, at); };
 
 /// The sentences for parts of a specification that have no gradient, and for what is asked for beside gradients.
 template <class A, class... Asked>
@@ -105,7 +105,7 @@ void for_each_table_of(E const& e, Found const& found) {
         with_children(e, [&](auto const&... children) { (for_each_table_of(children, found), ...); });
 }
 
-/// What stands for a row of which a normalizer asks facts, to see the expressions that it reads.
+/// What stands for a row of which a normalizer asks coordinates, to see the expressions that it reads.
 template <class See>
 struct expressions_of_row {
     See const& see;

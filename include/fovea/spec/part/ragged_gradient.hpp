@@ -3,24 +3,24 @@
 #pragma once
 
 #include <fovea/spec/call/check_gradient.hpp>
-#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/spec/call/gradient_sink.hpp>
 #include <fovea/spec/part/ragged.hpp>
 
 namespace fovea::FOVEA_SET {
 
-/// sequence_sums: what one sequence adds to the sums of the gradients of all: its rows to their places among those of
+/// sequence_sink: what one sequence adds to the sums of the gradients of all: its rows to their places among those of
 /// `all`, the rest as it is.
 template <class Sums, class Bound>
-class sequence_sums {
+class sequence_sink {
 public:
-    sequence_sums(Sums& sums, Bound const& all, sequence_place const& at) : sums_(sums), all_(all), at_(at) {}
+    sequence_sink(Sums& sums, Bound const& all, sequence_place const& at) : sums_(sums), all_(all), at_(at) {}
 
     template <class T, int Rank, class Real>
     void add(view<T const, Rank> const& array, extents_t<Rank> const& at, Real amount) {
         sums_.add(array, at, amount);
     }
     template <class T, class Real>
-    void add_step(step_table<T> steps, extents_t<4> at, Real amount) {
+    void add_step(step_gates<T> steps, extents_t<4> at, Real amount) {
         if (steps.table && steps.table->stride(2) != 0) {  // a number for each position of all sequences
             steps.table->data = steps.table->place(index_t{0}, index_t{0}, -at_.first_key, index_t{0});
             steps.table->extents[2] = all_.call.key.extent(2);
@@ -106,7 +106,7 @@ void check_gradient_call(ragged_attention<Index, A> const& of, bound_gradient<Ca
 /// Sums the gradients of all sequences in their order: add(specification, bound call, sums) adds those of one.
 template <class Real, class Index, attention_spec A, class Bound, class Add, class... Asked>
 void sum_sequences(ragged_t<Index> const& all, A const& a, Bound const& bound, Add const& add, Asked const&... asked) {
-    named_sums<Real, Asked...> sums(asked...);
+    gradient_sink<Real, Asked...> sums(asked...);
     find_arrays(a, bound, sums);
     for (index_t i = 0; i < all.sequences(); ++i) {
         auto const one = of_sequence(a, all[i]);
@@ -116,7 +116,7 @@ void sum_sequences(ragged_t<Index> const& all, A const& a, Bound const& bound, A
         if (bound.saved) part.saved = bound.saved->of_sequence(all[i]);
         part.states = bound.states_of_sequence(all[i]);
         if (bound.d_lse.data != nullptr) part.d_lse = queries_of(bound.d_lse, all[i].first_query, all[i].queries);
-        sequence_sums into(sums, bound, all[i]);
+        sequence_sink into(sums, bound, all[i]);
         if (!part.empty()) add(one, part, into);
     }
     sums.write();

@@ -60,7 +60,7 @@ struct rewritten_mask : stage<role::mask> {
     std::string text() const { return describe(mask); }
 };
 
-/// The facts of a row that a word sees through its rewriting, and what it gives its expressions in a gradient.
+/// The coordinates of a row that a word sees through its rewriting, and what it gives its expressions in a gradient.
 template <class Facts, class How>
 struct rewritten_facts {
     Facts const& at;

@@ -38,8 +38,8 @@ struct amount_of_each {
 
 /// Where amounts go: to the sums of the features of a query and of a key, and to tables, as `Kinds` says.
 template <class T, class Arch, class Kinds, class Tables>
-struct feature_leaves {
-    using leaf_kinds = Kinds;
+struct feature_cotangents {
+    using cotangent_kinds = Kinds;
     using vector = pack<T, Arch>;
     T *query, *key;  // of the first feature of the sum
     Tables const& tables;
@@ -57,7 +57,7 @@ struct feature_leaves {
     template <class Names, class Body, class Over>
     void sum(Names const& at, T amount, Body const& body, Over const& over) const {
         auto const [first, count] = over.of(at.query_features, at.key_features);
-        feature_leaves const here{query + first, key + first, tables};
+        feature_cotangents const here{query + first, key + first, tables};
         here.backpropagate_features(body, static_cast<typename Names::base const&>(at), at.query + first,
                                     at.key + first, count, one_amount<T, Arch>{amount});
     }
@@ -77,8 +77,8 @@ struct feature_leaves {
 
 /// Takes the amounts of the factors of a body.
 template <class Vector>
-struct factor_leaves {
-    struct leaf_kinds {
+struct factor_cotangents {
+    struct cotangent_kinds {
         template <class E>
         static constexpr bool takes = plan::is_factor<E>;
     };
@@ -126,7 +126,7 @@ struct factor_amounts {
 ///     queries[i][r][f] += sum_c amounts[r][c] d body / d query factor i,   the same for keys and sum_r
 template <int Rows, int Vectors, index_t Panel, std::size_t Queries, std::size_t Keys, class Sums, class T, class Arch,
           class Body, class First>
-[[gnu::noinline]] void pairwise_gradient(Body const& body, row_facts const* rows, First first_key,
+[[gnu::noinline]] void pairwise_gradient(Body const& body, row_coordinates const* rows, First first_key,
                                          pair_factors<T> const& from, index_t first, factor_amounts<T> const& of) {
     using vector = pack<T, Arch>;
     using base = index_environment<T, Arch, First>;
@@ -171,8 +171,8 @@ template <int Rows, int Vectors, index_t Panel, std::size_t Queries, std::size_t
                                                                        from.keys + place[v] + feature * Panel,
                                                                        from.key_stride,
                                                                        feature};
-                    factor_leaves<vector> const leaves{of_query, of_keys[v]};
-                    backpropagate_in_lanes<T, Arch, false>(body, here, amount[r][v], leaves);
+                    factor_cotangents<vector> const cotangents{of_query, of_keys[v]};
+                    backpropagate_in_lanes<T, Arch, false>(body, here, amount[r][v], cotangents);
                 });
                 for (std::size_t q = 0; q < Queries; ++q) sum_at(q, r) = of_query[q];
             });
@@ -198,19 +198,19 @@ namespace fovea::FOVEA_SET::driver {
 ///
 /// with keys in lanes, and x and y go back to features and tables once for a row, and once for a key. For terms of
 /// which nothing but factors is reached, with factors whose reciprocals have finite squares.
-template <class Call, class Shape, class Tables>
+template <class Call, class Blocking, class Tables>
 class factor_gradient {
-    using T = typename Shape::number;
-    using Arch = typename Shape::architecture;
-    using context_type = context_of<Call, Shape>;
+    using T = typename Blocking::number;
+    using Arch = typename Blocking::architecture;
+    using context_type = context_of<Call, Blocking>;
     using parts = typename Call::parts;
     using pairs_type = decltype(parts::pairs);
     using names_of_index = kernel::index_environment<T, Arch, index_t>;
-    using sums = kernel::query_factor_sums<T, Arch, Shape::rows>;
+    using sums = kernel::query_factor_sums<T, Arch, Blocking::rows>;
     static constexpr T most = sizeof(T) == 4 ? T(1e18) : T(1e150);
     template <class Pair>
     static constexpr bool takes =
-        !Shape::queries_in_lanes && plan::goes_back_by_factors<std::remove_cvref_t<Pair>, Tables>;
+        !Blocking::queries_in_lanes && plan::goes_back_by_factors<std::remove_cvref_t<Pair>, Tables>;
 
 public:
     /// Planes of the factors of queries and of keys, 0 where no term goes back by them.
@@ -222,11 +222,11 @@ public:
     /// The numbers of a plane: of the rows of a tile, and of all keys, as they are packed.
     static index_t of_tile(context_type const& context) { return sums::size(context.summed.most); }
     static index_t of_head(context_type const& context) {
-        return round_up(context.keys, Shape::panel) * context.summed.most;
+        return round_up(context.keys, Blocking::panel) * context.summed.most;
     }
 
     /// True where the factors of the rows of a tile, or of the keys of a block, are in range.
-    static bool takes_rows(context_type const& context, tile_rows<Shape> const& rows) {
+    static bool takes_rows(context_type const& context, tile_rows<Blocking> const& rows) {
         bool within = rows.factorable && !context.operands.exact;
         index_t plane = 0;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
@@ -242,7 +242,7 @@ public:
         });
         return within;
     }
-    static bool takes_keys(context_type const& context, head_keys<Shape> const& keys, index_t block) {
+    static bool takes_keys(context_type const& context, head_keys<Blocking> const& keys, index_t block) {
         bool within = keys.factorable(block);
         index_t plane = first_plane;
         plan::for_each_part(context.spec.score.parts.pairs, [&](auto const& pair) {
@@ -251,8 +251,8 @@ public:
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
                     for (index_t k = 0; within && k < keys.last(block) - keys.first(block); ++k)
                         within = kernel::within_exponential_range(
-                            keys.keys(block, plane) + k / Shape::panel * Shape::panel * features + k % Shape::panel,
-                            features, Shape::panel, 1 / most);
+                            keys.keys(block, plane) + k / Blocking::panel * Blocking::panel * features + k % Blocking::panel,
+                            features, Blocking::panel, 1 / most);
                 ++plane;
             });
         });
@@ -262,37 +262,37 @@ public:
     /// Adds what some pairs of a block give to the factors of term `Pair`, the nth; false where it is not for factors.
     /// d_queries and d_keys are planes of all factors.
     template <class Pair>
-    static bool add(context_type const& context, tile_rows<Shape> const& rows, head_keys<Shape> const& keys,
-                    index_t block, score_block<Shape> const& amounts, Pair const& pair, index_t nth, T* d_queries,
+    static bool add(context_type const& context, tile_rows<Blocking> const& rows, head_keys<Blocking> const& keys,
+                    index_t block, score_block<Blocking> const& amounts, Pair const& pair, index_t nth, T* d_queries,
                     T* d_keys) {
         if constexpr (!takes<Pair>) {
             return false;
         } else {
             index_t const within = amounts.first - keys.first(block), features = context.span_of(pair).count;
-            if (within % Shape::lanes != 0
+            if (within % Blocking::lanes != 0
                 || kernel::mostly_zero<T, Arch>(amounts.scores, amounts.stride, rows.count, amounts.count))
                 return false;
             auto const [query_plane, key_plane] = planes_before(context, nth);
-            kernel::pair_factors<T> from{queries(context, rows, query_plane), Shape::rows * context.summed.most,
+            kernel::pair_factors<T> from{queries(context, rows, query_plane), Blocking::rows * context.summed.most,
                                          keys.keys(block, first_plane + key_plane),
-                                         Shape::block_keys * context.summed.most, features};
+                                         Blocking::block_keys * context.summed.most, features};
             T* const of_block = d_keys + key_plane * of_head(context) + keys.first(block) * features;
             for (index_t r = 0; r < rows.count; r += sums::rows) {
                 index_t k = 0;
                 auto const add_keys = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
                     using kind = std::remove_cvref_t<decltype(pair.factors)>;
-                    kernel::pairwise_gradient<sums::rows, Vectors, Shape::panel,
+                    kernel::pairwise_gradient<sums::rows, Vectors, Blocking::panel,
                                               static_cast<std::size_t>(plan::count_of<decltype(kind::queries)>),
                                               static_cast<std::size_t>(plan::count_of<decltype(kind::keys)>), sums, T,
                                               Arch>(
-                        pair.factors.body, rows.facts.data() + r, kernel::positions<T, Arch>{amounts.first + k}, from,
+                        pair.factors.body, rows.coordinates.data() + r, kernel::positions<T, Arch>{amounts.first + k}, from,
                         within + k,
                         {amounts.scores + r * amounts.stride + k, amounts.stride, rows.count - r, amounts.count - k,
                          d_queries + query_plane * of_tile(context) + sums::place(r, 0, features), of_tile(context),
                          of_block, of_head(context)});
-                    k += Vectors * Shape::lanes;
+                    k += Vectors * Blocking::lanes;
                 };
-                while (amounts.count - k > 3 * Shape::lanes) add_keys(std::integral_constant<int, 4>());
+                while (amounts.count - k > 3 * Blocking::lanes) add_keys(std::integral_constant<int, 4>());
                 while (amounts.count > k) add_keys(std::integral_constant<int, 1>());
                 from.queries += sums::rows * features;
             }
@@ -303,29 +303,29 @@ public:
     /// The sums of a row, or of a key, back to features and tables: to(first feature) are leaves from there on.
     /// `amounts` has room for a row.
     template <class To>
-    static void finish_row(context_type const& context, kernel::row_facts const& facts, index_t r, T const* d_queries,
+    static void finish_row(context_type const& context, kernel::row_coordinates const& coordinates, index_t r, T const* d_queries,
                            T* amounts, To const& to) {
-        auto const* const features = context.operands.query.place(facts.batch, facts.head, facts.q_idx, 0);
+        auto const* const features = context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0);
         for_each_pair(context, [&](auto const& pair, index_t plane, index_t) {
             auto const [first, count] = context.span_of(pair);
             plan::for_each_part(pair.factors.queries, [&, from = first, n = count](auto const& factor) {
                 for (index_t c = 0; c < n; ++c) amounts[c] = d_queries[plane * of_tile(context) + sums::place(r, c, n)];
-                to(from).backpropagate_features(factor, names_of_index{facts, 0}, features + from, features + from, n,
+                to(from).backpropagate_features(factor, names_of_index{coordinates, 0}, features + from, features + from, n,
                                                 kernel::amount_of_each<T, Arch>{amounts});
                 ++plane;
             });
         });
     }
     template <class Element, class To>
-    static void finish_key(context_type const& context, kernel::row_facts const& facts, index_t key,
+    static void finish_key(context_type const& context, kernel::row_coordinates const& coordinates, index_t key,
                            Element const* features, T const* d_keys, T* amounts, To const& to) {
         for_each_pair(context, [&](auto const& pair, index_t, index_t plane) {
             auto const [first, count] = context.span_of(pair);
             plan::for_each_part(pair.factors.keys, [&, from = first, n = count](auto const& factor) {
                 for (index_t c = 0; c < n; ++c)
-                    amounts[c] = d_keys[plane * of_head(context) + key / Shape::panel * Shape::panel * n
-                                        + c * Shape::panel + key % Shape::panel];
-                to(from).backpropagate_features(factor, names_of_index{facts, key}, features + from, features + from, n,
+                    amounts[c] = d_keys[plane * of_head(context) + key / Blocking::panel * Blocking::panel * n
+                                        + c * Blocking::panel + key % Blocking::panel];
+                to(from).backpropagate_features(factor, names_of_index{coordinates, key}, features + from, features + from, n,
                                                 kernel::amount_of_each<T, Arch>{amounts});
                 ++plane;
             });
@@ -335,8 +335,8 @@ public:
 private:
     static constexpr index_t first_plane = plan::count_of<decltype(parts::products)>;  // of the keys of a block
 
-    static T* queries(context_type const& context, tile_rows<Shape> const& rows, index_t plane) {
-        return rows.pair_factors + plane * Shape::rows * context.summed.most;
+    static T* queries(context_type const& context, tile_rows<Blocking> const& rows, index_t plane) {
+        return rows.pair_factors + plane * Blocking::rows * context.summed.most;
     }
     /// Calls f(pair, query plane, key plane) for the terms that go back by factors.
     template <class F>

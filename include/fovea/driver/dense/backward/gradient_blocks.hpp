@@ -6,7 +6,7 @@
 #include <fovea/driver/dense/backward/key_sums.hpp>
 #include <fovea/driver/dense/backward/score_gradient.hpp>
 #include <fovea/driver/dense/dense_context.hpp>
-#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/query_lanes_products.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/lowered_spec.hpp>
@@ -16,43 +16,43 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// Keys stand for values in dQ^T += K^T dS^T: as they are read for scores.
-template <class Shape>
+template <class Blocking>
 class transposed_keys {
 public:
-    transposed_keys(score_call<Shape> const&, arena&) {}
+    transposed_keys(score_call<Blocking> const&, arena&) {}
     void begin(head_group) {}
     template <class Rows>
-    static auto run(Rows const&, head_keys<Shape> const& keys, index_t position, index_t count) {
+    static auto run(Rows const&, head_keys<Blocking> const& keys, index_t position, index_t count) {
         return keys(position, count);
     }
 };
 
 /// Packed as values are for a product that packs them, block by block, when a block is first asked for.
-template <class Shape>
-    requires(Shape::queries_in_lanes && Shape::packs_values)
-class transposed_keys<Shape> : public head_rows<Shape> {
-    using base = head_rows<Shape>;
-    using product = lane_products_of<Shape>;
+template <class Blocking>
+    requires(Blocking::queries_in_lanes && Blocking::packs_values)
+class transposed_keys<Blocking> : public block_cache<Blocking> {
+    using base = block_cache<Blocking>;
+    using product = lane_products_of<Blocking>;
 
 public:
-    transposed_keys(score_call<Shape> const& call, arena& memory) : base(call, call.key, memory, wanted(call)) {}
+    transposed_keys(score_call<Blocking> const& call, arena& memory) : base(call, call.key, memory, wanted(call)) {}
 
     template <class Rows>
-    row_run<typename base::element> run(Rows const& rows, head_keys<Shape> const&, index_t position, index_t count) {
-        index_t const block = position / Shape::block_keys;
+    row_run<typename base::element> run(Rows const& rows, head_keys<Blocking> const&, index_t position, index_t count) {
+        index_t const block = position / Blocking::block_keys;
         row_lines read;  // with the keys of scores
         if (this->put(block, read)) {
             auto const all = this->range(block);
-            product::pack_values(row_addresses<Rows, Shape::block_keys>(rows, all), all.last - all.first,
+            product::pack_values(row_addresses<Rows, Blocking::block_keys>(rows, all), all.last - all.first,
                                  rows.extent(3), this->copies(block));
         }
         return (*this)(position, count);
     }
 
 private:
-    static typename base::memory_for wanted(score_call<Shape> const& call) {
-        index_t const stride = base::copied_stride(call.features, Shape::parts::value),
-                      elements = Shape::block_keys * stride / base::elements_per_number;
+    static typename base::memory_for wanted(score_call<Blocking> const& call) {
+        index_t const stride = base::copied_stride(call.features, Blocking::parts::value),
+                      elements = Blocking::block_keys * stride / base::elements_per_number;
         return {elements, base::kept(call, elements), stride, 0};
     }
 };
@@ -71,20 +71,20 @@ struct values_of_gradient {
 /// Memory: of all keys of a head, for a worker, or for a task where heads are split: the sums of keys and values, of a
 /// mapped key of a product two rows more, and the terms of a key for each head that shares it, if they depend on the
 /// head.
-template <class Call, class Shape>
+template <class Call, class Blocking>
 class gradient_blocks {
-    using T = typename Shape::number;
-    using Arch = typename Shape::architecture;
+    using T = typename Blocking::number;
+    using Arch = typename Blocking::architecture;
     using score = typename Call::score_type;
     using factors = typename score::factors;
 
 public:
     using number = T;
-    head_keys<Shape> keys, values;
-    key_sums<Shape> const adds;  // to the sums of keys
+    head_keys<Blocking> keys, values;
+    key_sums<Blocking> const adds;  // to the sums of keys
     next_lines next{};
 
-    static constexpr bool packs = !Shape::queries_in_lanes;
+    static constexpr bool packs = !Blocking::queries_in_lanes;
     /// `sums`: where the sums go that finish() leaves there, (sums_of(call)); nullptr for those of whole heads, which
     /// it writes.
     gradient_blocks(Call const& call, arena& memory, index_t slots, T* sums)
@@ -131,7 +131,7 @@ public:
         values.prepare(block, next);
     }
     void finish() const {
-        if (!call_.further.makes.of_keys || splits_ || (keys.heads().index + 1) % call_.per_key_head != 0) return;
+        if (!call_.backward.wanted.of_keys || splits_ || (keys.heads().index + 1) % call_.per_key_head != 0) return;
         if constexpr (finishes_keys) finish_keys();
         write(call_, sums_, keys.heads(), {0, call_.keys});
     }
@@ -149,10 +149,10 @@ public:
         index_t const head = call.key_head(of), features = call.values.key_features;
         T const *const d_keys = sums, *const d_values = sums + of_keys(call);
         for (index_t k = some.first; k < some.last; ++k) {
-            call.further.leave(d_keys + k * score::width(call), call.key_features,
-                               call.further.d_key.place(of.batch, head, k, 0));
-            call.further.leave(d_values + k * width(features), features,
-                               call.further.d_value.place(of.batch, head, k, 0));
+            call.backward.leave(d_keys + k * score::width(call), call.key_features,
+                               call.backward.d_key.place(of.batch, head, k, 0));
+            call.backward.leave(d_values + k * width(features), features,
+                               call.backward.d_value.place(of.batch, head, k, 0));
         }
     }
 
@@ -166,7 +166,7 @@ public:
         return d_terms_ + (score::terms_per_head ? head % heads() * score::key_terms * term_stride() : 0);
     }
     T* d_factors() const { return d_factors_; }  // of pairs, as driver/dense/backward/factor_gradient.hpp has them
-    static index_t term_stride(Call const& call) { return round_up(call.keys, Shape::panel); }
+    static index_t term_stride(Call const& call) { return round_up(call.keys, Blocking::panel); }
     index_t term_stride() const { return term_stride(call_); }
 
     /// Keys of a block that stand for values: `count` from a position on, or the first of them.
@@ -201,7 +201,7 @@ private:
         return whole_lines(rows_of_sums(call.keys) * width(call.values.key_features));
     }
     /// Rows that are added to as whole tiles, of which some may not exist.
-    static index_t rows_of_sums(index_t keys) { return key_sums<Shape>::packs ? round_up(keys, Shape::panel) : keys; }
+    static index_t rows_of_sums(index_t keys) { return key_sums<Blocking>::packs ? round_up(keys, Blocking::panel) : keys; }
     static index_t of_terms(Call const& call) {
         return whole_lines(heads(call) * score::key_terms * term_stride(call));
     }
@@ -219,28 +219,28 @@ private:
         auto const of = keys.heads();
         index_t const key_head = call_.key_head(of), last = (key_head + 1) * call_.per_key_head * call_.tile_heads;
         auto const tables = call_.tables.of_task(call_.task_of(of, call_.rows - 1));
-        auto facts = call_.facts(of, 0);
+        auto coordinates = call_.coordinates(of, 0);
         for_runs(call_.operands.key, keys.rows(0, call_.keys), keys.loaded(), [&](auto const& run, index_t from) {
             for (index_t r = 0; r < run.count; ++r) {
                 index_t const key = from + r;
                 auto const* const features = run.first + r * run.stride;
                 score::finish_key_products(
-                    call_, facts, key, features, [&](index_t n) { return d_mapped_key(n, key); }, d_key(key), tables);
+                    call_, coordinates, key, features, [&](index_t n) { return d_mapped_key(n, key); }, d_key(key), tables);
                 if constexpr (factors::any)
-                    factors::finish_key(call_, facts, key, features, d_factors_, amounts_, [&](index_t first) {
-                        return typename score::leaves{nullptr, d_key(key) + first, tables};
+                    factors::finish_key(call_, coordinates, key, features, d_factors_, amounts_, [&](index_t first) {
+                        return typename score::cotangents{nullptr, d_key(key) + first, tables};
                     });
                 if constexpr (score::key_terms > 0)
                     for (index_t head = last - heads(); head < last; ++head) {
-                        facts.head = head;
-                        score::finish_key_terms(call_, facts, key, features, d_terms(head) + key, term_stride(),
+                        coordinates.head = head;
+                        score::finish_key_terms(call_, coordinates, key, features, d_terms(head) + key, term_stride(),
                                                 d_key(key), tables);
                     }
             }
         });
     }
 
-    [[no_unique_address]] transposed_keys<Shape> transposed_;
+    [[no_unique_address]] transposed_keys<Blocking> transposed_;
     Call const& call_;
     index_t width_;
     bool splits_;

@@ -16,14 +16,14 @@ namespace fovea::FOVEA_SET::driver {
 /// What is known of the rows of softmax before their gradient: the maximum m and the sum l of the exponentials, and
 /// D = sum_c dO O, or the result O that it is computed of; (batch, head, query) and (batch, head, query, feature).
 template <class T>
-struct known_rows {
+struct saved_statistics {
     view<T const, 3> max{}, sum{}, delta{};
     view<T const, 4> result{};
     view<T const, 3> d_lse{};  // the gradient of m + log l, if it is given
 
-    known_rows() = default;
-    explicit known_rows(row_state_views<T const> const& saved) : max(saved.max), sum(saved.sum), result(saved.result) {}
-    known_rows(view<T const, 3> const& m, view<T const, 3> const& l, view<T const, 3> const& d)
+    saved_statistics() = default;
+    explicit saved_statistics(row_state_views<T const> const& saved) : max(saved.max), sum(saved.sum), result(saved.result) {}
+    saved_statistics(view<T const, 3> const& m, view<T const, 3> const& l, view<T const, 3> const& d)
         : max(m), sum(l), delta(d) {}
     bool any() const { return max.data != nullptr; }
     T of_lse(index_t batch, index_t head, index_t query) const {
@@ -31,9 +31,9 @@ struct known_rows {
     }
 };
 
-/// What a pass makes: the gradients of queries, and of tables through pairs and queries; those of keys and values, and
+/// The gradients that are wanted of a pass: of queries, and of tables through pairs and queries; those of keys and values, and
 /// of tables through keys; those of a normalizer that differs from row to row, which the rows of one call give.
-struct made_gradients {
+struct wanted_gradients {
     bool of_queries = true, of_keys = true, of_rows = true;
     bool adds = false;  // to what queries, keys and values have; otherwise they are written
 };
@@ -47,12 +47,12 @@ struct gradient_operands {
     ValueRows value;
     view<D const, 4> d_result;
     view<T, 4> d_query, d_key, d_value;
-    known_rows<T> rows{};
-    made_gradients makes{};
+    saved_statistics<T> rows{};
+    wanted_gradients wanted{};
 
     /// A gradient that is complete to its place.
     void leave(T const* from, index_t count, T* to) const {
-        if (!makes.adds) std::copy_n(from, count, to);
+        if (!wanted.adds) std::copy_n(from, count, to);
         else
             for (index_t i = 0; i < count; ++i) to[i] += from[i];
     }
@@ -69,49 +69,49 @@ T delta_of_row(T const* result, T const* d_result, index_t features) {
 }
 
 /// A call of a gradient pass: a call of scores beside which that of dO V^T stands.
-template <class Call, class Further, class Shape, class Tables>
-struct gradient_call : context_of<Call, Shape> {
-    using d_element = typename Further::d_element;
-    using of_values = values_of_gradient<Call, decltype(Further::value), d_element>;
+template <class Call, class Backward, class Blocking, class Tables>
+struct gradient_call : context_of<Call, Blocking> {
+    using d_element = typename Backward::d_element;
+    using of_values = values_of_gradient<Call, decltype(Backward::value), d_element>;
     using value_call = typename of_values::call;
-    using score_type = score_gradient<Call, Shape, Tables>;
+    using score_type = score_gradient<Call, Blocking, Tables>;
     using tables_type = Tables;
 
-    Further const& further;
+    Backward const& backward;
     Tables const& tables;
     typename of_values::product product{};
     typename of_values::operands value_operands;
     plan::call_plan plan_of_values;
-    context_of<value_call, Shape> values;  // dO V^T
+    context_of<value_call, Blocking> values;  // dO V^T
 
     gradient_call(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
-                  Further const& others, Tables const& sums)
-        : context_of<Call, Shape>(plan, of, on, functions_of<Call>()),
-          further(others),
+                  Backward const& others, Tables const& sums)
+        : context_of<Call, Blocking>(plan, of, on, functions_of<Call>()),
+          backward(others),
           tables(sums),
           value_operands{others.d_result, others.value},
-          plan_of_values(plan::make_value_plan<value_call, Shape>(plan, value_operands.sizes())),
+          plan_of_values(plan::make_value_plan<value_call, Blocking>(plan, value_operands.sizes())),
           values(plan_of_values, product, value_operands, functions_of<value_call>()) {}
 
     /// The key heads of all batch elements, into how many tasks each is split, and the blocks of rows of each of them.
     index_t all_key_heads() const { return this->batches * key_heads(); }
-    index_t row_splits() const { return std::max<index_t>(tables.tasks() / std::max<index_t>(all_key_heads(), 1), 1); }
+    index_t query_splits() const { return std::max<index_t>(tables.tasks() / std::max<index_t>(all_key_heads(), 1), 1); }
     index_range row_blocks(index_t split) const {
-        index_t const blocks = ceil_div(this->rows, Shape::block_rows), splits = row_splits();
+        index_t const blocks = ceil_div(this->rows, Blocking::block_rows), splits = query_splits();
         return {split * blocks / splits, (split + 1) * blocks / splits};
     }
     /// The task of some rows, that of a key head with its last rows being the first of them.
     index_t task_of(head_group heads, index_t row) const {
-        index_t const blocks = ceil_div(this->rows, Shape::block_rows), splits = row_splits(),
-                      split = ((row / Shape::block_rows + 1) * splits - 1) / blocks;
+        index_t const blocks = ceil_div(this->rows, Blocking::block_rows), splits = query_splits(),
+                      split = ((row / Blocking::block_rows + 1) * splits - 1) / blocks;
         return (heads.batch * key_heads() + this->key_head(heads)) * splits + splits - 1 - split;
     }
 
 private:
     index_t key_heads() const { return this->head_groups / this->per_key_head; }
     template <class Of>
-    static constexpr score_functions<Shape> const& functions_of() {
-        if constexpr (Shape::queries_in_lanes) return query_lanes_scores<Of>::functions;
+    static constexpr score_functions<Blocking> const& functions_of() {
+        if constexpr (Blocking::queries_in_lanes) return query_lanes_scores<Of>::functions;
         else return key_lanes_scores<Of>::functions;
     }
 };

@@ -23,29 +23,29 @@ namespace fovea::FOVEA_SET::driver {
 ///
 /// What a mask excludes has 0 in P and dS, and is kept out of every sum: where what is added up over keys, or over
 /// queries, is not finite, it is added pair by pair.
-template <class Call, class Shape>
+template <class Call, class Blocking>
 class gradient_rows {
-    using T = typename Shape::number;
-    using Arch = typename Shape::architecture;
+    using T = typename Blocking::number;
+    using Arch = typename Blocking::architecture;
     using vector = kernel::pack<T, Arch>;
     using score = typename Call::score_type;
-    using blocks = gradient_blocks<Call, Shape>;
-    using rows_type = tile_rows<Shape>;
-    using adds = key_sums<Shape>;
+    using blocks = gradient_blocks<Call, Blocking>;
+    using rows_type = tile_rows<Blocking>;
+    using adds = key_sums<Blocking>;
     static constexpr index_t d_parts = adds::template parts<typename Call::d_element>;
     // Of a tile, or of a register tile of keys, which may have more where vectors are short.
-    static constexpr index_t most_rows = std::max<index_t>(Shape::rows, plan::key_lanes_blocking<T, Arch>::rows);
+    static constexpr index_t most_rows = std::max<index_t>(Blocking::rows, plan::key_lanes_blocking<T, Arch>::rows);
 
 public:
     gradient_rows(arena& memory, Call const& call)
         : width_(score::width(call)),
-          queries_(memory.template take<T>(score::products * Shape::rows * width_)),
-          d_results_(memory.template take<T>(Shape::rows * width(call.values.features))),
-          d_queries_(memory.template take<T>(score::products * Shape::rows * width_)),
-          d_pairs_(memory.template take<T>((score::pairs > 0 ? Shape::rows : 0) * width_)),
-          d_terms_(memory.template take<T>(score::row_terms * Shape::rows)),
+          queries_(memory.template take<T>(score::products * Blocking::rows * width_)),
+          d_results_(memory.template take<T>(Blocking::rows * width(call.values.features))),
+          d_queries_(memory.template take<T>(score::products * Blocking::rows * width_)),
+          d_pairs_(memory.template take<T>((score::pairs > 0 ? Blocking::rows : 0) * width_)),
+          d_terms_(memory.template take<T>(score::row_terms * Blocking::rows)),
           row_(memory.template take<T>((2 + score::products) * width_)),
-          scales_(memory.template take<T>(adds::packs ? Shape::rows : 0)),
+          scales_(memory.template take<T>(adds::packs ? Blocking::rows : 0)),
           query_pairs_(memory.template take<T>(adds::pairs(width_))),
           d_result_pairs_(memory.template take<T>(d_parts * adds::pairs(width(call.values.features)))),
           ones_(memory.template take<T>(most_rows)),
@@ -54,25 +54,25 @@ public:
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
         tables_ =
-            call.further.makes.of_queries ? call.tables.of_task(call.task_of(of.heads, of.first)) : call.tables.none();
-        std::fill_n(d_queries_, score::products * Shape::rows * width_, T{0});
-        std::fill_n(d_pairs_, (score::pairs > 0 ? Shape::rows : 0) * width_, T{0});
-        std::fill_n(d_terms_, score::row_terms * Shape::rows, T{0});
+            call.backward.wanted.of_queries ? call.tables.of_task(call.task_of(of.heads, of.first)) : call.tables.none();
+        std::fill_n(d_queries_, score::products * Blocking::rows * width_, T{0});
+        std::fill_n(d_pairs_, (score::pairs > 0 ? Blocking::rows : 0) * width_, T{0});
+        std::fill_n(d_terms_, score::row_terms * Blocking::rows, T{0});
         std::fill_n(ones_, most_rows, T{1});
         std::fill_n(d_factors_, score::factors::of_queries * score::factors::of_tile(call), T{0});
         if constexpr (score::factors::any) has_factors_ = score::factors::takes_rows(call, of);
         if constexpr (adds::packs) {  // the one product of queries as they are stored
             score::for_products(call, [&](auto const& p, index_t) {
-                score::scale_rows(call, of, p, std::fill_n(scales_, Shape::rows, T{0}) - Shape::rows);
+                score::scale_rows(call, of, p, std::fill_n(scales_, Blocking::rows, T{0}) - Blocking::rows);
             });
         }
         for (index_t r = 0; r < of.count; ++r) {
-            auto const& facts = rows().facts_of(call, r);
-            auto const [batch, head, query] = place_of(facts);
+            auto const& coordinates = rows().facts_of(call, r);
+            auto const [batch, head, query] = place_of(coordinates);
             score::for_products(call, [&](auto const& p, index_t n) {
-                score::map_query(call, facts, p, scales()[n * Shape::rows + r], queries(n) + r * width_);
+                score::map_query(call, coordinates, p, scales()[n * Blocking::rows + r], queries(n) + r * width_);
             });
-            kernel::convert_row<T, Arch>(call.further.d_result.place(batch, head, query, 0), call.values.features,
+            kernel::convert_row<T, Arch>(call.backward.d_result.place(batch, head, query, 0), call.values.features,
                                          d_results_ + r * width(call.values.features));
         }
         auto const finite = [&](T const* from, index_t features) {
@@ -81,7 +81,7 @@ public:
         };
         if constexpr (adds::packs) {
             adds::pack(of.strided(call, call.operands.query), rows_of(call, 0));
-            adds::pack(of.strided(call, call.further.d_result), d_rows_of(call));
+            adds::pack(of.strided(call, call.backward.d_result), d_rows_of(call));
         }
         finite_ = finite(d_results_, call.values.features);
         for (index_t n = 0; n < score::products; ++n) finite_ = finite_ && finite(queries(n), width_);
@@ -92,13 +92,13 @@ public:
     T const* d_result(index_t r, index_t features) const { return d_results_ + r * width(features); }
     /// Where the pair of row r and key k of a run lies.
     static constexpr index_t element(index_t r, index_t k, index_t stride) {
-        return Shape::queries_in_lanes ? k * stride + r : r * stride + k;
+        return Blocking::queries_in_lanes ? k * stride + r : r * stride + k;
     }
 
     /// `kept` is the first part of the score, like P, where it is kept.
-    void add(Call const& call, blocks& from, index_t block, score_block<Shape> const& p, score_block<Shape> const& ds,
+    void add(Call const& call, blocks& from, index_t block, score_block<Blocking> const& p, score_block<Blocking> const& ds,
              T const* kept) {
-        if (call.further.makes.of_keys) add_to_keys(p, d_rows_of(call), from.d_value(p.first), from);
+        if (call.backward.wanted.of_keys) add_to_keys(p, d_rows_of(call), from.d_value(p.first), from);
         if constexpr (!score::is_product)
             score::backpropagate_pairs(
                 call, rows(), from.keys, p, ds, kept, d_terms_, [&](index_t head) { return from.d_terms(head); },
@@ -106,7 +106,7 @@ public:
         if constexpr (score::pairs > 0)
             score::add_pairs(
                 call, rows(), from.keys, p, ds, d_pairs_, [&](index_t key) { return from.d_key(key); }, tables_,
-                [&](auto const& pair, index_t n, score_block<Shape> const& amounts) {
+                [&](auto const& pair, index_t n, score_block<Blocking> const& amounts) {
                     return has_factors_ && from.has_factors(block)
                         && score::factors::add(call, rows(), from.keys, block, amounts, pair, n, d_factors_,
                                                from.d_factors());
@@ -114,31 +114,31 @@ public:
         score::for_products(call, [&](auto const& product, index_t n) {
             auto const part = score::of_part(p, ds, n);
             constexpr bool plain = score::template has_plain_key<decltype(product)>;
-            if (call.further.makes.of_keys)
+            if (call.backward.wanted.of_keys)
                 add_to_keys(part, rows_of(call, n), plain ? from.d_key(p.first) : from.d_mapped_key(n, p.first), from);
             // Last: it may take the place of the amounts.
-            if (call.further.makes.of_queries) add_to_queries(call, from, block, part, product, n);
+            if (call.backward.wanted.of_queries) add_to_queries(call, from, block, part, product, n);
         });
     }
 
     void finish(Call const& call) {
-        if (!call.further.makes.of_queries) return;
+        if (!call.backward.wanted.of_queries) return;
         T *const row = row_, *const mapped = row_ + width_, *const factors = mapped + width_;
         for (index_t r = 0; r < rows().count; ++r) {
-            auto const& facts = rows().facts_of(call, r);
-            auto const [batch, head, query] = place_of(facts);
+            auto const& coordinates = rows().facts_of(call, r);
+            auto const [batch, head, query] = place_of(coordinates);
             std::fill_n(row, width_, T{0});
             if constexpr (score::pairs > 0) std::copy_n(d_pairs_ + r * width_, width_, row);
             score::for_products(call, [&](auto const& p, index_t n) {
                 for (index_t c = 0; c < call.span_of(p).count; ++c)
                     factors[n * width_ + c] = d_queries(n)[query_element(r, c)];
             });
-            score::finish_row(call, facts, scales() + r, factors, d_terms_ + r, row, mapped, tables_);
+            score::finish_row(call, coordinates, scales() + r, factors, d_terms_ + r, row, mapped, tables_);
             if constexpr (score::factors::any)
-                score::factors::finish_row(call, facts, r, d_factors_, mapped, [&](index_t first) {
-                    return typename score::leaves{row + first, nullptr, tables_};
+                score::factors::finish_row(call, coordinates, r, d_factors_, mapped, [&](index_t first) {
+                    return typename score::cotangents{row + first, nullptr, tables_};
                 });
-            call.further.leave(row, call.features, call.further.d_query.place(batch, head, query, 0));
+            call.backward.leave(row, call.features, call.backward.d_query.place(batch, head, query, 0));
         }
     }
 
@@ -153,25 +153,25 @@ private:
         index_t const features = call.values.features;
         return {rows().count, features, width(features), d_results_, d_result_pairs_, nullptr, d_parts};
     }
-    T* queries(index_t product) const { return queries_ + product * Shape::rows * width_; }
-    T* d_queries(index_t product) const { return d_queries_ + product * Shape::rows * width_; }
+    T* queries(index_t product) const { return queries_ + product * Blocking::rows * width_; }
+    T* d_queries(index_t product) const { return d_queries_ + product * Blocking::rows * width_; }
     index_t query_element(index_t r, index_t c) const {
-        return Shape::queries_in_lanes ? c * rows().width + r : r * width_ + c;
+        return Blocking::queries_in_lanes ? c * rows().width + r : r * width_ + c;
     }
 
     /// dA += dS B of a product.
     template <class Product>
-    void add_to_queries(Call const& call, blocks& from, [[maybe_unused]] index_t block, score_block<Shape> const& ds,
+    void add_to_queries(Call const& call, blocks& from, [[maybe_unused]] index_t block, score_block<Blocking> const& ds,
                         Product const& p, index_t n) {
         auto const span = call.span_of(p);
-        if constexpr (Shape::queries_in_lanes) {
+        if constexpr (Blocking::queries_in_lanes) {
             if (!from.finite(block)) return add_finite_to_queries(from, ds, span);
             index_t const width = rows().width;
-            score::for_pieces(ds, [&](score_block<Shape> const& part, vector_run const& vectors) {
-                index_t const lane = vectors.first * Shape::lanes;
+            score::for_pieces(ds, [&](score_block<Blocking> const& part, vector_run const& vectors) {
+                index_t const lane = vectors.first * Blocking::lanes;
                 for (index_t k = 0; k < part.count;) {
                     auto const run = from.keys_as_values(part.first + k, part.count - k);
-                    lane_products_of<Shape>::accumulate_query_lanes(
+                    lane_products_of<Blocking>::accumulate_query_lanes(
                         {run.first + span.first, {}, run.stride},
                         {vectors.last - vectors.first, span.count, run.count, part.scores + k * width + lane,
                          d_queries_ + lane, width, ones_, nullptr},
@@ -197,7 +197,7 @@ private:
                             {{ds.scores + offset, ds.stride, {}}, number, keys, d_queries(n), width_, ones_},
                             whole,
                             rows().count,
-                            Shape::rows});
+                            Blocking::rows});
                 for (index_t r = 0; r < rows().count && whole < span.count; ++r)
                     kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, ds.scores + r * ds.stride + offset,
                                                         number, keys.from(0, whole), d_queries(n) + r * width_ + whole,
@@ -212,7 +212,7 @@ private:
         }
     }
     /// The same where a key is not finite: 0 times it is no number.
-    [[gnu::cold]] void add_finite_to_queries(blocks& from, score_block<Shape> const& ds, feature_span span) {
+    [[gnu::cold]] void add_finite_to_queries(blocks& from, score_block<Blocking> const& ds, feature_span span) {
         for (index_t k = 0; k < ds.count; ++k)
             for (index_t r = 0; r < rows().count; ++r) {
                 T const amount = ds.scores[element(r, k, ds.stride)];
@@ -223,15 +223,15 @@ private:
     }
 
     /// dV += P^T dO, or dB += dS^T A.
-    void add_to_keys(score_block<Shape> const& weights, added_rows<T> const& of_rows, T* sums, blocks& from) {
+    void add_to_keys(score_block<Blocking> const& weights, added_rows<T> const& of_rows, T* sums, blocks& from) {
         if (finite_) return from.adds.add(weights, of_rows, ones_, sums, from.next);
         for (index_t k = 0; k < weights.count; ++k)
             add_to_key(weights, k, of_rows.numbers, of_rows.width, sums + k * of_rows.width);
     }
     /// The same of one key, where 0 times a row may be no number.
-    [[gnu::cold]] void add_to_key(score_block<Shape> const& weights, index_t key, T const* of_rows, index_t row_width,
+    [[gnu::cold]] void add_to_key(score_block<Blocking> const& weights, index_t key, T const* of_rows, index_t row_width,
                                   T* sums) const {
-        alignas(64) T amounts[round_up(Shape::rows, vector::lanes)] = {};
+        alignas(64) T amounts[round_up(Blocking::rows, vector::lanes)] = {};
         for (index_t r = 0; r < rows().count; ++r) amounts[r] = weights.scores[element(r, key, weights.stride)];
         kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, amounts, rows().count,
                                             kernel::even_rows{of_rows, row_width}, sums, row_width);

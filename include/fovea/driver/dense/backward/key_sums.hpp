@@ -5,7 +5,7 @@
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
 #include <fovea/driver/dense/query_lanes_products.hpp>
-#include <fovea/driver/dense/vector_pieces.hpp>
+#include <fovea/driver/dense/sub_tiles.hpp>
 #include <fovea/plan/blocking.hpp>
 
 #include <algorithm>
@@ -32,41 +32,41 @@ struct rows_as_numbers {
 };
 
 /// Adds rows, weighted by a tile of scores, to the sums of its keys: (keys, width). With keys in lanes.
-template <class Shape>
+template <class Blocking>
 class key_sums : public rows_as_numbers {
-    using T = typename Shape::number;
-    using product = packed_products<kernel::number_product<T, typename Shape::architecture>>;
+    using T = typename Blocking::number;
+    using product = packed_products<kernel::number_product<T, typename Blocking::architecture>>;
 
 public:
     using rows_as_numbers::rows_as_numbers;
 
-    void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
+    void add(score_block<Blocking> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
         product::accumulate_transposed(
             {{{weights.scores, {}, weights.stride}, rows.count, {rows.numbers, rows.width}, sums, rows.width, nullptr},
              rows.width,
              weights.count,
-             Shape::rows});
+             Blocking::rows});
     }
 };
 
 /// With queries in lanes: as many keys at a time as a register tile has rows. `ones` has that many.
-template <class Shape>
-    requires(Shape::queries_in_lanes && !Shape::packs_values)
-class key_sums<Shape> : public rows_as_numbers {
-    using T = typename Shape::number;
-    using Arch = typename Shape::architecture;
+template <class Blocking>
+    requires(Blocking::queries_in_lanes && !Blocking::packs_values)
+class key_sums<Blocking> : public rows_as_numbers {
+    using T = typename Blocking::number;
+    using Arch = typename Blocking::architecture;
     using product = packed_products<kernel::number_product<T, Arch>>;
     using tile = plan::key_lanes_blocking<T, Arch>;
 
 public:
     using rows_as_numbers::rows_as_numbers;
 
-    void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const* ones, T* sums,
+    void add(score_block<Blocking> const& weights, added_rows<T> const& rows, T const* ones, T* sums,
              next_lines& next) const {
         for (auto const& [vectors, granules] : *weights.pieces) {
             auto const part = weights.part_of(granules);
-            index_t const first = vectors.first * Shape::lanes,
-                          count = std::min(vectors.last * Shape::lanes, rows.count) - first;
+            index_t const first = vectors.first * Blocking::lanes,
+                          count = std::min(vectors.last * Blocking::lanes, rows.count) - first;
             for (index_t k = 0; k < part.count;) {
                 int n = tile::last_height;
                 while (tile::height(n) > part.count - k) --n;
@@ -87,24 +87,24 @@ public:
 };
 
 /// By a matrix unit, whose weights are rounded in memory of their own.
-template <class Shape>
-    requires(Shape::queries_in_lanes && Shape::packs_values)
-class key_sums<Shape> {
-    using T = typename Shape::number;
-    using element = typename Shape::element;
-    using product = kernel::matrix_unit_key_sums<T, typename Shape::architecture, typename Shape::parts>;
+template <class Blocking>
+    requires(Blocking::queries_in_lanes && Blocking::packs_values)
+class key_sums<Blocking> {
+    using T = typename Blocking::number;
+    using element = typename Blocking::element;
+    using product = kernel::matrix_unit_key_sums<T, typename Blocking::architecture, typename Blocking::parts>;
 
 public:
     static constexpr bool packs = true;
-    key_sums(arena& memory) : rounded_(memory.take<element>(product::room(Shape::block_keys, Shape::rows))) {}
+    key_sums(arena& memory) : rounded_(memory.take<element>(product::room(Blocking::block_keys, Blocking::rows))) {}
 
     /// The numbers of a part of the pairs of all rows of a tile, and what packs them: row(r) is one as it is stored.
-    static index_t pairs(index_t width) { return round_up(Shape::rows, 2 * Shape::lanes) / 2 * width; }
+    static index_t pairs(index_t width) { return round_up(Blocking::rows, 2 * Blocking::lanes) / 2 * width; }
     template <class Element>
-    static constexpr index_t parts = lane_products_of<Shape>::template query_planes<Element>;
+    static constexpr index_t parts = lane_products_of<Blocking>::template query_planes<Element>;
     template <class Element>
     static void pack(strided_rows<Element const> const& row, added_rows<T> const& to) {
-        index_t const padded = round_up(to.count, 2 * Shape::lanes);
+        index_t const padded = round_up(to.count, 2 * Blocking::lanes);
         if constexpr (std::is_same_v<Element, element>)
             product::pack_rows(row, to.count, padded, to.features, to.pairs, to.width);
         else
@@ -112,13 +112,13 @@ public:
                                                            pairs(to.width));
     }
 
-    void add(score_block<Shape> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
+    void add(score_block<Blocking> const& weights, added_rows<T> const& rows, T const*, T* sums, next_lines&) const {
         for (auto const& [vectors, granules] : *weights.pieces) {
             auto const part = weights.part_of(granules);
             product::add({.keys = part.count,
                           .features = rows.features,
-                          .first_query = vectors.first * Shape::lanes,
-                          .last_query = vectors.last * Shape::lanes,
+                          .first_query = vectors.first * Blocking::lanes,
+                          .last_query = vectors.last * Blocking::lanes,
                           .queries = rows.count,
                           .weights = part.scores,
                           .width = part.stride,

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <fovea/driver/call/added_values.hpp>
-#include <fovea/driver/call/backward/row_rule.hpp>
+#include <fovea/driver/call/backward/row_backward.hpp>
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/backward/gradient_call.hpp>
 #include <fovea/driver/dense/backward/gradient_rows.hpp>
-#include <fovea/driver/dense/backward/split_sums.hpp>
+#include <fovea/driver/dense/backward/split_query_sums.hpp>
 #include <fovea/driver/dense/row_columns.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
 
@@ -20,17 +20,17 @@ namespace fovea::FOVEA_SET::driver {
 /// these go back block by block.
 ///
 /// Memory: for a worker, these rows of a tile, and what gradient_blocks has.
-template <class Call, class Further, class Normalize, class Reweight, class Aggregate, class Tables>
+template <class Call, class Backward, class Normalize, class Reweight, class Aggregate, class Tables>
 class normalizer_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using shape = key_lanes_of<Call>;
-    using tile_type = score_tile<shape>;
-    using score = score_gradient<Call, shape, Tables>;
-    using rule_type = row_rule<T, Arch, Normalize, Reweight, Tables>;
+    using blocking = key_lanes_of<Call>;
+    using tile_type = score_tile<blocking>;
+    using score = score_gradient<Call, blocking, Tables>;
+    using rule_type = row_backward<T, Arch, Normalize, Reweight, Tables>;
 
 public:
-    using call_type = gradient_call<Call, Further, shape, Tables>;
+    using call_type = gradient_call<Call, Backward, blocking, Tables>;
 
     normalizer_gradient(call_type const& call, Normalize const& normalize, Reweight const& reweight,
                         Aggregate const& aggregate)
@@ -45,14 +45,14 @@ public:
     }
 
 private:
-    using head_blocks = gradient_blocks<call_type, shape>;
+    using head_blocks = gradient_blocks<call_type, blocking>;
     using scratch_type = typename tile_type::scratch;
 
     /// The tile at hand.
     struct tile {
         scratch_type scores, products;  // S, which becomes P, and dO V^T, which becomes dS
         tile_type of_scores, of_products;
-        gradient_rows<call_type, shape> rows;
+        gradient_rows<call_type, blocking> rows;
         rule_type rule;
         added_gradient<T, Arch, Aggregate> added;
 
@@ -64,7 +64,7 @@ private:
               of_products(memory, call.values),
               rows(memory, call),
               rule(memory, normalize, reweight, scores.stride),
-              added(memory, aggregate, call.further.d_result.extent(3)) {
+              added(memory, aggregate, call.backward.d_result.extent(3)) {
             if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
         }
         void begin(call_type const& call, head_group heads, index_t first, index_t count) {
@@ -78,22 +78,22 @@ private:
         index_t const at_once = mask_.blocks_at_once(head_groups, row_blocks);
         head_blocks from(call_, memory, at_once, sums);
         tile one(memory, call_, at_once, normalize_, reweight_, aggregate_);
-        row_columns<shape> columns(memory, mask_);
+        row_columns<blocking> columns(memory, mask_);
         for (index_t g = head_groups.first; g < head_groups.last; ++g) {
             auto const heads = call_.head_group_at(g);
             from.begin(heads);
             for (index_t b = row_blocks.first; b < row_blocks.last; ++b)
-                columns.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_pace& pace) {
+                columns.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_back_off& back_off) {
                     one.begin(call_, heads, first, count);
-                    run_tile(memory.panels, one, from, columns, pace);
+                    run_tile(memory.panels, one, from, columns, back_off);
                 });
             from.finish();
         }
     }
 
-    void run_tile(panel_count& counts, tile& one, head_blocks& from, row_columns<shape>& columns,
-                  search_pace& pace) const {
-        columns.for_runs(one.of_scores, from, one.scores, pace, [&](key_run<shape> const& run, index_t column) {
+    void run_tile(panel_count& counts, tile& one, head_blocks& from, row_columns<blocking>& columns,
+                  search_back_off& back_off) const {
+        columns.for_runs(one.of_scores, from, one.scores, back_off, [&](key_run<blocking> const& run, index_t column) {
             count_panels(counts, run);
             one.of_products.score(call_.values, mask_, from.values, run, one.products, false, from.next, column);
             return one.of_scores.score(call_, mask_, from.keys, run, one.scores, false, from.next, column);
@@ -102,12 +102,12 @@ private:
                    ds = columns.part(one.products, columns.from, columns.to);
         index_t const keys = std::min(p.count, call_.keys - p.first);  // the last panel may hold fewer
         for (index_t r = 0; r < one.of_scores.rows().count && p.count > 0; ++r) {
-            auto const facts = one.of_scores.rows().facts_of(call_, r);
+            auto const coordinates = one.of_scores.rows().facts_of(call_, r);
             T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
-            one.added.begin(facts, call_.further.d_result);
-            one.rule.apply(facts, {weights, p.packs(), {p.first}}, products, one.rows.tables(),
-                           [&](T const* w, T* d) { one.added.add_to_gradients(facts, p.first, keys, w, d); });
-            one.added.add_to_tables(facts, p.first, keys, weights, one.rows.tables());
+            one.added.begin(coordinates, call_.backward.d_result);
+            one.rule.apply(coordinates, {weights, p.packs(), {p.first}}, products, one.rows.tables(),
+                           [&](T const* w, T* d) { one.added.add_to_gradients(coordinates, p.first, keys, w, d); });
+            one.added.add_to_tables(coordinates, p.first, keys, weights, one.rows.tables());
         }
         columns.for_blocks(from, [&](index_t k, index_t first, index_t last) {
             one.rows.add(call_, from, k, columns.part(one.scores, first, last), columns.part(one.products, first, last),
@@ -117,24 +117,24 @@ private:
     }
 
     call_type const& call_;
-    block_mask<shape> mask_;
+    block_mask<blocking> mask_;
     Normalize const& normalize_;
     Reweight const& reweight_;
     Aggregate const& aggregate_;
 };
 
 /// The gradients of queries, keys and values of normalize(score) V, and of tables.
-template <class T, class Arch, class Spec, class Q, class K, class Further, class Executor, class Tables>
+template <class T, class Arch, class Spec, class Q, class K, class Backward, class Executor, class Tables>
 void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec const& spec,
-                             score_operands<Q, K> const& operands, Further const& further, Tables const& tables) {
+                             score_operands<Q, K> const& operands, Backward const& backward, Tables const& tables) {
     plan::lowered_score const of_scores{spec.score, spec.predicate};
     using scores = plan::score_call<T, Arch, std::remove_const_t<decltype(of_scores)>, score_operands<Q, K>>;
     using normalize = std::remove_cvref_t<decltype(spec.normalize)>;
     using reweight = std::remove_cvref_t<decltype(spec.reweight)>;
     using aggregate = std::remove_cvref_t<decltype(spec.aggregate)>;
-    using pass = normalizer_gradient<scores, Further, normalize, reweight, aggregate, Tables>;
+    using pass = normalizer_gradient<scores, Backward, normalize, reweight, aggregate, Tables>;
     auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
-    typename pass::call_type const call(plan, of_scores, operands, further, tables);
+    typename pass::call_type const call(plan, of_scores, operands, backward, tables);
     pass(call, spec.normalize, spec.reweight, spec.aggregate).run(in_scopes_of<scores>(executor), scratch);
 }
 

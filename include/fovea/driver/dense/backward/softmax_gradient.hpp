@@ -3,14 +3,14 @@
 // queries.
 #pragma once
 
-#include <fovea/driver/call/backward/row_rule.hpp>
+#include <fovea/driver/call/backward/row_backward.hpp>
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/dense/backward/gradient_call.hpp>
 #include <fovea/driver/dense/backward/gradient_rows.hpp>
-#include <fovea/driver/dense/backward/split_sums.hpp>
+#include <fovea/driver/dense/backward/split_query_sums.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
 #include <fovea/driver/dense/dense_loop.hpp>
-#include <fovea/driver/dense/head_rows.hpp>
+#include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/plan/blocking.hpp>
@@ -23,19 +23,19 @@ namespace fovea::FOVEA_SET::driver {
 
 /// What the gradient of softmax needs of each row: the maximum m and the sum l of its exponentials, and
 /// D = sum_k P dP, which is l D until it is divided.
-template <class Shape>
+template <class Blocking>
 struct row_statistics {
-    using T = typename Shape::number;
-    alignas(64) T max[Shape::rows], sum[Shape::rows], delta[Shape::rows];
+    using T = typename Blocking::number;
+    alignas(64) T max[Blocking::rows], sum[Blocking::rows], delta[Blocking::rows];
 
     void begin() {
-        std::fill_n(max, Shape::rows, excluded<T>);
-        std::fill_n(sum, Shape::rows, T{0});
-        std::fill_n(delta, Shape::rows, T{0});
+        std::fill_n(max, Blocking::rows, excluded<T>);
+        std::fill_n(sum, Blocking::rows, T{0});
+        std::fill_n(delta, Blocking::rows, T{0});
     }
     /// After the last key: a row that saw none keeps zeros.
     void divide() {
-        for (index_t r = 0; r < Shape::rows; ++r)
+        for (index_t r = 0; r < Blocking::rows; ++r)
             if (sum[r] != T{0}) delta[r] /= sum[r];
     }
 };
@@ -57,25 +57,25 @@ struct softmax_derivative {
     }
 };
 
-/// The steps of the gradient pass on one tile of an arrangement:
+/// The steps of the gradient pass on one tile of an blocking:
 ///
 ///     add_exponentials(s, dot, rows, of)    m, l and l D, by a run of keys
 ///     differentiate(p, ds, rows, of)        scores become P, the products dO V^T become dS
-template <class Shape>
+template <class Blocking>
 struct gradient_tile;
 
-template <class Shape>
-    requires(!Shape::queries_in_lanes)
-struct gradient_tile<Shape> {
-    using shape = Shape;
-    using T = typename Shape::number;
-    using Arch = typename Shape::architecture;
+template <class Blocking>
+    requires(!Blocking::queries_in_lanes)
+struct gradient_tile<Blocking> {
+    using blocking = Blocking;
+    using T = typename Blocking::number;
+    using Arch = typename Blocking::architecture;
     using vector = kernel::pack<T, Arch>;
-    using block = score_block<shape>;
+    using block = score_block<blocking>;
 
-    static void add_exponentials(block const& s, block const& dot, tile_rows<shape> const& rows,
-                                 row_statistics<shape>& of) {
-        index_t const count = s.packs() * shape::lanes;
+    static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const& rows,
+                                 row_statistics<blocking>& of) {
+        index_t const count = s.packs() * blocking::lanes;
         for (index_t r = 0; r < rows.count; ++r) {
             T const* const scores = s.scores + r * s.stride;
             T const* const products = dot.scores + r * dot.stride;
@@ -96,8 +96,8 @@ struct gradient_tile<Shape> {
         }
     }
 
-    static void differentiate(block const& p, block const& ds, tile_rows<shape> const& rows,
-                              row_statistics<shape> const& of) {
+    static void differentiate(block const& p, block const& ds, tile_rows<blocking> const& rows,
+                              row_statistics<blocking> const& of) {
         for (index_t r = 0; r < rows.count; ++r) {
             softmax_derivative<vector> const step{exponential::power_below(vector(of.max[r])), vector(T{1} / of.sum[r]),
                                                   vector(of.delta[r])};
@@ -107,15 +107,15 @@ struct gradient_tile<Shape> {
     }
 };
 
-template <class Shape>
-    requires(Shape::queries_in_lanes)
-struct gradient_tile<Shape> {
-    using shape = Shape;
-    using T = typename Shape::number;
-    using vector = kernel::pack<T, typename Shape::architecture>;
-    using block = score_block<shape>;
+template <class Blocking>
+    requires(Blocking::queries_in_lanes)
+struct gradient_tile<Blocking> {
+    using blocking = Blocking;
+    using T = typename Blocking::number;
+    using vector = kernel::pack<T, typename Blocking::architecture>;
+    using block = score_block<blocking>;
 
-    static void add_exponentials(block const& s, block const& dot, tile_rows<shape> const&, row_statistics<shape>& of) {
+    static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const&, row_statistics<blocking>& of) {
         for_lanes(s, [&](index_t lane, block const& part) {
             auto const before = vector::load(of.max + lane);
             auto const most = max(vector::load(s.row_max + lane), before);
@@ -136,8 +136,8 @@ struct gradient_tile<Shape> {
         });
     }
 
-    static void differentiate(block const& p, block const& ds, tile_rows<shape> const&,
-                              row_statistics<shape> const& of) {
+    static void differentiate(block const& p, block const& ds, tile_rows<blocking> const&,
+                              row_statistics<blocking> const& of) {
         for_lanes(p, [&](index_t lane, block const& part) {
             softmax_derivative<vector> const step{exponential::power_below(vector::load(of.max + lane)),
                                                   vector(T{1}) / vector::load(of.sum + lane),
@@ -153,7 +153,7 @@ struct gradient_tile<Shape> {
     static void for_lanes(block const& of, F const& f) {
         for (auto const& [vectors, granules] : *of.pieces) {
             auto const part = of.part_of(granules);
-            for (index_t v = vectors.first; v < vectors.last; ++v) f(v * shape::lanes, part);
+            for (index_t v = vectors.first; v < vectors.last; ++v) f(v * blocking::lanes, part);
         }
     }
 };
@@ -170,27 +170,27 @@ struct gradient_tile<Shape> {
 /// which K may be large enough to show. What a mask excludes is kept out of every sum: where what is added up over
 /// keys, or over queries, is not finite, it is added pair by pair. A sink makes the sum l greater, and so weights less;
 /// its own gradient is that of a weight whose value is 0, -w D. Source: FlashAttention-2 (Dao, 2023), algorithm 2.
-template <class Call, class Further, class Shape, class Tables, class Normalize>
+template <class Call, class Backward, class Blocking, class Tables, class Normalize>
 class softmax_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using step = gradient_tile<Shape>;
-    using score = score_gradient<Call, Shape, Tables>;
+    using step = gradient_tile<Blocking>;
+    using score = score_gradient<Call, Blocking, Tables>;
 
 public:
-    using shape = Shape;
-    using tile_type = score_tile<shape>;
+    using blocking = Blocking;
+    using tile_type = score_tile<blocking>;
     /// Rows are finished; the sums of keys are not where other tasks have some.
     struct partial_sums : no_partial_sums {
         T* of_keys = nullptr;
     };
-    struct call_type : gradient_call<Call, Further, Shape, Tables> {
+    struct call_type : gradient_call<Call, Backward, Blocking, Tables> {
         Normalize const& normalize;
         call_type(plan::call_plan const& plan, typename Call::spec const& of, Normalize const& normalizer,
-                  typename Call::operands const& on, Further const& others, Tables const& sums)
-            : gradient_call<Call, Further, Shape, Tables>(plan, of, on, others, sums), normalize(normalizer) {}
+                  typename Call::operands const& on, Backward const& others, Tables const& sums)
+            : gradient_call<Call, Backward, Blocking, Tables>(plan, of, on, others, sums), normalize(normalizer) {}
     };
-    using head_blocks = gradient_blocks<call_type, Shape>;
+    using head_blocks = gradient_blocks<call_type, Blocking>;
     static constexpr bool prefetches_rows = false;
 
     /// Scores become P and dO V^T becomes dS, in place.
@@ -202,7 +202,7 @@ public:
             if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
         }
         /// The first part of scores, like these.
-        T const* kept(score_block<shape> const& of) const {
+        T const* kept(score_block<blocking> const& of) const {
             return score::keeps_first ? scores.kept + (of.scores - scores.scores) : nullptr;
         }
     };
@@ -216,18 +216,18 @@ public:
         rows_.begin(call, tile_.rows());
         statistics_.begin();
     }
-    static int sweeps(call_type const& call) { return call.further.rows.any() ? 1 : 2; }
+    static int sweeps(call_type const& call) { return call.backward.rows.any() ? 1 : 2; }
     void begin_sweep(call_type const& call, int sweep) {
         has_sums_ = sweep + 1 == sweeps(call);
-        if (call.further.rows.any()) take_known(call);
+        if (call.backward.rows.any()) take_known(call);
         else if (has_sums_) complete(call);
     }
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
-    void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+    void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
               scratch& of) {
-        bool const trims = shape::queries_in_lanes && any_mixed(at) && rows_.finite() && from.finite(at.block);
+        bool const trims = blocking::queries_in_lanes && any_mixed(at) && rows_.finite() && from.finite(at.block);
         of.scores.finds_max = !has_sums_;
         auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);
         auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);
@@ -238,26 +238,26 @@ public:
     void finish(call_type const& call) {
         rows_.finish(call);
         if constexpr (row_dependent_normalizer<Normalize>)
-            for (index_t r = 0; r < tile_.rows().count && call.further.makes.of_rows; ++r)
+            for (index_t r = 0; r < tile_.rows().count && call.backward.wanted.of_rows; ++r)
                 if (statistics_.sum[r] != T{0})
                     call.normalize.gradient_of_row(
                         statistics_.max[r], statistics_.sum[r], statistics_.delta[r],
-                        gradient_facts<T, Arch, Tables>{{tile_.rows().facts_of(call, r)}, rows_.tables()});
+                        gradient_coordinates<T, Arch, Tables>{{tile_.rows().facts_of(call, r)}, rows_.tables()});
     }
 
 private:
     /// After the last key: the statistics have what the normalizer adds to a row, a sink.
     void complete(call_type const& call) {
         // A row without keys has no gradient of its log-sum-exp, which a sink hides.
-        bool const takes_lse = call.further.rows.d_lse.data != nullptr;
-        T of_lse[shape::rows];
+        bool const takes_lse = call.backward.rows.d_lse.data != nullptr;
+        T of_lse[blocking::rows];
         for (index_t r = 0; takes_lse && r < tile_.rows().count; ++r) {
             auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
-            of_lse[r] = statistics_.sum[r] == T{0} ? T{0} : call.further.rows.of_lse(batch, head, query);
+            of_lse[r] = statistics_.sum[r] == T{0} ? T{0} : call.backward.rows.of_lse(batch, head, query);
         }
         if constexpr (row_dependent_normalizer<Normalize>)
             for (index_t r = 0; r < tile_.rows().count; ++r) {
-                facts_of_row<T, Arch> const at{tile_.rows().facts_of(call, r)};
+                coordinates_of_row<T, Arch> const at{tile_.rows().facts_of(call, r)};
                 typename row_normalizer<Normalize, T>::template state<T> const carried{statistics_.max[r],
                                                                                        statistics_.sum[r]};
                 std::tie(statistics_.max[r], statistics_.sum[r]) =
@@ -269,7 +269,7 @@ private:
     }
     /// The statistics of the rows from the forward call.
     void take_known(call_type const& call) {
-        auto const& known = call.further.rows;
+        auto const& known = call.backward.rows;
         index_t const features = call.values.features;
         for (index_t r = 0; r < tile_.rows().count; ++r) {
             auto const [batch, head, query] = place_of(tile_.rows().facts_of(call, r));
@@ -284,34 +284,34 @@ private:
     }
 
     tile_type tile_, products_;
-    gradient_rows<call_type, Shape> rows_;
-    row_statistics<shape> statistics_;
+    gradient_rows<call_type, Blocking> rows_;
+    row_statistics<blocking> statistics_;
     bool has_sums_ = false;  // those of all keys are known
 };
 
 /// The gradients of queries, keys and values of softmax(score) V, and of tables.
-template <class T, class Arch, class Score, class Predicate, class Normalize, class Q, class K, class Further,
+template <class T, class Arch, class Score, class Predicate, class Normalize, class Q, class K, class Backward,
           class Executor, class Tables>
 void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lowered_score<Score, Predicate> const& spec,
-                       Normalize const& normalize, score_operands<Q, K> const& operands, Further const& further,
+                       Normalize const& normalize, score_operands<Q, K> const& operands, Backward const& backward,
                        Tables const& tables) {
     using lowered = plan::lowered_score<Score, Predicate>;
     using lanes = plan::gradient_lanes<plan::score_call<T, Arch, lowered, score_operands<Q, K>>,
-                                       decltype(Further::value), typename Further::d_element, Further::weight_parts>;
+                                       decltype(Backward::value), typename Backward::d_element, Backward::weight_parts>;
     using scores = plan::score_call<T, Arch, lowered, score_operands<Q, K>, lanes>;
     auto const plan = plan::make_gradient_plan<scores>(operands.sizes());
-    auto const run = [&]<class Shape>(std::type_identity<Shape>, auto const& in_scopes) {
-        using pass = softmax_gradient<scores, Further, Shape, Tables, Normalize>;
-        typename pass::call_type const context(plan, spec, normalize, operands, further, tables);
+    auto const run = [&]<class Blocking>(std::type_identity<Blocking>, auto const& in_tile_configurations) {
+        using pass = softmax_gradient<scores, Backward, Blocking, Tables, Normalize>;
+        typename pass::call_type const context(plan, spec, normalize, operands, backward, tables);
         dense_loop<pass> const loop(context);
         for_key_heads<typename pass::head_blocks>(
-            context, in_scopes, scratch, [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
+            context, in_tile_configurations, scratch, [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
                 loop.run_heads(memory, head_groups, row_blocks, {0, loop.key_blocks()}, {{}, sums});
             });
     };
     if constexpr (plan::gradient_takes_query_lanes<scores>)
         if (plan.by == plan::traversal::query_lanes)
-            return run(std::type_identity<lanes>{}, in_scopes<lane_products_of<lanes>>(executor));
+            return run(std::type_identity<lanes>{}, in_tile_configurations<lane_products_of<lanes>>(executor));
     run(std::type_identity<plan::key_lanes_blocking<T, Arch>>{}, in_scopes_of<scores>(executor));
 }
 /// The same on an architecture whose matrix unit is used only where this process may use it.
@@ -319,11 +319,11 @@ template <class T, class Arch, class Score, class Predicate, class Normalize, cl
           int Weight_parts, class Executor, class Tables>
 void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           plan::lowered_score<Score, Predicate> const& spec, Normalize const& normalize,
-                          score_operands<Q, K> const& operands, gradient_operands<T, V, D, Weight_parts> const& further,
+                          score_operands<Q, K> const& operands, gradient_operands<T, V, D, Weight_parts> const& backward,
                           Tables const& tables) {
     kernel::on_usable<Arch, T, 0, Q, element_of_rows<K>, element_of_rows<V>>(
         [&]<class Usable>(std::type_identity<Usable>) {
-            run_softmax_tiles<T, Usable>(executor, scratch, spec, normalize, operands, further, tables);
+            run_softmax_tiles<T, Usable>(executor, scratch, spec, normalize, operands, backward, tables);
         });
 }
 

@@ -10,14 +10,14 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// The keys and values of one head.
-template <class Shape>
+template <class Blocking>
 struct head_pairs {
-    head_keys<Shape> keys;
-    head_values<Shape> values;
+    head_keys<Blocking> keys;
+    head_values<Blocking> values;
     next_lines next{};
 
-    static constexpr bool packs = !Shape::queries_in_lanes;  // blocks stay packed for the next block of rows
-    head_pairs(attention_call<Shape> const& call, arena& memory, index_t slots)
+    static constexpr bool packs = !Blocking::queries_in_lanes;  // blocks stay packed for the next block of rows
+    head_pairs(attention_call<Blocking> const& call, arena& memory, index_t slots)
         : keys(call, memory, slots), values(call, memory, slots) {}
 
     void begin(head_group heads) {
@@ -33,15 +33,15 @@ struct head_pairs {
 };
 
 /// The scores of a tile, and m, l and O of its rows.
-template <class Shape>
+template <class Blocking>
 class online {
-    using T = typename Shape::number;
+    using T = typename Blocking::number;
 
 public:
-    using call_type = attention_call<Shape>;
-    using shape = Shape;
-    using tile = score_tile<Shape>;
-    using head_blocks = head_pairs<Shape>;
+    using call_type = attention_call<Blocking>;
+    using blocking = Blocking;
+    using tile = score_tile<Blocking>;
+    using head_blocks = head_pairs<Blocking>;
     using scratch = typename tile::scratch;
     static constexpr bool prefetches_rows = tile::prefetches_rows;
 
@@ -53,7 +53,7 @@ public:
 
         bool empty() const { return sums == nullptr; }
         partial_sums tile(index_t t, call_type const& call) const {
-            index_t const row = t * Shape::rows;
+            index_t const row = t * Blocking::rows;
             return empty() ? partial_sums{}
                            : partial_sums{sums + row * call.value_width(), states + row * state_bytes, state_bytes};
         }
@@ -61,8 +61,8 @@ public:
 
     online(arena& memory, call_type const& call, partial_sums const& at)
         : tile_(memory, call),
-          sums_{at.empty() ? memory.template take<char>(Shape::states * call.sums.state_bytes) : at.states,
-                at.empty() ? memory.template take<T>(Shape::rows * call.value_width()) : at.sums} {}
+          sums_{at.empty() ? memory.template take<char>(Blocking::states * call.sums.state_bytes) : at.states,
+                at.empty() ? memory.template take<T>(Blocking::rows * call.value_width()) : at.sums} {}
 
     /// Begins with the `count` rows from `first` on.
     void begin(call_type const& call, head_group heads, index_t first, index_t count) {
@@ -76,7 +76,7 @@ public:
     bool whole_panels() const { return tile_.whole_panels(); }
 
     struct scores {
-        score_block<shape> s;
+        score_block<blocking> s;
         bool nonfinite;  // values, beside excluded pairs
     };
 
@@ -84,14 +84,14 @@ public:
     /// FlashAttention-2 (Dao, 2023, algorithm 1): the sums are rescaled when m grows and divided by l once, after the
     /// last key. A tile of queries Q against a run of keys and values K, V; m is the running maximum of each row, l its
     /// running sum, O the sum of values.
-    void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+    void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
               scratch& room) {
         add(call, from, score(call, mask, from, at, room));
     }
 
     /// S, masked; begin(S) is called before its products.
     template <class Begin = typename tile::nothing_multiplied>
-    scores score(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+    scores score(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
                  scratch& room, Begin const& begin = {}) const {
         bool const masked = any_mixed(at),
                    may_exclude = !call.sums.selects && (masked || !call.functions.is_bare_product);
@@ -107,7 +107,7 @@ public:
         auto const& rows = tile_.rows();
         auto const& sums = call.sums;
         auto const& [s, nonfinite] = of;
-        alignas(64) T rescale[shape::rows];
+        alignas(64) T rescale[blocking::rows];
         sums.fold(call, rows, sums_, s, rescale);  // m, l, P = fold(m, l, S); for softmax P = exp(S - m)
         if (sums.selects) return;
         if (nonfinite) sums.add_visible(call, rows, sums_, from.values, s, rescale);
@@ -122,27 +122,27 @@ protected:
         sums_.empty = empty;
     }
     bool empty() const { return sums_.empty; }
-    tile_rows<shape> const& rows() const { return tile_.rows(); }
+    tile_rows<blocking> const& rows() const { return tile_.rows(); }
 
 private:
     /// Scores of excluded pairs become weights of 0, and 0 times a value is 0, if the value is finite. A pair is
     /// excluded by the mask, by what is computed of its product, or because the product itself is -inf.
-    static bool is_finite(call_type const& call, head_blocks const& from, key_run<shape> const& at) {
+    static bool is_finite(call_type const& call, head_blocks const& from, key_run<blocking> const& at) {
         return call.sums.is_linear && from.values.finite(at.block);
     }
 
     /// Looks at products alone. Whether values are finite is remembered for the tiles that follow, but costs more than
     /// looking at the scores where there are no more rows than a value has features.
-    bool finds_nonfinite(call_type const& call, head_blocks const& from, key_run<shape> const& at,
-                         score_block<shape> const& s) const {
+    bool finds_nonfinite(call_type const& call, head_blocks const& from, key_run<blocking> const& at,
+                         score_block<blocking> const& s) const {
         if (call.sums.selects) return false;
-        bool const few = call.rows <= std::max<index_t>(shape::rows, call.value_features);
+        bool const few = call.rows <= std::max<index_t>(blocking::rows, call.value_features);
         return few ? tile_.any_excluded(s) && !is_finite(call, from, at)
                    : !is_finite(call, from, at) && tile_.any_excluded(s);
     }
 
     tile tile_;
-    row_sums<T> sums_;
+    online_state<T> sums_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

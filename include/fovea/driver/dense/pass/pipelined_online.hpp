@@ -12,17 +12,17 @@ namespace fovea::FOVEA_SET::driver {
 
 /// The products of the first piece of a block of scores, as many keys at each step as are multiplied at once. Steps go
 /// from one run of keys to the next, and end where fewer keys of a run are left.
-template <plan::pipelined Shape>
-class score_steps : public kernel::work_steps {
-    using products = query_lanes_products<Shape>;
+template <plan::pipelined Blocking>
+class score_steps : public kernel::interleaved_steps {
+    using products = query_lanes_products<Blocking>;
     using product = typename products::product;
     using call_type = typename products::call;
-    using block = score_block<Shape>;
+    using block = score_block<Blocking>;
 
 public:
-    score_steps(call_type const& call, tile_rows<Shape> const& rows, head_keys<Shape> const& keys,
-                key_run<Shape> const& at, block const& scores, next_lines& next)
-        : work_steps{&take}, call_(call), rows_(rows), keys_(keys), next_(next) {
+    score_steps(call_type const& call, tile_rows<Blocking> const& rows, head_keys<Blocking> const& keys,
+                key_run<Blocking> const& at, block const& scores, next_lines& next)
+        : interleaved_steps{&take}, call_(call), rows_(rows), keys_(keys), next_(next) {
         if (call.summed.product.count == 0 || scores.pieces->size() == 0) return;
         vectors_ = scores.pieces->begin()->vectors;
         piece_ = products::piece_of(scores, at, scores.pieces->begin()->granules);
@@ -32,7 +32,7 @@ public:
     index_t multiplied() const { return run_ + multiplied_; }
 
 private:
-    static void take(work_steps& steps) { static_cast<score_steps&>(steps).take(); }
+    static void take(interleaved_steps& steps) { static_cast<score_steps&>(steps).take(); }
     void take() {
         if (multiplied_ == operands_.sums.element_count) {  // of the last run
             run_ += multiplied_;
@@ -46,8 +46,8 @@ private:
     }
 
     call_type const& call_;
-    tile_rows<Shape> const& rows_;
-    head_keys<Shape> const& keys_;
+    tile_rows<Blocking> const& rows_;
+    head_keys<Blocking> const& keys_;
     next_lines& next_;
     block piece_{};
     vector_run vectors_{};
@@ -57,9 +57,9 @@ private:
 
 /// Scores are multiplied while those of the tile before become weights. So a tile waits, with its scores, for the next
 /// one; the last one of a block of keys is drained. Every tile takes its keys in the order that it has otherwise.
-template <plan::pipelined Shape>
-class pipelined_online : public online<Shape> {
-    using base = online<Shape>;
+template <plan::pipelined Blocking>
+class pipelined_online : public online<Blocking> {
+    using base = online<Blocking>;
     using typename base::scores;
 
 public:
@@ -78,11 +78,11 @@ public:
             : rooms{{memory, call, blocks}, {memory, call, blocks}} {}
     };
 
-    void take(call_type const& call, block_mask<Shape> const& mask, head_blocks& from, key_run<Shape> const& at,
+    void take(call_type const& call, block_mask<Blocking> const& mask, head_blocks& from, key_run<Blocking> const& at,
               scratch& room) {
-        auto const mine = base::score(call, mask, from, at, room.rooms[room.free], [&](score_block<Shape> const& s) {
+        auto const mine = base::score(call, mask, from, at, room.rooms[room.free], [&](score_block<Blocking> const& s) {
             if (room.tile == nullptr) return index_t{0};
-            score_steps<Shape> steps(call, this->rows(), from.keys, at, s, from.next);
+            score_steps<Blocking> steps(call, this->rows(), from.keys, at, s, from.next);
             room.waiting.s.beside = &steps;
             drain(call, from, room);
             return steps.multiplied();
@@ -97,14 +97,14 @@ public:
     }
 };
 
-/// The pass of an arrangement.
-template <class Shape>
+/// The pass of an blocking.
+template <class Blocking>
 struct online_of {
-    using type = online<Shape>;
+    using type = online<Blocking>;
 };
-template <plan::pipelined Shape>
-struct online_of<Shape> {
-    using type = pipelined_online<Shape>;
+template <plan::pipelined Blocking>
+struct online_of<Blocking> {
+    using type = pipelined_online<Blocking>;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

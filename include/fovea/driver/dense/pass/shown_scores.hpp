@@ -13,13 +13,13 @@ namespace fovea::FOVEA_SET::driver {
 template <class Call, class Output>
 class shown_scores {
 public:
-    using shape = key_lanes_of<Call>;
-    using tile_type = score_tile<shape>;
-    struct call_type : context_of<Call, shape> {
+    using blocking = key_lanes_of<Call>;
+    using tile_type = score_tile<blocking>;
+    struct call_type : context_of<Call, blocking> {
         Output const& output;
         call_type(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
                   Output const& to)
-            : context_of<Call, shape>(plan, of, on, key_lanes_scores<Call>::functions), output(to) {}
+            : context_of<Call, blocking>(plan, of, on, key_lanes_scores<Call>::functions), output(to) {}
     };
     using partial_sums = no_partial_sums;
     using scratch = typename tile_type::scratch;
@@ -27,7 +27,7 @@ public:
 
     /// The keys of one head.
     struct head_blocks {
-        head_keys<shape> keys;
+        head_keys<blocking> keys;
         next_lines next{};
 
         static constexpr bool packs = true;
@@ -47,7 +47,7 @@ public:
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
-    void take(call_type const& call, block_mask<shape> const& mask, head_blocks& from, key_run<shape> const& at,
+    void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
               scratch& room) {
         auto const s = tile_.score(call, mask, from.keys, at, room, false, from.next);
         for (index_t r = 0; r < tile_.rows().count; ++r)

@@ -13,7 +13,7 @@ void run_split_keys(attention_call<plan::key_lanes_blocking<T, Arch>> const& cal
     using pass = online<plan::key_lanes_blocking<T, Arch>>;
     dense_loop<pass> const loop(call);
     auto const& splits = call.planned.splits;
-    index_t const rows = round_up(call.rows, pass::shape::rows), head_groups = call.batches * call.head_groups;
+    index_t const rows = round_up(call.rows, pass::blocking::rows), head_groups = call.batches * call.head_groups;
     index_t const width = call.value_width(), state_bytes = call.sums.state_bytes;
     T* const sums = scratch.shared().template take<T>(head_groups * splits.count() * rows * width);
     char* const states = scratch.shared().template take<char>(head_groups * splits.count() * rows * state_bytes);
@@ -27,7 +27,7 @@ void run_split_keys(attention_call<plan::key_lanes_blocking<T, Arch>> const& cal
     executor.run(head_groups, [&](index_t n, index_t) {
         index_t const first = n * splits.count() * rows;
         for (index_t r = 0; r < call.rows; ++r)
-            call.sums.merge_splits(call, call.facts(call.head_group_at(n), r),
+            call.sums.merge_splits(call, call.coordinates(call.head_group_at(n), r),
                                    {.sums = sums + (first + r) * width,
                                     .states = states + (first + r) * state_bytes,
                                     .splits = splits.count(),

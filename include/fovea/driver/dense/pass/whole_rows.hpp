@@ -13,21 +13,21 @@ namespace fovea::FOVEA_SET::driver {
 /// kept, from the first key that any of them sees to the last.
 template <class T, class Arch>
 class whole_rows {
-    using shape = plan::key_lanes_blocking<T, Arch>;
-    using tile = score_tile<shape>;
-    using call_type = attention_call<shape>;
-    using head_blocks = head_pairs<shape>;
+    using blocking = plan::key_lanes_blocking<T, Arch>;
+    using tile = score_tile<blocking>;
+    using call_type = attention_call<blocking>;
+    using head_blocks = head_pairs<blocking>;
     using scratch_type = typename tile::scratch;
-    using block = score_block<shape>;
-    using columns = row_columns<shape>;
+    using block = score_block<blocking>;
+    using columns = row_columns<blocking>;
 
 public:
     explicit whole_rows(call_type const& call) : call_(call), mask_(call) {}
 
     template <class Executor>
-    void run(Executor const& executor, workspace& scratch, bool outputs_sum_over_queries) const {
-        for_row_blocks<shape>(
-            executor, scratch, call_, outputs_sum_over_queries,
+    void run(Executor const& executor, workspace& scratch, bool outputs_reduce_over_queries) const {
+        for_row_blocks<blocking>(
+            executor, scratch, call_, outputs_reduce_over_queries,
             [&](arena& memory, index_range head_groups, index_range rows) { run_heads(memory, head_groups, rows); });
     }
 
@@ -36,15 +36,15 @@ private:
 
     /// S, for all keys that a row of the tile sees; pairs between runs are excluded.
     void score(panel_count& counts, tile const& rows, head_blocks& from, scratch_type& scratch, columns& at,
-               search_pace& pace) const {
-        at.for_runs(rows, from, scratch, pace, [&](key_run<shape> const& run, index_t column) {
+               search_back_off& back_off) const {
+        at.for_runs(rows, from, scratch, back_off, [&](key_run<blocking> const& run, index_t column) {
             count_panels(counts, run);
             return rows.score(call_, mask_, from.keys, run, scratch, false, from.next, column);
         });
     }
 
     /// P of whole rows, the outputs that read rows, and P V.
-    void finish(tile const& rows, row_sums<T>& sums, head_blocks& from, scratch_type& scratch,
+    void finish(tile const& rows, online_state<T>& sums, head_blocks& from, scratch_type& scratch,
                 columns const& at) const {
         auto const& functions = call_.sums;
         bool nonfinite = !functions.is_linear;
@@ -61,17 +61,17 @@ private:
     }
 
     /// O += P V for one block of keys.
-    void add_values(tile_rows<shape> const& rows, row_sums<T>& sums, head_blocks& from, block const& weights,
+    void add_values(tile_rows<blocking> const& rows, online_state<T>& sums, head_blocks& from, block const& weights,
                     bool nonfinite) const {
-        T ones[shape::rows];
-        std::fill_n(ones, shape::rows, T{1});
+        T ones[blocking::rows];
+        std::fill_n(ones, blocking::rows, T{1});
         if (nonfinite) call_.sums.add_visible(call_, rows, sums, from.values, weights, ones);
         else if (!call_.sums.add_nonzero(call_, rows, sums, from.values, weights))
             call_.sums.add(call_, rows, sums, from.values, weights, ones, from.next);
     }
 
     call_type const& call_;
-    block_mask<shape> mask_;
+    block_mask<blocking> mask_;
 };
 
 template <class T, class Arch>
@@ -81,17 +81,17 @@ void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, inde
     scratch_type scratch(memory, call_, at_once);
     tile one(memory, call_);
     columns at(memory, mask_);
-    row_sums<T> sums{memory.template take<char>(shape::states * call_.sums.state_bytes),
-                     memory.template take<T>(shape::rows * call_.value_width())};
+    online_state<T> sums{memory.template take<char>(blocking::states * call_.sums.state_bytes),
+                     memory.template take<T>(blocking::rows * call_.value_width())};
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         from.begin(heads);
         for (index_t b = rows.first; b < rows.last; ++b)
-            at.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_pace& pace) {
-                call_.prefetch_beside(heads, first, first + count, 0, shape::rows);
+            at.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_back_off& back_off) {
+                call_.prefetch_beside(heads, first, first + count, 0, blocking::rows);
                 one.begin(call_, heads, first, count);
                 call_.sums.begin(call_, sums);
-                score(memory.panels, one, from, scratch, at, pace);
+                score(memory.panels, one, from, scratch, at, back_off);
                 finish(one, sums, from, scratch, at);
             });
     }

@@ -37,7 +37,7 @@ struct listed_environment : uniform_names<T, Arch> {
     }
     FOVEA_INLINE auto operator()(head_t) const { return heads_of_lanes<T, Arch>(layout, pair); }
     FOVEA_INLINE auto operator()(edge_t) const {
-        exact_pack<T, Arch> numbers;
+        wide_pack<T, Arch> numbers;
         index_t l = pair;
         for (auto& number : numbers.lane) number = edges[std::min(layout.key(l++), listed - 1)];
         return numbers;
@@ -63,8 +63,8 @@ private:
 
 /// Takes the gradients of the parts of pairs, and those of tables where `Tables` takes them.
 template <class T, class Arch, class Places, class Tables>
-struct part_leaves {
-    struct leaf_kinds {
+struct part_cotangents {
+    struct cotangent_kinds {
         template <class E>
         static constexpr bool takes = [] {
             if constexpr (is_parameter<E>) return Tables::template takes<E>;
@@ -87,11 +87,11 @@ struct part_leaves {
 };
 
 /// backpropagate with pairs in lanes.
-template <class T, class Arch, class E, class Names, class Leaves>
+template <class T, class Arch, class E, class Names, class Cotangents>
 FOVEA_INLINE void backpropagate_in_lanes(E const& e, Names const& names, pack<T, Arch> const& amount,
-                                         Leaves const& leaves) {
-    if constexpr (chooses_integer<E>) backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, leaves);
-    else backpropagate(e, names, amount, leaves);
+                                         Cotangents const& cotangents) {
+    if constexpr (chooses_integer<E>) backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, cotangents);
+    else backpropagate(e, names, amount, cotangents);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel

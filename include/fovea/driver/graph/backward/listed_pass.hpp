@@ -109,7 +109,7 @@ public:
         }();
         for (index_t i = 0; i < places::all; ++i) amounts[i] = vector(T{0});
         kernel::backpropagate_in_lanes<T, Arch>(spec_.score.pointwise, names(parts, pair), d_scores,
-                                                kernel::part_leaves<T, Arch, places, tables>{amounts, to});
+                                                kernel::part_cotangents<T, Arch, places, tables>{amounts, to});
     }
 
     /// Adds to the rows of this position what the products and pairwise terms give them; `amounts` are (plane, pair).
@@ -162,10 +162,10 @@ private:
     }
     template <class Queries, class Keys>
     FOVEA_INLINE auto pairs_of(Queries const& queries, Keys const& keys) const {
-        return [facts = facts_, position = position_, list = listed_.data(), queries, keys, key_head = key_head_](
+        return [coordinates = facts_, position = position_, list = listed_.data(), queries, keys, key_head = key_head_](
                    index_t n, index_t head) FOVEA_LAMBDA {
             index_t const other = list[n], query = of_query ? position : other, key = of_query ? other : position;
-            auto here = facts;
+            auto here = coordinates;
             here.head = head;
             here.q_idx = query;
             auto const* const of_query_row = queries(head, query);
@@ -187,8 +187,8 @@ private:
     /// One position beside itself, for its terms.
     FOVEA_INLINE auto itself() const {
         auto const make = [&](auto const& rows, auto const& head_of) {
-            return [facts = facts_, position = position_, rows, head_of](index_t, index_t head) FOVEA_LAMBDA {
-                auto here = facts;
+            return [coordinates = facts_, position = position_, rows, head_of](index_t, index_t head) FOVEA_LAMBDA {
+                auto here = coordinates;
                 here.head = head;
                 here.q_idx = of_query ? position : 0;
                 auto const* const row = rows(head_of(head), position);
@@ -222,7 +222,7 @@ private:
                     [&](index_t) { return to(h); }, tables_);
             };
             backpropagate(e, names, amounts[h],
-                          kernel::term_leaves<T, Tables, decltype(features_of)>{tables_, features_of});
+                          kernel::term_cotangents<T, Tables, decltype(features_of)>{tables_, features_of});
         }
     }
 
@@ -235,7 +235,7 @@ private:
     batch_rows<decltype(Operands::key)> key_rows_;
     batch_rows<decltype(Operands::value)> value_rows_;
     key_head_of key_head_{x_.group()};
-    kernel::row_facts facts_;
+    kernel::row_coordinates facts_;
     position_prefetch<std::conditional_t<of_query, decltype(Operands::key), decltype(Operands::query)>> other_scores_;
     position_prefetch<std::conditional_t<of_query, decltype(Operands::value), decltype(Operands::d_result)>>
         other_values_;

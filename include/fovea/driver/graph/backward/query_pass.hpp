@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/graph.hpp>
-#include <fovea/driver/call/backward/row_rule.hpp>
+#include <fovea/driver/call/backward/row_backward.hpp>
 #include <fovea/driver/graph/backward/gradient_layout.hpp>
 #include <fovea/driver/graph/backward/listed_pass.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// As listed_rule, of softmax: three numbers of a row give its weights and their gradients again,
+/// As listed_backward, of softmax: three numbers of a row give its weights and their gradients again,
 ///
 ///     l w = exp(s - m),   l ds = exp(s - m) ((dO / l) . v - D / l),   D = sum_k w (dO . v_k)
 ///
@@ -25,7 +25,7 @@ class listed_softmax {
     static constexpr index_t width = vector::lanes;
 
 public:
-    static constexpr index_t facts = 2;  // of a row, for the pass over the keys: m and D / l
+    static constexpr index_t coordinates = 2;  // of a row, for the pass over the keys: m and D / l
 
     listed_softmax(typename Call::spec const&, kernel::head_lanes const& lanes, arena& memory, index_t)
         : lanes_(lanes),
@@ -35,7 +35,7 @@ public:
         std::fill_n(reciprocal_, lanes.common_period(width) + width, T{0});
     }
 
-    void apply(kernel::row_facts const& row, graph_view const& graph, index_t const*, T* weights, T* gradients,
+    void apply(kernel::row_coordinates const& row, graph_view const& graph, index_t const*, T* weights, T* gradients,
                typename Call::tables const&) const {
         index_t const last = lanes_.pairs(std::ssize(graph.of(row.q_idx))), period = lanes_.common_period(width);
         auto const larger = [](auto const& a, auto const& b) FOVEA_LAMBDA { return max(a, b); };
@@ -65,9 +65,9 @@ public:
         }
     }
 
-    /// Keeps the facts of the last row, (fact, head lanes), and dO / l, (head, column).
+    /// Keeps the coordinates of the last row, (fact, head lanes), and dO / l, (head, column).
     template <class D>
-    void keep(view<D const, 4> const& d_result, kernel::row_facts const& row, T* to, T* scaled) const {
+    void keep(view<D const, 4> const& d_result, kernel::row_coordinates const& row, T* to, T* scaled) const {
         index_t const heads = lanes_.padded_heads, columns = d_result.extent(3);
         for (index_t l = 0; l < heads; l += width) {
             kernel::store_as<T, Arch>(vector::load(most_ + l), to + l, heads - l);
@@ -103,7 +103,7 @@ private:
 /// The scores of the keys of one query become weights, and the gradients of these those of the scores: a row for each
 /// head, one after the other. Numbers of pairs lie as (key, head lanes); lanes without a pair get 0.
 template <class Call>
-class listed_rule {
+class listed_backward {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using Tables = typename Call::tables;
@@ -112,7 +112,7 @@ class listed_rule {
     static constexpr index_t width = kernel::pack<T, Arch>::lanes;
 
 public:
-    listed_rule(typename Call::spec const& spec, kernel::head_lanes const& lanes, arena& memory, index_t longest)
+    listed_backward(typename Call::spec const& spec, kernel::head_lanes const& lanes, arena& memory, index_t longest)
         : lanes_(lanes),
           rule_(memory, spec.normalize, spec.reweight, round_up(longest, width)),
           scores_(memory.template take<T>(round_up(longest, width))),
@@ -120,12 +120,12 @@ public:
           keys_(memory.template take<std::int32_t>(round_up(longest, width))) {}
 
     /// An expression may read the `numbers` of the edges, of which there is a vector more.
-    void apply(kernel::row_facts facts, graph_view const& graph, index_t* numbers, T* weights, T* gradients,
+    void apply(kernel::row_coordinates coordinates, graph_view const& graph, index_t* numbers, T* weights, T* gradients,
                Tables const& tables) const {
-        auto const listed = graph.of(facts.q_idx);
+        auto const listed = graph.of(coordinates.q_idx);
         index_t const n = std::ssize(listed), padded = round_up(n, width), pairs = lanes_.pairs(n);
         if constexpr (Call::numbers_edges) std::fill_n(numbers + n, width, numbers[n - 1]);
-        facts.edges = numbers;
+        coordinates.edges = numbers;
         std::copy(listed.begin(), listed.end(), keys_);
         std::fill(keys_ + n, keys_ + padded, listed.back());
         for (index_t h = 0; h < lanes_.heads; ++h) {
@@ -135,8 +135,8 @@ public:
             }
             std::fill(scores_ + n, scores_ + padded, excluded<T>);
             std::fill(gradients_ + n, gradients_ + padded, T{0});
-            facts.head = h;
-            rule_.apply(facts, {scores_, padded / width, {keys_}}, gradients_, tables, [](T const*, T*) {});
+            coordinates.head = h;
+            rule_.apply(coordinates, {scores_, padded / width, {keys_}}, gradients_, tables, [](T const*, T*) {});
             for (index_t e = 0; e < n; ++e) {
                 weights[lanes_.pairs(e) + h] = scores_[e];
                 gradients[lanes_.pairs(e) + h] = gradients_[e];
@@ -151,7 +151,7 @@ public:
 
 private:
     kernel::head_lanes const& lanes_;
-    row_rule<T, Arch, normalize, reweight, Tables, kernel::listed_keys> rule_;
+    row_backward<T, Arch, normalize, reweight, Tables, kernel::listed_keys> rule_;
     T *scores_, *gradients_;  // of one head
     std::int32_t* keys_;      // the last one repeated
 };
@@ -164,7 +164,7 @@ class query_pass : listed_pass<Call> {
     using base::layout, base::specification, base::width, base::operands;
     using typename base::Arch, typename base::Operands, typename base::places, typename base::room, typename base::Spec,
         typename base::T, typename base::vector;
-    using rule_type = std::conditional_t<Call::by_rule, listed_rule<Call>, listed_softmax<Call>>;
+    using rule_type = std::conditional_t<Call::by_rule, listed_backward<Call>, listed_softmax<Call>>;
 
 public:
     /// The terms of both sides: (batch, term, position, head lanes).
@@ -255,7 +255,7 @@ private:
 
     /// For the pass over the keys: of softmax the terms of the query and what the rule says of its row, of any other
     /// normalizer the weight of each edge and the gradients of the parts that a key has.
-    void keep(rule_type const& rule, room const& here, kernel::row_facts const& row, index_t n, T* to,
+    void keep(rule_type const& rule, room const& here, kernel::row_coordinates const& row, index_t n, T* to,
               index_t size) const {
         index_t const heads = layout.lanes.padded_heads;
         if constexpr (Call::by_rule) {

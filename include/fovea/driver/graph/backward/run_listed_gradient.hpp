@@ -2,14 +2,14 @@
 // The gradient over listed keys: one pass over the queries, and one over the keys.
 #pragma once
 
-#include <fovea/driver/call/backward/gradient_targets.hpp>
+#include <fovea/driver/call/backward/pass_sink.hpp>
 #include <fovea/driver/call/copies.hpp>
 #include <fovea/driver/graph/backward/key_pass.hpp>
 #include <fovea/driver/graph/backward/query_pass.hpp>
 #include <fovea/driver/run/executor.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/spec/call/check_gradient.hpp>
-#include <fovea/spec/call/exact_integers.hpp>
+#include <fovea/spec/call/wide_integers.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -81,7 +81,7 @@ private:
         if constexpr (by_rule) return (1 + places::planes + places::keys) * lanes_.padded_heads;
         else
             return round_up(
-                (places::rows + listed_softmax<Call>::facts) * lanes_.padded_heads + lanes_.heads * x_.value_features(),
+                (places::rows + listed_softmax<Call>::coordinates) * lanes_.padded_heads + lanes_.heads * x_.value_features(),
                 cache_line / index_t{sizeof(T)});
     }
 
@@ -134,7 +134,7 @@ bool differs_by_query(E const& e, bool numbers_differ, Named const& named) {
 template <class T, class A, class Call>
 bool takes_listed_gradient(A const& a, Call const& call) {
     if constexpr (sizeof(T) == 4)
-        if (needs_exact_integers<T>(a, call.shapes)) return false;
+        if (needs_wide_integers<T>(a, call.shapes)) return false;
     return call.query.extent(2) <= std::numeric_limits<std::int32_t>::max() && call.shapes.features() > 0;
 }
 
@@ -205,7 +205,7 @@ bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& 
 
     workspace::call const alone(scratch);
     scratch.prepare(executor.workers());
-    gradient_targets<T, Asked...> targets(scratch, asked...);
+    pass_sink<T, Asked...> targets(scratch, asked...);
     auto const d_query = targets.rows(call.query), d_key = targets.rows(call.key), d_value = targets.rows(call.value);
     run_listed_passes<T, Arch>(executor, scratch, a, bound, {d_query, d_key, d_value}, targets);
     targets.write();

@@ -232,7 +232,7 @@ void add_project_gradient(Executor const& executor, workspace& scratch, Map cons
 
 /// What backpropagate hands amounts to for a vector of features of the result: to these, and to tables.
 template <class T, class Arch, class Sums>
-struct result_leaves {
+struct result_cotangents {
     using vector = kernel::pack<T, Arch>;
     Sums& sums;
     vector& value;
@@ -294,14 +294,14 @@ view<T, 4> finish_gradient(Executor const& executor, workspace& scratch, Finish 
         index_t const features = x.extent(3);
         auto const result = as_before(d);
         for_rows(result, [&](T* row, index_t b, index_t n, index_t h) {
-            kernel::row_facts const facts{b, h, n, x.extent(2), x.extent(2), features};
+            kernel::row_coordinates const coordinates{b, h, n, x.extent(2), x.extent(2), features};
             T const* const from = gradient_reads_result<Finish> ? x.place(b, h, n, index_t{0}) : row;
             for (index_t c = 0; c < features; c += vector::lanes) {
                 result_environment<T, Arch, base> const here{
-                    base{facts, 0}, kernel::load_as<T, Arch>(from + c, features - c), h * features + c, features - c};
+                    base{coordinates, 0}, kernel::load_as<T, Arch>(from + c, features - c), h * features + c, features - c};
                 vector value(T{0});
                 backpropagate(expression, here, kernel::load_as<T, Arch>(row + c, features - c),
-                              result_leaves<T, Arch, Sums>{sums, value});
+                              result_cotangents<T, Arch, Sums>{sums, value});
                 kernel::lanes_of<T, Arch>::store(value, row + c, features - c);
             }
         });

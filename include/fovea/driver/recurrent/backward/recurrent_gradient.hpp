@@ -3,7 +3,7 @@
 // queries and keys to these and to tables.
 #pragma once
 
-#include <fovea/driver/call/backward/gradient_targets.hpp>
+#include <fovea/driver/call/backward/pass_sink.hpp>
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/recurrent/backward/recurrence_gradient.hpp>
 #include <fovea/driver/recurrent/recurrent.hpp>
@@ -129,16 +129,16 @@ private:
     void back(E const& e, row_place const& at, Q const* q, K const* k, T* to, Tables const& tables) const {
         index_t const features = x_.key_features();
         std::fill_n(to, features, T{0});
-        kernel::row_facts const facts{at.batch, at.head, at.query, x_.queries(), x_.keys(), features};
-        kernel::pair_rows<Q, K> const rows{facts, at.query, 0, q, k};
+        kernel::row_coordinates const coordinates{at.batch, at.head, at.query, x_.queries(), x_.keys(), features};
+        kernel::pair_rows<Q, K> const rows{coordinates, at.query, 0, q, k};
         kernel::head_lanes const one(1);
         auto const features_of = [&](T amount, auto const& body, auto const& over) {
             kernel::feature_gradients<Which, T, Arch>(
                 over, body, kernel::pair_amounts<T>{&amount, 1, one}, [&](index_t, index_t) { return rows; },
                 {features, features}, false, [&](index_t) { return to; }, tables);
         };
-        kernel::single_environment<T, Arch, Q, K> const names{{facts, at.query}, q, k, features, features};
-        backpropagate(e, names, T{1}, kernel::term_leaves<T, Tables, decltype(features_of)>{tables, features_of});
+        kernel::single_environment<T, Arch, Q, K> const names{{coordinates, at.query}, q, k, features, features};
+        backpropagate(e, names, T{1}, kernel::term_cotangents<T, Tables, decltype(features_of)>{tables, features_of});
     }
 
     typename Call::term term_;

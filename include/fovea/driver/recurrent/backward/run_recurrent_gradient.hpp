@@ -36,7 +36,7 @@ operand_gradients<T> run_recurrent_pass(Executor const& executor, workspace& scr
     if constexpr (of::delta_rule)
         if (rules.correction.rate.table) numbers.rate = scratch.shared().template take<T>(steps);
 
-    gradient_targets<T, Asked...> targets(scratch, asked...);
+    pass_sink<T, Asked...> targets(scratch, asked...);
     targets.begin_tables(
         [&](auto const& each) {
             bool is_read = false;

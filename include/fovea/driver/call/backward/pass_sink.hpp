@@ -4,7 +4,7 @@
 
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/kernel/backward/scatter.hpp>
-#include <fovea/spec/call/named_sums.hpp>
+#include <fovea/spec/call/gradient_sink.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <algorithm>
@@ -27,11 +27,11 @@ inline constexpr bool may_be_of<Asked, parameter<Element, Rank>> = fovea::may_na
 
 /// The sums of tables that one share of the positions adds to.
 template <class T, class... Asked>
-struct share_of_tables : kernel::adds_to_tables<T, share_of_tables<T, Asked...>> {
+struct sink_share : kernel::adds_to_tables<T, sink_share<T, Asked...>> {
     std::tuple<Asked...> const* asked;
     std::array<T*, sizeof...(Asked)> at;
 
-    using share_type = share_of_tables;
+    using share_type = sink_share;
     template <class E>
     static constexpr bool takes = (may_be_of<Asked, E> || ...);
 
@@ -56,14 +56,14 @@ struct share_of_tables : kernel::adds_to_tables<T, share_of_tables<T, Asked...>>
 
 /// Where a call of gradient sums what it is asked for.
 template <class T, class... Asked>
-class gradient_targets {
+class pass_sink {
     static constexpr std::size_t count = sizeof...(Asked);
     static constexpr index_t shares_of_tables = 16;
 
 public:
-    using share_type = share_of_tables<T, Asked...>;
+    using share_type = sink_share<T, Asked...>;
 
-    gradient_targets(workspace& scratch, Asked const&... asked) : scratch_(scratch), asked_(asked...) {}
+    pass_sink(workspace& scratch, Asked const&... asked) : scratch_(scratch), asked_(asked...) {}
 
     /// The gradients of an operand: its target where that is written and has elements of the arithmetic next to each
     /// other, otherwise scratch memory, position by position. Without memory where it is not asked for.

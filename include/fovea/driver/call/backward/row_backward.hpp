@@ -105,8 +105,8 @@ struct number_kinds {
 
 /// Where their amounts go, numbers or vectors of them.
 template <class Number, class Kinds, class Share>
-struct number_leaves {
-    using leaf_kinds = Kinds;
+struct number_cotangents {
+    using cotangent_kinds = Kinds;
     Share const& tables;
     Number* number = nullptr;
 
@@ -131,17 +131,17 @@ struct score_of_row : index_environment<T, Arch, index_t> {
 
 namespace detail {
 template <class Kinds, bool Exact, class T, class Arch, class Expression, class Normalize, class Keys, class Share>
-FOVEA_INLINE void reweigh_row_gradient(Expression const& expression, row_facts const& facts,
+FOVEA_INLINE void reweigh_row_gradient(Expression const& expression, row_coordinates const& coordinates,
                                        packed_row<T, Arch, Normalize, Keys> const& row, T* gradients,
                                        Share const& tables) {
     using vector = pack<T, Arch>;
     for (index_t column = 0; column < row.size(); column += vector::lanes) {
         auto const keys = lane_keys<T, Arch>(row.keys, column);
-        weight_environment<T, Arch, std::remove_const_t<decltype(keys)>> const here{{facts, keys, column},
+        weight_environment<T, Arch, std::remove_const_t<decltype(keys)>> const here{{coordinates, keys, column},
                                                                                     vector::load(row.scores + column)};
         vector of_weight(T{0});
         backpropagate_in_lanes<T, Arch, Exact>(expression, here, vector::load(gradients + column),
-                                               number_leaves<vector, Kinds, Share>{tables, &of_weight});
+                                               number_cotangents<vector, Kinds, Share>{tables, &of_weight});
         of_weight.store(gradients + column);
     }
 }
@@ -150,11 +150,11 @@ FOVEA_INLINE void reweigh_row_gradient(Expression const& expression, row_facts c
 /// reweigh_gradient: the gradients of weights that kernel::reweigh has changed become those of the weights before,
 /// which `row` holds. `Kinds` says which tables have a gradient.
 template <class Kinds, class T, class Arch, class Expression, class Normalize, class Keys, class Share>
-void reweigh_gradient(Expression const& expression, row_facts const& facts,
+void reweigh_gradient(Expression const& expression, row_coordinates const& coordinates,
                       packed_row<T, Arch, Normalize, Keys> const& row, T* gradients, Share const& tables) {
     if constexpr (asks_for_exact<T, Expression>)
-        if (facts.exact) return detail::reweigh_row_gradient<Kinds, true>(expression, facts, row, gradients, tables);
-    detail::reweigh_row_gradient<Kinds, false>(expression, facts, row, gradients, tables);
+        if (coordinates.exact) return detail::reweigh_row_gradient<Kinds, true>(expression, coordinates, row, gradients, tables);
+    detail::reweigh_row_gradient<Kinds, false>(expression, coordinates, row, gradients, tables);
 }
 
 }  // namespace fovea::FOVEA_SET::kernel
@@ -164,34 +164,34 @@ namespace fovea::FOVEA_SET::driver {
 /// What a rule asks about its row, and the gradients that it gives the expressions of the row, whose tables go to
 /// `sums`; Tables says which of them are asked for.
 template <class T, class Arch, class Tables>
-struct gradient_facts : facts_of_row<T, Arch> {
+struct gradient_coordinates : coordinates_of_row<T, Arch> {
     typename Tables::share_type const& sums;
     template <class Number>
-    using leaves = kernel::number_leaves<Number, kernel::number_kinds<Tables>, typename Tables::share_type>;
+    using cotangents = kernel::number_cotangents<Number, kernel::number_kinds<Tables>, typename Tables::share_type>;
 
     template <class E>
     void add(E const& e, T amount) const {
-        backpropagate(e, kernel::index_environment<T, Arch, index_t>{this->row, 0}, amount, leaves<T>{sums});
+        backpropagate(e, kernel::index_environment<T, Arch, index_t>{this->row, 0}, amount, cotangents<T>{sums});
     }
     /// The same for an expression of a score, whose gradient is returned; of a vector of them too.
     template <class E, class Number>
     FOVEA_INLINE Number add(E const& e, Number const& score, Number const& amount) const {
         Number of_score(T{0});
         backpropagate(e, kernel::score_of_row<T, Arch, Number>{{this->row, 0}, score}, amount,
-                      leaves<Number>{sums, &of_score});
+                      cotangents<Number>{sums, &of_score});
         return of_score;
     }
 };
 
 /// The rule of a normalizer and of a reweighting after it:
 ///
-///     apply(facts, row, gradients, tables, arriving)    scores become weights, their gradients those of the scores, in
+///     apply(coordinates, row, gradients, tables, arriving)    scores become weights, their gradients those of the scores, in
 ///                                                       place; arriving(weights, gradients) adds to the latter before
 ///
 /// Pairs that take no part, whose scores are excluded, get 0 for both, whatever their gradients are. Of a row of which
 /// pairs between others take no part, the rule sees a copy without these.
 template <class T, class Arch, class Normalize, class Reweight, class Tables, class Keys = kernel::consecutive_keys>
-class row_rule {
+class row_backward {
     using normalizing = plan::normalizing<Normalize, T>;
     using row_type = kernel::packed_row<T, Arch, typename normalizing::of_row, Keys>;
     using vector = kernel::pack<T, Arch>;
@@ -199,7 +199,7 @@ class row_rule {
     static constexpr bool reweighs = !std::is_same_v<Reweight, weight_t>;
 
 public:
-    row_rule(arena& memory, Normalize const& normalize, Reweight const& reweight, index_t keys)
+    row_backward(arena& memory, Normalize const& normalize, Reweight const& reweight, index_t keys)
         : normalize_(normalize),
           reweight_(reweight),
           scores_(memory.template take<T>(keys)),
@@ -208,7 +208,7 @@ public:
           places_(memory.template take<index_t>(keys)) {}
 
     template <class Arriving>
-    void apply(kernel::row_facts const& facts, row_type const& row, T* gradients, share const& tables,
+    void apply(kernel::row_coordinates const& coordinates, row_type const& row, T* gradients, share const& tables,
                Arriving const& arriving) const {
         index_t const size = row.size();
         std::copy_n(row.scores, size, scores_);
@@ -218,20 +218,20 @@ public:
             std::fill_n(gradients, size, T{0});
             return;
         }
-        gradient_facts<T, Arch, Tables> const at{{facts}, tables};
+        gradient_coordinates<T, Arch, Tables> const at{{coordinates}, tables};
         typename normalizing::state state{};
-        normalizing::whole(normalizer_of_row(normalize_, facts_of_row<T, Arch>{facts}), state, row);
+        normalizing::whole(normalizer_of_row(normalize_, coordinates_of_row<T, Arch>{coordinates}), state, row);
         T const* weights = row.scores;
         if constexpr (reweighs) {
             weights = std::copy_n(row.scores, size, weights_) - size;
-            kernel::reweigh<plan::scales_weight<Reweight>>(reweight_, facts, row);
+            kernel::reweigh<plan::scales_weight<Reweight>>(reweight_, coordinates, row);
         }
         clear_excluded(row.scores, size);
         arriving(row.scores, gradients);
         if constexpr (reweighs) {
             clear_excluded(gradients, size);
             kernel::reweigh_gradient<kernel::number_kinds<Tables>>(
-                reweight_, facts, row_type{weights_, row.packs, row.keys}, gradients, tables);
+                reweight_, coordinates, row_type{weights_, row.packs, row.keys}, gradients, tables);
         }
         apply_to_kept(normalize_, row_type{scores_, row.packs, row.keys}, weights, gradients, at);
     }

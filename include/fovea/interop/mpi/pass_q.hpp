@@ -4,7 +4,7 @@
 #pragma once
 
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/interop/mpi/ways.hpp>
+#include <fovea/interop/mpi/schedule.hpp>
 #include <fovea/parts/partial_rows.hpp>
 
 #include <algorithm>
@@ -16,15 +16,15 @@
 
 namespace fovea::FOVEA_SET::mpi::detail {
 
-/// The holder of each piece that some query sees, and no_holder for the others: the same on all ranks.
+/// The owner of each piece that some query sees, and no_owner for the others: the same on all ranks.
 template <class T, attention_spec A>
-std::vector<int> holders_of(A const& a, operand_shapes const& whole, std::vector<held_piece> const& pieces) {
-    std::vector<int> holders;
+std::vector<int> owners_of(A const& a, operand_shapes const& whole, std::vector<chunk> const& pieces) {
+    std::vector<int> owners;
     for (auto const& piece : pieces) {
         bool const seen = whole.queries() > 0 && driver::sees<T>(a, whole, {0, whole.queries(), 0}, piece);
-        holders.push_back(seen ? piece.holder : driver::no_holder);
+        owners.push_back(seen ? piece.owner : driver::no_owner);
     }
-    return holders;
+    return owners;
 }
 
 /// The queries of all ranks, in the order of their positions.
@@ -134,7 +134,7 @@ public:
         for (auto const& end : ends_) from.push_back(end.in);
         for (std::size_t t = 0; t < trees_.size(); ++t)
             for (auto const& run : queries_[static_cast<std::size_t>(rank_in(comm_))]) {
-                auto& at = from[static_cast<std::size_t>(trees_[t].holder)];
+                auto& at = from[static_cast<std::size_t>(trees_[t].owner)];
                 at = own.unpack(t, run.place, run.count, at);
             }
     }
@@ -148,7 +148,7 @@ private:
     };
     index_t positions_of(int rank) const { return positions_in(queries_[static_cast<std::size_t>(rank)]); }
     index_t trees_of(int rank) const {
-        return std::count_if(trees_.begin(), trees_.end(), [&](auto const& tree) { return tree.holder == rank; });
+        return std::count_if(trees_.begin(), trees_.end(), [&](auto const& tree) { return tree.owner == rank; });
     }
 
     MPI_Comm comm_;
@@ -167,19 +167,19 @@ void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole c
     MPI_Comm comm = whole.comm;
     index_t const longest = std::min(whole.longest, whole.shapes.keys());
     std::vector<driver::subtree> trees;
-    std::vector<held_piece> pieces;           // of this rank that are seen
+    std::vector<chunk> pieces;           // of this rank that are seen
     std::vector<std::size_t> numbers;         // among all
     std::vector<std::size_t> first_of_trees;  // of all ranks
     std::optional<gathered_queries<Q>> gathered;
     std::optional<Rows> all, own;
     std::optional<travelling_results<Rows>> results;
     traffic sent;
-    on_all(comm, [&] {
-        auto const holders = holders_of<T>(a, whole.shapes, whole.pieces);
-        trees = driver::subtrees_of(holders);
+    on_all_ranks(comm, [&] {
+        auto const owners = owners_of<T>(a, whole.shapes, whole.pieces);
+        trees = driver::subtrees_of(owners);
         for (auto const& tree : trees) first_of_trees.push_back(tree.first);
-        for (std::size_t p = 0; p < holders.size(); ++p)
-            if (holders[p] == rank_in(comm)) {
+        for (std::size_t p = 0; p < owners.size(); ++p)
+            if (owners[p] == rank_in(comm)) {
                 pieces.push_back(whole.pieces[p]);
                 numbers.push_back(p);
             }
@@ -191,12 +191,12 @@ void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole c
         results.emplace(comm, whole.queries_of_ranks, trees, *own, scratch.shared());
     });
     gathered->gather(sent);
-    on_all(comm, [&] {
+    on_all_ranks(comm, [&] {
         all->compute(executor, scratch, 0, pieces, key, value);
         std::vector<driver::merge_step> steps;
         std::vector<std::size_t> of_trees;
         for (auto const& tree : trees) {
-            if (tree.holder != rank_in(comm)) continue;
+            if (tree.owner != rank_in(comm)) continue;
             driver::add_merges(numbers, tree.first, tree.size, steps);
             of_trees.push_back(static_cast<std::size_t>(std::lower_bound(numbers.begin(), numbers.end(), tree.first)
                                                         - numbers.begin()));
@@ -205,7 +205,7 @@ void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole c
         results->pack(*all, of_trees);
     });
     results->exchange(sent);
-    on_all(comm, [&] {
+    on_all_ranks(comm, [&] {
         results->unpack(*own);
         std::vector<driver::merge_step> steps;
         driver::add_merges(first_of_trees, 0, std::bit_ceil(whole.pieces.size()), steps);

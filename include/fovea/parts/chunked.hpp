@@ -22,16 +22,16 @@ template <class T>
 struct carried_tiles {
     T* sums = nullptr;       // (tiles, rows of a tile, value width)
     char* states = nullptr;  // (tiles, bytes of the states of a tile)
-    bool* empty = nullptr;   // (tiles), as in row_sums
+    bool* empty = nullptr;   // (tiles), as in online_state
     bool begins = false;     // nothing is carried yet
     bool ends = false;       // no keys follow
 };
 
 /// The pass of driver/dense/pass/online.hpp, which begins with what it has carried and leaves it where it was.
-template <class Shape>
-class carried_online : public online<Shape> {
-    using base = online<Shape>;
-    using T = typename Shape::number;
+template <class Blocking>
+class carried_online : public online<Blocking> {
+    using base = online<Blocking>;
+    using T = typename Blocking::number;
 
 public:
     using call_type = typename base::call_type;
@@ -49,8 +49,8 @@ public:
         }
     };
 
-    static index_t sums_of_tile(call_type const& call) { return Shape::rows * call.value_width(); }
-    static index_t state_bytes(call_type const& call) { return Shape::states * call.sums.state_bytes; }
+    static index_t sums_of_tile(call_type const& call) { return Blocking::rows * call.value_width(); }
+    static index_t state_bytes(call_type const& call) { return Blocking::states * call.sums.state_bytes; }
 
     carried_online(arena& memory, call_type const& call, partial_sums const& partial)
         : base(memory, call, {partial.at.sums, partial.at.states, call.sums.state_bytes}), at_(partial.at) {}
@@ -100,10 +100,10 @@ public:
     }
 
 private:
-    template <class Shape, class Executor>
-    void take_in(Executor const& executor, workspace& scratch, attention_call<Shape> const& call, bool ends) {
-        using pass = carried_online<Shape>;
-        index_t const blocks = ceil_div(call.rows, Shape::block_rows), tiles = Shape::block_rows / Shape::rows;
+    template <class Blocking, class Executor>
+    void take_in(Executor const& executor, workspace& scratch, attention_call<Blocking> const& call, bool ends) {
+        using pass = carried_online<Blocking>;
+        index_t const blocks = ceil_div(call.rows, Blocking::block_rows), tiles = Blocking::block_rows / Blocking::rows;
         index_t const tasks = call.batches * call.head_groups * blocks;
         bool const begins = sums_ == nullptr;
         if (begins) make_room(scratch.shared(), tasks * tiles, pass::sums_of_tile(call), pass::state_bytes(call));
@@ -133,7 +133,7 @@ private:
 /// The attention of some queries of a sequence, run by run. Pieces of keys are taken in the order in which they come,
 /// so results have the same bits wherever runs and pieces are cut alike.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
-class piecewise_attention : part_of_call<T, Arch, A, Q, K, V, Out, Asked...> {
+class chunked_attention : part_of_call<T, Arch, A, Q, K, V, Out, Asked...> {
     using base = part_of_call<T, Arch, A, Q, K, V, Out, Asked...>;
     using typename base::operands_type;
     using typename base::outputs_type;
@@ -144,7 +144,7 @@ public:
 
     /// `whole` has the extents of the sequence, `runs` those of its queries that `query` and `out` hold; no piece has
     /// more than `longest` keys.
-    piecewise_attention(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<Out, 4> const& out,
+    chunked_attention(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<Out, 4> const& out,
                         std::tuple<Asked...> const& asked, std::vector<position_run> const& runs, index_t longest)
         : base(a, whole), out_(out), outputs_(this->bind_outputs(query, asked)) {
         for (auto const& run : runs) {

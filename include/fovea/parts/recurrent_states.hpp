@@ -29,7 +29,7 @@ struct state_after {
 /// The states of all heads, numbered through all batch elements, and the runs of positions that change them or read
 /// them. `query`, `key`, `value` and `out` have some positions of the sequence, whose extents are `whole`.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out>
-class carried_states {
+class recurrent_states {
     using outputs_type = std::tuple<state_before<T>, state_after<T>>;
     using operands_type = operands<Q, view<K const, 4>, view<V const, 4>, Out, outputs_type>;
     using spec_type = decltype(of_steps(std::declval<A const&>(), part_place{}, position_run{}, index_t{}));
@@ -37,7 +37,7 @@ class carried_states {
 public:
     using call = plan::call_of<T, Arch, spec_type, operands_type>;
 
-    carried_states(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<K const, 4> const& key,
+    recurrent_states(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<K const, 4> const& key,
                    view<V const, 4> const& value, view<Out, 4> const& out, arena& memory)
         : attention_(a), whole_(whole), query_(query), key_(key), value_(value), out_(out) {
         auto const extents = state_extents(a, whole);

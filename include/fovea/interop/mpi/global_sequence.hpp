@@ -7,8 +7,8 @@
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/interop/mpi/ways.hpp>
-#include <fovea/parts/piecewise.hpp>
+#include <fovea/interop/mpi/schedule.hpp>
+#include <fovea/parts/chunked.hpp>
 #include <fovea/spec/call/table_bounds.hpp>
 #include <fovea/spec/part/of_part.hpp>
 #include <fovea/spec/result_shapes.hpp>
@@ -78,13 +78,13 @@ void check_stored(A const& a, Rows const& rows, operand_shapes const& whole, run
 }
 
 /// What all ranks make together, and what is held here.
-struct whole_sequence {
+struct global_sequence {
     MPI_Comm comm;
     index_t longest;          // piece
     operand_shapes shapes{};  // after projections
     runs queries{}, keys{};   // of this rank
     std::vector<runs> queries_of_ranks{}, keys_of_ranks{};
-    std::vector<held_piece> query_pieces{}, pieces{};  // the latter of keys
+    std::vector<chunk> query_pieces{}, pieces{};  // the latter of keys
     told_gradient gradient{};                          // asked for by any rank, saved by all
 };
 
@@ -100,15 +100,15 @@ struct one_sequence {
         if constexpr (!enumerating_mask<decltype(a.mask)>) check_tables<T>(a, shapes);
         return shapes;
     }
-    static fovea::detail::mapped_at mapped(whole_sequence const& whole, std::vector<index_t> const& queries,
+    static fovea::detail::mapped_at mapped(global_sequence const& whole, std::vector<index_t> const& queries,
                                            std::vector<index_t> const& keys) {
         return {{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}};
     }
-    static whole_sequence const* parts(workspace&, whole_sequence const& whole) { return &whole; }
+    static global_sequence const* parts(workspace&, global_sequence const& whole) { return &whole; }
     static constexpr bool several = false;
     /// f(sequence, its specification, its outputs, workspace)
     template <attention_spec A, class Asked, class F>
-    static void for_each(workspace& scratch, whole_sequence const* whole, A const& a, Asked const& asked, F const& f) {
+    static void for_each(workspace& scratch, global_sequence const* whole, A const& a, Asked const& asked, F const& f) {
         f(*whole, a, asked, scratch);
     }
 };
@@ -120,7 +120,7 @@ class travelling_pieces {
 
 public:
     /// Errors: std::bad_alloc. Nothing is sent before begin().
-    travelling_pieces(MPI_Comm comm, std::vector<held_piece> const& pieces, std::vector<step> const& way,
+    travelling_pieces(MPI_Comm comm, std::vector<chunk> const& pieces, std::vector<step> const& way,
                       index_t longest, arena& memory, view<E const, 4> const&... arrays)
         : comm_(comm), pieces_(pieces), way_(way), arrays_(arrays...) {
         for (auto& slot : slots_) {
@@ -167,7 +167,7 @@ public:
         return rows_type{reinterpret_cast<decltype(all.data)>(slots_[i % slots].bytes + place_of<N>(piece(i).count)),
                          {all.extent(0), all.extent(1), piece(i).count, all.extent(3)}};
     }
-    held_piece const& piece(std::size_t i) const { return pieces_[way_[i].piece]; }
+    chunk const& piece(std::size_t i) const { return pieces_[way_[i].piece]; }
 
     /// After the last step: what was sent has left.
     void end() {
@@ -230,7 +230,7 @@ private:
     }
 
     template <class T>
-    static void pack(view<T const, 4> const& rows, view<T const, 4> const& to, held_piece const& piece) {
+    static void pack(view<T const, 4> const& rows, view<T const, 4> const& to, chunk const& piece) {
         auto* place = const_cast<T*>(to.data);
         for (index_t b = 0; b < to.extent(0); ++b)
             for (index_t h = 0; h < to.extent(1); ++h)
@@ -239,7 +239,7 @@ private:
     }
 
     MPI_Comm comm_;
-    std::vector<held_piece> const& pieces_;
+    std::vector<chunk> const& pieces_;
     std::vector<step> const& way_;
     std::tuple<view<E const, 4>...> arrays_;
     std::array<slot_type, slots> slots_;
@@ -250,7 +250,7 @@ private:
 /// The sequence that the ranks have together, with every check; check(shapes) is for what only this rank can tell when
 /// it knows the whole. Collective.
 template <class T, class Ranks, class Within, attention_spec A, class Call, class Check>
-whole_sequence gather(MPI_Comm comm, Ranks const& ranks, Within const& within, A const& a, Call const& call,
+global_sequence gather(MPI_Comm comm, Ranks const& ranks, Within const& within, A const& a, Call const& call,
                       told_gradient const& gradient, Check const& check) {
     auto const element = [](auto const& rows) {
         return static_cast<index_t>(sizeof(sent_element<std::remove_cvref_t<decltype(rows)>, T>));
@@ -258,8 +258,8 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, Within const& within, A
     auto const all = gather_calls(
         comm, told_call{call.query.extents, call.key.extents, call.value.extents, ranks.piece, element(call.query),
                         element(call.key), element(call.value), within.told(), gradient});
-    whole_sequence whole{.comm = comm, .longest = ranks.piece};
-    on_all(comm, [&] {
+    global_sequence whole{.comm = comm, .longest = ranks.piece};
+    on_all_ranks(comm, [&] {
         auto const sources = whole_call(all);
         whole.shapes = within.template check<T>(a, sources);
         check(whole.shapes);
@@ -277,7 +277,7 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, Within const& within, A
     });
     whole.queries_of_ranks = gather_runs(comm, whole.queries);
     whole.keys_of_ranks = gather_runs(comm, whole.keys);
-    on_all(comm, [&] {
+    on_all_ranks(comm, [&] {
         whole.query_pieces = in_order(whole.queries_of_ranks, ranks.piece, "the queries");
         whole.pieces = in_order(whole.keys_of_ranks, ranks.piece, "the keys");
         check_stored<T>(a, call.key, whole.shapes, whole.keys, "key");
@@ -287,14 +287,14 @@ whole_sequence gather(MPI_Comm comm, Ranks const& ranks, Within const& within, A
 }
 /// The same of a call of attend: the extents of what is written here as well. Collective.
 template <class T, class Ranks, attention_spec A, class Call, class Within = one_sequence>
-whole_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call, Within const& within = {}) {
+global_sequence gather(MPI_Comm comm, Ranks const& ranks, A const& a, Call& call, Within const& within = {}) {
     return gather<T>(comm, ranks, within, a, call, {},
                      [&](operand_shapes const& shapes) { check_written(a, shapes, within.states(shapes), call); });
 }
 
 /// Which pieces some runs of this rank need: sees(run, piece).
 template <class Sees>
-std::vector<std::uint8_t> needs_of(std::vector<held_piece> const& pieces, runs const& own, Sees const& sees) {
+std::vector<std::uint8_t> needs_of(std::vector<chunk> const& pieces, runs const& own, Sees const& sees) {
     std::vector<std::uint8_t> needs;
     for (auto const& piece : pieces)
         needs.push_back(std::any_of(own.begin(), own.end(), [&](auto const& run) { return sees(run, piece); }));
@@ -303,13 +303,13 @@ std::vector<std::uint8_t> needs_of(std::vector<held_piece> const& pieces, runs c
 /// Which pieces of keys the queries of this rank need, all of them or those that they see, and which pieces of queries
 /// its keys.
 template <class T, bool All = false, attention_spec A>
-std::vector<std::uint8_t> needs_of(A const& a, whole_sequence const& whole) {
+std::vector<std::uint8_t> needs_of(A const& a, global_sequence const& whole) {
     return needs_of(whole.pieces, cut(whole.queries, whole.longest), [&](auto const& queries, auto const& keys) {
         return All || driver::sees<T>(a, whole.shapes, queries, keys);
     });
 }
 template <class T, attention_spec A>
-std::vector<std::uint8_t> query_needs_of(A const& a, whole_sequence const& whole) {
+std::vector<std::uint8_t> query_needs_of(A const& a, global_sequence const& whole) {
     return needs_of(whole.query_pieces, cut(whole.keys, whole.longest), [&](auto const& keys, auto const& queries) {
         return driver::sees<T>(a, whole.shapes, queries, keys);
     });
@@ -336,7 +336,7 @@ struct looking_executor {
 };
 /// Pieces that travel: which of them this rank needs, and the most positions that one has.
 struct travelling_plan {
-    std::vector<held_piece> const& pieces;
+    std::vector<chunk> const& pieces;
     std::vector<std::uint8_t> const& needs;
     index_t longest;
 };
@@ -347,9 +347,9 @@ template <class Executor, class Take, class Finish, class... E>
 void compute_while_travelling(Executor const& executor, workspace& scratch, MPI_Comm comm, travelling_plan const& plan,
                               traffic* counts, Take const& take, Finish const& finish,
                               view<E const, 4> const&... arrays) {
-    auto const way = way_of(plan.pieces, gather_needs(comm, plan.needs), rank_in(comm), size_of(comm));
+    auto const way = route_of(plan.pieces, gather_needs(comm, plan.needs), rank_in(comm), size_of(comm));
     std::optional<travelling_pieces<E...>> travelling;
-    on_all(comm, [&] { travelling.emplace(comm, plan.pieces, way, plan.longest, scratch.shared(), arrays...); });
+    on_all_ranks(comm, [&] { travelling.emplace(comm, plan.pieces, way, plan.longest, scratch.shared(), arrays...); });
     first_thrown error;  // the pieces of others travel on
     looking_executor<Executor> const looking{
         executor, &*travelling, [](void* pieces) { static_cast<travelling_pieces<E...>*>(pieces)->progress(); }};

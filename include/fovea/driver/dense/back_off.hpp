@@ -8,9 +8,9 @@ namespace fovea::FOVEA_SET::driver {
 
 /// After a try that was not worth it 2 steps go by without one, then 6, 14, 30, ...; after one that was, none. So many
 /// tries in a row as `trials` says have to fail before the first steps go by.
-class pace {
+class back_off {
 public:
-    explicit pace(index_t trials = 1) : trials_(trials) {}
+    explicit back_off(index_t trials = 1) : trials_(trials) {}
 
     /// Whether the next step tries.
     bool is_due() {

@@ -9,14 +9,14 @@ namespace fovea::FOVEA_SET::driver {
 
 /// The sums of keys of all tasks of a call, (tasks, sums), where key heads are split; joined in the order of the tasks.
 template <class Blocks, class Call>
-class split_sums {
+class split_query_sums {
     using T = typename Blocks::number;
     static constexpr index_t pieces = 16;  // of a head, for as many threads
 
 public:
-    split_sums(Call const& call, arena& memory)
+    split_query_sums(Call const& call, arena& memory)
         : call_(call),
-          splits_(call.row_splits()),
+          splits_(call.query_splits()),
           size_(splits_ > 1 ? Blocks::sums_of(call) : 0),
           sums_(memory.template take<T>(call.all_key_heads() * splits_ * size_)) {}
 
@@ -25,7 +25,7 @@ public:
     /// After the last task: the gradients of keys and values.
     template <class Executor>
     void finish(Executor const& executor, workspace& scratch) const {
-        if (splits_ == 1 || !call_.further.makes.of_keys) return;
+        if (splits_ == 1 || !call_.backward.wanted.of_keys) return;
         index_t const key_heads = call_.all_key_heads();
         auto const last_of = [&](index_t key_head) {
             return call_.head_group_at((key_head + 1) * call_.per_key_head - 1);
@@ -65,8 +65,8 @@ private:
 /// of them: each key head is one task, or a few where there are few, and so are several that share sums of tables.
 template <class Blocks, class Call, class Executor, class F>
 void for_key_heads(Call const& call, Executor const& executor, workspace& scratch, F const& run_rows) {
-    index_t const splits = call.row_splits(), per = call.per_key_head;
-    split_sums<Blocks, Call> const sums(call, scratch.shared());
+    index_t const splits = call.query_splits(), per = call.per_key_head;
+    split_query_sums<Blocks, Call> const sums(call, scratch.shared());
     executor.run(call.tables.shares(), [&](index_t share, index_t worker) {
         auto& memory = scratch.worker(worker);
         index_range const tasks{call.tables.first_task(share), call.tables.first_task(share + 1)};

@@ -59,10 +59,10 @@ struct range_environment : read_environment<Real> {
 };
 }  // namespace detail
 
-/// needs_exact_integers: whether some integer of a specification may need more than 32 bits in this call, by intervals
+/// needs_wide_integers: whether some integer of a specification may need more than 32 bits in this call, by intervals
 /// over all of its pairs in the arithmetic of the call. Cost: the elements of its tables of positions, once.
 template <class Real, attention_spec A>
-bool needs_exact_integers(A const& a, operand_shapes const& shapes) {
+bool needs_wide_integers(A const& a, operand_shapes const& shapes) {
     using namespace detail;
     if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0 || shapes.keys() == 0) return false;
     auto all = all_pairs(shapes);

@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::reference {
 
 /// leaves: what `backpropagate` hands amounts to. A number stands for the score, the weight or the result.
 template <class Real, class Sums>
-struct leaves {
+struct cotangents {
     Sums& sums;
     std::span<Real> query{}, key{};  // their features
     Real* number = nullptr;

@@ -12,13 +12,13 @@ namespace fovea::FOVEA_SET::driver {
 
 /// Rows of one head in blocks: which of them are kept in memory of the call, each in a slot, and which are prefetched.
 /// What a slot holds is made when a block is first prepared.
-template <class Shape>
-class head_rows {
+template <class Blocking>
+class block_cache {
     static constexpr index_t cached = index_t{1} << 19;  // bytes that stay in the L2 cache
 
 public:
-    using T = typename Shape::number;
-    using element = typename Shape::element;
+    using T = typename Blocking::number;
+    using element = typename Blocking::element;
     static constexpr auto size = static_cast<index_t>(sizeof(T)), element_size = static_cast<index_t>(sizeof(element));
     static constexpr index_t elements_per_number = size / element_size;
     /// The distance between copied rows of so many numbers: whole cache lines for each part.
@@ -35,15 +35,15 @@ public:
         index_t loaded;  // elements for rows that are loaded: (rows_at_once, loaded_stride)
     };
 
-    head_rows(dense_rows const& call, stored_rows const& rows, arena& memory, memory_for const& wanted)
+    block_cache(dense_rows const& call, stored_rows const& rows, arena& memory, memory_for const& wanted)
         : call_(call),
           rows_(rows),
-          blocks_(ceil_div(call.keys, Shape::block_keys)),
+          blocks_(ceil_div(call.keys, Blocking::block_keys)),
           slot_elements_(wanted.slot_elements),
           slots_(std::clamp<index_t>(wanted.slots, 1, std::max<index_t>(blocks_, 1))),
-          steps_per_line_(Shape::steps_per_line(ceil_div(call.rows, Shape::register_rows))),
+          steps_per_line_(Blocking::steps_per_line(ceil_div(call.rows, Blocking::register_rows))),
           stride_(wanted.stride),
-          prefetches_(Shape::queries_in_lanes || (slots_ == 1 && call.planned.keys != plan::reading::in_place)),
+          prefetches_(Blocking::queries_in_lanes || (slots_ == 1 && call.planned.keys != plan::reading::in_place)),
           stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
           holds_(memory.template take<contents>(slots_)) {
         if (slot_elements_ > 0) memory_ = memory.template take<T>(slots_ * slot_elements_);
@@ -60,8 +60,8 @@ public:
     head_group heads() const { return heads_; }
     index_t blocks() const { return blocks_; }
     index_t slots() const { return slots_; }
-    index_t first(index_t block) const { return block * Shape::block_keys; }
-    index_t last(index_t block) const { return std::min(first(block) + Shape::block_keys, call_.keys); }
+    index_t first(index_t block) const { return block * Blocking::block_keys; }
+    index_t last(index_t block) const { return std::min(first(block) + Blocking::block_keys, call_.keys); }
     /// The rows of a block, or `count` rows from a position on.
     row_range range(index_t block) const { return rows(first(block), last(block) - first(block)); }
     row_range rows(index_t position, index_t count) const {
@@ -78,7 +78,7 @@ public:
             auto const run = rows_.from(heads_.batch, call_.key_head(heads_), position, count);
             return {reinterpret_cast<element const*>(run.first), run.stride / element_size, run.count};
         }
-        index_t const block = position / Shape::block_keys;
+        index_t const block = position / Blocking::block_keys;
         return {copies(block) + (position - first(block)) * stride_, stride_, count};
     }
     /// Where the rows of a block are copied: (block_keys, stride).
@@ -91,7 +91,7 @@ protected:
         auto& held = holds_[slot_of(block)];
         bool const makes = held.block != block;
         if (makes) held = {block};
-        if (prefetches_ && (makes || Shape::queries_in_lanes) && block + 1 < blocks_
+        if (prefetches_ && (makes || Blocking::queries_in_lanes) && block + 1 < blocks_
             && (block + 1 >= reached_ || !stays_cached_))
             next = row_lines(rows_, range(block + 1), steps_per_line_);
         reached_ = std::max(reached_, block + 2);
@@ -99,7 +99,7 @@ protected:
     }
     index_t slot_of(index_t block) const {
         if (slots_ == blocks_) return block;
-        return Shape::queries_in_lanes ? std::min(block, slots_ - 1) : block % slots_;
+        return Blocking::queries_in_lanes ? std::min(block, slots_ - 1) : block % slots_;
     }
     T* slot(index_t block) const { return memory_ + slot_of(block) * slot_elements_; }
 
@@ -108,7 +108,7 @@ protected:
 
     /// The slots for copies with queries in lanes.
     static index_t kept(dense_rows const& call, index_t slot_elements) {
-        return call.rows > Shape::block_rows ? cached / size / std::max<index_t>(slot_elements, 1) : 1;
+        return call.rows > Blocking::block_rows ? cached / size / std::max<index_t>(slot_elements, 1) : 1;
     }
 
 private:
@@ -130,20 +130,20 @@ private:
 
 /// The keys of one head, in place, copied, or packed in the layout of the register tiles, and what a score reads of
 /// them beside.
-template <class Shape>
-class head_keys : public head_rows<Shape> {
-    using base = head_rows<Shape>;
+template <class Blocking>
+class head_keys : public block_cache<Blocking> {
+    using base = block_cache<Blocking>;
 
 public:
     using typename base::T;
-    using integer = std::conditional_t<Shape::queries_in_lanes, index_t, kernel::integer_like<T>>;
+    using integer = std::conditional_t<Blocking::queries_in_lanes, index_t, kernel::integer_like<T>>;
 
-    head_keys(score_call<Shape> const& call, arena& memory, index_t slots)
+    head_keys(score_call<Blocking> const& call, arena& memory, index_t slots)
         : base(call, call.key, memory, wanted(call, slots)),
           call_(call),
           per_key_(this->stride() / base::elements_per_number + call.functions.planes * call.summed.most
                    + call.functions.squares),
-          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Shape::block_keys)),
+          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Blocking::block_keys)),
           centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)) {}
 
     /// Packs, or copies, a block and computes its terms unless that is done.
@@ -155,53 +155,53 @@ public:
 
     /// Keys of a block in the layout of one plane: (panels, features, panel), or copies: (keys, stride).
     T* keys(index_t block, index_t plane) const {
-        return this->slot(block) + plane * Shape::block_keys * call_.summed.most;
+        return this->slot(block) + plane * Blocking::block_keys * call_.summed.most;
     }
     /// Key terms of a block for one head of the group: (terms, block_keys).
     T* terms(index_t block, index_t group_head) const {
         index_t const before = call_.functions.terms_per_head ? group_head * call_.functions.key_terms : 0;
-        return this->slot(block) + (per_key_ + before) * Shape::block_keys;
+        return this->slot(block) + (per_key_ + before) * Blocking::block_keys;
     }
     /// The centre of one squared distance after the other: (3, features).
     T* centre() const { return centre_; }
     /// Squared norms of the keys of a block: (squares, block_keys).
     T* norms(index_t block) const {
-        return this->slot(block) + (per_key_ - call_.functions.squares) * Shape::block_keys;
+        return this->slot(block) + (per_key_ - call_.functions.squares) * Blocking::block_keys;
     }
     /// Index terms of the keys of a block: (terms, block_keys).
     integer* indices(index_t block) const {
-        return indices_ + this->slot_of(block) * call_.functions.key_indices * Shape::block_keys;
+        return indices_ + this->slot_of(block) * call_.functions.key_indices * Blocking::block_keys;
     }
     using base::factorable;
 
 private:
-    static typename base::memory_for wanted(score_call<Shape> const& call, index_t slots) {
+    static typename base::memory_for wanted(score_call<Blocking> const& call, index_t slots) {
         auto const& functions = call.functions;
-        bool const copied = Shape::queries_in_lanes && call.planned.keys != plan::reading::in_place;
-        index_t const stride = copied ? base::copied_stride(call.features, Shape::parts::key) : 0,
+        bool const copied = Blocking::queries_in_lanes && call.planned.keys != plan::reading::in_place;
+        index_t const stride = copied ? base::copied_stride(call.features, Blocking::parts::key) : 0,
                       terms = functions.key_terms * (functions.terms_per_head ? call.tile_heads : 1),
                       elements = (stride / base::elements_per_number + functions.planes * call.summed.most
                                   + functions.squares + terms)
-                               * Shape::block_keys;
-        if (Shape::queries_in_lanes) slots = base::kept(call, elements + 2 * functions.key_indices * Shape::block_keys);
+                               * Blocking::block_keys;
+        if (Blocking::queries_in_lanes) slots = base::kept(call, elements + 2 * functions.key_indices * Blocking::block_keys);
         return {elements, slots, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
     }
 
-    score_call<Shape> const& call_;
+    score_call<Blocking> const& call_;
     index_t per_key_;   // elements of planes and norms, or a copy
     integer* indices_;  // (slots, index terms, block_keys)
     T* centre_;
 };
 
 /// The values of one head, in place or copied as numbers of type T, and whether they are finite.
-template <class Shape>
-class head_values : public head_rows<Shape> {
-    using base = head_rows<Shape>;
+template <class Blocking>
+class head_values : public block_cache<Blocking> {
+    using base = block_cache<Blocking>;
 
 public:
     using typename base::T;
 
-    head_values(attention_call<Shape> const& call, arena& memory, index_t slots)
+    head_values(attention_call<Blocking> const& call, arena& memory, index_t slots)
         : base(call, call.value, memory, wanted(call, slots)),
           call_(call),
           finite_(memory.template take<answer>(this->blocks())) {}
@@ -219,7 +219,7 @@ public:
     bool in_place() const { return this->stride() == 0; }
     /// A copy, from a position of a block on: (keys / keys_per_row, stride).
     T* copy(index_t position) const {
-        index_t const block = position / Shape::block_keys;
+        index_t const block = position / Blocking::block_keys;
         return this->slot(block) + (position - this->first(block)) / call_.sums.keys_per_row * this->stride();
     }
 
@@ -234,16 +234,16 @@ public:
 private:
     enum class answer : char { unknown, no, yes };
 
-    static typename base::memory_for wanted(attention_call<Shape> const& call, index_t slots) {
+    static typename base::memory_for wanted(attention_call<Blocking> const& call, index_t slots) {
         index_t const stride = call.planned.values == plan::reading::in_place ? 0
-                             : Shape::queries_in_lanes ? base::copied_stride(call.value_features, Shape::parts::value)
+                             : Blocking::queries_in_lanes ? base::copied_stride(call.value_features, Blocking::parts::value)
                                                        : call.value_width(),
-                      elements = Shape::block_keys / call.sums.keys_per_row * stride / base::elements_per_number;
-        return {elements, Shape::queries_in_lanes ? base::kept(call, elements) : slots, stride,
+                      elements = Blocking::block_keys / call.sums.keys_per_row * stride / base::elements_per_number;
+        return {elements, Blocking::queries_in_lanes ? base::kept(call, elements) : slots, stride,
                 call.sums.loads_values ? rows_at_once * loaded_stride<T>(call.value_features) : 0};
     }
 
-    attention_call<Shape> const& call_;
+    attention_call<Blocking> const& call_;
     answer* finite_;  // (blocks)
 };
 

@@ -9,19 +9,19 @@
 
 namespace fovea::FOVEA_SET {
 
-/// step_table: a number for each step of a recurrence: one for all, or a view of them.
+/// step_gates: a number for each step of a recurrence: one for all, or a view of them.
 ///
 /// Views are (head), (batch, head, position) or (batch, head, position, feature), of the heads of the keys; an axis of
 /// extent one stands for all.
 template <class T>
-struct step_table {
+struct step_gates {
     T number{};
     std::optional<view<T const, 4>> table{};  // where there is one for each step
 
-    constexpr step_table() = default;
-    constexpr explicit step_table(T x) : number(x) {}
+    constexpr step_gates() = default;
+    constexpr explicit step_gates(T x) : number(x) {}
     template <class Element, int Rank>
-    constexpr explicit step_table(view<Element, Rank> const& v) : table(as_steps(v)) {
+    constexpr explicit step_gates(view<Element, Rank> const& v) : table(as_steps(v)) {
         for (std::size_t axis = 0; axis < 3; ++axis)
             if (table->extents[axis] == 1) table->strides[axis] = 0;
     }
@@ -34,8 +34,8 @@ struct step_table {
     /// The steps first ... first + count - 1 of `all`, where there is a number for each.
     ///
     /// Errors: shape_error where there is another number of steps; `name` begins the sentence.
-    step_table part(index_t first, index_t count, index_t all, char const* name) const {
-        step_table result = *this;
+    step_gates part(index_t first, index_t count, index_t all, char const* name) const {
+        step_gates result = *this;
         if (!table || table->extent(2) == 1) return result;
         if (table->extent(2) != all)
             throw shape_error(name, " is ", table->extents, ", the sequences have ", detail::counted(all, "key"),
@@ -80,12 +80,12 @@ namespace detail {
 template <class X>
 constexpr auto as_step_table(X& x) {
     if constexpr (std::is_arithmetic_v<std::remove_cv_t<X>>)
-        return step_table<std::conditional_t<std::is_floating_point_v<X>, std::remove_cv_t<X>, double>>(x);
+        return step_gates<std::conditional_t<std::is_floating_point_v<X>, std::remove_cv_t<X>, double>>(x);
     else {
         auto const v = view_of(x);
         using element = typename std::remove_const_t<decltype(v)>::value_type;
-        if constexpr (has_features_of_numbers<element>()) return step_table<element>(v);
-        else return step_table<float>();
+        if constexpr (has_features_of_numbers<element>()) return step_gates<element>(v);
+        else return step_gates<float>();
     }
 }
 }  // namespace detail

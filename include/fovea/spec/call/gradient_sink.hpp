@@ -9,7 +9,7 @@
 #include <fovea/spec/call/grad.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/shapes.hpp>
-#include <fovea/spec/step_table.hpp>
+#include <fovea/spec/step_gates.hpp>
 
 #include <algorithm>
 #include <array>
@@ -63,11 +63,11 @@ bool names(Asked const& asked, view<T const, Rank> const& array) {
 
 /// Whether it names the array of a number for each step.
 template <class Asked, class T>
-bool names(Asked const& asked, step_table<T> const& steps) {
+bool names(Asked const& asked, step_gates<T> const& steps) {
     if constexpr (!std::is_same_v<typename Asked::element, T> || Asked::rank == 2 || Asked::rank > 4) return false;
     else
         return asked.wanted && steps.table
-            && fovea::detail::same_elements(step_table<T>::as_steps(asked.of), *steps.table);
+            && fovea::detail::same_elements(step_gates<T>::as_steps(asked.of), *steps.table);
 }
 
 /// named_arrays: which of the arrays whose gradients are asked for a call reads.
@@ -84,7 +84,7 @@ public:
                    asked_);
     }
     template <class T>
-    void found(step_table<T> const& steps) {
+    void found(step_gates<T> const& steps) {
         std::size_t n = 0;
         std::apply([&](auto const&... each) { ((is_read_[n] = is_read_[n] || names(each, steps), ++n), ...); }, asked_);
     }
@@ -128,11 +128,11 @@ private:
     std::array<bool, sizeof...(Asked)> is_read_{};
 };
 
-/// named_sums: the sums of the gradients that are asked for.
+/// gradient_sink: the sums of the gradients that are asked for.
 template <class Real, class... Asked>
-class named_sums : public named_arrays<Asked...> {
+class gradient_sink : public named_arrays<Asked...> {
 public:
-    explicit named_sums(Asked const&... asked) : named_arrays<Asked...>(asked...), all_{sum<Asked>{asked}...} {}
+    explicit gradient_sink(Asked const&... asked) : named_arrays<Asked...>(asked...), all_{sum<Asked>{asked}...} {}
 
     /// Adds to the gradient of an element of an array, wherever it is asked for.
     template <class T, int Rank>
@@ -144,7 +144,7 @@ public:
     }
     /// The same of the number of a step, (batch, head, position, feature); axes of extent one stand for all.
     template <class T>
-    void add_step(step_table<T> const& steps, extents_t<4> const& at, Real amount) {
+    void add_step(step_gates<T> const& steps, extents_t<4> const& at, Real amount) {
         auto const add = [&](auto& each) {
             if (!fovea::names(each.asked, steps)) return;
             index_t place = 0;

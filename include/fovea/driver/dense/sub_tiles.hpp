@@ -14,9 +14,9 @@ struct vector_run {
 };
 
 /// A run of keys cut into pieces, each with the vectors of queries that see any of it.
-template <class Shape>
-class vector_pieces {
-    using run = granule_run<Shape>;
+template <class Blocking>
+class sub_tiles {
+    using run = granule_run<Blocking>;
 
 public:
     struct piece {
@@ -37,18 +37,18 @@ public:
     /// Cut where a vector sees nothing at the ends of the run, each register tile of vectors for itself; span(v) are
     /// the queries of some vectors.
     template <class Keys, class Span>
-    [[gnu::noinline]] void cut(index_t vectors, block_mask<Shape> const& mask, Keys const& keys,
-                               key_run<Shape> const& at, Span const& span) {
+    [[gnu::noinline]] void cut(index_t vectors, block_mask<Blocking> const& mask, Keys const& keys,
+                               key_run<Blocking> const& at, Span const& span) {
         count_ = 0;
         index_t const begin = keys.first(at.block), end = keys.last(at.block);
-        for (index_t v = 0; v < vectors; v += Shape::nv) {
-            vector_run const tile{v, std::min(v + Shape::nv, vectors)};
+        for (index_t v = 0; v < vectors; v += Blocking::nv) {
+            vector_run const tile{v, std::min(v + Blocking::nv, vectors)};
             if (tile.last - v < vectors
-                && mask.coverage(span(tile), begin + at.granules.first * Shape::granule,
-                                 std::min(begin + at.granules.last * Shape::granule, end))
+                && mask.coverage(span(tile), begin + at.granules.first * Blocking::granule,
+                                 std::min(begin + at.granules.last * Blocking::granule, end))
                        .never())
                 continue;
-            run of[Shape::nv];
+            run of[Blocking::nv];
             for (index_t n = v; n < tile.last; ++n)
                 of[n - v] = mask.trimmed({span({n, n + 1}), begin, end}, at.granules, at.mixed);
             cut_register_tile(tile, of);
@@ -86,7 +86,7 @@ private:
     }
     void add(vector_run vectors, run granules) { pieces_[count_++] = {vectors, granules}; }
 
-    piece pieces_[2 * Shape::vectors];
+    piece pieces_[2 * Blocking::vectors];
     index_t count_ = 0;
 };
 

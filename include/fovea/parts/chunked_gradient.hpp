@@ -25,7 +25,7 @@ struct queries_of_part {
     index_t first;  // position
     view<Q const, 4> query;
     view<D const, 4> d_result;
-    known_rows<T> rows;
+    saved_statistics<T> rows;
     view<T, 4> d_query{};
 };
 /// The same of keys and values.
@@ -52,24 +52,24 @@ public:
 
     /// Adds what the pairs of some queries and some keys give: to queries, or to keys and values, and to tables.
     template <class Executor, class Totals, class... Asked>
-    void add(Executor const& executor, workspace& scratch, queries const& q, keys const& k, made_gradients makes,
+    void add(Executor const& executor, workspace& scratch, queries const& q, keys const& k, wanted_gradients wanted,
              Totals& totals, Asked const&... asked) const {
         if (q.query.empty() || k.key.extent(2) == 0) return;
         auto& memory = scratch.nested(0);  // of one call after the other
         memory.prepare(executor.workers());
-        makes.adds = true;
+        wanted.adds = true;
         zeros_for_tables const zeros{memory.shared(), this->whole().compared()};
         auto const lowered = this->spec_of(q.first, k.first, zeros);
         score_operands<Q, view<K const, 4>> const operands{q.query, k.key, this->exact()};
-        gradient_operands<T, view<V const, 4>, D> const further{k.value,   q.d_result, q.d_query, k.d_key,
-                                                                k.d_value, q.rows,     makes};
+        gradient_operands<T, view<V const, 4>, D> const backward{k.value,   q.d_result, q.d_query, k.d_key,
+                                                                k.d_value, q.rows,     wanted};
         part_shapes part{this->whole()};
         part.shapes.query[2] = q.query.extent(2);
         part.shapes.key[2] = part.shapes.value[2] = k.key.extent(2);
         with_table_sums<T>(
             memory, attention_, part, totals,
             [&](auto const& tables) {
-                run_weights_gradient<T, Arch, A>(executor, memory, lowered, operands, further, tables);
+                run_weights_gradient<T, Arch, A>(executor, memory, lowered, operands, backward, tables);
             },
             asked...);
         totals.end_part();

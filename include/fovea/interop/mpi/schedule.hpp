@@ -18,7 +18,7 @@ namespace fovea::FOVEA_SET::mpi {
 
 /// What travels: pieces of keys and values, past all queries that see them; or queries, to all keys, and partial
 /// results back.
-enum class travelling { keys, queries };
+enum class schedule { ring, pass_q };
 
 namespace detail {
 /// A piece as it is sent: the bytes of one array after the other, in whole lines but for the last.
@@ -52,21 +52,21 @@ struct call_bytes {
 
 /// Queries travel where the partial results of all of them over a piece have fewer bytes than the piece, if they can be
 /// merged.
-inline travelling chosen_way(call_bytes const& bytes, index_t longest, bool merges) {
+inline schedule chosen_schedule(call_bytes const& bytes, index_t longest, bool merges) {
     index_t const piece = std::min(longest, bytes.shapes.keys());
-    return merges && bytes.partial(bytes.shapes.queries()) < bytes.piece(piece) ? travelling::queries
-                                                                                : travelling::keys;
+    return merges && bytes.partial(bytes.shapes.queries()) < bytes.piece(piece) ? schedule::pass_q
+                                                                                : schedule::ring;
 }
 
 /// What each rank sends where pieces travel, of bytes_of(positions); `needs` says which pieces each rank needs: (rank,
 /// piece).
 template <class Bytes>
-std::vector<index_t> sent_pieces(Bytes const& bytes_of, std::vector<held_piece> const& pieces,
+std::vector<index_t> sent_pieces(Bytes const& bytes_of, std::vector<chunk> const& pieces,
                                  std::vector<std::uint8_t> const& needs, int ranks) {
     std::vector<index_t> sent;
     for (int r = 0; r < ranks; ++r) {
         index_t of_rank = 0;
-        for (auto const& at : way_of(pieces, needs, r, ranks))
+        for (auto const& at : route_of(pieces, needs, r, ranks))
             if (at.to != MPI_PROC_NULL) of_rank += bytes_of(pieces[at.piece].count);
         sent.push_back(of_rank);
     }
@@ -82,8 +82,8 @@ inline std::vector<index_t> sent_queries(call_bytes const& bytes, std::vector<dr
     index_t const all = std::accumulate(own.begin(), own.end(), index_t{0});
     for (index_t const count : own) sent.push_back(bytes.queries(count) * (static_cast<index_t>(own.size()) - 1));
     for (auto const& tree : trees) {
-        auto const holder = static_cast<std::size_t>(tree.holder);
-        sent[holder] += bytes.partial(all - own[holder]);
+        auto const owner = static_cast<std::size_t>(tree.owner);
+        sent[owner] += bytes.partial(all - own[owner]);
     }
     return sent;
 }

@@ -102,12 +102,12 @@ namespace fovea::FOVEA_SET::driver {
 ///
 /// Memory: an exact_sum for each element of the others.
 template <class T, class... Asked>
-class array_totals {
+class exact_sink {
     using exact = exact_sum<T>;
 
 public:
     template <attention_spec A>
-    explicit array_totals(A const& a, Asked const&... asked) : asked_(asked...) {
+    explicit exact_sink(A const& a, Asked const&... asked) : asked_(asked...) {
         std::size_t n = 0;
         (begin(a, asked, sums_[n++]), ...);
     }
