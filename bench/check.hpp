@@ -18,7 +18,7 @@ inline constexpr double stored_rounding<fovea::bfloat16> = 1.0 / 256;
 template <>
 inline constexpr double stored_rounding<fovea::float16> = 1.0 / 2048;
 
-/// What may lie between two results that differ by rounding. Each of the two may have rounded its weights, which add up
+/// The distance between two results that differ by rounding. Each of the two may have rounded its weights, which add up
 /// to 1, and its result to storage; values are at most sqrt(3), as `random_tensor` makes them.
 template <class T>
 double tolerance(double expected) {

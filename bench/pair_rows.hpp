@@ -13,7 +13,7 @@ namespace bench {
 /// The plain form, which `over_plain` compares with.
 inline constexpr auto plain = fovea::scaled_dot | fovea::softmax | fovea::weighted_sum;
 
-/// What the rows of a family have in common beside their shape.
+/// The common part of the rows of a family beside their shape.
 template <class T, class Spec, class Plain = std::remove_const_t<decltype(plain)>>
 struct variant {
     std::string family;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the surface costs: a score and a mask of a user's own, against the same kernel written by hand (hand/own.cpp).
+// The cost of the surface: a score and a mask of a user's own, against the same kernel written by hand (hand/own.cpp).
 #include "bench/check.hpp"
 #include "bench/hand/kernels.hpp"
 #include "bench/pair_rows.hpp"

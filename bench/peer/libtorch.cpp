@@ -28,7 +28,7 @@ at::Tensor seen(fovea::tensor<T, 4>& t) {
     return at::from_blob(t.data(), {t.extent(0), t.extent(1), t.extent(2), t.extent(3)}, at::TensorOptions(element<T>));
 }
 
-/// What is added to the scores: slopes times distances, and minus infinity for pairs that do not see each other;
+/// The bias of the scores: slopes times distances, and minus infinity for pairs that do not see each other;
 /// undefined where there is nothing to add.
 at::Tensor mask_of(steps_t const& steps, fovea::index_t queries, fovea::index_t keys) {
     at::Tensor mask;

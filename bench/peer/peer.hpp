@@ -13,7 +13,7 @@
 /// peer: other libraries that were found when the build was configured, each on one thread and in its own file.
 namespace bench::peer {
 
-/// What a peer is to compute, with memory for it that outlives the call.
+/// The task of a peer, with memory for it that outlives the call.
 template <class T>
 struct request {
     yardstick::operands<T>& o;

@@ -25,7 +25,7 @@ inline tensor<float, 2> rows(mpi::runs const& held, float seed) {
     return made;
 }
 
-/// What one process holds.
+/// The share of one process.
 struct operands {
     tensor<float, 2> q, k, v, out;
     operands(mpi::runs const& queries, mpi::runs const& keys)

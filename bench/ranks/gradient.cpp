@@ -11,7 +11,7 @@ using namespace causal_call;
 
 namespace {
 
-/// What one process holds of a call and of its gradient.
+/// The share of one process of a call and of its gradient.
 struct gradient_operands : operands {
     tensor<float, 2> d_out, d_q, d_k, d_v;
     saved_rows<float> state;

@@ -17,7 +17,7 @@ using namespace causal_call;
 
 namespace {
 
-/// What is known of the machines.
+/// The constants of the machines.
 struct machine {
     double pair;     // seconds for a query and a key, of many queries
     double key;      // seconds for a key and its value, of one query

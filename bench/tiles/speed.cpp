@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the matrix unit of this machine reaches, alone and in attention, in multiples of the float32 multiply-add peak.
+// The speed of the matrix unit of this machine, alone and in attention, in multiples of the float32 multiply-add peak.
 // `available` as an argument: nothing is measured, the exit status says whether there is a unit.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>

@@ -12,7 +12,7 @@ namespace unfused {
 
 using fovea::index_t;
 
-/// What happens to the scores between the product and the softmax, in this order.
+/// The steps on the scores between the product and the softmax, in this order.
 template <class T>
 struct steps {
     T scale = 0;                        // 0: 1 / sqrt(d)

@@ -31,7 +31,7 @@ namespace {
 constexpr int n = 6, d = 8;
 constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
 
-/// What self-attention makes of the numbers that fill() writes.
+/// The self-attention of the numbers that fill() writes.
 std::vector<float> filled(int size) {
     std::vector<float> x(static_cast<std::size_t>(size));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 11) / 11;
@@ -150,7 +150,7 @@ void xtensor() { std::puts("left out: xtensor is not here"); }
 
 #ifdef FOVEA_DOCS_DLPACK
 //! [dlpack_in]
-/// What an extension of another framework is called with: it borrows x, and gives an array away.
+/// The function of an extension for another framework: it borrows x, and gives an array away.
 DLManagedTensor* attend_to_itself(DLTensor const& x) {
     auto const rows = from_dlpack<float const, 2>(x);  // checked: device, type, axes, strides, alignment
     tensor<float, 2> result(rows.extents);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What interval arithmetic finds out about masks: of the blocks of 2048 queries and keys, how many are not computed.
+// Masks as interval arithmetic sees them: of the blocks of 2048 queries and keys, how many are not computed.
 #include <fovea/fovea.hpp>
 
 #include <cstdio>

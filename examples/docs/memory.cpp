@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What calls read: views, tensors, tables, pages, graphs, and numbers drawn for each pair.
+// Memory that calls read: views, tensors, tables, pages, graphs, and numbers drawn for each pair.
 #include <fovea/bindings/takes.hpp>
 #include <fovea/fovea.hpp>
 

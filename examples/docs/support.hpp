@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the programs of these pages share.
+// Shared by the programs of these pages.
 #pragma once
 
 #include <fovea/core/tensor.hpp>

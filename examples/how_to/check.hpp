@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the how-to programs share: operands, a plain loop to compare with, and the end of a program that is wrong.
+// Shared by the how-to programs: operands, a plain loop to compare with, and the end of a program that is wrong.
 #pragma once
 
 #include <fovea/fovea.hpp>

@@ -40,7 +40,7 @@ private:
 
 enum class status { ok, bad_shape, no_memory, unknown_operation };
 
-/// What operations share: threads, scratch memory, and room for a sentence about the last error.
+/// Shared by all operations: threads, scratch memory, and room for a sentence about the last error.
 struct context {
     how_to::pool threads{2};
     fovea::workspace scratch;

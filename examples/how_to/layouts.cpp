@@ -21,7 +21,7 @@ tensor<float, 4> copied(view<float const, 4> v) {
     return dense;
 }
 
-/// What a call on dense copies gives.
+/// The result of a call on dense copies.
 tensor<float, 4> on_copies(view<float const, 4> q, view<float const, 4> k, view<float const, 4> v) {
     tensor<float, 4> result({B, H, N, D});
     attend(sdpa, copied(q), copied(k), copied(v), result);
@@ -71,7 +71,7 @@ void other_strides() {
     require(result.elements == on_copies(last_first, key, value).elements, "from the last position to the first");
 }
 
-/// What a function says when it refuses.
+/// The sentence of a function that refuses.
 template <class F>
 std::string sentence(F const& f) {
     try {

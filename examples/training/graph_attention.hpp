@@ -9,7 +9,7 @@
 
 namespace training {
 
-/// What a layer of graph attention learns, for heads of a size (Velickovic et al. 2018, equations 1 to 6).
+/// The parameters of a layer of graph attention, for heads of a size (Velickovic et al. 2018, equations 1 to 6).
 struct graph_attention_layer {
     static constexpr int head_count = 4;
     parameter weight, target, source;

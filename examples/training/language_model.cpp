@@ -24,7 +24,7 @@ std::vector<int> bytes_of(std::filesystem::path const& file) {
     return bytes;
 }
 
-/// What is known of the next byte by how often each occurs, in nats.
+/// The entropy of the next byte by how often each occurs, in nats.
 double entropy_of_bytes(std::vector<int> const& text) {
     std::vector<double> counts(language_model::bytes);
     for (int const byte : text) ++counts[static_cast<std::size_t>(byte)];

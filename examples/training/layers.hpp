@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a network has beside attention. A layer is called with its input and keeps it; backward turns the gradient of
+// Layers of a network beside attention. A layer is called with its input and keeps it; backward turns the gradient of
 // the result of that call into the gradient of the input, and adds to the gradients of the layer's parameters.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What surrounds a training loop: the program's arguments, progress, the learning curve and the stated results.
+// The frame of a training loop: the program's arguments, progress, the learning curve and the stated results.
 #pragma once
 
 #include <chrono>

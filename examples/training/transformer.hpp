@@ -8,7 +8,7 @@
 
 namespace training {
 
-/// What is added to embeddings for their position: sines and cosines of wavelengths from 2 pi to 10000 * 2 pi.
+/// The code of positions that is added to embeddings: sines and cosines of wavelengths from 2 pi to 10000 * 2 pi.
 inline matrix positional_encoding(Index positions, Index features) {
     return matrix::NullaryExpr(positions, features, [&](Index at, Index c) {
         double const angle =

@@ -93,7 +93,7 @@ void gradient(Arguments&&...) {
     detail::refuse_order<Arguments...>();
 }
 
-/// What has been reported once is not reported again.
+/// Mistakes that have been reported are not reported again.
 template <class... Arguments>
 void gradient(ill_formed, Arguments const&...) {}
 

@@ -93,7 +93,7 @@ answer defined(definition const& by, drawn_call const& call, Compute const& comp
     return all;
 }
 
-/// What the type that is computed in loses: plain loops on the operands moved by a unit in their last place, in that
+/// The loss of the type that is computed in: plain loops on the operands moved by a unit in their last place, in that
 /// type, or in double. Calls of a few rows would lose little by chance. A row that leaves the range of the type is
 /// open.
 struct losses {

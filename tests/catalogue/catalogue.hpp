@@ -19,7 +19,7 @@ struct numbers {
     drawn_tables const* tables;
 };
 
-/// What a call gives, in C order: the result, (batch, head, query, key), (batch, head, query).
+/// The results of a call, in C order: the result, (batch, head, query, key), (batch, head, query).
 struct answer {
     std::vector<double> result, weights, lse;
 };
@@ -114,7 +114,7 @@ std::string broken_law(definition const& by, attend_engine const& computed, draw
                        fovea::testing::dice& from, fovea::workspace& scratch);
 std::string broken_law(definition const& by, gradient_engine const& computed, drawn_call& call,
                        fovea::testing::dice& from, fovea::workspace& scratch);
-/// What differences of the definition's results say against its gradients; empty where they agree.
+/// The objection of differences of the definition's results to its gradients; empty where they agree.
 std::string broken_difference(definition const& by, drawn_call const& call, fovea::testing::dice& from);
 
 }  // namespace catalogue

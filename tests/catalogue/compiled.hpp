@@ -20,7 +20,7 @@
 
 namespace catalogue {
 
-/// What a specification of the catalogue says of itself, unless it says otherwise.
+/// Properties of a specification of the catalogue, unless it says otherwise.
 struct specification {
     static constexpr std::tuple<> tables{};
     static constexpr limits sizes{};

@@ -6,13 +6,13 @@
 
 namespace catalogue {
 
-/// What a call is made of, as far as the compiler must know it.
+/// The types of a call, as far as the compiler must know them.
 struct call_types {
     stored query, key, value, result;
     bool paged = false, ragged = false;
 };
 
-/// What a specification asks of the sizes of its calls; 0 leaves a number free.
+/// Conditions of a specification on the sizes of its calls; 0 leaves a number free.
 struct limits {
     index_t heads = 0, key_heads = 0;          // made by a projection
     index_t features = 0, value_features = 0;  // of the operands

@@ -68,7 +68,7 @@ struct drawn_table {
     }
 };
 
-/// What a call draws its tables into, in the order in which its specification declares them.
+/// The memory that a call draws its tables into, in the order in which its specification declares them.
 using drawn_tables = std::vector<drawn_table>;
 
 /// A table of reals between two numbers; it has a gradient if it is `trained`.

@@ -131,7 +131,7 @@ private:
         }
     }
 
-    /// What a step changes, over its width: the loss, and what its gradient says; what the loss may be rounded by.
+    /// The changes by a step, over its width: the loss, and what its gradient says; what the loss may be rounded by.
     struct change {
         double loss, gradient, rounding;
     };
@@ -214,7 +214,7 @@ std::string broken_gradient_law(definition const& by, gradient_engine const& com
     drawn_rows const d_result(from, computed.types.result, call.extents.result, drawn_rows::use::read);
     d_result.fill(from, 1);
     auto const expected = defined(by, call, d_result, [](auto const&) {});
-    // What rounding makes of them: operands are moved by a unit in their last place.
+    // Their rounding: operands are moved by a unit in their last place.
     auto const moved = defined(by, call, d_result, [&](std::vector<double>& of) {
         double const unit = computed.in_double ? 0x1p-52 : 0x1p-23;
         for (double& x : of) x *= 1 + from.real(-unit, unit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What judges a call of a specification of the catalogue, forward or backward.
+// The judge of a call of a specification of the catalogue, forward or backward.
 #pragma once
 
 #include "catalogue/catalogue.hpp"
@@ -19,7 +19,7 @@ struct visibility {
 };
 std::vector<visibility> visible_pairs(definition const& by, drawn_call const& call);
 
-/// What no query sees may hold anything, and its pages need not be there.
+/// Keys that no query sees may hold anything, and their pages need not be there.
 void poison_unseen(drawn_call const& call, std::vector<visibility> const& visible, fovea::testing::dice& from);
 
 /// Where the results of a call of attend go.

@@ -13,7 +13,7 @@
 
 namespace conformance {
 
-/// What the implementation under test computed in.
+/// The type that the implementation under test computed in.
 enum class arithmetic { f32, f64 };
 
 /// An element may differ by `absolute + relative * |expected|`.

@@ -25,7 +25,7 @@ struct registration {
     registration(std::string_view name, outcome (*run)(test_case const&)) { families().push_back({name, run}); }
 };
 
-/// What to run, and how much to say.
+/// The cases to run, and how much to say.
 struct selection {
     std::string family;     // empty: all
     std::string test_case;  // "CASE" or "FAMILY/CASE"; empty: all

@@ -365,7 +365,7 @@ TEST_CASE("cases are found from the index, a family, a case, with or without a s
         CHECK(find_cases(each) == std::vector{files.directory});
     CHECK(run(files.directory / "", right, {"toy", "toy/one", true}).counts.passed == 1);
 
-    // What the index names is expected to be there.
+    // Cases that the index names are expected to be there.
     write(files.root / "index.txt", "toy/one\r\ntoy/two\n\n");
     CHECK(find_cases(files.root).size() == 2);
     CHECK(run(files.root, right).ends_with("1 passed, 1 failed, 0 skipped"));

@@ -8,7 +8,7 @@ using namespace fovea;
 
 namespace {
 
-/// What std::mdspan looks like, for compilers that have none.
+/// A stand-in for std::mdspan, for compilers that have none.
 struct span_of_rows {
     float* first;
     static constexpr std::size_t rank() { return 2; }
@@ -17,7 +17,7 @@ struct span_of_rows {
     int stride(std::size_t axis) const { return axis == 0 ? 3 : 1; }
 };
 
-/// What an Eigen matrix in rows looks like.
+/// A stand-in for an Eigen matrix in rows.
 struct matrix_of_rows {
     float* first;
     static constexpr bool IsRowMajor = true;

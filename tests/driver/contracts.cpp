@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What holds whatever the operands contain and wherever they lie.
+// Contracts that hold whatever the operands contain and wherever they lie.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: native
-// What goes wrong is said before anything is written; what user code throws comes out.
+// Errors are said before anything is written; what user code throws comes out.
 #include <fovea/fovea.hpp>
 #include <fovea/testing/random.hpp>
 

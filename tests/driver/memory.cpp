@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: native memory
-// What a call adds to the memory a process has in use grows with the sequence, never with its square.
+// The memory that a call adds to that of its process grows with the sequence, never with its square.
 #include <fovea/fovea.hpp>
 
 #include "catch.hpp"

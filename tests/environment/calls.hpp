@@ -13,7 +13,7 @@ struct call_results {
     bool same_on_threads;  // the bits on three threads
 };
 
-/// What is done around the calls of the engine and of the plain loops, and what with their results.
+/// The frame around the calls of the engine and of the plain loops, and the use of their results.
 struct surroundings {
     void (*begin)();
     void (*end)();

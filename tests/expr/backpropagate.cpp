@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What leaves of an expression get, by hand; what has no gradient; numbers that know their derivative.
+// Cotangents of the leaves of an expression, by hand; leaves without gradients; numbers that know their derivative.
 #include <fovea/expr/backpropagate.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/reference/environment.hpp>
@@ -33,7 +33,7 @@ struct values {
     }
 };
 
-/// What has been handed on.
+/// The cotangents that have been handed on.
 struct received {
     double& score;
     std::map<void const*, double>& elements;

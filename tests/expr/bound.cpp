@@ -17,7 +17,7 @@ namespace {
 
 testing::lengths const sizes;
 
-/// What intervals say of a number over random boxes holds for every pair in them, up to the rounding of the
+/// The interval of a number over random boxes holds for every pair in them, up to the rounding of the
 /// number itself: a compiler may fuse its multiplications and additions, and not those of the bounds.
 template <class E>
 void check_bounds(E const& e) {

@@ -22,7 +22,7 @@ inline tensor<float, 4> numbers(extents_t<4> const& extents) {
     return t;
 }
 
-/// What the normalizer below does amid each row, such as loops of the user's own.
+/// Work of the normalizer below amid each row, such as loops of the user's own.
 inline std::function<void()> amid_a_row;
 
 /// A normalizer of whole rows by someone who uses the other library within it.

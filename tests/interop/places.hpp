@@ -43,7 +43,7 @@ Matrix filled(Matrix m) {
     return m;
 }
 
-/// What a call with containers of two kinds computes: matrix(rows, columns) and vector(size) make them.
+/// The result of a call with containers of two kinds: matrix(rows, columns) and vector(size) make them.
 template <class Matrix, class Vector>
 auto results_with(Matrix const& matrix, Vector const& vector) {
     constexpr int n = 5, keys = 7, d = 6;

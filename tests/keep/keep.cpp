@@ -44,7 +44,7 @@ struct top_two_scores_t : key_selection {
 
 std::vector<float> const sinks{1, -2, 0.5f, 3, 0, 1, 2, 0};
 
-/// What the definition and the loops make of many rows.
+/// Many rows by the definition and by the loops.
 template <class Normalize>
 void check_normalized(Normalize const& n) {
     testing::check_normalizer_laws((keep(top_k(5)) | n).normalize);

@@ -27,7 +27,7 @@ namespace {
 using drawn::next;
 using drawn::pick;
 
-/// What the expressions are made of beside names.
+/// The leaves of expressions beside names.
 struct leaves {
     index_t a = 0, b = 0;
     std::vector<std::int64_t> times;     // for each position

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
-// What a tile asks for of a table before it is read: rows at equal distances, each in lines of its own, and nothing
+// Prefetches of a tile from a table before it is read: rows at equal distances, each in lines of its own, and nothing
 // else.
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/fovea.hpp>

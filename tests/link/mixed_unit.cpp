@@ -7,7 +7,7 @@ template <class T>
     return number * T(0.5);
 }
 
-/// What a function that used wide registers ends with, and often all that shows it.
+/// The end of a function that used wide registers, and often all that shows it.
 template <class T>
 [[gnu::noinline]] void ended(T number) {
     asm volatile("vzeroupper" : : "x"(number));

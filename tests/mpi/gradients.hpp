@@ -52,7 +52,7 @@ struct differentiated {
         return all;
     }
 
-    /// What this rank gets of all of them; `saves`: of a call of attend before.
+    /// The share of this rank of all of them; `saves`: of a call of attend before.
     template <class Queries, class Keys, class Spec, class Table>
     gradients<Table> over(MPI_Comm comm, Queries const& queries, Keys const& keys, index_t piece, Spec const& spec,
                           Table const& table, bool saves, index_t workers = 2) const {

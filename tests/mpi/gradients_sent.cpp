@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: night
-// What a call of gradient sends over ranks: rows as they are stored, to ranks that need them, as its plan says.
+// Traffic of a call of gradient over ranks: rows as they are stored, to ranks that need them, as its plan says.
 #include "mpi/gradients.hpp"
 
 using namespace sequences;

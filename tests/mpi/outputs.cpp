@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a call may ask for beside its result is, on each rank, what one process has for the queries of that rank.
+// Outputs beside the result are, on each rank, what one process has for the queries of that rank.
 #include "mpi/sequence.hpp"
 
 #include <algorithm>

@@ -69,7 +69,7 @@ inline std::vector<index_t> all_of(index_t positions) {
     std::iota(all.begin(), all.end(), index_t{0});
     return all;
 }
-/// What a layout gives this rank of some positions.
+/// The positions that a layout gives this rank.
 template <class Layout>
 mpi::runs held_here(Layout const& layout, index_t positions) {
     if constexpr (std::is_same_v<Layout, mpi::contiguous_t>) return uneven(positions, world_rank(), world_size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a score and a mask read of tables for a query alone, or a key alone, is a term; what mixes both stays.
+// Reads of tables for a query alone, or a key alone, are terms; reads that mix both stay.
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/expr/functions.hpp>

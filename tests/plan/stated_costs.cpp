@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the comment of a word says under Cost is what its plan does: which normalizers keep rows, which scores are
+// Costs that the comment of a word states are those of its plan: which normalizers keep rows, which scores are
 // matrix products or sums for each pair, which masks leave blocks out or need no masking.
 #include <fovea/fovea.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 
 std::filesystem::path const words = std::filesystem::path(__FILE__).parent_path() / "../../include/fovea";
 
-/// What the header of a word, "folder/word", says under Cost, on one line.
+/// The text under Cost in the header of a word, "folder/word", on one line.
 std::string stated(std::string const& word) {
     std::ifstream file(words / (word + ".hpp"));
     std::string line, cost;

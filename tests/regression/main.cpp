@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-/// What callgrind counts; it knows the function by this name.
+/// The function that callgrind counts; it knows it by this name.
 extern "C" [[gnu::noinline]] void counted_call(std::function<void()> const& call) { call(); }
 
 int main() {

@@ -10,7 +10,7 @@ struct pair_with_score : fovea::reference::index_environment<double> {
     double operator()(fovea::score_t) const { return value; }
 };
 
-/// What a rescoring makes of a score at (batch, head, query, key).
+/// The score after a rescoring at (batch, head, query, key).
 template <class Rescoring>
 double rescored_to(Rescoring const& r, double score, fovea::index_t batch = 0, fovea::index_t head = 0,
                    fovea::index_t query = 0, fovea::index_t key = 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // test: each_set
-// What crosses lanes: reductions, and loads and stores of fewer elements than a vector has.
+// Operations across lanes: reductions, and loads and stores of fewer elements than a vector has.
 #include <fovea/kernel/environment.hpp>
 #include <fovea/simd/simd.hpp>
 #include <fovea/testing/random.hpp>

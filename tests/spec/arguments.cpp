@@ -34,7 +34,7 @@ std::vector<T> numbers(index_t count, double first = 0) {
     return all;
 }
 
-/// What a call writes into a result of `per_row` columns.
+/// The result of a call, of `per_row` columns.
 template <class Call>
 std::vector<float> written(Call const& call, index_t columns = per_row) {
     std::vector<float> result(std::size_t(rows * columns), -1.f);

@@ -28,7 +28,7 @@ TEST_CASE("indices and lengths are those of the whole sequence", "[spec]") {
     auto const table = testing::random_tensor<float>(random, extents_t<2>{40, 50});
     auto const slopes = alibi_slopes(2);
     auto const scores = scaled_dot | bias(table) | alibi(slopes) | causal_at_end;
-    // What is written of q_idx after the heads, of the rows that a normalizer weighs, and of both lengths.
+    // Expressions of q_idx after the heads, of the rows that a normalizer weighs, and of both lengths.
     auto const spec =
         scores | softmax_with_sink(q_idx / 20.0 - kv_len / 50.0) | weighted_sum | map(out * (q_idx + q_len));
     tensor<float, 4> whole({2, 2, 40, 3}), part({2, 2, 40, 3});

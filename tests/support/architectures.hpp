@@ -6,8 +6,9 @@
 #include <tuple>
 #include <type_traits>
 
-/// What is tested on every width: vectors of the machine, and of 4, 8 and 16 floats whatever it has; the width that it
-/// has itself is not emulated as well. In a change these are rows of the catalogue, and other tests take the machine's.
+/// The architectures of tests on every width: vectors of the machine, and of 4, 8 and 16 floats whatever it has; the
+/// width that it has itself is not emulated as well. In a change these are rows of the catalogue, and other tests take
+/// the machine's.
 #if defined(FOVEA_TEST_EMULATED) && FOVEA_TEST_LEVEL > 1
 template <class... Emulated>
 using beside_the_machine = decltype(std::tuple_cat(

@@ -79,7 +79,7 @@ public:
     }
     call_array const& operator[](std::size_t i) const { return arrays_[i]; }
 
-    /// What else a sentence about array i may name: of two arrays that do not fit, either is to blame.
+    /// Other arrays that a sentence about array i may name: of two arrays that do not fit, either is to blame.
     void also_named(std::size_t i, std::string other) { others_.emplace_back(i, std::move(other)); }
 
     /// The written array i may be array j, element by element.

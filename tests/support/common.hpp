@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What nearly every test includes, precompiled. A test names what it uses all the same.
+// Headers that nearly every test includes, precompiled. A test names what it uses all the same.
 #pragma once
 
 #include <fovea/fovea.hpp>

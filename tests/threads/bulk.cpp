@@ -30,7 +30,7 @@ struct stealing {
     }
 };
 
-/// What executors may do, and some things that they may not.
+/// Conduct that executors are allowed, and some that they are not.
 struct manner {
     char const* name;
     std::function<void(index_t, calls const&)> bulk;

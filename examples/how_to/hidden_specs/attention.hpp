@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the program knows of its attention: functions of views. No specification is compiled where this is included.
+// The program's view of its attention: functions of views. No specification is compiled where this is included.
 #pragma once
 
 //! [header]

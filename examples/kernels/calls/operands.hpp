@@ -49,7 +49,7 @@ struct operands {
                 key_array(values, n.value_features), array(result, n.batches, n.heads, n.queries, n.value_features)};
     }
 
-    /// What stands behind the arrays in a call of a kernel.
+    /// The arguments behind the arrays in a call of a kernel.
     std::vector<fovea_value> values(fovea_kernel const& kernel) const {
         std::vector<fovea_value> all;
         for (std::size_t i = 0; i < kernel.argument_count; ++i)

@@ -8,7 +8,7 @@
 
 namespace calls {
 
-/// What the operands of a kernel look like, whatever their sizes.
+/// The layout of the operands of a kernel, whatever their sizes.
 struct traits {
     bool grouped = false;       // several query heads share keys and values
     bool paged = false;         // keys and values lie in pages

@@ -10,7 +10,7 @@
 
 namespace check {
 
-/// What the definition computes in: wider than what the kernel does.
+/// The type of the definition: wider than that of the kernel.
 template <class Element>
 using exact = std::conditional_t<std::is_same_v<Element, double>, long double, double>;
 

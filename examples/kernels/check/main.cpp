@@ -40,8 +40,8 @@ std::vector<real<Element>> numbers(operands<Element>& o) {
     return all;
 }
 
-/// What a call must give, and how far it may be from that: as far as the definition is that is computed, and stored, in
-/// the types of the kernel, several times over (fovea/testing/tolerance.hpp).
+/// The expected result of a call, and how far it may be from that: as far as the definition is that is computed, and
+/// stored, in the types of the kernel, several times over (fovea/testing/tolerance.hpp).
 template <class Element>
 struct expectation {
     std::vector<exact<Element>> expected;
@@ -131,7 +131,7 @@ struct group {
     }
 };
 
-/// What became of the kernels of all levels.
+/// The outcome of the kernels of all levels.
 struct summary {
     std::size_t compared = 0, failed = 0;
     words kernels, types, levels;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What plain loops are made of: the rows of an array, scores of two rows, and what makes weights of a row of scores.
+// Parts of plain loops: the rows of an array, scores of two rows, and what makes weights of a row of scores.
 #pragma once
 
 #include "kernels/calls/operands.hpp"

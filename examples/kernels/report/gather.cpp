@@ -47,8 +47,8 @@ void add_times(figures& f, std::vector<std::string> const& line) {
     f.bandwidth = number(line.at(8));
 }
 
-/// A neighbour on the machine slows a measured peak as it slows a kernel, but never the other way round: the greatest of
-/// a level is that of all its kernels.
+/// A neighbour on the machine slows a measured peak as it slows a kernel, but never the other way round: the greatest
+/// of a level is that of all its kernels.
 void share_peaks(results& all, std::string const& name) {
     double peaks[] = {0, 0};  // of float and of double
     auto const for_each_of_level = [&](auto const& f) {

@@ -42,7 +42,7 @@ struct results {
     kernel& find(std::string const& name, std::string const& type);
 };
 
-/// What was built, without any times.
+/// The build, without any times.
 results gather(std::string const& list_of_units);
 
 /// Times everything on one level, and adds what came out; says on the way how far it is.

@@ -19,7 +19,7 @@ std::string name_of(std::filesystem::path const& object) {
     return name.ends_with("ch") ? "headers" : name.substr(0, name.find('.'));
 }
 
-/// What examples/kernels/time_compilation has left beside an object.
+/// The note that examples/kernels/time_compilation has left beside an object.
 double seconds_of(std::string const& object) {
     double compiler = 0, system = 0;
     std::ifstream(object + ".seconds") >> compiler >> system;

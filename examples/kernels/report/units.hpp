@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the units of the libraries cost: their code, and the compiler's time.
+// The cost of the units of the libraries: their code, and the compiler's time.
 #pragma once
 
 #include <string>

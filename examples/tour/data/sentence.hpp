@@ -9,7 +9,7 @@
 /// sentence: ten tokens with embeddings made of meanings, and a projection that knows what each meaning looks for.
 ///
 /// A meaning is a direction in the space of features; an embedding is a blend of a few of them plus a little noise.
-/// What training would put into W_q is put there by hand: a pronoun and a state look for an animal, a posture looks
+/// The W_q that training would find, put there by hand: a pronoun and a state look for an animal, a posture looks
 /// for an animal and a place, and so on. Deterministic.
 namespace sentence {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a layer needs beside attention, in plain loops: it is not what this library is about.
+// The parts of a layer beside attention, in plain loops: this is not what this library is about.
 #pragma once
 
 #include <fovea/core/tensor.hpp>

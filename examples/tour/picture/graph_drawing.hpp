@@ -6,8 +6,8 @@
 
 namespace picture {
 
-/// A node of a drawing: its name, which side it is on, what it pays to itself, and whether that side is wrong; a node of
-/// many edges is drawn larger.
+/// A node of a drawing: its name, which side it is on, what it pays to itself, and whether that side is wrong; a node
+/// of many edges is drawn larger.
 struct drawn_node {
     std::string name;
     bool first_side;

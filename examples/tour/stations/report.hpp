@@ -19,7 +19,7 @@ void heading(int number, std::string const& title);
 /// A specification or a line of a plan on several lines, broken before a bar or after a semicolon or a colon.
 std::string wrapped(std::string const& text, std::string const& indentation);
 
-/// What is told about one attention.
+/// The report about one attention.
 struct findings {
     std::string what;          // what it was run on
     std::string spec, plan;    // as text; the plan as `explain` gives it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is compiled for each kernel with gradients, element type and architecture: a call of gradient from the arguments
+// The unit of each kernel with gradients, element type and architecture: a call of gradient from the arguments
 // of C.
 #pragma once
 
@@ -63,7 +63,7 @@ private:
     bool has_elements_of(view<Other const, OtherRank> const& other) const {
         return fovea::names < OtherRank == 4 > (grad_output<Element, Element, Rank>{of, target}, other);
     }
-    /// What an axis of stride 0 repeats is copied once.
+    /// Copies elements once that an axis of stride 0 repeats.
     void become_copy() {
         fovea::detail::require_sound(fovea::detail::region_of(of, name.c_str()));
         auto kept = of.extents;

@@ -88,7 +88,7 @@ constexpr bool is_number(std::string_view text) {
 inline constexpr std::array<std::string_view, 7> own_extents{"batch",     "heads", "queries",       "features",
                                                              "key_heads", "keys",  "value_features"};
 
-/// What pages and sequences add to a call; these are extents as well, where they are added.
+/// The arguments that pages and sequences add to a call; these are extents as well, where they are added.
 inline constexpr std::string_view pages_name = "pages", sequences_name = "sequences";
 
 /// The names of what every call takes, or may take, in C or in Python.
@@ -187,7 +187,8 @@ private:
     }
 };
 
-/// What a function takes: a tuple of its parameters, without references. Generic ones are taken at the number type T.
+/// The parameters of a function: a tuple of its parameters, without references. Generic ones are taken at the number
+/// type T.
 template <class F>
 struct parameters_of_member;
 template <class Result, class Class, class... Parameters>
@@ -309,7 +310,7 @@ constexpr bool has_sound_arguments() {
     else return false;
 }
 
-/// What is wrong with a kernel, said once; true where nothing is.
+/// Checks of a kernel, said once; true where nothing is wrong.
 template <class Kernel, class T>
 constexpr bool is_kernel() {
     constexpr bool sound = attention_spec<Kernel> || is_takes<Kernel>;

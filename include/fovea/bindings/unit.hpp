@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is compiled for each kernel, element type and architecture: a call of C++ from the arguments of C.
+// The unit of each kernel, element type and architecture: a call of C++ from the arguments of C.
 #pragma once
 
 #include <fovea/bindings/types.h>
@@ -109,7 +109,7 @@ public:
     }
 
 private:
-    /// What follows the arguments and their extents.
+    /// The arguments after those of the kernel and their extents.
     fovea_value const& added(std::size_t i) const { return values_[text::size + text::extents + i]; }
 
     template <std::size_t I, class View>

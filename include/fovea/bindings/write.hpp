@@ -123,7 +123,7 @@ inline bool builds_for(kernel_description const& k, std::string const& architect
     return !of_16_bits || k.type == "bf16" || k.type == "f16";
 }
 
-/// What chooses among the code of one function for several architectures, and runs it.
+/// The choice among the code of one function for several architectures, and its call.
 inline void write_choice(std::ostream& to, library_description const& all, kernel_description const& k,
                          entry_point const& f) {
     std::size_t count = 0;

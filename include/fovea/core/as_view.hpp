@@ -16,8 +16,8 @@
 
 namespace fovea::FOVEA_SET {
 
-/// What an argument may be: a view, or what gives one: tensor and other owners, an mdspan, a matrix or tensor of Eigen
-/// with elements in memory, an array of xtensor, numbers one after another, such as std::vector, std::span and
+/// Arguments that become views: a view, or what gives one: tensor and other owners, an mdspan, a matrix or tensor of
+/// Eigen with elements in memory, an array of xtensor, numbers one after another, such as std::vector, std::span and
 /// std::array, or what container_traits knows.
 template <class V>
 concept viewable = detail::kind_of<std::remove_reference_t<V>> != detail::container::none;

@@ -42,7 +42,7 @@
 #endif
 #define FOVEA_RESTRICT __restrict__
 
-// What no specification changes is compiled in each unit or, for programs with many specifications, once: in
+// Code that no specification changes is compiled in each unit or, for programs with many specifications, once: in
 // src/compiled.cpp, from which units that define FOVEA_COMPILED have it. A program may link that more than once, for
 // instance in two libraries; what has the same name is then the same code, of which the linker keeps one.
 #ifdef FOVEA_COMPILED
@@ -92,8 +92,8 @@
 #define FOVEA_HEX_1110 e
 #define FOVEA_HEX_1111 f
 
-// What a compiler does not know is none. FOVEA_MATRIX_UNIT is a choice of the user, and the last is no instruction:
-// functions that may take everything for finite may not be shared either.
+// A feature that a compiler does not know is none. FOVEA_MATRIX_UNIT is a choice of the user, and the last is no
+// instruction: functions that may take everything for finite may not be shared either.
 #define FOVEA_SET_NAME                                                                                         \
     FOVEA_JOIN(set_, FOVEA_DIGIT(__SSE3__, __SSSE3__, __SSE4_1__, __SSE4_2__),                                 \
                FOVEA_DIGIT(__POPCNT__, __LZCNT__, __BMI__, __BMI2__),                                          \

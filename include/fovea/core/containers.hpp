@@ -114,7 +114,7 @@ template <class V>
 concept like_array = std::ranges::contiguous_range<V&> && std::ranges::sized_range<V&>
                   && number<std::remove_cv_t<typename fixed_array<std::ranges::range_value_t<V&>>::element>>;
 
-/// What an argument is taken for: the first that fits.
+/// The container that an argument is taken for: the first that fits.
 enum class container { none, view, own, with_view, mdspan, matrix, tensor, xtensor, array };
 template <class V>
 inline constexpr container kind_of = [] {

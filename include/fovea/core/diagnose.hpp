@@ -7,7 +7,7 @@
 
 namespace fovea::FOVEA_SET {
 
-/// What a rejected composition evaluates to: it takes every further stage and every call without a word,
+/// The value of a rejected composition: it takes every further stage and every call without a word,
 /// so that a mistake is reported once, by the sentence of the static_assert at the door.
 struct ill_formed {};
 
@@ -19,7 +19,7 @@ template <class...>
 inline constexpr bool never = false;
 
 namespace detail {
-/// What a word says that is given another number of arguments than it takes, or is named without any.
+/// The sentence of a word that is given another number of arguments than it takes, or is named without any.
 template <class... Arguments>
 constexpr ill_formed refuse_arguments() {
     constexpr bool none = sizeof...(Arguments) == 0;

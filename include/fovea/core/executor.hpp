@@ -18,7 +18,7 @@ concept numbers_workers = requires(E const& e) {
 template <class E>
 concept has_bulk = requires(E& e, void (*f)(index_t)) { e.bulk(index_t{1}, f); };
 
-/// What a function of a bulk_executor is tried with.
+/// The argument that a function of a bulk_executor is tried with.
 struct some_call {
     void operator()(index_t) const noexcept {}
 };

@@ -12,7 +12,7 @@
 
 namespace fovea::FOVEA_SET {
 
-/// What is known of a condition over a box of pairs: it may hold somewhere, it may fail somewhere.
+/// The possible values of a condition over a box of pairs: it may hold somewhere, it may fail somewhere.
 struct truth {
     bool may_hold = true;
     bool may_fail = true;

@@ -22,7 +22,7 @@ FOVEA_INLINE bool same_elements(view<T, Rank> const& a, view<T, Rank> const& b) 
     return same;
 }
 
-/// What a view touches, whatever the type of its elements; `name` and `owner` begin the sentences about it.
+/// The memory of a view, whatever the type of its elements; `name` and `owner` begin the sentences about it.
 struct memory_region {
     static constexpr std::size_t most_axes = 8;
     char const* name = "";

@@ -92,7 +92,7 @@ constexpr auto paged(Pages&& pages, Table&& table) {
     else return paged_rows<element>({}, {});
 }
 
-/// What may stand for keys or values: a view, what gives one, pages, or what is loaded.
+/// Sources of keys or values: a view, what gives one, pages, or what is loaded.
 template <class R>
 concept row_source = viewable<R> || is_paged<std::remove_cvref_t<R>> || loaded_rows<std::remove_cvref_t<R>>;
 

@@ -63,7 +63,7 @@ void attend(A const&, Source const&, Result const&, ill_formed (&)()) {}
 template <attention_spec A, class Query, class Key, class Value, class Result>
 void attend(A const&, Query const&, Key const&, Value const&, Result const&, ill_formed (&)()) {}
 
-/// What has been reported once is not reported again.
+/// Mistakes that have been reported are not reported again.
 template <class... Arguments>
 void attend(ill_formed, Arguments const&...) {}
 template <class Before, class... Arguments>

@@ -113,7 +113,7 @@ std::string explain_normalizer(A const& a) {
     else return plan::explain_normalizer(a.normalize);
 }
 
-/// What the traversal of a plan does.
+/// The traversal of a plan as text.
 template <class Arch>
 std::string explain_traversal(plan::call_plan const& how, operand_shapes const& n) {
     using plan::traversal;
@@ -250,7 +250,7 @@ std::string explain(A const& a, Arguments&&... arguments) {
         else return {};
     } else return {};
 }
-/// What may stand before the specification, in the order of a call, changes nothing of what is said.
+/// Arguments before the specification, in the order of a call, change nothing of the text.
 template <class Arch = arch::best, class Before, class... Arguments>
     requires(executor<std::remove_cvref_t<Before>> || std::same_as<Before, workspace&>)
          && (!detail::misordered_call<Before, Arguments...>)

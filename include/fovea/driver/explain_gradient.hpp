@@ -77,7 +77,7 @@ constexpr bool gradient_uses_matrix_unit() {
     return plan::gradient_uses_matrix_unit<scores, rows, Stored>;
 }
 
-/// What computes the gradient of an attention on heads, of operands of type `Stored`.
+/// The pass that computes the gradient of an attention on heads, of operands of type `Stored`.
 template <class Stored, class Arch, class A>
 std::string explain_gradient_pass() {
     using T = compute_type<Stored>;

@@ -194,7 +194,7 @@ void merge(First&& first, Views&&... views) {
     merge(serial, std::forward<First>(first), std::forward<Views>(views)...);
 }
 
-/// What is no view: a sentence, and nothing merged.
+/// A sentence for an argument that is no view; nothing is merged.
 template <class... Arguments>
     requires(sizeof...(Arguments) > 0 && !((executor<std::remove_cvref_t<Arguments>> || viewable<Arguments>) && ...))
 void merge(Arguments&&...) {

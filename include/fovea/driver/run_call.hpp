@@ -75,7 +75,7 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
     }
 }
 
-/// What runs, and on what.
+/// The traversal that runs, and its operands.
 template <class Executor, class A, class Call>
 struct attention_run {
     Executor const& executor;

@@ -42,7 +42,7 @@ constexpr auto extremes(T const* from, index_t n, index_t stride) {
     return numbers ? interval<number>{lo, hi} : interval<number>{number(1), number(0)};
 }
 
-/// What an element can be that nobody has looked at.
+/// The interval of an element that nobody has looked at.
 template <class T>
 constexpr auto any_element() {
     using number = std::conditional_t<std::is_integral_v<T>, index_t, double>;
@@ -60,7 +60,7 @@ constexpr auto whole_of(view<T const, Rank> const& table) {
     return all;
 }
 
-/// What the elements of a table can be over ranges of its indices: looked at where there are at most so many.
+/// The interval of the elements of a table over ranges of its indices: looked at where there are at most so many.
 template <class T, int Rank>
 auto range_of(view<T const, Rank> const& table,
               std::type_identity_t<std::array<interval<index_t>, std::size_t{Rank}>> at, index_t most = 4096) {

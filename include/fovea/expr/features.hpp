@@ -71,7 +71,7 @@ struct feature_span {
     index_t first, count;
 };
 
-/// What a sum runs over, among so many features of query and key: all of the query, all of the key where the query has
+/// The features of a sum, among so many of query and key: all of the query, all of the key where the query has
 /// none in it, or some.
 struct all_of_query {
     static constexpr bool takes_all = true;
@@ -116,7 +116,7 @@ inline constexpr bool sums_tables = false;
 template <class Body>
 inline constexpr bool sums_tables<node<operations::sum, Body>> = !uses<Body, q_t, k_t> && reads_features<Body>;
 
-/// What a sum runs over.
+/// The features of a sum.
 template <class Sum>
 constexpr auto features_of_sum(Sum const& sum) {
     if constexpr (Sum::arity == 2) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the functions of an expression do: a name, and the meaning in terms of the value's own arithmetic, written once
+// The functions of expressions: a name, and the meaning in terms of the value's own arithmetic, written once
 // for every kind of value: number, pack, interval.
 //
 // takes_reals: an integer becomes a real before the function is computed. is_approximated: that too, and the result is

@@ -37,7 +37,7 @@ inline constexpr always_t always{};
 template <>
 inline constexpr bool is_literal<always_t> = true;
 
-/// What may stand as an operand: an expression or a number.
+/// An operand: an expression or a number.
 template <class T>
 concept operand = expression<T> || std::is_arithmetic_v<std::remove_cvref_t<T>>;
 
@@ -57,7 +57,7 @@ constexpr auto as_expression(T const& x) {
 }
 
 namespace detail {
-/// What a word says that takes one number or expression, and is given a table or another number of arguments.
+/// The sentence of a word that takes one number or expression, and is given a table or another number of arguments.
 template <class... Arguments>
 constexpr ill_formed refuse_all_but_operand() {
     constexpr bool table = sizeof...(Arguments) == 1;

@@ -12,7 +12,8 @@
 
 namespace fovea::FOVEA_SET::detail {
 
-/// What an expression may be tried to convert to and is no class: asked first, since most of what is tried is one.
+/// A type that an expression may be tried to convert to and is no class: asked first, since most that are tried are
+/// one.
 template <class T>
 concept no_class = !std::is_class_v<T>;
 template <class T>
@@ -21,7 +22,7 @@ template <class T>
 inline constexpr bool is_other_number =
     std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, double> && !counts_elements<T>;
 
-/// What assignments and increments give: a sentence, and the expression as it was.
+/// The result of assignments and increments: a sentence, and the expression as it was.
 template <class E>
 constexpr E without_change(E const& e) {
     static_assert(never<E>, "fovea: an expression never changes: give the new one a name: auto const t = s + 1");
@@ -30,7 +31,7 @@ constexpr E without_change(E const& e) {
 
 /// The base of what expressions are made of, which have no value while they are built, and never change.
 ///
-/// What compilers say of a deleted function shows the line that deletes it, and nothing of what takes its value. Of the
+/// Errors about a deleted function show the line that deletes it, and nothing of what takes its value. Of the
 /// overloads of std::tanh that for double is the only one that an expression converts to.
 template <class Expression>
 struct without_value {

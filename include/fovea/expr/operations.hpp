@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the operators of an expression do, written once for every kind of value: number, pack, interval. Its functions
+// The operators of expressions, written once for every kind of value: number, pack, interval. Its functions
 // are in expr/function_operations.hpp.
 #pragma once
 

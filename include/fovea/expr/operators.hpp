@@ -121,7 +121,7 @@ constexpr auto operator!=(A const& a, B const& b) {
     else return detail::build<operations::not_equal>(a, b);
 }
 
-// What bits would be combined by: a sentence, and the first operand.
+// Operators on bits: a sentence, and the first operand.
 namespace detail {
 template <class A>
 constexpr A without_bits(A const& a) {

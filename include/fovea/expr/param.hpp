@@ -153,7 +153,8 @@ FOVEA_INLINE constexpr auto table_param(Table&& table) {
     }
 }
 
-/// What a word takes as a number, an expression or a table with an element for each `index`, such as head or batch.
+/// The argument of a word as an expression: a number, an expression or a table with an element for each `index`, such
+/// as head or batch.
 template <class Given, class Index>
 constexpr auto computed_or_table(Given&& given, Index const& index) {
     if constexpr (operand<Given>) return as_expression(given);

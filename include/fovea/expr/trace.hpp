@@ -20,11 +20,11 @@ concept gives_expression = requires(F const& f, Placeholders... names) {
 };
 }  // namespace detail
 
-/// What trace takes for a score: a function of (score, indices), or of (score, b, h, q_idx, kv_idx) as score_mod is.
+/// A score for trace: a function of (score, indices), or of (score, b, h, q_idx, kv_idx) as score_mod is.
 template <class F>
 concept traceable_score = detail::gives_expression<F, score_t, indices_t>
                        || detail::gives_expression<F, score_t, batch_t, head_t, q_idx_t, kv_idx_t>;
-/// What trace takes for a mask: a function of indices, or of (b, h, q_idx, kv_idx) as mask_mod is.
+/// A mask for trace: a function of indices, or of (b, h, q_idx, kv_idx) as mask_mod is.
 template <class F>
 concept traceable_mask =
     detail::gives_expression<F, indices_t> || detail::gives_expression<F, batch_t, head_t, q_idx_t, kv_idx_t>;

@@ -118,7 +118,7 @@ std::string explain_gradient(mpi::ranks_t<Queries, Keys> const& ranks, A const& 
     return {};
 }
 
-/// What may stand before the ranks changes nothing of what is said.
+/// Arguments before the ranks change nothing of the text.
 template <class Arch = arch::best, class Before, class... Arguments>
     requires(executor<std::remove_cvref_t<Before>> || std::same_as<Before, workspace&>)
 std::string explain_gradient(Before&&, Arguments&&... arguments) {

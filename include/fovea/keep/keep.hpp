@@ -23,7 +23,7 @@ constexpr auto keep(Selection const& s) {
     else return ill_formed{};
 }
 
-/// What is no selection: a sentence.
+/// A sentence for an argument that is no selection.
 template <class Other>
     requires(!selection<Other>)
 constexpr ill_formed keep(Other const&) {

@@ -105,7 +105,7 @@ FOVEA_INLINE lane_mask<T, Arch> mask_in_lanes(E const& e, Names const& names) {
     return lane_mask<T, Arch>::all() && evaluate_in_lanes<T, Arch, false>(e, names);
 }
 
-/// What is the same for all keys of one row.
+/// The coordinates of one row, the same for all its keys.
 struct row_coordinates {
     index_t batch = 0;
     index_t head = 0;

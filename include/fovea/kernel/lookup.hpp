@@ -25,7 +25,7 @@ concept counts_in_lanes = sizeof(integer_like<T>) == 4 && requires(typename regi
     { (a ^ a) | (a & a) } -> std::convertible_to<typename registers<T, Arch>::integers>;
 };
 
-/// What Threefry works on, two integers in each lane: a counter, or a key in the cipher's sense.
+/// The operand of Threefry, two integers in each lane: a counter, or a key in the cipher's sense.
 template <class T, class Arch>
 using threefry_block = std::array<typename registers<T, Arch>::integers, 2>;
 
@@ -175,7 +175,7 @@ FOVEA_INLINE auto const& clamped_among(First const& first, Others const&... othe
     else return clamped_among(others...);
 }
 
-/// What the indices that are numbers add to the offset of an element; inside the table, whatever they are.
+/// The part of an element's offset that indices which are numbers add; inside the table, whatever they are.
 template <class Element, int Rank, class... Index>
 FOVEA_INLINE index_t offset_of_numbers(view<Element const, Rank> const& table, Index const&... index) {
     index_t offset = 0;
@@ -218,7 +218,7 @@ FOVEA_INLINE bool has_short_offsets(view<Element const, Rank> const& table, Inde
     (add(std::type_identity<Index>()), ...);
     return fits && reach <= most;
 }
-/// What the indices of lanes add to it, in each lane; inside the table, whatever they are.
+/// The part that indices in lanes add to it, in each lane; inside the table, whatever they are.
 template <class T, class Arch, class Element, int Rank, class... Index>
 FOVEA_INLINE index_pack<T, Arch> offsets_in_lanes(view<Element const, Rank> const& table, Index const&... index) {
     using integers = index_pack<T, Arch>;

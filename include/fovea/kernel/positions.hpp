@@ -28,7 +28,7 @@ struct index_pack {
     template <std::integral Number>
     FOVEA_INLINE index_pack(Number x) : value(static_cast<integer>(x)) {}
 
-    /// What gives one integer per lane by to_integers().
+    /// An index that gives one integer per lane by to_integers().
     template <class Positions>
         requires requires(Positions const& p) { p.to_integers(); }
     FOVEA_INLINE explicit index_pack(Positions const& p) : index_pack(p.to_integers()) {}

@@ -76,8 +76,8 @@ template <bool Masked, class T, class Arch, class Pointwise, class Predicate, cl
 /// transform: the rest of the score, pointwise, and the mask where a pair may be excluded. `indices` holds both
 /// expressions with references to index terms that have been computed before.
 ///
-/// Expressions and coordinates are passed by value: stores of vectors might alias a referenced one, and what is the same for
-/// the whole row would be computed again for each vector.
+/// Expressions and coordinates are passed by value: stores of vectors might alias a referenced one, and what is the
+/// same for the whole row would be computed again for each vector.
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Indices, class Rows, bool InLanes>
 FOVEA_INLINE void transform(Pointwise const& pointwise, Predicate const& predicate, Indices const& indices,
                             row_coordinates const row, Rows const rows, score_vectors<T, InLanes> const at) {

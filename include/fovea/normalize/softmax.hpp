@@ -68,7 +68,7 @@ struct softmax_t : stage<role::normalizer> {
                                          T(s.max + operations::log::apply(s.sum)));
     }
 
-    /// What gives the weights again: w_j = exp(s_j - max) / sum.
+    /// The row state that gives the weights again: w_j = exp(s_j - max) / sum.
     template <class T>
     static std::pair<T, T> max_and_sum(state<T> const& s) {
         return {s.max, s.sum};

@@ -28,7 +28,7 @@ struct softmax_beside : softmax_t {
         return most + std::log(std::exp(with - most) + std::exp(without - most));
     }
 
-    /// What gives the weights again, with the sink.
+    /// The row state that gives the weights again, with the sink.
     template <class T>
     constexpr std::pair<T, T> max_and_sum(state<T> const& s) const {
         auto const rest = sink_and_rest(s);

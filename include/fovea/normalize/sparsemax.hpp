@@ -52,7 +52,7 @@ struct sparsemax_t : stage<role::normalizer> {
                 all = false;
             }
         }
-        // What tau was rounded by is small beside it, not beside weights of which there are many: all that are above 0
+        // The rounding of tau is small beside it, not beside weights of which there are many: all that are above 0
         // share it.
         auto const above_tau = [greatest, tau](auto const& s_j)
                                    FOVEA_LAMBDA { return operations::max::apply(T(0), (s_j - greatest) - tau); };

@@ -46,7 +46,7 @@ constexpr auto weigh(E const& e) {
     return detail::by_function_of_scores(weigh_t<E>(e));
 }
 
-/// What is no expression: a sentence.
+/// A sentence for an argument that is no expression.
 template <class Other>
     requires(!fovea::expression<Other>)
 constexpr ill_formed weigh(Other const&) {

@@ -17,7 +17,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What is carried for some tiles of rows.
+/// The online-softmax state (m, l, O) of some tiles of rows.
 template <class T>
 struct carried_tiles {
     T* sums = nullptr;       // (tiles, rows of a tile, value width)

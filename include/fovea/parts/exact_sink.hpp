@@ -150,7 +150,7 @@ public:
             for (index_t i = 0; i < size; ++i) part.data[i] += amounts[i];
         });
     }
-    /// What has been added belongs to the totals, and the next part begins.
+    /// Joins the sums of a part to the totals, and begins the next part.
     void end_part() {
         for (auto& each : sums_)
             for (std::size_t i = 0; i < (each.by_query ? 0 : each.part.size()); ++i)

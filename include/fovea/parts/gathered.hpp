@@ -20,7 +20,7 @@ inline constexpr bool shows_all_scores = false;
 template <class A, class... Bound>
 inline constexpr bool shows_all_scores<A, std::tuple<Bound...>> = (takes_all_scores<Bound, A> || ...);
 
-/// What parts/chunked.hpp has, for rows that are read whole. The keys and values of all positions have a
+/// The interface of parts/chunked.hpp, for rows that are read whole. The keys and values of all positions have a
 /// place; pieces that do not come are those that no query sees.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 class gathered_attention : part_of_call<T, Arch, A, Q, K, V, Out, Asked...> {

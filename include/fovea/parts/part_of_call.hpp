@@ -37,7 +37,7 @@ bool sees(A const& a, operand_shapes const& whole, position_run const& queries, 
                 .never();
 }
 
-/// What calls with some queries and some keys of one sequence have in common; `whole` has its extents.
+/// The common base of calls with some queries and some keys of one sequence; `whole` has its extents.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 class part_of_call {
 public:

@@ -22,8 +22,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What has been merged into one partial result: pieces [first, first + size), of which the last need not exist. `size`
-/// is a power of two, and divides `first`.
+/// The chunks that have been merged into one partial result: pieces [first, first + size), of which the last need not
+/// exist. `size` is a power of two, and divides `first`.
 struct subtree {
     std::size_t first, size;
     int owner;
@@ -78,8 +78,8 @@ inline void add_merges(std::vector<std::size_t> const& firsts, std::size_t first
     if (left != right && right != last) steps.push_back({left, right});
 }
 
-/// What the types say of a call whose partial results are merged: a key in each lane, so that what is left of a row
-/// lies together.
+/// Properties of a call whose partial results are merged, by its types: a key in each lane, so that what is left of a
+/// row lies together.
 template <class T, class Arch, class Spec, class Operands>
 struct partial_call : plan::dense_call<T, Arch, Spec, Operands> {
     static constexpr bool may_take_query_lanes = false, packs_keys = true;
@@ -158,7 +158,7 @@ public:
 
     /// Whether partial results can be merged, and sent.
     static constexpr bool merges = merged_partial<call>::merges;
-    /// What is sent of a row: its sums and its state.
+    /// The bytes of a row that are sent: its sums and its state.
     static constexpr index_t row_bytes(operand_shapes const& whole) {
         return whole.features() * static_cast<index_t>(sizeof(T)) + state_bytes;
     }
@@ -336,7 +336,7 @@ private:
     char* states_ = nullptr;
 };
 
-/// What parts/chunked.hpp has, by partial results: 0 is that of all pieces so far, 1 that of the last one.
+/// The interface of parts/chunked.hpp, by partial results: 0 is that of all pieces so far, 1 that of the last one.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 class merged_attention {
     using rows_type = partial_rows<T, Arch, A, Q, K, V, Out, Asked...>;

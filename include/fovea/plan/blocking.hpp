@@ -11,8 +11,8 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// The blocking of the work with a key in each lane: a register tile is `mr` queries by `nv` vectors of keys, a panel is
-/// that many keys, a block is what stays in the L1 and L2 caches while it is used.
+/// The blocking of the work with a key in each lane: a register tile is `mr` queries by `nv` vectors of keys, a panel
+/// is that many keys, a block is what stays in the L1 and L2 caches while it is used.
 ///
 /// mr * nv sums, nv vectors of keys and one broadcast query fit in the registers of the architecture.
 template <class T, class Arch>
@@ -63,8 +63,8 @@ struct key_lanes_blocking {
     }
 };
 
-/// The blocking of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to `nv`
-/// vectors of queries; keys and values are broadcast element by element.
+/// The blocking of the work with a query in each lane: a register tile is `mr` keys, or features of a value, by up to
+/// `nv` vectors of queries; keys and values are broadcast element by element.
 template <class T, class Arch>
 struct query_lanes_blocking {
     using number = T;

@@ -8,7 +8,7 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// What the words of an attention say of its keys: they are listed, or enter a state, or all are visited.
+/// The keys of an attention by its words: they are listed, or enter a state, or all are visited.
 template <attention_spec A>
 inline constexpr bool lists_keys = !is_recurrent<A> && enumerating_mask<decltype(std::declval<A const&>().mask)>;
 template <attention_spec A>

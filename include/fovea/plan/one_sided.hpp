@@ -192,7 +192,7 @@ constexpr auto hoist(E const& e, Parts const& found) {
     return detail::hoist<is_condition<E>, PerHead>(e, found);
 }
 
-/// What a hoisted condition says of a box of pairs.
+/// The value of a hoisted condition over a box of pairs.
 template <class Real, class Predicate, class Parts>
 constexpr truth bound_hoisted(Predicate const& predicate, Parts const& parts, box const& where) {
     if constexpr (!detail::refers_to_parts<Predicate>) return bound<Real>(predicate, where);

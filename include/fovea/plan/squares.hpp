@@ -120,7 +120,7 @@ constexpr auto expand_squares(E const& e) {
 
 // --- a sum of squares inside functions, in terms of its factors ---
 
-/// What weighs a square that is summed: the same for all queries and keys of the heads that share keys.
+/// The weight of a square that is summed: the same for all queries and keys of the heads that share keys.
 template <class E>
 inline constexpr bool weighs_squares = !uses<E, q_t, q_idx_t, k_t, kv_idx_t, edge_t, head_t, score_t>;
 template <std::size_t Position>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The traversal of a call and its block_sizes: nothing else decides that. driver/run_call.hpp follows the plan, explain()
-// prints it. It depends on the types of the call and on its sizes, never on the number of threads.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception The traversal of a call and its block_sizes: nothing else
+// decides that. driver/run_call.hpp follows the plan, explain() prints it. It depends on the types of the call and on
+// its sizes, never on the number of threads.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -25,8 +25,8 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// What the types of a call say of its scores: those of `spec`, of the queries and keys of `operands`; `QueryLanes` is
-/// the blocking of queries in lanes.
+/// Properties of the scores of a call, by its types: those of `spec`, of the queries and keys of `operands`;
+/// `QueryLanes` is the blocking of queries in lanes.
 template <class T, class Arch, class Spec, class Operands, class QueryLanes = query_lanes_blocking<T, Arch>>
 struct score_call {
     using number = T;
@@ -44,7 +44,7 @@ struct score_call {
     static constexpr bool packs_keys = true;
 };
 
-/// What the types of every call say that computes weights, whether its keys are listed or not.
+/// Properties of every call that computes weights, by its types, whether its keys are listed or not.
 template <class T, class Arch, class Spec, class Operands>
 struct call_types : score_call<T, Arch, Spec, Operands> {
     using normalizer = std::remove_const_t<decltype(Spec::normalize)>;
@@ -60,7 +60,7 @@ struct call_types : score_call<T, Arch, Spec, Operands> {
         normalizing::takes_lanes && !row_dependent_normalizer<normalizer> && !Spec::reweights && !whole_rows;
 };
 
-/// What the types of a call with listed keys say of it.
+/// Properties of a call with listed keys, by its types.
 template <class T, class Arch, class Spec, class Operands>
 struct listed_call : call_types<T, Arch, Spec, Operands> {
     /// True where an expression reads the numbers of edges.
@@ -73,7 +73,7 @@ struct listed_call : call_types<T, Arch, Spec, Operands> {
     static constexpr bool takes(traversal by) { return by == traversal::listed_keys; }
 };
 
-/// What the types of a call with a running state say of it; its specification is the attention itself.
+/// Properties of a call with a running state, by its types; its specification is the attention itself.
 template <class T, class Arch, class A, class Operands>
 struct state_call {
     using number = T;
@@ -123,7 +123,7 @@ inline constexpr bool multiplies_rows = [] {
     }
 }();
 
-/// What the types of a dense call say of it.
+/// Properties of a dense call, by its types.
 template <class T, class Arch, class Spec, class Operands>
 struct dense_call : call_types<T, Arch, Spec, Operands> {
     using types = call_types<T, Arch, Spec, Operands>;
@@ -145,7 +145,7 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
         && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
     /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
     static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
-    /// What rows are read as: numbers of type T where they are loaded.
+    /// The elements that rows are read as: numbers of type T where they are loaded.
     template <class Rows>
     using read_element = std::conditional_t<loaded_rows<std::remove_const_t<Rows>>, T, element_of_rows<Rows>>;
     /// True where a matrix unit multiplies operands as they are read, or their parts.
@@ -251,7 +251,7 @@ constexpr auto call_of() {
 }
 }  // namespace detail
 
-/// What the types of a call say of it: a dense_call, listed_call or state_call.
+/// Properties of a call, by its types: a dense_call, listed_call or state_call.
 template <class T, class Arch, attention_spec A, class Operands>
 using call_of = typename decltype(detail::call_of<T, Arch, A, Operands>())::type;
 

@@ -135,7 +135,7 @@ Real added_value(Aggregate const& a, feature_environment<Real>& pair, index_t fe
     }
 }
 
-/// What the rows of all queries aggregate; the outputs see every row.
+/// The result of all queries before finishes; the outputs see every row.
 template <attention_spec A, class Real, class... Bound>
 array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> const& x, Bound const&... outputs) {
     auto const aggregator = core_of(a.aggregate);

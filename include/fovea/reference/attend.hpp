@@ -61,7 +61,7 @@ void attend(Arguments&&...) {
     fovea::detail::refuse_order<Arguments...>();
 }
 
-/// What has been reported once is not reported again.
+/// Mistakes that have been reported are not reported again.
 template <class... Arguments>
 void attend(ill_formed, Arguments const&...) {}
 

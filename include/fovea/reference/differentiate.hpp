@@ -26,7 +26,7 @@ struct score_in_row : index_environment<Real> {
     Real operator()(score_t) const { return score; }
 };
 
-/// What a normalizer's rule asks about its row, and the gradients that it gives the expressions of the row.
+/// The coordinates of a row that a backward rule may read, and the gradients that it gives the expressions of the row.
 template <class Real, class Sums>
 struct gradient_coordinates : coordinates_of_row<Real> {
     Sums& sums;

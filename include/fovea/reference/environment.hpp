@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the names of an expression mean in the reference: plain numbers, one pair at a time. Real is what the reference
-// computes in: double for the definition, another type to see what that type loses.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception Environments of the reference: the names of an expression as
+// plain numbers, one pair at a time. Real is the type that the reference computes in: double for the definition,
+// another type to see what that type loses.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>
@@ -13,7 +13,7 @@
 
 namespace fovea::FOVEA_SET::reference {
 
-/// What a table has for one feature: real, whatever the table holds.
+/// An element of a table for one feature: real, whatever the table holds.
 template <class Real, class T>
 constexpr auto real_number(T const& x) {
     if constexpr (std::is_same_v<T, index_t>) return static_cast<Real>(x);
@@ -82,7 +82,7 @@ struct weight_environment : index_environment<Real> {
     Real operator()(weight_t) const { return weight; }
 };
 
-/// What a normalizer may ask about its row.
+/// The coordinates of a row that a normalizer may read.
 template <class Real>
 struct coordinates_of_row {
     index_environment<Real> const& at;

@@ -67,7 +67,7 @@ array<Real> project_gradient(M const& map, view<T, 4> const& source, array<Real>
     return project_gradient(map.first, source, project_gradient(map.second, between.view(), std::move(d), sums), sums);
 }
 
-/// What lies side by side as heads of `extents` again.
+/// Rows side by side, as heads of `extents` again.
 template <class Real>
 array<Real> as_heads_of(extents_t<4> const& extents, array<Real> const& x) {
     if (x.extents == extents) return x;

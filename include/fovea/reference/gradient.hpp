@@ -63,7 +63,7 @@ void gradient(First&&, Rest&&...) {
     static_assert(never<First>, "fovea: this gradient takes no executor and no workspace");
 }
 
-/// What has been reported once is not reported again.
+/// Mistakes that have been reported are not reported again.
 template <class... Arguments>
 void gradient(ill_formed, Arguments const&...) {}
 

@@ -35,7 +35,7 @@ struct running {
 
     Real& operator()(index_t f, index_t c) { return elements[static_cast<std::size_t>(f * columns + c)]; }
 
-    /// What a row of features gets from it.
+    /// The product of a row of features with a column of it.
     Real read(std::vector<Real> const& features, index_t c) {
         Real sum = 0;
         for (index_t f = 0; f < rows; ++f) sum += features[static_cast<std::size_t>(f)] * (*this)(f, c);

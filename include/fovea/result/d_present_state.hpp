@@ -17,7 +17,7 @@ struct d_present_state_input {
         using past_state_tag = void;
         view<T const, 4> target;
     };
-    /// What attend asks of its outputs.
+    /// The members of an output that attend asks for.
     template <class Shapes>
     bound bind(Shapes const& shapes) const {
         static_assert(never<Shapes>,

@@ -8,7 +8,7 @@
 
 namespace fovea::FOVEA_SET {
 
-// What a slot holds before something is put there.
+// The content of an empty slot.
 struct unprojected_t : stage<role::projection> {
     static constexpr std::string_view name = "";
 };

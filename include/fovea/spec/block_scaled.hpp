@@ -73,7 +73,7 @@ struct block_scaled_rows {
     }
 
 private:
-    /// What is read and what is written are apart, which the compiler has to know to use vectors.
+    /// Source and target are apart, which the compiler has to know to use vectors.
     template <class Number, class Scale, class T>
     void load_row(Number const* FOVEA_RESTRICT number, Scale const* FOVEA_RESTRICT scale, T* FOVEA_RESTRICT to) const {
         constexpr index_t at_once = 16;

@@ -165,7 +165,7 @@ template <class N>
 concept plain_normalizer =
     elementwise_normalizer<N> || streaming_normalizer<N> || one_hot_normalizer<N> || whole_row_normalizer<N>;
 
-/// What stands for a row where a normalizer asks for coordinates of it: at(expression) is the value of an expression of
+/// A stand-in for a row where a normalizer asks for coordinates of it: at(expression) is the value of an expression of
 /// batch, head, q_idx and the lengths.
 template <class T>
 struct row_coordinates_archetype {
@@ -213,14 +213,14 @@ concept value_adding_aggregator = linear_aggregator<A> && requires(A const& a) {
     { a.added() } -> expression;
 };
 
-/// What an aggregator begins with.
+/// The start of an aggregator's sums.
 template <aggregator A, class T>
 inline constexpr T start_of = [] {
     if constexpr (requires { A::start; }) return static_cast<T>(A::start);
     else return T{0};
 }();
 
-/// What has been aggregated for a row, with the last factor of its weights.
+/// The result of a row: its sums times the last factor of its weights.
 template <aggregator A, class T>
 constexpr T aggregated(T sum, T factor) {
     if constexpr (linear_aggregator<A>) return sum * factor;

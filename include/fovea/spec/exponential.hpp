@@ -39,7 +39,7 @@ FOVEA_INLINE constexpr power<T> power_below(T max) {
     return {scale, select::apply(max == T(excluded<number>), T(0), T(max * scale))};
 }
 
-/// What weights relative to one maximum are worth relative to another; exponents are rounded as in fold.
+/// The factor from weights relative to one maximum to those relative to another; exponents are rounded as in fold.
 template <class T>
 constexpr T rescaling(T from, T to) {
     using std::exp2;

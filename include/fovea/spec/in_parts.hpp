@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET {
 template <int Parts>
 struct bf16_parts_t {};
 
-/// What asks for it (aggregate/precision.hpp).
+/// A specification that asks for it (aggregate/precision.hpp).
 template <int Parts>
 struct precision_t {
     using precision_tag = void;

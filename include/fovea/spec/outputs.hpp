@@ -23,7 +23,7 @@ struct row_place {
 
 /// An output: bind(shapes) checks its target against the extents of a call and gives what the loops fill.
 ///
-/// What is bound has the target, a view of as many axes as there can be, and those of these that it needs:
+/// A bound output has the target, a view of as many axes as there can be, and those of these that it needs:
 ///     begin()                  once, before the loops
 ///     log_sum(place, x)        the log-sum-exp of a row
 ///     row_state(place, m, l)   the maximum of a row of softmax and the sum of exp(s - m), which has a view `sums`

@@ -137,7 +137,7 @@ constexpr auto place(attention<P, C, M, N, A> const& a, S const& s) {
 }
 }  // namespace detail
 
-/// What may stand on either side of the pipe.
+/// An operand of the pipe, on either side.
 template <class T>
 concept pipeable = attention_stage<T> || attention_spec<T>;
 
@@ -194,7 +194,7 @@ constexpr auto operator|(Left const& left, Right const& right) {
     return add_part(add_part(add_part(scores, right.mask), right.normalize), right.aggregate);
 }
 
-// What cannot be joined by `|`, `&&` and `||`: a sentence each.
+// Sentences for what cannot be joined by `|`, `&&` and `||`.
 
 /// An expression is no part of an attention.
 template <class Left, expression Right>
@@ -257,7 +257,7 @@ constexpr ill_formed operator|(Left const&, Right const&) {
     return {};
 }
 
-// What has been reported once is not reported again.
+// Mistakes that have been reported are not reported again.
 template <class Right>
 constexpr ill_formed operator|(ill_formed, Right const&) {
     return {};

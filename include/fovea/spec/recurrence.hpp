@@ -49,7 +49,7 @@ concept recurrent_aggregator = stage_of<A, role::aggregator> && requires { typen
 template <attention_spec A>
 inline constexpr bool is_recurrent = recurrent_aggregator<decltype(core_of(std::declval<A const&>().aggregate))>;
 
-/// What changes how a state runs: decay() makes it a gate, rate() a correction; each a step_gates.
+/// A change of how a state runs: decay() makes it a gate, rate() a correction; each a step_gates.
 template <class U>
 concept gate_update = requires(U const& u) {
     typename U::state_update_tag;
@@ -125,7 +125,7 @@ template <class B>
 concept concerns_state = gives_past_state<B> || takes_present_state<B>;
 
 namespace detail {
-/// What a word says of a state that is only read: Input<element, rank>.
+/// The argument of a word for a state that is only read: Input<element, rank>.
 template <template <class, int> class Input, class State>
 constexpr auto state_input(State&& state) {
     auto const v = view_of(std::forward<State>(state));

@@ -86,7 +86,7 @@ struct kept_scratch : row_scratch<T> {
     index_t count = 0;
 };
 
-/// What a normalizer sees of a row of scores: the reference gives it numbers, the fused loop batches.
+/// A row of scores as a normalizer sees it: the reference gives it numbers, the fused loop batches.
 ///
 ///     row.max()              the greatest score that is a number; excluded when no pair takes part
 ///     row.any_above(s)       whether a score is greater than s: cheaper than asking for the greatest

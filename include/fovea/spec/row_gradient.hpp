@@ -98,8 +98,8 @@ private:
     }
 };
 
-/// What the rule of a normalizer is given, gradient(row): for each score s that takes part its weight w, and the
-/// gradient g of that weight, which becomes the gradient of the score.
+/// The row that the backward rule of a normalizer is given, gradient(row): for each score s that takes part its weight
+/// w, and the gradient g of that weight, which becomes the gradient of the score.
 ///
 ///     row.sum(f)           the sum of f(s, w, g)
 ///     row.map(f)           each gradient becomes f(s, w, g)

@@ -85,7 +85,7 @@ constexpr view<T, 4> as_heads(view<T, Rank> const& v) {
     else return {};
 }
 
-/// What stands for queries, keys or values as (batch, head, position, feature), to be read.
+/// Queries, keys or values as (batch, head, position, feature), to be read.
 template <row_source R>
 constexpr auto as_rows(R const& rows) {
     if constexpr (is_paged<R> || loaded_rows<R>) {

@@ -35,7 +35,7 @@ concept limited_support_normalizer = whole_row_normalizer<N> && requires(N const
 namespace detail {
 struct no_state {};
 
-/// What is left of a whole row.
+/// The result of a whole row.
 template <class T>
 struct row_log_sum {
     T log_sum = excluded<T>;
@@ -50,7 +50,7 @@ constexpr auto state_of() {
 }
 }  // namespace detail
 
-/// What a normalizer carries from one piece of a row to the next, or leaves of a whole one.
+/// The state of a normalizer between pieces of a row, or the result of a whole one.
 template <plain_normalizer Normalize, class T>
 using state_of_row = typename decltype(detail::state_of<Normalize, T>())::type;
 
@@ -78,7 +78,7 @@ FOVEA_INLINE constexpr void weigh_whole_row(Normalize const& n, State& s, Row co
     }
 }
 
-/// What stands for the log-sum-exp of a row; 0 where nothing does.
+/// The log-sum-exp of a row, or what a normalizer has for it; 0 where it has nothing.
 template <class T, class Normalize, class State>
 FOVEA_INLINE constexpr T log_sum_of_row(Normalize const& n, State const& s) {
     if constexpr (std::is_same_v<State, detail::row_log_sum<T>>) return s.log_sum;

@@ -53,7 +53,7 @@ inline box whole(lengths const& n) {
     return {{0, n.batches - 1}, {0, n.heads - 1}, {0, n.queries - 1}, {0, n.keys - 1}, n.queries, n.keys, 16};
 }
 
-/// What intervals say of a box is true of every pair in it, and a box of one pair is settled: at least where no
+/// Intervals over a box hold for every pair in it, and a box of one pair is settled: at least where no
 /// number is a NaN.
 template <class E>
 void check_condition_bounds(E const& condition, lengths const& n, unsigned seed, bool has_nan = false) {

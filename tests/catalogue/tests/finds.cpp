@@ -119,7 +119,7 @@ void run_mean_gradient(gradient_call const& c) {
                 }
 }
 
-/// What was found in some calls.
+/// The findings in some calls.
 template <class Engine>
 std::string found(definition const& by, Engine const& e) {
     fovea::workspace scratch;

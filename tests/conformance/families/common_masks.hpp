@@ -82,7 +82,7 @@ struct packed_documents {
     }
 };
 
-/// What a score is composed with, rather than with a table of all pairs.
+/// The words that a score is composed with, rather than a table of all pairs.
 enum class composed { no_mask, causal, sliding_window, prefix_lm, document_causal };
 
 /// use(mask) if these, which are common beside a change of the score, have one of this name, and whether they do.

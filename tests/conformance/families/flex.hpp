@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the two files of the flex family share: operands, results and their comparison.
+// Shared by the two files of the flex family: operands, results and their comparison.
 #pragma once
 
 #include "common_masks.hpp"

@@ -52,7 +52,7 @@ void with_gradients(auto const& attention, auto const& query, auto const& key, a
 class named_gradients {
 public:
     void add(std::string const& name, std::vector<double> const& amounts);
-    /// What has been added so far is no gradient of the case, but needed for one.
+    /// Sums so far are no gradients of the case, but needed for one.
     std::vector<double> take(std::string const& name);
     /// Of a matrix whose first columns, and whose others, are gradients of the case.
     void take_columns(std::string const& name, fovea::index_t width, fovea::index_t first, std::string const& of_first,

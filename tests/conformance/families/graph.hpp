@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the two files of the graph family share: edges, projections, and one layer.
+// Shared by the two files of the graph family: edges, projections, and one layer.
 #pragma once
 
 #include "engines.hpp"

@@ -130,7 +130,7 @@ table<T, 4> load_mask(tensor const& mask, fovea::extents_t<4> const& pairs) {
     return result;
 }
 
-/// What the masks of one kind say together, as tables over all pairs; empty where there is no such mask.
+/// The masks of one kind together, as tables over all pairs; empty where there is no such mask.
 template <class T>
 table<T, 4> load_masks(test_case const& subject, fovea::extents_t<4> const& pairs) {
     table<T, 4> joined;

@@ -39,7 +39,7 @@ void with_normalizer(test_case const& subject, auto const& scored, auto const& u
     else throw malformed("there is no normalizer named " + name);
 }
 
-/// What scores are divided by.
+/// The divisor of scores.
 template <class T>
 T temperature_of(test_case const& subject) {
     return static_cast<T>(subject.attribute<double>("temperature", 1));

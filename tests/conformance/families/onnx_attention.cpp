@@ -51,7 +51,7 @@ private:
     }
 };
 
-/// What came before, then what is new: (batch, head, position, feature) in C order.
+/// The past, then the new: (batch, head, position, feature) in C order.
 template <class T>
 fovea::tensor<T, 4> joined(test_case const& subject, std::string const& past, heads_of_case<T> const& added) {
     auto const news = added.view();

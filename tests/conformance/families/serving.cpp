@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What servers of language models need: sequences packed one after the other, sinks, rotations, biases by distance,
+// Needs of servers of language models: sequences packed one after the other, sinks, rotations, biases by distance,
 // partial results that are merged.
 
 #include "engines.hpp"

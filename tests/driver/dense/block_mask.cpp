@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a mask leaves out: every pair that takes part is kept, and what no row of a tile sees is not.
+// Keys that a mask leaves out: every pair that takes part is kept, and what no row of a tile sees is not.
 #include <fovea/driver/dense/block_mask.hpp>
 
 #include "catch.hpp"

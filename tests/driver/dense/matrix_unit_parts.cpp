@@ -101,7 +101,7 @@ struct small_call {
         workspace scratch;
         attend_on<with_matrix_unit>(serial, scratch, spec, query, key, value, result);
     }
-    /// What the definition says in float, where sums may be infinite that are not in double.
+    /// The definition in float, where sums may be infinite that are not in double.
     template <class Spec>
     void check(Spec const& spec) {
         run(spec);

@@ -12,7 +12,7 @@ using namespace fovea;
 
 namespace {
 
-/// What the tables must have: ids for each position, numbers for each pair that sees the other.
+/// Conditions on the tables: ids for each position, numbers for each pair that sees the other.
 void judge_tables(fuzz::memory& all, view<float const, 4> const& numbers, view<std::int64_t const, 1> const& ids,
                   extents_t<4> const& q, index_t keys) {
     if (all.is_refused() || q[0] * q[1] * q[2] == 0 || keys == 0) return;

@@ -23,7 +23,7 @@ struct value {
     bool holds = false;
 };
 
-/// What was seen on the way to a value.
+/// Observations on the way to a value.
 struct coordinates {
     real unit;               // relative rounding of one operation on reals
     bool overflows = false;  // some integer needs more than 64 bits, even where nobody looks

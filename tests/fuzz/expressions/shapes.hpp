@@ -11,7 +11,7 @@ namespace fuzz {
 
 constexpr fovea::index_t table_size = 16;
 
-/// What the expressions are made of beside names: numbers and tables that an input decides.
+/// The leaves of expressions beside names: numbers and tables that an input decides.
 struct leaves {
     fovea::index_t a = 0, b = 0, c = 0;
     double x = 0, y = 0;

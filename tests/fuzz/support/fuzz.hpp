@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-/// What libFuzzer calls with each input, and support/main.cpp where there is no libFuzzer.
+/// The function that libFuzzer calls with each input, and support/main.cpp where there is no libFuzzer.
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
 
 namespace fuzz {

@@ -27,7 +27,7 @@ std::vector<std::byte>& before() {
     return all;
 }
 
-/// What is marked is marked again at `count - 1` further places, each a stride after the one before.
+/// Marks what is marked again at `count - 1` further places, each a stride after the one before.
 void repeat_along(std::vector<bool>& marked, index_t stride, index_t count) {
     auto const size = static_cast<index_t>(marked.size());
     std::vector<index_t> left(marked.size());  // further places of the chain that a place belongs to
@@ -325,7 +325,7 @@ void memory::compare(char const* name, std::vector<double> const& expected, std:
         }
     fovea::testing::tolerance const allowed{std::max(8 * distance, 1e-6 * size), 1e-5};
     for (std::size_t i = 0; i < expected.size(); ++i)
-        // What float cannot hold is infinite in both.
+        // Numbers that float cannot hold are infinite in both.
         if (!allowed.allows(expected[i], got[i]) && !(std::isinf(plain[i]) && got[i] == plain[i]))
             finding(std::string(name) + "[" + std::to_string(i) + "] is " + std::to_string(got[i])
                     + ", the reference has " + std::to_string(expected[i]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a program with strict warnings inlines of the texts that the library puts together: GCC's warnings of copies and
+// Texts of the library that a program with strict warnings inlines: GCC's warnings of copies and
 // of memory depend on how far it optimises, and more is inlined where a function is called once: one call, of many
 // words.
 #include <fovea/fovea.hpp>

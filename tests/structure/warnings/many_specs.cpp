@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a program with strict warnings instantiates of the library: every traversal, storage and kind of table.
+// The part of the library that a program with strict warnings instantiates: every traversal, storage and kind of table.
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
 

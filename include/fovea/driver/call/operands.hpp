@@ -69,7 +69,7 @@ struct operands {
     }
 };
 
-/// What a normalizer may read of its row.
+/// The coordinates of a row that a normalizer may read.
 template <class T, class Arch>
 struct coordinates_of_row {
     kernel::row_coordinates const& row;
@@ -138,7 +138,7 @@ void finish_outputs(Executor const& executor, Outputs const& outputs, view<Rows,
     });
 }
 
-/// What a normalizer has carried for a row, to outputs that take it.
+/// Hands the state of a row to outputs that take it.
 template <class Outputs, class Normalizer, class State, class T>
 void show_state(Outputs const& outputs, kernel::row_coordinates const& at, Normalizer const& normalizer, State const& carried,
                 T log_sum) {

@@ -85,7 +85,7 @@ public:
         }
     }
 
-    /// What is to be prefetched next; empty when nothing is left.
+    /// The rows to be prefetched next; empty when nothing is left.
     kernel::prefetch_queue& queue() {
         if (queue_.empty() && left_.first < left_.last) {
             auto const run = rows_->from(left_.batch, left_.head, left_.first, left_.last - left_.first);

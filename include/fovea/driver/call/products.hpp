@@ -45,7 +45,8 @@ struct scoped_executor {
     }
 };
 
-/// in_tile_configurations: an executor for tasks that compute these products; the executor itself where they need nothing.
+/// in_tile_configurations: an executor for tasks that compute these products; the executor itself where they need
+/// nothing.
 template <kernel::configured_product... Products, class Executor>
 decltype(auto) in_tile_configurations(Executor const& executor) {
     if constexpr ((std::is_trivial_v<typename Products::scope> && ...)) return (executor);
@@ -257,7 +258,7 @@ struct packed_products {
     static void contract(panel_product<T> const& p, kernel::prefetch_queue& next);
     static void accumulate(weighted_rows<T> const& w, kernel::prefetch_queue& next);
     static void accumulate_few(weighted_rows<T> const& w);
-    /// What gradients of keys and values need: keys += P^T rows.
+    /// The product of gradients of keys and values: keys += P^T rows.
     static void accumulate_transposed(weighted_rows<T, kernel::even_rows<T>, kernel::transposed_weights<T>> const& w)
         requires(Product::step::per_step == 1);
 };

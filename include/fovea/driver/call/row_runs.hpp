@@ -12,7 +12,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What products read: rows in memory as they are stored, others as numbers of the type of the arithmetic.
+/// The operand of a product: rows in memory as they are stored, others as numbers of the type of the arithmetic.
 template <class Rows, class T>
 using read_as = std::conditional_t<loaded_rows<Rows>, T, element_of_rows<Rows>>;
 

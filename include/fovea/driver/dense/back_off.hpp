@@ -18,7 +18,7 @@ public:
         --left_;
         return false;
     }
-    /// What a try has come to.
+    /// The outcome of a try.
     void learn(bool was_worth_it) {
         failed_ = was_worth_it ? 0 : failed_ + 1;
         if (failed_ == 0) pause_ = 0;

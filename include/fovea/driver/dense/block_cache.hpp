@@ -11,7 +11,7 @@
 namespace fovea::FOVEA_SET::driver {
 
 /// Rows of one head in blocks: which of them are kept in memory of the call, each in a slot, and which are prefetched.
-/// What a slot holds is made when a block is first prepared.
+/// Cache of the blocks of keys or values of a head: a slot is filled when its block is first prepared.
 template <class Blocking>
 class block_cache {
     static constexpr index_t cached = index_t{1} << 19;  // bytes that stay in the L2 cache
@@ -26,9 +26,9 @@ public:
         return parts * round_up(features, 64 / element_size);
     }
 
-    /// What a slot holds, and how many there are: of keys in lanes `slots`, which take turns, so that all blocks that a
-    /// block of rows sees have one. With queries in lanes blocks cost less to make: the first ones are kept where they
-    /// are used again, as many as stay in the cache, and all others share the last slot.
+    /// Layout of the block cache. Keys in lanes: `slots` entries, replaced round-robin, enough for every block that a
+    /// block of rows sees. Queries in lanes, where blocks cost less to make: the first blocks stay resident where they
+    /// are used again, up to the size of the L2 cache; the last entry is shared by all others.
     struct memory_for {
         index_t slot_elements, slots;
         index_t stride;  // of copies; 0 where rows are not copied

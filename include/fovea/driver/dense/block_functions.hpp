@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the engine knows of a specification: its sizes, and tables of functions that are compiled for it, each for a
-// block at a time. `Blocking`, here and beside, is an blocking of plan/blocking.hpp: which operand lies in lanes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception Interface between the engine and a specification: its sizes,
+// and tables of functions that are compiled for it, each for a block at a time. `Blocking`, here and beside, is an
+// blocking of plan/blocking.hpp: which operand lies in lanes.
 #pragma once
 
 #include <fovea/driver/call/product_operands.hpp>
@@ -62,7 +62,7 @@ struct tile_rows {
         if constexpr (Blocking::queries_in_lanes) return call.coordinates(heads, first + std::min(r, count - 1));
         else return (coordinates[static_cast<std::size_t>(r)]);
     }
-    /// What some of the rows span, for interval readings; all keys.
+    /// The box of some of the rows, for interval readings; all keys.
     box span(dense_rows const& call, index_t from, index_t to) const {
         return call.span(heads, first + from, first + std::min(to, count));
     }
@@ -109,7 +109,7 @@ struct score_block {
     }
 };
 
-/// What is carried for the rows of a tile from one run of keys to the next.
+/// The online-softmax state (m, l, O) of the rows of a tile between runs of keys.
 template <class T>
 struct online_state {
     void* states = nullptr;  // (states), what a normalizer carries
@@ -131,7 +131,7 @@ struct score_call;
 template <class Blocking>
 struct attention_call;
 
-/// What is compiled for a score and a mask.
+/// The functions of a score and a mask.
 template <class Blocking>
 struct score_functions {
     using call = score_call<Blocking>;
@@ -159,7 +159,7 @@ struct score_functions {
     index_t query_planes = 1;  // whose sum a query is, for products that take several
 };
 
-/// What is compiled for a normalizer and an aggregator.
+/// The functions of a normalizer and an aggregator.
 template <class Blocking>
 struct sums_functions {
     using T = typename Blocking::number;

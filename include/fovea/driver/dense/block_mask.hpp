@@ -9,7 +9,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What some rows see of a block of keys: runs of granules, and of each panel whether the mask has to be applied.
+/// The keys of a block that some rows see: runs of granules, and of each panel whether the mask has to be applied.
 template <class Blocking>
 class visible_runs {
 public:
@@ -33,7 +33,7 @@ private:
 class search_back_off : public back_off {
 public:
     using back_off::learn, back_off::back_off;
-    /// What a search has come to.
+    /// The outcome of a search.
     template <class Blocking>
     [[gnu::noinline]] void learn(visible_runs<Blocking> const& found, index_t panels) {
         index_t decided = panels;
@@ -54,7 +54,7 @@ public:
 
     index_t key_blocks() const { return ceil_div(call_.keys, Blocking::block_keys); }
 
-    /// What the mask says of some rows and the keys [first, last).
+    /// The answer of the mask about some rows and the keys [first, last).
     truth coverage(box const& rows, index_t first_key, index_t last_key) const {
         return call_.coverage ? call_.coverage(call_, rows, {first_key, last_key - 1}) : truth(true);
     }

@@ -47,7 +47,7 @@ template <class Call, class Engine>
 struct dense_context : score_context<Call, Engine> {
     using score_context<Call, Engine>::score_context;
 
-    /// What a normalizer is for one row.
+    /// The normalizer of one row.
     decltype(auto) normalizer(kernel::row_coordinates const& row) const {
         return normalizer_of_row(this->spec.normalize,
                                  coordinates_of_row<typename Call::number, typename Call::architecture>{row});

@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What is made of the scores of a tile of rows, a run of keys at a time (driver/dense/pass/online.hpp is attention):
+/// A pass over the scores of a tile of rows, a run of keys at a time (driver/dense/pass/online.hpp is attention):
 ///
 ///     call_type, blocking                        a dense_rows with its functions; a plan's blocks
 ///     head_blocks(call, memory, slots)        the keys, and what lies beside them, of one head, block by block:

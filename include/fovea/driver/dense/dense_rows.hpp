@@ -126,13 +126,13 @@ struct dense_rows {
         return {at.batch, at.index * tile_heads + r - position * tile_heads, position};
     }
 
-    /// What is known of a row.
+    /// The coordinates of a row.
     kernel::row_coordinates coordinates(head_group at, index_t r) const {
         auto const place = row(at, r);
         return {at.batch, place.head, place.query, queries, keys, features, exact};
     }
 
-    /// What the rows [first, last) span, for interval readings; all keys.
+    /// The box of the rows [first, last), for interval readings; all keys.
     box span(head_group at, index_t first, index_t last) const {
         auto const from = row(at, first), to = row(at, last - 1);
         interval<index_t> const of_heads =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is compiled for a score and a mask with queries in lanes.
+// Functions of a score and a mask with queries in lanes.
 #pragma once
 
 #include <fovea/driver/dense/query_lanes_products.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is compiled for a normalizer that takes a row in each lane, and sums of values.
+// Functions of a normalizer that takes a row in each lane, and of sums of values.
 #pragma once
 
 #include <fovea/driver/call/row_runs.hpp>

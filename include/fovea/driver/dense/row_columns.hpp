@@ -90,7 +90,7 @@ private:
         first_key = keys.first(blocks_.first);
     }
 
-    /// What is seen of a block of keys: by a block of rows, and whether anything by the tile at hand.
+    /// The part of a block of keys that is seen: by a block of rows, and whether anything by the tile at hand.
     struct seen_keys {
         truth by_rows;
         bool by_tile;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What both blockings compute alike of a score: terms of the rows of a tile and of a block of keys, and what is left
-// when these and the products are known.
+// Scores, as far as both blockings compute them alike: terms of the rows of a tile and of a block of keys, and the rest
+// once these and the products are known.
 #pragma once
 
 #include <fovea/driver/dense/dense_context.hpp>
@@ -99,8 +99,8 @@ public:
         else transform_rows<false>(context, rows, keys, scores);
     }
 
-    /// Calls f(coordinates of the (first) row, queries, at) for the vectors of each row [first, last) of a tile, or of each
-    /// vector of rows: what kernel::transform takes, and what else goes over the pairs of a tile.
+    /// Calls f(coordinates of the (first) row, queries, at) for the vectors of each row [first, last) of a tile, or of
+    /// each vector of rows: what kernel::transform takes, and what else goes over the pairs of a tile.
     template <class F>
     FOVEA_INLINE static void for_rows(context_type const& context, rows_type const& rows, keys_type const& keys,
                                       score_block<Blocking> const& scores, index_t first, index_t last, F const& f) {

@@ -89,7 +89,7 @@ public:
 
     tile_rows<Blocking> const& rows() const { return rows_; }
     bool whole_panels() const { return whole_panels_; }  // pairwise terms are computed so
-    /// What all rows span, for interval readings; all keys.
+    /// The box of all rows, for interval readings; all keys.
     box span(dense_rows const& call) const { return rows_.span(call, 0, rows_.count); }
 
     /// S for a run of keys of a block, `column` scores after the first ones of the block. Where the tile is trimmed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is done to the result after the aggregator: joined or averaged heads, expressions, a last projection.
+// Finishes of the result after the aggregator: joined or averaged heads, expressions, a last projection.
 #pragma once
 
 #include <fovea/driver/layer/project.hpp>

@@ -85,7 +85,7 @@ namespace fovea::FOVEA_SET::driver {
 /// Numbers the workers of an executor that has bulk(n, f), whose calls take tasks until none is left.
 ///
 /// A worker is a call that has begun: no two have one number, whatever threads they share and however they are nested.
-/// What the executor has left undone when it returns is done then; so a call that returns is complete.
+/// Tasks that the executor has left undone when it returns are done then; so a call that returns is complete.
 template <class Executor>
 class bulk_runner {
 public:
@@ -115,7 +115,7 @@ private:
     index_t workers_;
 };
 
-/// What numbers the workers of an executor: itself, or what does it for those of other libraries.
+/// The numbering of the workers of an executor: by itself, or by an adaptor for those of other libraries.
 template <executor Executor>
 constexpr decltype(auto) runner_of(Executor const& executor) {
     if constexpr (detail::numbers_workers<Executor>) return (executor);

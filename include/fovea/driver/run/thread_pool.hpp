@@ -52,7 +52,7 @@ private:
     ::pthread_mutex_t handle_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
-/// What threads wait for that hold a mutex.
+/// A condition that threads wait for while they hold a mutex.
 class condition {
 public:
     condition() = default;

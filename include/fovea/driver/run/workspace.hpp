@@ -46,7 +46,7 @@ public:
     static constexpr std::size_t alignment = 64;
 
     FOVEA_TAGGED arena() {}
-    /// What has been moved from is empty, and may be used again.
+    /// An arena that has been moved from is empty, and may be used again.
     FOVEA_TAGGED arena(arena&& other) noexcept { swap(other); }
     FOVEA_TAGGED arena& operator=(arena&& other) noexcept {
         arena taken(std::move(other));
@@ -166,7 +166,7 @@ public:
             a.panels = {};
         }
     }
-    /// What the workers of a call share: projected operands, terms of one side, sums of split keys.
+    /// Memory that the workers of a call share: projected operands, terms of one side, sums of split keys.
     FOVEA_TAGGED arena& shared() { return shared_; }
 
     /// The panels of keys that the tiles of the last call visited, over all workers.

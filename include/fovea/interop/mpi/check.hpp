@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What can be wrong with a call over ranks: what the compiler can tell, and what each rank can tell by itself.
+// Checks of a call over ranks: by the compiler, and by each rank alone.
 #pragma once
 
 #include <fovea/interop/mpi/ranks.hpp>
@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET::mpi::detail {
 template <attention_spec A>
 struct attention_over : A {};
 
-/// What can be wrong with the operands of one rank, whatever the others have.
+/// The checks of the operands of one rank, whatever the others have.
 template <attention_spec A, class Call>
 FOVEA_INLINE void check_read(A const& a, Call const& call) {
     fovea::detail::check_memory_read(a, call);
@@ -43,7 +43,7 @@ void check_states(A const& a, operand_shapes own, index_t states, Call const& ca
     };
     std::apply([&](auto const&... each) { (check(each.bind(own)), ...); }, call.asked);
 }
-/// What can be wrong with the arrays of one rank in a call whose operands have the extents of `whole` together.
+/// The checks of the arrays of one rank in a call whose operands have the extents of `whole` together.
 template <attention_spec A, class Call>
 void check_written(A const& a, operand_shapes const& whole, index_t states, Call& call) {
     call.shapes = whole;

@@ -269,7 +269,7 @@ global_sequence gather_gradient(MPI_Comm comm, Ranks const& ranks, A const& a, B
     });
 }
 
-/// What a forward call leaves of the rows of this rank.
+/// The saved statistics of the rows of this rank.
 template <class T>
 struct forward_rows {
     view<T const, 4> result{};

@@ -75,14 +75,14 @@ inline int rank_in(MPI_Comm comm) {
     return rank;
 }
 
-/// What one rank says of its call beside, if it is one of gradient; numbers, without bytes between them.
+/// The part of a rank's message about a call of gradient; numbers, without bytes between them.
 struct told_gradient {
     index_t d_result_bytes = 0, table_elements = 0;  // of an element; of tables and matrices that are asked for
     index_t asks_queries = 0, asks_keys = 0;         // for the gradients of queries, of keys or values
     index_t saved = 0;                               // has saved rows that are complete
 };
 
-/// What one rank says of its call.
+/// The message of one rank about its call.
 struct told_call {
     extents_t<4> query{}, key{}, value{};
     index_t piece = 0, query_bytes = 0, key_bytes = 0, value_bytes = 0;  // of an element

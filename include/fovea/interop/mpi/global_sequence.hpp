@@ -77,7 +77,7 @@ void check_stored(A const& a, Rows const& rows, operand_shapes const& whole, run
     }
 }
 
-/// What all ranks make together, and what is held here.
+/// The global sequence of all ranks, and the positions that this one holds.
 struct global_sequence {
     MPI_Comm comm;
     index_t longest;          // piece
@@ -150,7 +150,7 @@ public:
         if (way_[i].needed) ++counts_.pieces;
     }
 
-    /// What has come is sent on, and what there is room for is asked for. Called between the tasks of a step.
+    /// Sends on what has come, and asks for what there is room for. Called between the tasks of a step.
     void progress() {
         while (started_ < std::min(current_ + slots, way_.size()) && slots_[started_ % slots].out.done())
             start(started_++);

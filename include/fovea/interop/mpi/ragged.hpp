@@ -85,7 +85,7 @@ template <class Index>
 struct ragged_sequences {
     ragged_t<Index> all;
 
-    /// What stands for the offsets.
+    /// A stand-in for the offsets.
     std::uint64_t told() const {
         std::uint64_t stands = 14695981039346656037U;
         auto const add = [&](auto const& offsets) {

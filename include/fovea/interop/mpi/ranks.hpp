@@ -190,7 +190,7 @@ private:
     }
 };
 
-/// What kind of exception a rank has thrown.
+/// The kind of exception that a rank has thrown.
 enum class failure : int { shape, graph, argument, other };
 struct told_failure {
     failure kind = failure::other;
@@ -244,7 +244,8 @@ inline void agree(MPI_Comm comm, std::exception_ptr const& thrown) {
     throw std::runtime_error(sentence);
 }
 
-/// What this rank throws first while what others wait for goes on: nothing is done after it, until the ranks agree.
+/// The first exception of this rank, kept while what others wait for goes on: nothing is done after it, until the ranks
+/// agree.
 class first_thrown {
 public:
     template <class F>
@@ -271,7 +272,7 @@ void on_all_ranks(MPI_Comm comm, F const& f) {
 }
 }  // namespace detail
 
-/// What one rank has sent and received in a call, and how long it had nothing to compute.
+/// The traffic of one rank in a call, and how long it had nothing to compute.
 struct traffic {
     index_t bytes_sent = 0, bytes_received = 0;
     index_t pieces = 0;  // of keys, that were computed

@@ -76,7 +76,7 @@ private:
     message on_way_;
 };
 
-/// What is computed with keys that come piece by piece, and with queries that travel.
+/// The computations of the two schedules: with keys that come chunk by chunk, and with queries that travel.
 template <class T, class Arch, attention_spec A, class Q, class K, class V, class Out, class... Asked>
 struct schedules_of_call {
     using carried = driver::chunked_attention<T, Arch, A, Q, K, V, Out, Asked...>;

@@ -87,7 +87,7 @@ void differentiate_layer_over_ranks(Executor const& executor, workspace& scratch
         });
 }
 
-/// What can be wrong with what a call of gradient reads on one rank, whatever the others have.
+/// The checks of what a call of gradient reads on one rank, whatever the others have.
 template <attention_spec A, class Call, class D, class States>
 void check_gradient_call(attention_over<A> const& of, bound_gradient<Call, D, States>& bound) {
     auto& call = bound.call;

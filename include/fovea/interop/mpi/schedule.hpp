@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What travels in a call over ranks, and how many bytes of it: chosen by sizes that do not depend on who holds what, so
-// that results do not either.
+// Choice between ring (pass-KV) and pass-Q, with the bytes that each sends: by global sizes alone, so
+// that results have the same bits under any distribution.
 #pragma once
 
 #include <fovea/driver/run/workspace.hpp>
@@ -16,8 +16,8 @@
 
 namespace fovea::FOVEA_SET::mpi {
 
-/// What travels: pieces of keys and values, past all queries that see them; or queries, to all keys, and partial
-/// results back.
+/// The schedule of a call: ring (pass-KV), where chunks of keys and values travel past all queries that see them, or
+/// pass-Q, where queries travel to all keys, and partial results back.
 enum class schedule { ring, pass_q };
 
 namespace detail {
@@ -58,7 +58,7 @@ inline schedule chosen_schedule(call_bytes const& bytes, index_t longest, bool m
                                                                                 : schedule::ring;
 }
 
-/// What each rank sends where pieces travel, of bytes_of(positions); `needs` says which pieces each rank needs: (rank,
+/// The bytes that each rank sends on a ring, of bytes_of(positions); `needs` says which pieces each rank needs: (rank,
 /// piece).
 template <class Bytes>
 std::vector<index_t> sent_pieces(Bytes const& bytes_of, std::vector<chunk> const& pieces,
@@ -73,7 +73,7 @@ std::vector<index_t> sent_pieces(Bytes const& bytes_of, std::vector<chunk> const
     return sent;
 }
 
-/// What each rank sends where queries travel: its queries to all others, and to each of these one partial result for
+/// The bytes that each rank sends in pass-Q: its queries to all others, and to each of these one partial result for
 /// its queries of each subtree of pieces.
 inline std::vector<index_t> sent_queries(call_bytes const& bytes, std::vector<driver::subtree> const& trees,
                                          std::vector<runs> const& queries) {

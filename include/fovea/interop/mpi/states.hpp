@@ -98,8 +98,8 @@ private:
     traffic counts_;
 };
 
-/// What each rank sends: a state of each head at the end of its runs, and the last one to all where they are asked for
-/// it, or read it.
+/// The bytes that each rank sends: a state of each head at the end of its runs, and the last one to all where they are
+/// asked for it, or read it.
 inline std::vector<index_t> sent_states(std::vector<chunk> const& held, index_t all_states, bool to_all,
                                         int ranks) {
     std::vector<index_t> sent(static_cast<std::size_t>(ranks), 0);

@@ -358,7 +358,7 @@ private:
                 std::fill(to + part * plane + all.keys * elements, to + (part + 1) * plane, element{});
         }
     }
-    /// What a part leaves of a weight: nothing of one that is not finite.
+    /// The rest of a weight after a split: nothing of one that is not finite.
     FOVEA_INLINE static vector remainder(vector const& weight, vector const& part) {
         auto const rest = weight - part;
         return select(rest == rest, rest, vector(T{0}));

@@ -100,7 +100,7 @@ template <int Rows, int Vectors, class Arch, class Values>
     });
 }
 
-/// What stands while pairs are multiplied, on an architecture that asks for something.
+/// The configuration in which pairs are multiplied, on an architecture that asks for one.
 template <class Arch>
 struct bf16_scope {
     struct type {};

@@ -21,7 +21,7 @@ struct even_rows {
     /// The rows from one of them on, each from a feature on.
     even_rows from(index_t i, index_t feature) const { return {row(i) + feature, stride, ahead}; }
 
-    /// What is read some time after row i, and how far that is from the row.
+    /// The row that is read some time after row i, and how far that is from it.
     FOVEA_INLINE Element const* after(index_t i) const { return row(i) + ahead; }
     FOVEA_INLINE index_t distance(index_t) const { return ahead; }
 };

@@ -95,7 +95,7 @@ template <class... Products>
 inline constexpr index_t mapped_keys_of<hana::tuple<Products...>> =
     (index_t{0} + ... + index_t{!has_plain_key<Products>});
 
-/// What the pass has to do for a lowered score beside its first product.
+/// The work of a gradient pass for a lowered score beside its first product.
 template <class Pointwise, class Parts, class Tables>
 struct score_gradient {
     using cotangents = score_cotangents<Parts, Tables>;

@@ -11,7 +11,7 @@
 
 namespace fovea::FOVEA_SET::kernel {
 
-/// What LDTILECFG reads: palette 1, and rows and bytes of a row of each tile.
+/// The operand of LDTILECFG: palette 1, and rows and bytes of a row of each tile.
 struct alignas(64) tile_configuration {
     std::uint8_t palette = 0, start_row = 0, reserved[14] = {};
     std::uint16_t row_bytes[16] = {};

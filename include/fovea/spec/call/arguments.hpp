@@ -40,10 +40,10 @@ constexpr auto memory(Source&& x) {
 }
 
 namespace detail {
-/// What an argument of a call is.
+/// The kind of an argument of a call.
 enum class place_in_call { before, specification, queries, memory, operand, output };
 
-/// What stands before a specification says in which order: an executor, a workspace, a ragged batch.
+/// The order of arguments before a specification: an executor, a workspace, a ragged batch.
 template <class T>
 inline constexpr int turn_of = -1;
 template <class T>

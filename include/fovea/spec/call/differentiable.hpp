@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What of a specification has a gradient: the sentences for parts that have none, and the arrays that it reads.
+// Gradients that a specification has: the sentences for parts that have none, and the arrays that it reads.
 #pragma once
 
 #include <fovea/expr/backpropagate.hpp>
@@ -105,7 +105,7 @@ void for_each_table_of(E const& e, Found const& found) {
         with_children(e, [&](auto const&... children) { (for_each_table_of(children, found), ...); });
 }
 
-/// What stands for a row of which a normalizer asks coordinates, to see the expressions that it reads.
+/// A stand-in for a row of which a normalizer asks coordinates, to see the expressions that it reads.
 template <class See>
 struct expressions_of_row {
     See const& see;

@@ -31,7 +31,7 @@ struct grad_output {
     struct bound {
         view<T, Rank> target;
     };
-    /// What attend asks of its outputs.
+    /// The members of an output that attend asks for.
     template <class Shapes>
     bound bind(Shapes const&) const {
         static_assert(never<Shapes>, "fovea: grad(...) is asked of gradient, which takes the gradient of the result");
@@ -102,7 +102,7 @@ constexpr ill_formed grad(Others const&...) {
     return {};
 }
 
-/// What gradient takes after the gradient of the result.
+/// An argument of gradient after that of the result.
 template <class T>
 concept asked_gradient = requires { typename std::remove_cvref_t<T>::gradient_tag; };
 

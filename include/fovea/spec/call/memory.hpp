@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The one door for memory: every array that a call reads or writes passes it before anything is computed.
 //
-// What a call reads is found by walking the specification: tables in its expressions, and what its other parts tell of
-// through memory(visit). A part that keeps something and does not tell is refused, so that none can be forgotten.
+// The memory of a call is found by walking the specification: tables in its expressions, and what its other parts tell
+// of through memory(visit). A part that keeps something and does not tell is refused, so that none can be forgotten.
 #pragma once
 
 #include <fovea/core/memory.hpp>

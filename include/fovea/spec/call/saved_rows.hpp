@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a forward call leaves of its rows for its gradient.
+// Saved rows: the statistics of a forward call that its gradient reads.
 #pragma once
 
 #include <fovea/core/tensor.hpp>
@@ -71,7 +71,7 @@ private:
     alignas(std::atomic_ref<index_t>::required_alignment) index_t missing_ = -1;  // queries; -1 before any call
 };
 
-/// What a call is asked for that writes them.
+/// The output of a call that writes them.
 template <class T>
 struct bound_save {
     view<T, 3> target, sums;

@@ -107,7 +107,7 @@ struct read_search {
     read_box found{};  // a single pair
     index_t read_at = 0;
 
-    /// What the index can be over a box; one number where the box is a point on the sides that the index depends on.
+    /// The range of an index over a box; one number where the box is a point on the sides that the index depends on.
     interval<index_t> at(read_box const& b) const {
         interval<index_t> const range = evaluate(index, names(b));
         if constexpr (is_known_of_pair<Index>)
@@ -270,7 +270,7 @@ read_pairs pairs_of(A const& a, operand_shapes const& shapes) {
     return pairs;
 }
 
-/// What a normalizer asks of its rows is read once for each row.
+/// Reads of a normalizer happen once for each row.
 template <class Real>
 struct reads_of_rows {
     read_pairs const& rows;

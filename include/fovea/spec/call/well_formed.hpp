@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the compiler can tell of a call: one sentence for each mistake, and true where there is none.
+// Compile-time checks of a call: one sentence for each mistake, and true where there is none.
 #pragma once
 
 #include <fovea/core/as_view.hpp>

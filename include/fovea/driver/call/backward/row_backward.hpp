@@ -161,8 +161,8 @@ void reweigh_gradient(Expression const& expression, row_coordinates const& coord
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What a rule asks about its row, and the gradients that it gives the expressions of the row, whose tables go to
-/// `sums`; Tables says which of them are asked for.
+/// The coordinates of a row that a backward rule may read, and the gradients that it gives the expressions of the row,
+/// whose tables go to `sums`; Tables says which of them are asked for.
 template <class T, class Arch, class Tables>
 struct gradient_coordinates : coordinates_of_row<T, Arch> {
     typename Tables::share_type const& sums;
@@ -250,7 +250,7 @@ private:
                 .store(numbers + i);
     }
 
-    /// What selections leave, by what follows them; the scores that do not stay are excluded.
+    /// The backward rule of selections and of what follows them; the scores that do not stay are excluded.
     template <class N, class Facts>
     void apply_to_kept(N const& n, row_type const& scores, T const* weights, T* gradients, Facts const& at) const {
         if constexpr (is_kept<N>) {

@@ -135,8 +135,8 @@ public:
         if constexpr (finishes_keys) finish_keys();
         write(call_, sums_, keys.heads(), {0, call_.keys});
     }
-    /// What terms and mapped keys give to sums that have been joined from all tasks of a head, the last that shares
-    /// them.
+    /// Adds the gradients of terms and mapped keys to sums that have been joined from all tasks of a head, the last
+    /// that shares them.
     static constexpr bool finishes_keys = score::mapped_keys + score::key_terms + factors::of_keys > 0;
     void finish_joined(head_group heads_of_tile)
         requires finishes_keys
@@ -214,7 +214,7 @@ private:
         return plane;
     }
 
-    /// What terms and mapped keys give the features of keys, and tables.
+    /// Adds the gradients of terms and mapped keys to the features of keys, and to tables.
     void finish_keys() const {
         auto const of = keys.heads();
         index_t const key_head = call_.key_head(of), last = (key_head + 1) * call_.per_key_head * call_.tile_heads;

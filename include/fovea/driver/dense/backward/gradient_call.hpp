@@ -13,7 +13,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What is known of the rows of softmax before their gradient: the maximum m and the sum l of the exponentials, and
+/// Saved statistics of the rows of softmax: the maximum m and the sum l of the exponentials, and
 /// D = sum_c dO O, or the result O that it is computed of; (batch, head, query) and (batch, head, query, feature).
 template <class T>
 struct saved_statistics {
@@ -31,14 +31,15 @@ struct saved_statistics {
     }
 };
 
-/// The gradients that are wanted of a pass: of queries, and of tables through pairs and queries; those of keys and values, and
-/// of tables through keys; those of a normalizer that differs from row to row, which the rows of one call give.
+/// The gradients that are wanted of a pass: of queries, and of tables through pairs and queries; those of keys and
+/// values, and of tables through keys; those of a normalizer that differs from row to row, which the rows of one call
+/// give.
 struct wanted_gradients {
     bool of_queries = true, of_keys = true, of_rows = true;
     bool adds = false;  // to what queries, keys and values have; otherwise they are written
 };
 
-/// What the gradient of an attention is computed of, beside its queries and keys, and where it goes: all
+/// The backward operands of an attention beside its queries and keys, and the targets of its gradients: all
 /// (batch, head, position, feature). A matrix unit rounds weights to `Weight_parts` numbers, as targets need.
 template <class T, class ValueRows, class D = T, int Weight_parts = plan::weight_parts<T>>
 struct gradient_operands {

@@ -21,7 +21,7 @@ namespace fovea::FOVEA_SET::driver {
 ///                                           a block
 ///     finish(call)                          after the last key
 ///
-/// What a mask excludes has 0 in P and dS, and is kept out of every sum: where what is added up over keys, or over
+/// Excluded pairs have 0 in P and dS, and are kept out of every sum: where what is added up over keys, or over
 /// queries, is not finite, it is added pair by pair.
 template <class Call, class Blocking>
 class gradient_rows {

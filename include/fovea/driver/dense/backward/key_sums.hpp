@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a tile of queries of a gradient adds to the sums of keys: dV += P^T dO, and dB += dS^T A.
+// Sums over queries for keys, from one tile of queries: dV += P^T dO, and dB += dS^T A.
 #pragma once
 
 #include <fovea/driver/call/products.hpp>

@@ -249,7 +249,7 @@ public:
         });
     }
 
-    /// What is left of a row: d_factors is sum_k ds B for each product, (products, width) from the first feature of the
+    /// The gradient of a row: d_factors is sum_k ds B for each product, (products, width) from the first feature of the
     /// product on, which is overwritten; terms are their sums, at a distance of Blocking::rows. `to` are its features;
     /// `mapped` has room for a row.
     static void finish_row(context_type const& context, kernel::row_coordinates const& coordinates, T const* scales, T* d_factors,
@@ -284,7 +284,7 @@ public:
         });
     }
 
-    /// What is left of a key: d_factors(n) is scale * ds^T A of product n, where its key is mapped; terms are their
+    /// The gradient of a key: d_factors(n) is scale * ds^T A of product n, where its key is mapped; terms are their
     /// sums for one head, at a distance of `stride`.
     template <class Element, class DFactors>
     static void finish_key_products(context_type const& context, kernel::row_coordinates const& coordinates, index_t key,

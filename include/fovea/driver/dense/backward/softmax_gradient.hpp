@@ -21,7 +21,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// What the gradient of softmax needs of each row: the maximum m and the sum l of its exponentials, and
+/// The statistics of each row in the gradient of softmax: the maximum m and the sum l of its exponentials, and
 /// D = sum_k P dP, which is l D until it is divided.
 template <class Blocking>
 struct row_statistics {
@@ -164,10 +164,10 @@ struct gradient_tile<Blocking> {
 ///     dS of each product in S,   dB = dS^T A scale,   dA = dS B scale,   A = Q and B = K where they are taken as they
 ///     are
 ///
-/// What else S is computed of: driver/dense/backward/score_gradient.hpp. S is recomputed on tiles, dO V^T is S of
+/// Gradients of scores go on in driver/dense/backward/score_gradient.hpp. S is recomputed on tiles, dO V^T is S of
 /// another attention: both are score tiles. The first sweep over the keys finds the maximum m, the sum l and D of each
 /// row: a float of their log-sum-exp would not hold large scores, and D of the result would not be rounded as dO V^T,
-/// which K may be large enough to show. What a mask excludes is kept out of every sum: where what is added up over
+/// which K may be large enough to show. Excluded pairs are kept out of every sum: where what is added up over
 /// keys, or over queries, is not finite, it is added pair by pair. A sink makes the sum l greater, and so weights less;
 /// its own gradient is that of a weight whose value is 0, -w D. Source: FlashAttention-2 (Dao, 2023), algorithm 2.
 template <class Call, class Backward, class Blocking, class Tables, class Normalize>

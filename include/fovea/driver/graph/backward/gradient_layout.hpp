@@ -124,7 +124,7 @@ struct listed_gradient_operands {
     index_t value_features() const { return value.extent(3); }
 };
 
-/// What the types of the gradient of a call with listed keys say of it.
+/// Properties of the gradient of a call with listed keys, by its types.
 template <class T, class Arch, class Spec, class Operands, class Tables>
 struct listed_gradient_call {
     using number = T;

@@ -47,7 +47,7 @@ inline transposed_list transposed(graph_view const& graph, index_t keys, bool nu
     return {offsets, queries, numbers, places};
 }
 
-/// What each key gets of the queries that see it, edge by edge of the list turned around, and what its value gets. Of
+/// The gradients of each key and its value, from the queries that see it, edge by edge of the list turned around. Of
 /// softmax weights are computed again; those of any other normalizer, and gradients, have been kept for each edge.
 template <class Call>
 class key_pass : listed_pass<Call> {

@@ -244,8 +244,8 @@ private:
     index_t const* numbers_ = nullptr;
 };
 
-/// What the pass over the queries leaves to the pass over the keys: numbers of all heads, (number, head lanes), at one
-/// place for each query, or for each edge.
+/// The numbers that the pass over the queries leaves to the pass over the keys: those of all heads, (number, head
+/// lanes), at one place for each query, or for each edge.
 template <class T>
 struct kept_numbers {
     T* first;

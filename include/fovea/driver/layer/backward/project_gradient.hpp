@@ -230,7 +230,7 @@ void add_project_gradient(Executor const& executor, workspace& scratch, Map cons
     if (wanted) sums.template add_rows<Of>(x, of_source.data);
 }
 
-/// What backpropagate hands amounts to for a vector of features of the result: to these, and to tables.
+/// The cotangents of a vector of features of the result: they go to these, and to tables.
 template <class T, class Arch, class Sums>
 struct result_cotangents {
     using vector = kernel::pack<T, Arch>;

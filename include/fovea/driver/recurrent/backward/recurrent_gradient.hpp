@@ -23,7 +23,7 @@ struct end_states {
     T* d = nullptr;
 };
 
-/// What the sweeps over one head keep, `run` steps at a time.
+/// The memory of the sweeps over one head, `run` steps at a time.
 template <class Call>
 class recurrent_head {
     using T = typename Call::number;
