@@ -165,7 +165,7 @@ struct matrix_unit_gradient_blocking : matrix_unit_blocking<T, Arch, Element, Pa
     static constexpr index_t states = vectors;
 };
 
-/// Whether an blocking multiplies scores of a tile while vectors make weights of those of the tile before.
+/// Whether a blocking multiplies scores of a tile while vectors make weights of those of the tile before.
 template <class Blocking>
 concept pipelined = requires { requires Blocking::pipelines; };
 

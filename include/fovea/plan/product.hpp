@@ -31,8 +31,7 @@ inline constexpr int parts_of<float16> = 2;
 template <>
 inline constexpr int parts_of<float> = 3;
 
-/// The most parts that an element may have to be multiplied by parts without being asked for: as many as cost less than
-/// float32 arithmetic for certain.
+/// Up to this many bfloat16 splits, split multiplication is faster than float32, so it is used without precision(...).
 inline constexpr int most_parts_unasked = 2;
 
 /// True where the matrix unit of an architecture multiplies elements of these types, summed in T: all of their parts,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// When something that may not be worth its cost is tried again.
+// Exponential back-off of attempts that may not be worth their cost.
 #pragma once
 
 #include <fovea/core/index.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
-/// After a try that was not worth it 2 steps go by without one, then 6, 14, 30, ...; after one that was, none. So many
-/// tries in a row as `trials` says have to fail before the first steps go by.
+/// Exponential back-off: after `trials` failed attempts in a row the next 2, 6, 14, 30, ... steps are skipped; a success
+/// resets it.
 class back_off {
 public:
     explicit back_off(index_t trials = 1) : trials_(trials) {}

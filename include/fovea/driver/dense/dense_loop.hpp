@@ -12,7 +12,7 @@ namespace fovea::FOVEA_SET::driver {
 
 /// A pass over the scores of a tile of rows, a run of keys at a time (driver/dense/pass/online.hpp is attention):
 ///
-///     call_type, blocking                        a dense_rows with its functions; a plan's blocks
+///     call_type, blocking                     a dense_rows with its functions; a plan's blocks
 ///     head_blocks(call, memory, slots)        the keys, and what lies beside them, of one head, block by block:
 ///                                             begin(heads), first(block), last(block), prepare(block), and, if it has
 ///                                             that, finish() after the last row of the task
@@ -21,8 +21,7 @@ namespace fovea::FOVEA_SET::driver {
 ///     partial_sums                            where the pass leaves what is unfinished: tile(t, call), empty()
 ///     begin(call, heads, first, count)        the rows of the tile
 ///     take(call, mask, keys, run, scratch)    S for a run of keys, and what is made of it
-///     sweeps(call), begin_sweep(call, n)      where the keys may be gone over more than once: how often, and which it
-///                                             is
+///     sweeps(call), begin_sweep(call, n)      where the keys may be gone over more than once: how often; the n-th
 ///     drain(call, keys, scratch)              where it has that: before the keys of another block take their place
 ///     finish(call)                            after the last key
 template <class P>

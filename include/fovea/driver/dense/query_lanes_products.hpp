@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The products of an blocking with a query in each lane.
+/// The products of a blocking with a query in each lane.
 template <class Blocking>
 struct lane_products_of_shape {
     using type =

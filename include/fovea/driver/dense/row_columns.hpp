@@ -12,11 +12,9 @@ namespace fovea::FOVEA_SET::driver {
 /// The scores of a tile of rows from the first key that any of them sees to the last, as columns: column c is key
 /// first_key + c.
 ///
-///     for_tiles(call, ..., keys, f)  f(row, count, back_off) for each tile of a block of rows; `keys` are those of the
-///     head for_runs(tile, keys, ..., f)   f(run, column) scores what the tile sees, where the first key of its block
-///     has
-///                                    that column; columns between runs are excluded
-///     for_blocks(keys, f)            f(block, from, to) for the columns of each block of which the tile sees something
+///     for_tiles(...)    calls f(row, count, back_off) for each tile of a block of rows
+///     for_runs(...)     calls f(run, column) for each run of keys that the tile sees; columns between are excluded
+///     for_blocks(...)   calls f(block, from, to) for the columns of each block that the tile sees something of
 template <class Blocking>
 class row_columns {
     using T = typename Blocking::number;

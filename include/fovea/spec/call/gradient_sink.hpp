@@ -52,7 +52,8 @@ void write_rounded(At const& at, Asked const& asked) {
 template <bool AsRows, class Asked, class T, int Rank>
 inline constexpr bool may_name = std::is_same_v<typename Asked::element, T>
                               && (Asked::rank == Rank || (AsRows && (Asked::rank == 2 || Asked::rank == 3)));
-/// Whether it names this array; where that is read as rows, whatever axes of one element it lacks.
+/// True if grad(x, ...) refers to this array: same address, extents and strides. With AsRows, axes of extent 1 may be
+/// missing.
 template <bool AsRows = false, class Asked, class T, int Rank>
 bool names(Asked const& asked, view<T const, Rank> const& array) {
     if constexpr (!may_name<AsRows, Asked, T, Rank>) return false;
@@ -61,7 +62,7 @@ bool names(Asked const& asked, view<T const, Rank> const& array) {
     else return asked.wanted && fovea::detail::same_elements(as_heads(asked.of), array);
 }
 
-/// Whether it names the array of a number for each step.
+/// The same for a table with a number for each step.
 template <class Asked, class T>
 bool names(Asked const& asked, step_gates<T> const& steps) {
     if constexpr (!std::is_same_v<typename Asked::element, T> || Asked::rank == 2 || Asked::rank > 4) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The rows of a tile in a gradient pass: from P and dS of some keys to the sums of gradients, whatever made them.
+// Query side of the backward pass: adds P^T dO to dV, and carries dS back to dQ, dK and tables, for the pass of softmax
+// and for that over whole rows.
 #pragma once
 
 #include <fovea/driver/call/products.hpp>

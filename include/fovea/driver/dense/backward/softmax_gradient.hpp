@@ -57,7 +57,7 @@ struct softmax_derivative {
     }
 };
 
-/// The steps of the gradient pass on one tile of an blocking:
+/// The steps of the gradient pass on one tile of a blocking:
 ///
 ///     add_exponentials(s, dot, rows, of)    m, l and l D, by a run of keys
 ///     differentiate(p, ds, rows, of)        scores become P, the products dO V^T become dS
@@ -161,15 +161,14 @@ struct gradient_tile<Blocking> {
 /// The gradient pass of softmax(S) V, with its mask, and with a sink beside the keys of a row or without:
 ///
 ///     P = exp(S - m) / l,   D = sum_k P dO V^T,   dS = P (dO V^T - D),   dV = P^T dO,
-///     dS of each product in S,   dB = dS^T A scale,   dA = dS B scale,   A = Q and B = K where they are taken as they
-///     are
+///     dS of each product in S,   dB = dS^T A scale,   dA = dS B scale,   with A = Q and B = K as they are
 ///
 /// Gradients of scores go on in driver/dense/backward/score_gradient.hpp. S is recomputed on tiles, dO V^T is S of
 /// another attention: both are score tiles. The first sweep over the keys finds the maximum m, the sum l and D of each
-/// row: a float of their log-sum-exp would not hold large scores, and D of the result would not be rounded as dO V^T,
-/// which K may be large enough to show. Excluded pairs are kept out of every sum: where what is added up over
-/// keys, or over queries, is not finite, it is added pair by pair. A sink makes the sum l greater, and so weights less;
-/// its own gradient is that of a weight whose value is 0, -w D. Source: FlashAttention-2 (Dao, 2023), algorithm 2.
+/// row. m and l are kept apart, since a float32 log-sum-exp loses precision for large scores; D is summed from the same
+/// dO V^T instead of from dO * O, so that both are rounded alike. Excluded pairs are kept out of every sum: where a sum
+/// over keys, or over queries, is not finite, it is added pair by pair. A sink makes the sum l greater, and so weights
+/// less; its own gradient is that of a weight whose value is 0, -w D. Source: FlashAttention-2 (Dao, 2023), algorithm 2.
 template <class Call, class Backward, class Blocking, class Tables, class Normalize>
 class softmax_gradient {
     using T = typename Call::number;

@@ -97,7 +97,7 @@ public:
     }
 };
 
-/// The pass of an blocking.
+/// The pass of a blocking.
 template <class Blocking>
 struct online_of {
     using type = online<Blocking>;
