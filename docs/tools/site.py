@@ -40,7 +40,9 @@ ORDER = [
     (
         "Use",
         [
+            "docs/install.md",
             "docs/tutorial.md",
+            "docs/variants.md",
             "docs/language.md",
             "docs/writing_a_word.md",
             "docs/tour.md",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program of a project of its own: three positions that look at themselves and at those before them.
+//! [program]
 #include <fovea/fovea.hpp>
 
 #include <cstdio>
@@ -12,6 +13,7 @@ int main() {
     attend(scaled_dot | causal | softmax | weighted_sum, x, x, x, result);
     for (index_t i = 0; i < 3; ++i) std::printf("%.3f %.3f\n", double{result(i, 0)}, double{result(i, 1)});
 }
+//! [program]
 // prints
 // 1.000 0.000
 // 0.330 0.670

@@ -4,7 +4,7 @@
 
   tests/install/fresh.py                     all of the following
   tests/install/fresh.py demo                the first command of "Demo and tests"
-  tests/install/fresh.py install             each block of "Install", in its order
+  tests/install/fresh.py install             each block of "Install", in its order, and of "With CMake" in docs/install.md
   tests/install/fresh.py test [WORD...]      the second command of "Demo and tests"; with words, of these tests alone
 
 Each is typed on two machines: in a clone at /fovea, by root, and in a clone at a path with a space, by a user who has
@@ -26,6 +26,7 @@ import time
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 WORK = TREE / "build/fresh"
+CMAKE_PAGE = "docs/install.md"
 DEBIAN_ROOT = TREE / "tests/support/debian_root"
 SUITE = "bookworm"
 SECONDS_BETWEEN_LINES = 20  # of what is said while a command runs
@@ -66,9 +67,9 @@ def blocks_of_section(page: str, title: str) -> list[Block]:
     sections = re.split(r"^## ", page, flags=re.MULTILINE)
     found = [section for section in sections if section.startswith(f"{title}\n")]
     if len(found) != 1:
-        raise Failed(f"README.md has {len(found)} sections '{title}'")
+        raise Failed(f"the page has {len(found)} sections '{title}'")
     if re.search(r"^(?: {4}|\t)", re.sub(r"^```.*?^```$", "", found[0], flags=re.MULTILINE | re.DOTALL), re.MULTILINE):
-        raise Failed(f"README.md, {title}: an indented block does not say what it contains: write a fence")
+        raise Failed(f"{title}: an indented block does not say what it contains: write a fence")
     blocks = []
     for language, before, text in code_blocks.blocks_of(found[0]):
         quoted = code_blocks.SOURCE.match(before)
@@ -163,7 +164,7 @@ def type_install(machine: Machine, blocks: list[Block]) -> str:
             machine.type(block.text, machine.clone)
             continue
         if block.language not in ("sh", "cmake") or block.source is None:
-            raise Failed(f"README.md: nobody knows what to do with this block of {block.language}:\n{block.text}")
+            raise Failed(f"nobody knows what to do with this block of {block.language}:\n{block.text}")
         folder = copy_of(block.source.parent)
         if block.language == "sh":
             said = [machine.type(block.text, folder)]
@@ -197,7 +198,14 @@ def type_part(part: str, words: list[str], machine: Machine, page: str) -> str:
         return type_demo(machine)
     if part == "test":
         return type_test(machine, words)
-    return type_install(machine, blocks_of_section(page, "Install"))
+    return type_install(machine, blocks_of_section(page, "Install") + blocks_of_section(committed(CMAKE_PAGE), "With CMake"))
+
+
+def committed(page: str) -> str:
+    show = subprocess.run(["git", "-C", TREE, "show", f"HEAD:{page}"], capture_output=True, text=True, check=False)
+    if show.returncode != 0:
+        raise Failed(f"there is no {page} at HEAD to type: {show.stderr.strip()}")
+    return show.stdout
 
 
 def main(arguments: list[str]) -> int:
@@ -211,9 +219,10 @@ def main(arguments: list[str]) -> int:
         print("fresh: machines of its own can be made by root alone", file=sys.stderr)
         return 1
     WORK.mkdir(parents=True, exist_ok=True)
-    show = subprocess.run(["git", "-C", TREE, "show", "HEAD:README.md"], capture_output=True, text=True, check=False)
-    if show.returncode != 0:
-        print(f"fresh: there is no README.md at HEAD to type: {show.stderr.strip()}", file=sys.stderr)
+    try:
+        page = committed("README.md")
+    except Failed as reason:
+        print(f"fresh: {reason}", file=sys.stderr)
         return 1
     if subprocess.run(["git", "-C", TREE, "diff", "--quiet", "HEAD"], check=False).returncode != 0:
         print("fresh: changes that are not committed are no part of this")
@@ -223,7 +232,7 @@ def main(arguments: list[str]) -> int:
         started = time.monotonic()
         try:
             machine = Machine(f"{part}-{name}", user, clone)
-            passed = type_part(part, arguments, machine, show.stdout)
+            passed = type_part(part, arguments, machine, page)
             subprocess.run(["rm", "-rf", "--one-file-system", machine.root], check=True)
             print(f"{part} in {clone} passed in {time.monotonic() - started:.0f} s: {passed}", flush=True)
             return True

@@ -7,7 +7,8 @@
   ```cpp                                   each line must stand in that header
 
   <!-- output of examples/docs/masks.cpp -->
-  ```text                                  a test compares what the program prints (examples/docs/output.cmake)
+  ```text                                  a test compares what the program prints (examples/docs/output.cmake); of a
+                                           program that ends with "// prints", these lines are compared here
 
   <!-- another library -->                 what no test here could run; never C++
   ```python
@@ -28,6 +29,7 @@ OTHERS = ("text", "math", "sh", "console", "json")
 FENCE = re.compile(r"^ *```(.*)$")
 SOURCE = re.compile(r"^ *<!-- ([^ :]+):([^ ]+) -->$")
 DECLARATIONS = re.compile(r"^ *<!-- declarations: ([^ ]+) -->$")
+OUTPUT = re.compile(r"^ *<!-- output of ([^ ]+) -->$")
 ANOTHER_LIBRARY = re.compile(r"^ *<!-- another library -->$")
 region_of = tool("regions").region_of
 
@@ -70,11 +72,19 @@ def check_region(tree: Tree, report: Report, page: str, named: re.Match, text: s
         report.problem(f"{page}: the block differs from {file}:{region}, which is now:\n{expected}")
 
 
+def check_output(tree: Tree, report: Report, page: str, program: str, text: str) -> None:
+    _, ends, printed = tree.text(program).partition("\n// prints\n")
+    if ends and text != re.sub(r"^// ?", "", printed, flags=re.MULTILINE).rstrip("\n"):
+        report.problem(f"{page}: the block differs from what {program} says that it prints")
+
+
 def check_block(tree: Tree, report: Report, page: str, block: tuple[str, str, str]) -> None:
     language, source, text = block
     if language not in PROGRAMS + OTHERS:
         report.problem(f"{page}: a fence '{language}': write one of {', '.join(PROGRAMS + OTHERS)}")
     named, declarations = SOURCE.match(source), DECLARATIONS.match(source)
+    if output := OUTPUT.match(source):
+        check_output(tree, report, page, output[1], text)
     if ANOTHER_LIBRARY.match(source) and language != "cpp":
         report.note(f"{page}: a block of {language} for another library is not checked")
     elif language in PROGRAMS or named:
