@@ -224,16 +224,19 @@ public:
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }
 
+    //! [backward]
+    /// A tile of queries against a run of keys: the first sweep finds m, l and D, the second P, dS and the sums.
     void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
               scratch& of) {
         bool const trims = blocking::queries_in_lanes && any_mixed(at) && rows_.finite() && from.finite(at.block);
         of.scores.finds_max = !has_sums_;
-        auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);
-        auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);
+        auto const p = tile_.score(call, mask, from.keys, at, of.scores, trims, from.next);  // S = Q K^T
+        auto const ds = products_.score(call.values, mask, from.values, at, of.products, trims, from.next);  // dO V^T
         if (!has_sums_) return step::add_exponentials(p, ds, tile_.rows(), statistics_);
-        step::differentiate(p, ds, tile_.rows(), statistics_);
+        step::differentiate(p, ds, tile_.rows(), statistics_);  // P = exp(S - m) / l, dS = P (dO V^T - D)
         rows_.add(call, from, at.block, p, ds, of.kept(p));
     }
+    //! [backward]
     void finish(call_type const& call) {
         rows_.finish(call);
         if constexpr (row_dependent_normalizer<Normalize>)
