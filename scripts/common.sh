@@ -53,11 +53,11 @@ as_root() {
 # Installs those of the named packages that are missing. On a system without apt, CMake says what it does not find.
 need() {
     local package missing=()
-    command -v apt-get >/dev/null || exit 0
+    command -v apt-get >/dev/null || return 0
     for package in "$@"; do
         dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$package")
     done
-    [ ${#missing[@]} -gt 0 ] || exit 0
+    [ ${#missing[@]} -gt 0 ] || return 0
     say "install ${missing[*]}"
     as_root apt-get update -qq
     as_root env DEBIAN_FRONTEND=noninteractive \
