@@ -20,7 +20,8 @@ constexpr index_t rows = 4, keys = 64;
 template <class Expression>
 bool asks(Expression const& expression, index_t count = rows, index_t heads = 1) {
     std::array<kernel::row_coordinates, rows> coordinates;
-    for (index_t r = 0; r < rows; ++r) coordinates[static_cast<std::size_t>(r)] = {0, r % heads, r / heads, rows, keys, 8};
+    for (index_t r = 0; r < rows; ++r)
+        coordinates[static_cast<std::size_t>(r)] = {0, r % heads, r / heads, rows, keys, 8};
     auto const lines = kernel::table_lines<float, arch::best>(as_expression(expression), coordinates.data(), count,
                                                               {.first = 0, .count = keys}, keys);
     return !lines.empty();

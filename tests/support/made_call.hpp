@@ -104,7 +104,8 @@ template <class Blocking, class F>
 void for_masks(F const& f) {
     testing::dice random(11);
     for (index_t queries : {index_t{1}, index_t{Blocking::rows}, 2 * Blocking::block_rows + 1})
-        for (index_t keys : {index_t{1}, index_t{Blocking::block_keys}, 2 * Blocking::block_keys + Blocking::panel + 1}) {
+        for (index_t keys :
+             {index_t{1}, index_t{Blocking::block_keys}, 2 * Blocking::block_keys + Blocking::panel + 1}) {
             for (double density : {0.0, 0.01, 0.5, 0.99, 1.0}) f(pairs(random, queries, keys, density));
             f(pairs(queries, keys, queries, 0));
             f(pairs(queries, keys, Blocking::granule, Blocking::panel));

@@ -9,8 +9,8 @@
 #include <fovea/driver/recurrent/backward/run_recurrent_gradient.hpp>
 #include <fovea/driver/run/executor.hpp>
 #include <fovea/spec/call/check_gradient.hpp>
-#include <fovea/spec/call/wide_integers.hpp>
 #include <fovea/spec/call/gradient_sink.hpp>
+#include <fovea/spec/call/wide_integers.hpp>
 
 namespace fovea::FOVEA_SET::driver {
 
@@ -148,7 +148,7 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
     known.d_lse = bound.d_lse;
     constexpr int parts = plan::gradient_parts<query, Asked...>;
     gradient_operands<T, values, d_result, parts> const backward{call.value, bound.d_result, d_query,
-                                                                d_key,      d_value,        known};
+                                                                 d_key,      d_value,        known};
     with_table_sums<T>(
         scratch, a, call, sums,
         [&](auto const& tables) {

@@ -103,17 +103,19 @@ FOVEA_INLINE void backpropagate(E const& e, Environment const& at, Amount const&
             cotangents.sum(at, amount, get<0>(e), features_of_sum(e));
         } else {
             [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
-                [[maybe_unused]] auto const to = [&]<std::size_t N>(
-                                                     std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
-                    auto const& child = get<N>(e);
-                    if constexpr (reaches<std::remove_cvref_t<decltype(child)>, kinds>) {
-                        auto const derivative = derivatives::by_child<N>(e);
-                        using known = std::remove_const_t<decltype(derivative)>;
-                        if constexpr (std::is_same_v<known, derivatives::one>) backpropagate(child, at, amount, cotangents);
-                        else if constexpr (!derivatives::is_zero<known>)
-                            backpropagate(child, at, derivatives::passed_on(amount, evaluate(derivative, at)), cotangents);
-                    }
-                };
+                [[maybe_unused]] auto const to =
+                    [&]<std::size_t N>(std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
+                        auto const& child = get<N>(e);
+                        if constexpr (reaches<std::remove_cvref_t<decltype(child)>, kinds>) {
+                            auto const derivative = derivatives::by_child<N>(e);
+                            using known = std::remove_const_t<decltype(derivative)>;
+                            if constexpr (std::is_same_v<known, derivatives::one>)
+                                backpropagate(child, at, amount, cotangents);
+                            else if constexpr (!derivatives::is_zero<known>)
+                                backpropagate(child, at, derivatives::passed_on(amount, evaluate(derivative, at)),
+                                              cotangents);
+                        }
+                    };
                 (to(std::integral_constant<std::size_t, I>()), ...);
             }(std::make_index_sequence<E::arity>());
         }

@@ -325,7 +325,8 @@ FOVEA_INLINE void reweigh_row(Expression const& expression, row_coordinates cons
 /// reweigh: every weight of a row becomes an expression of itself and its indices. `Scales`: the expression multiplies
 /// the weight by a factor, and weights of 0 stay 0 whatever the factor of an excluded pair is, NaN too.
 template <bool Scales, class T, class Arch, class Expression, class Normalize, class Keys>
-void reweigh(Expression const& expression, row_coordinates const& coordinates, packed_row<T, Arch, Normalize, Keys> const& row) {
+void reweigh(Expression const& expression, row_coordinates const& coordinates,
+             packed_row<T, Arch, Normalize, Keys> const& row) {
     if constexpr (asks_for_exact<T, Expression>)
         if (coordinates.exact) return detail::reweigh_row<Scales, true>(expression, coordinates, row);
     detail::reweigh_row<Scales, false>(expression, coordinates, row);

@@ -26,7 +26,8 @@ struct score_vectors {
 
     /// The names of an expression at a vector that begins `key` keys after the first. `row` is the (first) row.
     template <class Arch, class Rows>
-    FOVEA_INLINE auto names(row_coordinates const& row, Rows const& rows, T const* vector_of_scores, index_t key) const {
+    FOVEA_INLINE auto names(row_coordinates const& row, Rows const& rows, T const* vector_of_scores,
+                            index_t key) const {
         using keys = std::conditional_t<QueriesInLanes, index_t, positions<T, Arch>>;
         return score_environment<T, Arch, keys, Rows>{{row, keys{first_key + key}},
                                                       rows,
@@ -67,8 +68,9 @@ FOVEA_INLINE void transform_vectors(Pointwise const pointwise, Predicate const p
     if constexpr (InLanes) maximum.store(at.row_max);
 }
 template <bool Masked, class T, class Arch, class Pointwise, class Predicate, class Rows, bool InLanes>
-[[gnu::noinline]] void transform_exactly(Pointwise const& pointwise, Predicate const& predicate, row_coordinates const& row,
-                                         Rows const& rows, score_vectors<T, InLanes> const& at) {
+[[gnu::noinline]] void transform_exactly(Pointwise const& pointwise, Predicate const& predicate,
+                                         row_coordinates const& row, Rows const& rows,
+                                         score_vectors<T, InLanes> const& at) {
     transform_vectors<Masked, true, T, Arch>(pointwise, predicate, row, rows, at);
 }
 }  // namespace detail

@@ -145,7 +145,7 @@ public:
     /// `whole` has the extents of the sequence, `runs` those of its queries that `query` and `out` hold; no piece has
     /// more than `longest` keys.
     chunked_attention(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<Out, 4> const& out,
-                        std::tuple<Asked...> const& asked, std::vector<position_run> const& runs, index_t longest)
+                      std::tuple<Asked...> const& asked, std::vector<position_run> const& runs, index_t longest)
         : base(a, whole), out_(out), outputs_(this->bind_outputs(query, asked)) {
         for (auto const& run : runs) {
             auto const rows = rows_at(query, run);

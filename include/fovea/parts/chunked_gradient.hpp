@@ -62,7 +62,7 @@ public:
         auto const lowered = this->spec_of(q.first, k.first, zeros);
         score_operands<Q, view<K const, 4>> const operands{q.query, k.key, this->exact()};
         gradient_operands<T, view<V const, 4>, D> const backward{k.value,   q.d_result, q.d_query, k.d_key,
-                                                                k.d_value, q.rows,     wanted};
+                                                                 k.d_value, q.rows,     wanted};
         part_shapes part{this->whole()};
         part.shapes.query[2] = q.query.extent(2);
         part.shapes.key[2] = part.shapes.value[2] = k.key.extent(2);

@@ -99,14 +99,17 @@ struct merged_partial {
 
     /// After the keys of a piece: the value of a selected key is taken along.
     template <class Context>
-    static void end_of_piece([[maybe_unused]] Context const& context, [[maybe_unused]] kernel::row_coordinates const& coordinates,
+    static void end_of_piece([[maybe_unused]] Context const& context,
+                             [[maybe_unused]] kernel::row_coordinates const& coordinates,
                              [[maybe_unused]] row const& at) {
         if constexpr (Call::selects) {
             index_t const key = context.normalizer(coordinates).selected(state_of(at, 0));
             for (index_t c = 0; c < context.value_features; ++c)
-                at.sums[c] = key < 0 ? T{0}
-                                     : static_cast<T>(context.operands.value(
-                                           coordinates.batch, coordinates.head / context.tile_heads, key - context.first_key, c));
+                at.sums[c] =
+                    key < 0
+                        ? T{0}
+                        : static_cast<T>(context.operands.value(
+                              coordinates.batch, coordinates.head / context.tile_heads, key - context.first_key, c));
         }
     }
 
@@ -222,7 +225,7 @@ public:
                            {sums_ + row * width_, states_ + row * state_bytes, state_bytes});
             for (index_t r = first; r < last; ++r)
                 merged_partial<call>::end_of_piece(context, context.coordinates(context.head_group_at(n), r),
-                                               partial_at(row + r - first, 1, 0));
+                                                   partial_at(row + r - first, 1, 0));
         });
     }
 
@@ -234,7 +237,7 @@ public:
                  [&](auto const& context, kernel::row_coordinates const& coordinates, index_t n, index_t row) {
                      for (auto const& [to, from] : steps)
                          merged_partial<call>::merge(context, coordinates,
-                                                 partial_at(row_of(to, n, row), 2, row_of(from, n, row)));
+                                                     partial_at(row_of(to, n, row), 2, row_of(from, n, row)));
                  });
     }
 
@@ -297,7 +300,7 @@ private:
     }
     auto context_of_call(spec_type const& spec, operands_type const& operands) const {
         return context_of<call, blocking>(how_, spec, operands, key_lanes_scores<call>::functions,
-                                       key_lanes_sums<call>::functions);
+                                          key_lanes_sums<call>::functions);
     }
     template <class F>
     void for_rows_of(std::size_t partial, index_t first, index_t count, F const& f) const {

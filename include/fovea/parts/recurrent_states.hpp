@@ -37,8 +37,8 @@ class recurrent_states {
 public:
     using call = plan::call_of<T, Arch, spec_type, operands_type>;
 
-    recurrent_states(A const& a, operand_shapes const& whole, view<Q const, 4> const& query, view<K const, 4> const& key,
-                   view<V const, 4> const& value, view<Out, 4> const& out, arena& memory)
+    recurrent_states(A const& a, operand_shapes const& whole, view<Q const, 4> const& query,
+                     view<K const, 4> const& key, view<V const, 4> const& value, view<Out, 4> const& out, arena& memory)
         : attention_(a), whole_(whole), query_(query), key_(key), value_(value), out_(out) {
         auto const extents = state_extents(a, whole);
         state_ = {memory.template take<T>(view<T, 4>(nullptr, extents).size()), extents};

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fovea/reference/aggregate.hpp>
-#include <fovea/reference/finish_gradient.hpp>
 #include <fovea/reference/cotangents.hpp>
+#include <fovea/reference/finish_gradient.hpp>
 #include <fovea/reference/normalize_gradient.hpp>
 #include <fovea/reference/recurrent_gradient.hpp>
 #include <fovea/spec/call/arriving_gradients.hpp>

@@ -60,10 +60,12 @@ row_gradient<Real> kept_of(Selection const& selection, row_gradient<Real> const&
 /// normalize_gradient: the gradients of the weights of a row become those of its scores, by the rule of its normalizer.
 /// `coordinates` has the value of an expression of the row, and takes its gradient.
 template <normalizer N, class Real, class Facts>
-void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t> const& keys, Facts const& coordinates) {
+void normalize_gradient(N const& n, row_gradient<Real>& all, std::vector<index_t> const& keys,
+                        Facts const& coordinates) {
     if constexpr (is_kept<N>) {
         auto const selection = [&] {
-            if constexpr (row_dependent_selection<decltype(n.first.selection)>) return n.first.selection.for_row(coordinates);
+            if constexpr (row_dependent_selection<decltype(n.first.selection)>)
+                return n.first.selection.for_row(coordinates);
             else return n.first.selection;
         }();
         std::vector<std::size_t> places;

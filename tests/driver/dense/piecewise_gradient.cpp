@@ -4,8 +4,8 @@
 // slopes of heads and weights that go by key are, over ranks (tests/mpi/gradients.cpp).
 #include <fovea/fovea.hpp>
 #include <fovea/gradient.hpp>
-#include <fovea/parts/exact_sink.hpp>
 #include <fovea/parts/chunked_gradient.hpp>
+#include <fovea/parts/exact_sink.hpp>
 #include <fovea/testing/random.hpp>
 
 #include "catch.hpp"

@@ -90,7 +90,8 @@ struct added_output {
     void begin() const { std::fill_n(sums.data, sums.size(), T{0}); }
     template <class Row>
     void weights(row_place const& at, Row const& row) const {
-        kernel::row_coordinates const coordinates{at.batch, at.head, at.query, shapes.queries(), shapes.keys(), shapes.compared()};
+        kernel::row_coordinates const coordinates{at.batch,         at.head,       at.query,
+                                                  shapes.queries(), shapes.keys(), shapes.compared()};
         auto const& table = rows.table();
         T* const to = sums.place(at.batch, at.head, at.query, index_t{0});
         rows.for_runs(
@@ -154,7 +155,8 @@ struct added_gradient<T, Arch, with_arriving<Core, Number>> : added_gradient<T, 
 
     added_gradient(arena& memory, with_arriving<Core, Number> const& aggregate, index_t features)
         : base(memory, aggregate, features), arriving(aggregate.arriving) {}
-    void add_to_gradients(kernel::row_coordinates const& row, index_t first, index_t count, T const* weights, T* d) const {
+    void add_to_gradients(kernel::row_coordinates const& row, index_t first, index_t count, T const* weights,
+                          T* d) const {
         base::add_to_gradients(row, first, count, weights, d);
         for (index_t i = 0; i < count; ++i) d[i] += arriving.of(place_of(row), first + i, weights[i]);
     }

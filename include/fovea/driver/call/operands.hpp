@@ -140,8 +140,8 @@ void finish_outputs(Executor const& executor, Outputs const& outputs, view<Rows,
 
 /// Hands the state of a row to outputs that take it.
 template <class Outputs, class Normalizer, class State, class T>
-void show_state(Outputs const& outputs, kernel::row_coordinates const& at, Normalizer const& normalizer, State const& carried,
-                T log_sum) {
+void show_state(Outputs const& outputs, kernel::row_coordinates const& at, Normalizer const& normalizer,
+                State const& carried, T log_sum) {
     for_each_output(outputs, [&](auto const& output) {
         if constexpr (takes_log_sum<std::remove_cvref_t<decltype(output)>>) output.log_sum(place_of(at), log_sum);
     });

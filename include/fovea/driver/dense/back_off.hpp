@@ -6,8 +6,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Exponential back-off: after `trials` failed attempts in a row the next 2, 6, 14, 30, ... steps are skipped; a success
-/// resets it.
+/// Exponential back-off: after `trials` failed attempts in a row the next 2, 6, 14, 30, ... steps are skipped; a
+/// success resets it.
 class back_off {
 public:
     explicit back_off(index_t trials = 1) : trials_(trials) {}

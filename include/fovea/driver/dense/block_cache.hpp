@@ -183,7 +183,8 @@ private:
                       elements = (stride / base::elements_per_number + functions.planes * call.summed.most
                                   + functions.squares + terms)
                                * Blocking::block_keys;
-        if (Blocking::queries_in_lanes) slots = base::kept(call, elements + 2 * functions.key_indices * Blocking::block_keys);
+        if (Blocking::queries_in_lanes)
+            slots = base::kept(call, elements + 2 * functions.key_indices * Blocking::block_keys);
         return {elements, slots, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
     }
 
@@ -236,8 +237,9 @@ private:
 
     static typename base::memory_for wanted(attention_call<Blocking> const& call, index_t slots) {
         index_t const stride = call.planned.values == plan::reading::in_place ? 0
-                             : Blocking::queries_in_lanes ? base::copied_stride(call.value_features, Blocking::parts::value)
-                                                       : call.value_width(),
+                             : Blocking::queries_in_lanes
+                                 ? base::copied_stride(call.value_features, Blocking::parts::value)
+                                 : call.value_width(),
                       elements = Blocking::block_keys / call.sums.keys_per_row * stride / base::elements_per_number;
         return {elements, Blocking::queries_in_lanes ? base::kept(call, elements) : slots, stride,
                 call.sums.loads_values ? rows_at_once * loaded_stride<T>(call.value_features) : 0};

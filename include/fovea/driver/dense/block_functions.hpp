@@ -45,15 +45,15 @@ struct tile_rows {
     head_group heads{};
     index_t first = 0, count = 0;
     index_t width = Blocking::rows;  // rows that are computed; those after the last repeat it
-    T* queries = nullptr;         // (products, features, width); for keys in place (products, packs, width, lanes);
-                                  // then (squares, features, width)
-    T* scales = nullptr;          // (products, rows)
-    T* terms = nullptr;           // (row terms, rows)
-    index* indices = nullptr;     // (index terms, rows)
-    T* pair_factors = nullptr;    // (query factors, rows, features), for pairwise terms
-    T* norms = nullptr;           // (squares, rows)
-    T* centre = nullptr;          // (3, features), of one squared distance after the other
-    bool factorable = true;       // no exponential of a query left its range
+    T* queries = nullptr;            // (products, features, width); for keys in place (products, packs, width, lanes);
+                                     // then (squares, features, width)
+    T* scales = nullptr;             // (products, rows)
+    T* terms = nullptr;              // (row terms, rows)
+    index* indices = nullptr;        // (index terms, rows)
+    T* pair_factors = nullptr;       // (query factors, rows, features), for pairwise terms
+    T* norms = nullptr;              // (squares, rows)
+    T* centre = nullptr;             // (3, features), of one squared distance after the other
+    bool factorable = true;          // no exponential of a query left its range
     std::array<kernel::row_coordinates, std::size_t{Blocking::rows} - lane_rows> coordinates;  // with keys in lanes
     std::array<integer, lane_rows> queries_of, heads_of;  // with queries in lanes, where heads are interleaved
 
@@ -85,11 +85,11 @@ struct score_block {
     index_t first, count;  // keys, the first by its position
     T* scores;             // (planes, rows, stride), the result is plane 0; with queries in lanes (keys, stride)
     index_t stride, plane_stride = 0;
-    bool* visible = nullptr;                       // like a plane: which pairs take part, where values are not finite
-    T* row_max = nullptr;                          // (width), with queries in lanes
+    bool* visible = nullptr;                      // like a plane: which pairs take part, where values are not finite
+    T* row_max = nullptr;                         // (width), with queries in lanes
     sub_tiles<Blocking> const* pieces = nullptr;  // with queries in lanes: those that are not empty
-    index_t multiplied = 0;                        // keys of the first piece whose products are there already
-    kernel::interleaved_steps* beside = nullptr;          // what is done while scores become weights
+    index_t multiplied = 0;                       // keys of the first piece whose products are there already
+    kernel::interleaved_steps* beside = nullptr;  // what is done while scores become weights
 
     index_t packs() const { return ceil_div(count, Blocking::lanes); }
     /// Some of the keys.

@@ -2,8 +2,8 @@
 // Which keys of a block a tile reads, and where the mask has to be applied: from the intervals of the predicate.
 #pragma once
 
-#include <fovea/driver/dense/dense_rows.hpp>
 #include <fovea/driver/dense/back_off.hpp>
+#include <fovea/driver/dense/dense_rows.hpp>
 
 #include <algorithm>
 
@@ -62,7 +62,8 @@ public:
     /// The blocks of keys outside which some rows see nothing.
     index_range seen_by(box const& where) const {
         auto const is_empty = [&](index_t k) {
-            return coverage(where, k * Blocking::block_keys, std::min((k + 1) * Blocking::block_keys, call_.keys)).never();
+            return coverage(where, k * Blocking::block_keys, std::min((k + 1) * Blocking::block_keys, call_.keys))
+                .never();
         };
         index_range seen{0, key_blocks()};
         while (seen.size() > 0 && is_empty(seen.first)) ++seen.first;
@@ -76,7 +77,8 @@ public:
         for (index_t g = head_groups.first; g < head_groups.last; ++g)
             for (index_t b = rows.first; b < rows.last && most < key_blocks(); ++b) {
                 index_t const last = std::min((b + 1) * Blocking::block_rows, call_.rows);
-                most = std::max(most, seen_by(call_.span(call_.head_group_at(g), b * Blocking::block_rows, last)).size());
+                most =
+                    std::max(most, seen_by(call_.span(call_.head_group_at(g), b * Blocking::block_rows, last)).size());
             }
         return most;
     }
@@ -91,7 +93,8 @@ public:
 
     /// The same at a back_off: where it does not search, all granules, masked.
     template <class Rows>
-    visible_runs<Blocking> runs(Rows const& rows, index_t first, index_t last, truth seen, search_back_off& back_off) const {
+    visible_runs<Blocking> runs(Rows const& rows, index_t first, index_t last, truth seen,
+                                search_back_off& back_off) const {
         bool const searches = seen.always() || back_off.is_due();
         auto const found = searches ? runs(rows, first, last, seen) : all_mixed(first, last, rows.whole_panels());
         if (searches && !seen.always()) back_off.learn(found, ceil_div(last - first, Blocking::panel));
@@ -108,7 +111,8 @@ public:
     run trimmed(rows_and_keys const& all, run granules, bool const* mixed) const;
 
 private:
-    visible_runs<Blocking> find_runs(box const& where, index_t first, index_t last, truth seen, bool whole_panels) const;
+    visible_runs<Blocking> find_runs(box const& where, index_t first, index_t last, truth seen,
+                                     bool whole_panels) const;
     static visible_runs<Blocking> all_mixed(index_t first, index_t last, bool whole_panels);
     void classify(rows_and_keys const& all, index_t first, index_t last, truth* panels) const;
 
@@ -133,9 +137,10 @@ granule_run<Blocking> block_mask<Blocking>::trimmed(rows_and_keys const& all, ru
 
 template <class Blocking>
 visible_runs<Blocking> block_mask<Blocking>::find_runs(box const& where, index_t first, index_t last, truth seen,
-                                                 bool whole_panels) const {
+                                                       bool whole_panels) const {
     visible_runs<Blocking> all;
-    index_t const panels = ceil_div(last - first, Blocking::panel), granules = ceil_div(last - first, Blocking::granule);
+    index_t const panels = ceil_div(last - first, Blocking::panel),
+                  granules = ceil_div(last - first, Blocking::granule);
     rows_and_keys const keys{where, first, last};
     truth known[Blocking::panels];
     if (seen.always()) std::fill_n(known, panels, seen);
@@ -155,7 +160,8 @@ visible_runs<Blocking> block_mask<Blocking>::find_runs(box const& where, index_t
 }
 
 template <class Blocking>
-[[gnu::noinline]] visible_runs<Blocking> block_mask<Blocking>::all_mixed(index_t first, index_t last, bool whole_panels) {
+[[gnu::noinline]] visible_runs<Blocking> block_mask<Blocking>::all_mixed(index_t first, index_t last,
+                                                                         bool whole_panels) {
     index_t const panels = ceil_div(last - first, Blocking::panel);
     visible_runs<Blocking> all(
         {0, whole_panels ? panels * Blocking::granules_per_panel : ceil_div(last - first, Blocking::granule)});
@@ -166,9 +172,9 @@ template <class Blocking>
 /// Classifies the panels [first, last): halved until all are full, all are empty, or one is left.
 template <class Blocking>
 [[gnu::noinline]] void block_mask<Blocking>::classify(rows_and_keys const& all, index_t first, index_t last,
-                                                   truth* panels) const {
-    auto const seen =
-        coverage(all.where, all.first + first * Blocking::panel, std::min(all.first + last * Blocking::panel, all.last));
+                                                      truth* panels) const {
+    auto const seen = coverage(all.where, all.first + first * Blocking::panel,
+                               std::min(all.first + last * Blocking::panel, all.last));
     if (last - first == 1 || seen.always() || seen.never()) {
         std::fill(panels + first, panels + last, seen);
         return;

@@ -65,9 +65,9 @@ public:
     template <class Executor>
     void run(Executor const& executor, workspace& scratch, bool outputs_reduce_over_queries) const {
         for_row_blocks<blocking>(executor, scratch, call_, outputs_reduce_over_queries,
-                              [&](arena& memory, index_range head_groups, index_range rows) {
-                                  run_heads(memory, head_groups, rows, {0, key_blocks()}, {});
-                              });
+                                 [&](arena& memory, index_range head_groups, index_range rows) {
+                                     run_heads(memory, head_groups, rows, {0, key_blocks()}, {});
+                                 });
     }
 
     index_t key_blocks() const { return mask_.key_blocks(); }
@@ -95,7 +95,8 @@ private:
             if (seen.never()) continue;  // an empty block of the mask
             keys.prepare(k);
             for (index_t t = 0; t < rows.tiles; ++t) {
-                if (Pass::prefetches_rows && !begun && call_.rows > blocking::block_rows)  // the next block's tile follows
+                if (Pass::prefetches_rows && !begun
+                    && call_.rows > blocking::block_rows)  // the next block's tile follows
                     call_.prefetch_beside(rows.heads, rows.first, rows.last, t * blocking::rows, blocking::rows);
                 auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen, back_off);
                 for (auto const run : runs) {

@@ -241,7 +241,8 @@ class key_lanes_scores {
             next.tables = kernel::table_lines<T, Arch>(pointwise, rows.coordinates.data(), rows.count, range, steps);
         if constexpr (reads_a_table<std::remove_cvref_t<decltype(predicate)>>)
             if (next.tables.empty())
-                next.tables = kernel::table_lines<T, Arch>(predicate, rows.coordinates.data(), rows.count, range, steps);
+                next.tables =
+                    kernel::table_lines<T, Arch>(predicate, rows.coordinates.data(), rows.count, range, steps);
     }
 
 public:

@@ -5,8 +5,8 @@
 
 #include <fovea/driver/call/products.hpp>
 #include <fovea/driver/call/row_runs.hpp>
-#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/row.hpp>
 
@@ -237,12 +237,12 @@ class key_lanes_sums {
                     scores const& weights, T* rescale, next_lines& next) {
         sums_of(call, rows, sums, values).add(weights, rescale, next.queue());
     }
-    static void add_visible(call_type const& call, rows_type const& rows, online_state<T>& sums, values_type const& values,
-                            scores const& weights, T const* rescale) {
+    static void add_visible(call_type const& call, rows_type const& rows, online_state<T>& sums,
+                            values_type const& values, scores const& weights, T const* rescale) {
         sums_of(call, rows, sums, values).add_visible(weights, rescale);
     }
-    static bool add_nonzero(call_type const& call, rows_type const& rows, online_state<T>& sums, values_type const& values,
-                            scores const& weights) {
+    static bool add_nonzero(call_type const& call, rows_type const& rows, online_state<T>& sums,
+                            values_type const& values, scores const& weights) {
         if constexpr (normalizing::whole_row && Call::is_linear)
             return sums_of(call, rows, sums, values).add_nonzero(weights);
         else return false;
@@ -255,7 +255,8 @@ class key_lanes_sums {
     }
 
     /// The result of one row.
-    static void finish_row(context_type const& context, kernel::row_coordinates const& row, state const& s, T const* sum) {
+    static void finish_row(context_type const& context, kernel::row_coordinates const& row, state const& s,
+                           T const* sum) {
         auto* const to = context.operands.result.place(row.batch, row.head, row.q_idx, 0);
         using out = std::remove_cvref_t<decltype(*to)>;
         index_t const n = context.value_features;
@@ -277,7 +278,8 @@ class key_lanes_sums {
         show_state(context.operands.outputs, row, normalizer, s, normalizing::log_sum(normalizer, s));
     }
 
-    static void merge_splits(call_type const& call, kernel::row_coordinates const& coordinates, partial_row<T> const& row) {
+    static void merge_splits(call_type const& call, kernel::row_coordinates const& coordinates,
+                             partial_row<T> const& row) {
         if constexpr (Call::may_split_keys) {
             using vector = kernel::pack<T, Arch>;
             auto const& context = of(call);
@@ -285,7 +287,8 @@ class key_lanes_sums {
                 return *reinterpret_cast<state*>(row.states + p * row.state_stride);
             };
             for (index_t p = 1; p < row.splits; ++p) {
-                auto const [own, others] = normalizing::merge(context.normalizer(coordinates), state_of(0), state_of(p));
+                auto const [own, others] =
+                    normalizing::merge(context.normalizer(coordinates), state_of(0), state_of(p));
                 T const* const other = row.sums + p * row.sum_stride;
                 for (index_t c = 0; c < row.width; c += vector::lanes)
                     fma(vector::load(other + c), vector(others), vector::load(row.sums + c) * vector(own))
@@ -318,21 +321,21 @@ class key_lanes_sums {
 
 public:
     static constexpr sums_functions<blocking> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
-                                                     .keys_per_row = stored::keys_per_row,
-                                                     .loads_values = loaded_rows<typename stored::rows>,
-                                                     .selects = Call::selects,
-                                                     .is_linear = Call::is_linear,
-                                                     .clears_excluded = clears_excluded,
-                                                     .begin = &begin,
-                                                     .copy = &copy,
-                                                     .all_finite = &all_finite,
-                                                     .fold = &fold,
-                                                     .add = &add,
-                                                     .add_visible = &add_visible,
-                                                     .finish = &finish,
-                                                     .add_nonzero = &add_nonzero,
-                                                     .merge_splits = &merge_splits,
-                                                     .normalize = &normalize};
+                                                        .keys_per_row = stored::keys_per_row,
+                                                        .loads_values = loaded_rows<typename stored::rows>,
+                                                        .selects = Call::selects,
+                                                        .is_linear = Call::is_linear,
+                                                        .clears_excluded = clears_excluded,
+                                                        .begin = &begin,
+                                                        .copy = &copy,
+                                                        .all_finite = &all_finite,
+                                                        .fold = &fold,
+                                                        .add = &add,
+                                                        .add_visible = &add_visible,
+                                                        .finish = &finish,
+                                                        .add_nonzero = &add_nonzero,
+                                                        .merge_splits = &merge_splits,
+                                                        .normalize = &normalize};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -44,7 +44,8 @@ public:
             plan::for_each_part(pair.factors.queries, [&](auto const& body) {
                 for (index_t r = 0; r < rows.count; ++r) {
                     T* const to = factors_of(context, rows, factor) + r * features;
-                    kernel::index_environment<T, Arch, index_t> const base{rows.coordinates[static_cast<std::size_t>(r)], 0};
+                    kernel::index_environment<T, Arch, index_t> const base{
+                        rows.coordinates[static_cast<std::size_t>(r)], 0};
                     kernel::scatter_features<T, Arch>(body, base, sources[r] + first_feature, features, T{1}, to, 1);
                     if constexpr (Pair::uses_exponentials)
                         rows.factorable = rows.factorable && kernel::stays_in_range(body, to, features);
@@ -174,8 +175,9 @@ private:
                              score_block<tile> const& to, index_t r, index_t k) {
         from.queries += r * from.features;
         from.keys += k * from.features;
-        kernel::pairwise<Rows, tile::nv, T, Arch>(body, rows.coordinates.data() + r, kernel::positions<T, Arch>{to.first + k},
-                                                  from, to.scores + r * to.stride + k, to.stride);
+        kernel::pairwise<Rows, tile::nv, T, Arch>(body, rows.coordinates.data() + r,
+                                                  kernel::positions<T, Arch>{to.first + k}, from,
+                                                  to.scores + r * to.stride + k, to.stride);
     }
 
     /// The body as it was written, feature by feature: for values beyond the range of the factors.

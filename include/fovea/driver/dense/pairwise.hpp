@@ -71,7 +71,8 @@ bool stays_in_range(Factor const&, T const* from, index_t n, T most = sizeof(T) 
 ///
 ///     scores[r][c] = sum_f body(queries[r][f], keys[f][c])
 template <int Rows, int Vectors, class T, class Arch, class Body, class Keys>
-[[gnu::noinline]] void pairwise(Body const& body, row_coordinates const* rows, Keys first_key, pair_factors<T> const& from,
+[[gnu::noinline]] void pairwise(Body const& body, row_coordinates const* rows, Keys first_key,
+                                pair_factors<T> const& from,
                                 T* FOVEA_RESTRICT scores,  // (Rows, Vectors * lanes)
                                 index_t row_stride) {
     using vector = pack<T, Arch>;

@@ -13,8 +13,8 @@ namespace fovea::FOVEA_SET::driver {
 /// The products of a blocking with a query in each lane.
 template <class Blocking>
 struct lane_products_of_shape {
-    using type =
-        kernel::matrix_unit_product<typename Blocking::number, typename Blocking::architecture, typename Blocking::parts>;
+    using type = kernel::matrix_unit_product<typename Blocking::number, typename Blocking::architecture,
+                                             typename Blocking::parts>;
 };
 template <class T, class Arch>
 struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
@@ -88,8 +88,8 @@ private:
 
 template <class Blocking>
 auto query_lanes_products<Blocking>::operands_at(call const& of, rows_type const& rows, keys_type const& keys,
-                                              scores const& piece, vector_run const& vectors, index_t key,
-                                              bool are_scores) -> operands {
+                                                 scores const& piece, vector_run const& vectors, index_t key,
+                                                 bool are_scores) -> operands {
     auto const run = keys(piece.first + key, piece.count - key);
     auto const [first_feature, features] = of.summed.product;
     index_t const lane = vectors.first * blocking::lanes;
@@ -101,7 +101,7 @@ auto query_lanes_products<Blocking>::operands_at(call const& of, rows_type const
 
 template <class Blocking>
 void query_lanes_products<Blocking>::multiply(call const& of, rows_type const& rows, keys_type const& keys,
-                                           key_run<blocking> const& at, scores const& to, next_lines& next) {
+                                              key_run<blocking> const& at, scores const& to, next_lines& next) {
     bool const are_scores = to.row_max != nullptr && of.functions.is_bare_product && !any_mixed(at);
     if (of.summed.product.count == 0) return multiply_no_features(rows, to, are_scores);
     index_t multiplied = to.multiplied;
@@ -121,7 +121,8 @@ void query_lanes_products<Blocking>::multiply(call const& of, rows_type const& r
 
 template <class Blocking>
 void query_lanes_products<Blocking>::add(attention const& of, rows_type const& rows, online_state<T>& sums,
-                                      values_type const& values, scores const& weights, T* rescale, next_lines& next) {
+                                         values_type const& values, scores const& weights, T* rescale,
+                                         next_lines& next) {
     index_t const width = rows.width;
     for (auto const& [vectors, granules] : *weights.pieces) {
         bool const first_of_all = sums.empty && (vectors.last - vectors.first) * blocking::lanes == width;
@@ -145,7 +146,7 @@ void query_lanes_products<Blocking>::add(attention const& of, rows_type const& r
 
 template <class Blocking>
 void query_lanes_products<Blocking>::add_visible(attention const& of, rows_type const& rows, online_state<T>& sums,
-                                              values_type const& values, scores const& weights, T const* rescale) {
+                                                 values_type const& values, scores const& weights, T const* rescale) {
     index_t const width = rows.width;
     clear_if_empty(sums, of.value_width() * width);
     for (index_t c = 0; c < of.value_features; ++c)

@@ -99,22 +99,22 @@ class query_lanes_scores {
 
 public:
     static constexpr score_functions<blocking> functions{.products = 1,
-                                                      .pairs = 0,
-                                                      .squares = 0,
-                                                      .query_factors = 0,
-                                                      .row_terms = terms::row_terms,
-                                                      .row_indices = terms::row_indices,
-                                                      .planes = 0,
-                                                      .key_terms = terms::key_terms,
-                                                      .key_indices = terms::key_indices,
-                                                      .terms_per_head = false,
-                                                      .loads_keys = product::packs_values && loaded_rows<key_rows>,
-                                                      .is_bare_product = Call::is_bare_product,
-                                                      .begin = &begin,
-                                                      .prepare = &prepare,
-                                                      .multiply = &query_lanes_products<blocking>::multiply,
-                                                      .transform = &terms::transform,
-                                                      .query_planes = query_planes};
+                                                         .pairs = 0,
+                                                         .squares = 0,
+                                                         .query_factors = 0,
+                                                         .row_terms = terms::row_terms,
+                                                         .row_indices = terms::row_indices,
+                                                         .planes = 0,
+                                                         .key_terms = terms::key_terms,
+                                                         .key_indices = terms::key_indices,
+                                                         .terms_per_head = false,
+                                                         .loads_keys = product::packs_values && loaded_rows<key_rows>,
+                                                         .is_bare_product = Call::is_bare_product,
+                                                         .begin = &begin,
+                                                         .prepare = &prepare,
+                                                         .multiply = &query_lanes_products<blocking>::multiply,
+                                                         .transform = &terms::transform,
+                                                         .query_planes = query_planes};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -88,21 +88,23 @@ class query_lanes_sums {
         auto to = rows.strided(context, context.operands.result);
         to.offset += lane;
         result_rows<T, element> const results{
-            sums, rows.width, factors, std::min<index_t>(rows.count - lane, blocking::lanes), context.value_features, to};
+            sums, rows.width, factors, std::min<index_t>(rows.count - lane, blocking::lanes), context.value_features,
+            to};
         if constexpr (std::is_same_v<element, T>) products<T, Arch>::store(results);
         else store_transposed<Arch>(results);
     }
 
 public:
-    static constexpr sums_functions<blocking> functions{.state_bytes = static_cast<index_t>(sizeof(state)),
-                                                     .loads_values = product::packs_values && loaded_rows<value_rows>,
-                                                     .begin = &begin,
-                                                     .copy = &copy,
-                                                     .all_finite = &all_finite,
-                                                     .fold = &fold,
-                                                     .add = &query_lanes_products<blocking>::add,
-                                                     .add_visible = &query_lanes_products<blocking>::add_visible,
-                                                     .finish = &finish};
+    static constexpr sums_functions<blocking> functions{
+        .state_bytes = static_cast<index_t>(sizeof(state)),
+        .loads_values = product::packs_values && loaded_rows<value_rows>,
+        .begin = &begin,
+        .copy = &copy,
+        .all_finite = &all_finite,
+        .fold = &fold,
+        .add = &query_lanes_products<blocking>::add,
+        .add_visible = &query_lanes_products<blocking>::add_visible,
+        .finish = &finish};
 };
 
 }  // namespace fovea::FOVEA_SET::driver

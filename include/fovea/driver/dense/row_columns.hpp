@@ -32,8 +32,10 @@ public:
     void for_tiles(Call const& call, head_group heads, index_t block, Blocks const& keys, F const& f) {
         index_t const first = block * Blocking::block_rows, last = std::min(first + Blocking::block_rows, call.rows);
         begin(call.span(heads, first, last), keys);
-        search_back_off back_off(2);  // one tile across a boundary of the mask must not lengthen the rows of those after it
-        for (index_t r = first; r < last; r += Blocking::rows) f(r, std::min<index_t>(Blocking::rows, last - r), back_off);
+        search_back_off back_off(
+            2);  // one tile across a boundary of the mask must not lengthen the rows of those after it
+        for (index_t r = first; r < last; r += Blocking::rows)
+            f(r, std::min<index_t>(Blocking::rows, last - r), back_off);
     }
 
     template <class Blocks, class F>

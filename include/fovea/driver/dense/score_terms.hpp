@@ -3,8 +3,8 @@
 // once these and the products are known.
 #pragma once
 
-#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/kernel/transform.hpp>
 #include <fovea/plan/lower.hpp>
 
@@ -32,7 +32,8 @@ public:
 
     /// An expression of the query side for one row.
     template <class Expression>
-    static auto of_row(context_type const& context, kernel::row_coordinates const& coordinates, Expression const& expression) {
+    static auto of_row(context_type const& context, kernel::row_coordinates const& coordinates,
+                       Expression const& expression) {
         auto const* const row = context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0);
         return evaluate(expression, kernel::single_environment<T, Arch, query_element, query_element>{
                                         {coordinates, index_t{0}}, row, row, coordinates.dim, coordinates.dim});
@@ -74,8 +75,8 @@ public:
                     if constexpr (uses<std::remove_cvref_t<decltype(term.expression)>, k_t>)
                         for_runs(context.operands.key, keys.range(block), keys.loaded(),
                                  [&](auto const& run, index_t offset) {
-                                     compute_key_terms(context, coordinates, term.expression, run, keys.first(block) + offset,
-                                                       to + offset);
+                                     compute_key_terms(context, coordinates, term.expression, run,
+                                                       keys.first(block) + offset, to + offset);
                                  });
                     else compute_position_terms(coordinates, term.expression, keys.range(block), to);
                     to += stride;
@@ -155,8 +156,8 @@ private:
     /// A term that reads no features of keys, for some keys: whole vectors, of which the last may pass the last key;
     /// one key after the other where it sums over features of tables.
     template <class Expression>
-    static void compute_position_terms(kernel::row_coordinates const& coordinates, Expression const& term, row_range const& at,
-                                       T* to) {
+    static void compute_position_terms(kernel::row_coordinates const& coordinates, Expression const& term,
+                                       row_range const& at, T* to) {
         if constexpr (reads_features<Expression>) {
             T const* const none = nullptr;
             for (index_t k = 0; k < at.last - at.first; ++k) {
@@ -176,8 +177,8 @@ private:
     /// An index term of the keys of a block: in vectors where it is kept for them and takes no division, which they do
     /// not have.
     template <class Expression>
-    static void compute_index_terms(kernel::row_coordinates const& coordinates, Expression const& term, row_range const& at,
-                                    typename keys_type::integer* to) {
+    static void compute_index_terms(kernel::row_coordinates const& coordinates, Expression const& term,
+                                    row_range const& at, typename keys_type::integer* to) {
         constexpr bool in_vectors = !Blocking::queries_in_lanes && !plan::detail::divides<Expression>;
         constexpr index_t step = in_vectors ? kernel::pack<T, Arch>::lanes : 1;
         index_t k = 0;

@@ -2,8 +2,8 @@
 // The scores of a tile of queries and a run of keys, whichever of them lie in lanes.
 #pragma once
 
-#include <fovea/driver/dense/block_mask.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
+#include <fovea/driver/dense/block_mask.hpp>
 #include <fovea/driver/dense/sub_tiles.hpp>
 #include <fovea/kernel/score_packs.hpp>
 
@@ -66,7 +66,8 @@ public:
         rows_.pair_factors = rows_.terms + functions.row_terms * Blocking::rows;
         rows_.norms = rows_.pair_factors + functions.query_factors * call.summed.most * Blocking::rows;
         rows_.centre = rows_.norms + functions.squares * Blocking::rows;
-        rows_.indices = memory.template take<typename tile_rows<Blocking>::index>(functions.row_indices * Blocking::rows);
+        rows_.indices =
+            memory.template take<typename tile_rows<Blocking>::index>(functions.row_indices * Blocking::rows);
         whole_panels_ = functions.pairs > 0;
     }
 
@@ -78,7 +79,8 @@ public:
         rows_.width = Blocking::width_for(count);
         for (index_t r = 0; r < rows_.width; ++r)
             if constexpr (!in_lanes) {
-                rows_.coordinates[static_cast<std::size_t>(r)] = call.coordinates(heads, first + std::min(r, count - 1));
+                rows_.coordinates[static_cast<std::size_t>(r)] =
+                    call.coordinates(heads, first + std::min(r, count - 1));
             } else if (call.tile_heads > 1) {
                 auto const row = rows_.facts_of(call, r);
                 rows_.queries_of[static_cast<std::size_t>(r)] = static_cast<kernel::integer_like<T>>(row.q_idx);
@@ -96,8 +98,8 @@ public:
     /// vectors of queries that see nothing at the ends of the run are left out. Before they are multiplied, begin(S) is
     /// called, and returns how many keys it has multiplied already.
     template <class Begin = nothing_multiplied>
-    block score(call_type const& call, block_mask<Blocking> const& mask, keys const& from, key_run const& at, scratch& to,
-                bool trims, next_lines& next, index_t column = 0, Begin const& begin = {}) const {
+    block score(call_type const& call, block_mask<Blocking> const& mask, keys const& from, key_run const& at,
+                scratch& to, bool trims, next_lines& next, index_t column = 0, Begin const& begin = {}) const {
         auto scores = block_of(from, at, to, column);
         bool const has_rest = !call.functions.is_bare_product || any_mixed(at);
         if (!has_rest && !to.finds_max) scores.row_max = nullptr;
@@ -119,7 +121,8 @@ public:
             });
         if (!has_rest) return scores;
         for_spans(at, [&](index_t first, index_t granules, bool masked) {
-            auto const part = scores.part((first - at.granules.first) * Blocking::granule, granules * Blocking::granule);
+            auto const part =
+                scores.part((first - at.granules.first) * Blocking::granule, granules * Blocking::granule);
             call.functions.transform(call, rows_, from, part, masked);
         });
         return scores;

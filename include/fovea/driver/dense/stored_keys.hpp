@@ -4,8 +4,8 @@
 #pragma once
 
 #include <fovea/driver/call/products.hpp>
-#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/simd/simd.hpp>
@@ -79,7 +79,8 @@ centre<T> centre_of_queries(context_of<Call, key_lanes_of<Call>> const& context,
     std::fill_n(to.place, features, T{0});
     for (index_t i = 0; i < count; ++i) {
         auto const coordinates = context.coordinates(heads, i * context.rows / count);
-        auto const* const query = context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0) + first;
+        auto const* const query =
+            context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0) + first;
         kernel::index_environment<T, Arch, index_t> const base{coordinates, 0};
         auto const store = [&](auto const& body, T scale, T* at) {
             kernel::scatter_features<T, Arch>(body, base, query, features, scale, at, 1);

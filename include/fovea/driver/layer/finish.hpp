@@ -63,7 +63,8 @@ view<T, 4> finish(Executor const& executor, workspace& scratch, Finish const& f,
             using base = kernel::index_environment<T, Arch, index_t>;
             for (index_t c = 0; c < features; c += vector::lanes) {
                 auto const value = kernel::load_as<T, Arch>(row + c, features - c);
-                result_environment<T, Arch, base> const here{base{coordinates, 0}, value, h * features + c, features - c};
+                result_environment<T, Arch, base> const here{base{coordinates, 0}, value, h * features + c,
+                                                             features - c};
                 kernel::lanes_of<T, Arch>::store(kernel::as_pack<T, Arch>(evaluate(expression, here)), row + c,
                                                  features - c);
             }

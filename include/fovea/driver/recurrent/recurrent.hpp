@@ -56,7 +56,7 @@ public:
         for (index_t t = 0; t < steps; ++t) {
             T* const key = task.keys + t * features;
             kernel::row_coordinates const row{task.batch,          task.head,        begin + t,
-                                        operands_.queries(), operands_.keys(), features};
+                                              operands_.queries(), operands_.keys(), features};
             auto const* const from = operands_.key.place(task.batch, task.head, begin + t, index_t{0});
             kernel::scatter_features<T, Arch>(term_.of_key, kernel::index_environment<T, Arch, index_t>{row, begin + t},
                                               from, features, T{1}, key, 1);
@@ -73,7 +73,7 @@ public:
         index_t const features = operands_.key_features(), group = operands_.group();
         for (index_t h = 0; h < group; ++h) {
             kernel::row_coordinates const row{task.batch,          task.head * group + h, position,
-                                        operands_.queries(), operands_.keys(),      features};
+                                              operands_.queries(), operands_.keys(),      features};
             auto const* const from = operands_.query.place(task.batch, row.head, position, index_t{0});
             using element = std::remove_cvref_t<decltype(*from)>;
             kernel::single_environment<T, Arch, element, element> const here{

@@ -6,10 +6,10 @@
 #include <fovea/driver/dense/backward/gradient_call.hpp>
 #include <fovea/driver/run/workspace.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
-#include <fovea/interop/mpi/run.hpp>
 #include <fovea/interop/mpi/global_sequence.hpp>
-#include <fovea/parts/exact_sink.hpp>
+#include <fovea/interop/mpi/run.hpp>
 #include <fovea/parts/chunked_gradient.hpp>
+#include <fovea/parts/exact_sink.hpp>
 #include <fovea/spec/call/saved_rows.hpp>
 
 #include <algorithm>
@@ -256,7 +256,7 @@ struct chunk_sink {
 /// The sequence of a call of gradient, with every check. Collective.
 template <class T, class Ranks, attention_spec A, class Bound, class... Asked>
 global_sequence gather_gradient(MPI_Comm comm, Ranks const& ranks, A const& a, Bound const& bound,
-                               std::optional<rank_sink<T, Asked...>>& sums, Asked const&... asked) {
+                                std::optional<rank_sink<T, Asked...>>& sums, Asked const&... asked) {
     told_gradient told;
     on_all_ranks(comm, [&] {
         sums.emplace(a, bound, asked...);
@@ -310,10 +310,10 @@ forward_rows<T> forward_of(Executor const& executor, workspace& scratch, global_
 /// The gradients of an attention on heads where its rows are, and those of tables in `sums`. Collective.
 template <class T, class Arch, class Executor, attention_spec A, class Q, class K, class V, class D, class Sums>
 driver::operand_gradients<T> differentiate_heads(Executor const& executor, workspace& scratch,
-                                                 global_sequence const& whole, A const& a, view<Q const, 4> const& query,
-                                                 view<K const, 4> const& key, view<V const, 4> const& value,
-                                                 view<D const, 4> const& d_result, forward_rows<T> const& forward,
-                                                 traffic* counts, Sums& sums) {
+                                                 global_sequence const& whole, A const& a,
+                                                 view<Q const, 4> const& query, view<K const, 4> const& key,
+                                                 view<V const, 4> const& value, view<D const, 4> const& d_result,
+                                                 forward_rows<T> const& forward, traffic* counts, Sums& sums) {
     using here_type = gradient_here<T, Arch, A, Q, K, V, D>;
     std::optional<here_type> here;
     std::vector<std::uint8_t> needs, query_needs;

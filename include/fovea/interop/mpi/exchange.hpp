@@ -179,7 +179,7 @@ struct step {
 /// The way of all pieces that a rank holds or needs, in the order of their positions: from the owner to each rank
 /// that needs the piece, in the order of the ranks behind it, around the ring.
 inline std::vector<step> route_of(std::vector<chunk> const& pieces, std::vector<std::uint8_t> const& needs, int rank,
-                                int size) {
+                                  int size) {
     std::vector<step> way;
     for (std::size_t p = 0; p < pieces.size(); ++p) {
         int const owner = pieces[p].owner;

@@ -66,9 +66,8 @@ ranks_plan plan_over_ranks(A const& a, global_sequence const& whole) {
     plan.keys = plan_travel(
         whole.comm, [&](index_t count) { return bytes.piece(count); }, whole.pieces, plan.longest, needs,
         whole.queries_of_ranks);
-    plan.sent = plan.way == schedule::pass_q
-                  ? sent_queries(bytes, driver::subtrees_of(owners), whole.queries_of_ranks)
-                  : plan.keys.sent;
+    plan.sent = plan.way == schedule::pass_q ? sent_queries(bytes, driver::subtrees_of(owners), whole.queries_of_ranks)
+                                             : plan.keys.sent;
     return plan;
 }
 
@@ -199,8 +198,8 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                     return explained([&](auto const& whole) { return text_of_states<T, call_type>(a, whole); });
                 } else if constexpr (plan::lists_keys<spec>) {
                     return explained([&](auto const& whole) {
-                        return text_of_lists(a, whole,
-                                             schedules_of_bound_call<Arch, spec, call_type>::position_bytes(whole.shapes));
+                        return text_of_lists(
+                            a, whole, schedules_of_bound_call<Arch, spec, call_type>::position_bytes(whole.shapes));
                     });
                 } else {
                     using ways = typename schedules_of_bound_call<Arch, spec, call_type>::type;

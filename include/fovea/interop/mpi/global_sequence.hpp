@@ -85,7 +85,7 @@ struct global_sequence {
     runs queries{}, keys{};   // of this rank
     std::vector<runs> queries_of_ranks{}, keys_of_ranks{};
     std::vector<chunk> query_pieces{}, pieces{};  // the latter of keys
-    told_gradient gradient{};                          // asked for by any rank, saved by all
+    told_gradient gradient{};                     // asked for by any rank, saved by all
 };
 
 /// The positions of a call are one sequence.
@@ -120,8 +120,8 @@ class travelling_pieces {
 
 public:
     /// Errors: std::bad_alloc. Nothing is sent before begin().
-    travelling_pieces(MPI_Comm comm, std::vector<chunk> const& pieces, std::vector<step> const& way,
-                      index_t longest, arena& memory, view<E const, 4> const&... arrays)
+    travelling_pieces(MPI_Comm comm, std::vector<chunk> const& pieces, std::vector<step> const& way, index_t longest,
+                      arena& memory, view<E const, 4> const&... arrays)
         : comm_(comm), pieces_(pieces), way_(way), arrays_(arrays...) {
         for (auto& slot : slots_) {
             slot.bytes = memory.take<std::byte>(bytes_of(longest));
@@ -251,7 +251,7 @@ private:
 /// it knows the whole. Collective.
 template <class T, class Ranks, class Within, attention_spec A, class Call, class Check>
 global_sequence gather(MPI_Comm comm, Ranks const& ranks, Within const& within, A const& a, Call const& call,
-                      told_gradient const& gradient, Check const& check) {
+                       told_gradient const& gradient, Check const& check) {
     auto const element = [](auto const& rows) {
         return static_cast<index_t>(sizeof(sent_element<std::remove_cvref_t<decltype(rows)>, T>));
     };

@@ -167,7 +167,7 @@ void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole c
     MPI_Comm comm = whole.comm;
     index_t const longest = std::min(whole.longest, whole.shapes.keys());
     std::vector<driver::subtree> trees;
-    std::vector<chunk> pieces;           // of this rank that are seen
+    std::vector<chunk> pieces;                // of this rank that are seen
     std::vector<std::size_t> numbers;         // among all
     std::vector<std::size_t> first_of_trees;  // of all ranks
     std::optional<gathered_queries<Q>> gathered;

@@ -6,10 +6,10 @@
 #include <fovea/driver/attend.hpp>
 #include <fovea/interop/mpi/check.hpp>
 #include <fovea/interop/mpi/exchange.hpp>
+#include <fovea/interop/mpi/global_sequence.hpp>
 #include <fovea/interop/mpi/halo.hpp>
 #include <fovea/interop/mpi/pass_q.hpp>
 #include <fovea/interop/mpi/states.hpp>
-#include <fovea/interop/mpi/global_sequence.hpp>
 #include <fovea/parts/gathered.hpp>
 #include <fovea/parts/partial_rows.hpp>
 #include <fovea/spec/call/gradient_sink.hpp>
@@ -70,7 +70,7 @@ private:
     }
 
     MPI_Comm comm_;
-    std::vector<chunk> pieces_;    // of the queries of all ranks
+    std::vector<chunk> pieces_;         // of the queries of all ranks
     std::vector<std::size_t> numbers_;  // among those of this rank
     std::vector<std::byte> room_;
     message on_way_;
@@ -122,7 +122,8 @@ void attend_where_queries_are(Executor const& executor, workspace& scratch, glob
         [&](auto const& looking) { attention->finish(looking, scratch); }, key, value);
     if constexpr (Ways::reduces_over_queries) {
         std::optional<reduced_outputs> outputs;
-        on_all_ranks(whole.comm, [&] { outputs.emplace(whole.comm, whole.queries_of_ranks, whole.longest, *attention); });
+        on_all_ranks(whole.comm,
+                     [&] { outputs.emplace(whole.comm, whole.queries_of_ranks, whole.longest, *attention); });
         outputs->add(*attention, sent);
     }
     if (counts != nullptr) *counts += sent;
@@ -206,7 +207,8 @@ void run_over_ranks(Executor const& executor, workspace& scratch, MPI_Comm comm,
     auto const attend_into = [&](auto const& parts, auto const& q, auto const& k, auto const& v, auto const& out) {
         within.for_each(scratch, parts, a, call.asked,
                         [&](auto const& one, auto const& of_one, auto const& asked, workspace& memory) {
-                            if constexpr (Within::several) on_all_ranks(comm, [&] { memory.prepare(executor.workers()); });
+                            if constexpr (Within::several)
+                                on_all_ranks(comm, [&] { memory.prepare(executor.workers()); });
                             attend_heads_over_ranks<T, Arch>(executor, memory, one, of_one, q, k, v, out, asked,
                                                              ranks.counts);
                         });

@@ -54,8 +54,7 @@ struct call_bytes {
 /// merged.
 inline schedule chosen_schedule(call_bytes const& bytes, index_t longest, bool merges) {
     index_t const piece = std::min(longest, bytes.shapes.keys());
-    return merges && bytes.partial(bytes.shapes.queries()) < bytes.piece(piece) ? schedule::pass_q
-                                                                                : schedule::ring;
+    return merges && bytes.partial(bytes.shapes.queries()) < bytes.piece(piece) ? schedule::pass_q : schedule::ring;
 }
 
 /// The bytes that each rank sends on a ring, of bytes_of(positions); `needs` says which pieces each rank needs: (rank,

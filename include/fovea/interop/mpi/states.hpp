@@ -100,8 +100,7 @@ private:
 
 /// The bytes that each rank sends: a state of each head at the end of its runs, and the last one to all where they are
 /// asked for it, or read it.
-inline std::vector<index_t> sent_states(std::vector<chunk> const& held, index_t all_states, bool to_all,
-                                        int ranks) {
+inline std::vector<index_t> sent_states(std::vector<chunk> const& held, index_t all_states, bool to_all, int ranks) {
     std::vector<index_t> sent(static_cast<std::size_t>(ranks), 0);
     for (std::size_t i = 0; i + 1 < held.size(); ++i)
         if (held[i].owner != held[i + 1].owner) sent[static_cast<std::size_t>(held[i].owner)] += all_states;
@@ -147,8 +146,7 @@ void attend_with_states(Executor const& executor, workspace& scratch, Whole cons
     index_t const heads = states->heads(), at_once = std::max<index_t>(executor.workers(), 1);
     for (std::size_t i = 0; i < held.size(); ++i) {
         if (held[i].owner != rank) continue;
-        bool const comes = i > 0 && held[i - 1].owner != rank,
-                   goes = i + 1 < held.size() && held[i + 1].owner != rank;
+        bool const comes = i > 0 && held[i - 1].owner != rank, goes = i + 1 < held.size() && held[i + 1].owner != rank;
         if (comes) travelling->expect(held[i - 1].owner);
         for (index_t first = 0; first < heads; first += at_once) {
             index_t const last = std::min(first + at_once, heads);

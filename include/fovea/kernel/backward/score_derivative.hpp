@@ -28,7 +28,8 @@ template <class T, class Arch, bool Exact, class E, class Names, class Cotangent
 FOVEA_INLINE void backpropagate_in_lanes(E const& e, Names const& names, pack<T, Arch> const& amount,
                                          Cotangents const& cotangents) {
     if constexpr (Exact) backpropagate(e, exact_environment<T, Arch, Names>{names}, amount, cotangents);
-    else if constexpr (chooses_integer<E>) backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, cotangents);
+    else if constexpr (chooses_integer<E>)
+        backpropagate(e, narrow_environment<T, Arch, Names>{names}, amount, cotangents);
     else backpropagate(e, names, amount, cotangents);
 }
 

@@ -47,7 +47,7 @@ struct amx_bf16 : amx_vectors<T, Arch, Parts> {
                                      index_t multiplied = 0) {
         if (all.vector_count > blocking::nv)
             return for_vectors<blocking::nv>(all, side,
-                                          [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
+                                             [&](lane_sums<T> const& some) { contract_query_lanes(keys, some, next); });
         prefetch_for_keys(all, all.element_count - multiplied, next);
         with_vectors<2>(all.vector_count, [&](auto vectors) {
             index_t k = multiplied;

@@ -69,7 +69,8 @@ constexpr bool any_derivative_reads(std::index_sequence<N...>) {
 /// True where an amount that is handed on to a leaf depends on a name.
 template <class E, class Name, class Cotangents>
 constexpr bool derivative_reads() {
-    if constexpr (!is_node<E> || is_node_of<at_operation, E> || is_node_of<operations::sum, E> || !reaches<E, Cotangents>)
+    if constexpr (!is_node<E> || is_node_of<at_operation, E> || is_node_of<operations::sum, E>
+                  || !reaches<E, Cotangents>)
         return false;
     else return detail::any_derivative_reads<E, Name, Cotangents>(std::make_index_sequence<E::arity>());
 }
@@ -79,7 +80,8 @@ template <class E, class Cotangents>
 inline constexpr bool adds_numbers = is_bare_product<E>;
 template <class A, class B, class Cotangents>
 inline constexpr bool adds_numbers<node<operations::plus, A, B>, Cotangents> =
-    (adds_numbers<A, Cotangents> && !reaches<B, Cotangents>) || (adds_numbers<B, Cotangents> && !reaches<A, Cotangents>);
+    (adds_numbers<A, Cotangents> && !reaches<B, Cotangents>)
+    || (adds_numbers<B, Cotangents> && !reaches<A, Cotangents>);
 template <class A, class B, class Cotangents>
 inline constexpr bool adds_numbers<node<operations::minus, A, B>, Cotangents> =
     adds_numbers<A, Cotangents> && !reaches<B, Cotangents>;

@@ -153,7 +153,8 @@ template <class Kinds, class T, class Arch, class Expression, class Normalize, c
 void reweigh_gradient(Expression const& expression, row_coordinates const& coordinates,
                       packed_row<T, Arch, Normalize, Keys> const& row, T* gradients, Share const& tables) {
     if constexpr (asks_for_exact<T, Expression>)
-        if (coordinates.exact) return detail::reweigh_row_gradient<Kinds, true>(expression, coordinates, row, gradients, tables);
+        if (coordinates.exact)
+            return detail::reweigh_row_gradient<Kinds, true>(expression, coordinates, row, gradients, tables);
     detail::reweigh_row_gradient<Kinds, false>(expression, coordinates, row, gradients, tables);
 }
 
@@ -185,7 +186,8 @@ struct gradient_coordinates : coordinates_of_row<T, Arch> {
 
 /// The rule of a normalizer and of a reweighting after it:
 ///
-///     apply(coordinates, row, gradients, tables, arriving)    scores become weights, their gradients those of the scores, in
+///     apply(coordinates, row, gradients, tables, arriving)    scores become weights, their gradients those of the
+///     scores, in
 ///                                                       place; arriving(weights, gradients) adds to the latter before
 ///
 /// Pairs that take no part, whose scores are excluded, get 0 for both, whatever their gradients are. Of a row of which

@@ -250,9 +250,10 @@ public:
             plan::for_each_part(pair.factors.keys, [&](auto const&) {
                 if constexpr (std::remove_cvref_t<decltype(pair)>::uses_exponentials)
                     for (index_t k = 0; within && k < keys.last(block) - keys.first(block); ++k)
-                        within = kernel::within_exponential_range(
-                            keys.keys(block, plane) + k / Blocking::panel * Blocking::panel * features + k % Blocking::panel,
-                            features, Blocking::panel, 1 / most);
+                        within = kernel::within_exponential_range(keys.keys(block, plane)
+                                                                      + k / Blocking::panel * Blocking::panel * features
+                                                                      + k % Blocking::panel,
+                                                                  features, Blocking::panel, 1 / most);
                 ++plane;
             });
         });
@@ -285,8 +286,8 @@ public:
                                               static_cast<std::size_t>(plan::count_of<decltype(kind::queries)>),
                                               static_cast<std::size_t>(plan::count_of<decltype(kind::keys)>), sums, T,
                                               Arch>(
-                        pair.factors.body, rows.coordinates.data() + r, kernel::positions<T, Arch>{amounts.first + k}, from,
-                        within + k,
+                        pair.factors.body, rows.coordinates.data() + r, kernel::positions<T, Arch>{amounts.first + k},
+                        from, within + k,
                         {amounts.scores + r * amounts.stride + k, amounts.stride, rows.count - r, amounts.count - k,
                          d_queries + query_plane * of_tile(context) + sums::place(r, 0, features), of_tile(context),
                          of_block, of_head(context)});
@@ -303,15 +304,16 @@ public:
     /// The sums of a row, or of a key, back to features and tables: to(first feature) are leaves from there on.
     /// `amounts` has room for a row.
     template <class To>
-    static void finish_row(context_type const& context, kernel::row_coordinates const& coordinates, index_t r, T const* d_queries,
-                           T* amounts, To const& to) {
-        auto const* const features = context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0);
+    static void finish_row(context_type const& context, kernel::row_coordinates const& coordinates, index_t r,
+                           T const* d_queries, T* amounts, To const& to) {
+        auto const* const features =
+            context.operands.query.place(coordinates.batch, coordinates.head, coordinates.q_idx, 0);
         for_each_pair(context, [&](auto const& pair, index_t plane, index_t) {
             auto const [first, count] = context.span_of(pair);
             plan::for_each_part(pair.factors.queries, [&, from = first, n = count](auto const& factor) {
                 for (index_t c = 0; c < n; ++c) amounts[c] = d_queries[plane * of_tile(context) + sums::place(r, c, n)];
-                to(from).backpropagate_features(factor, names_of_index{coordinates, 0}, features + from, features + from, n,
-                                                kernel::amount_of_each<T, Arch>{amounts});
+                to(from).backpropagate_features(factor, names_of_index{coordinates, 0}, features + from,
+                                                features + from, n, kernel::amount_of_each<T, Arch>{amounts});
                 ++plane;
             });
         });
@@ -325,8 +327,8 @@ public:
                 for (index_t c = 0; c < n; ++c)
                     amounts[c] = d_keys[plane * of_head(context) + key / Blocking::panel * Blocking::panel * n
                                         + c * Blocking::panel + key % Blocking::panel];
-                to(from).backpropagate_features(factor, names_of_index{coordinates, key}, features + from, features + from, n,
-                                                kernel::amount_of_each<T, Arch>{amounts});
+                to(from).backpropagate_features(factor, names_of_index{coordinates, key}, features + from,
+                                                features + from, n, kernel::amount_of_each<T, Arch>{amounts});
                 ++plane;
             });
         });

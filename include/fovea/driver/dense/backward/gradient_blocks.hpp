@@ -5,8 +5,8 @@
 #include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/backward/key_sums.hpp>
 #include <fovea/driver/dense/backward/score_gradient.hpp>
-#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/query_lanes_products.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/lowered_spec.hpp>
@@ -150,9 +150,9 @@ public:
         T const *const d_keys = sums, *const d_values = sums + of_keys(call);
         for (index_t k = some.first; k < some.last; ++k) {
             call.backward.leave(d_keys + k * score::width(call), call.key_features,
-                               call.backward.d_key.place(of.batch, head, k, 0));
+                                call.backward.d_key.place(of.batch, head, k, 0));
             call.backward.leave(d_values + k * width(features), features,
-                               call.backward.d_value.place(of.batch, head, k, 0));
+                                call.backward.d_value.place(of.batch, head, k, 0));
         }
     }
 
@@ -201,7 +201,9 @@ private:
         return whole_lines(rows_of_sums(call.keys) * width(call.values.key_features));
     }
     /// Rows that are added to as whole tiles, of which some may not exist.
-    static index_t rows_of_sums(index_t keys) { return key_sums<Blocking>::packs ? round_up(keys, Blocking::panel) : keys; }
+    static index_t rows_of_sums(index_t keys) {
+        return key_sums<Blocking>::packs ? round_up(keys, Blocking::panel) : keys;
+    }
     static index_t of_terms(Call const& call) {
         return whole_lines(heads(call) * score::key_terms * term_stride(call));
     }
@@ -225,7 +227,8 @@ private:
                 index_t const key = from + r;
                 auto const* const features = run.first + r * run.stride;
                 score::finish_key_products(
-                    call_, coordinates, key, features, [&](index_t n) { return d_mapped_key(n, key); }, d_key(key), tables);
+                    call_, coordinates, key, features, [&](index_t n) { return d_mapped_key(n, key); }, d_key(key),
+                    tables);
                 if constexpr (factors::any)
                     factors::finish_key(call_, coordinates, key, features, d_factors_, amounts_, [&](index_t first) {
                         return typename score::cotangents{nullptr, d_key(key) + first, tables};

@@ -22,7 +22,8 @@ struct saved_statistics {
     view<T const, 3> d_lse{};  // the gradient of m + log l, if it is given
 
     saved_statistics() = default;
-    explicit saved_statistics(row_state_views<T const> const& saved) : max(saved.max), sum(saved.sum), result(saved.result) {}
+    explicit saved_statistics(row_state_views<T const> const& saved)
+        : max(saved.max), sum(saved.sum), result(saved.result) {}
     saved_statistics(view<T const, 3> const& m, view<T const, 3> const& l, view<T const, 3> const& d)
         : max(m), sum(l), delta(d) {}
     bool any() const { return max.data != nullptr; }
@@ -96,7 +97,9 @@ struct gradient_call : context_of<Call, Blocking> {
 
     /// The key heads of all batch elements, into how many tasks each is split, and the blocks of rows of each of them.
     index_t all_key_heads() const { return this->batches * key_heads(); }
-    index_t query_splits() const { return std::max<index_t>(tables.tasks() / std::max<index_t>(all_key_heads(), 1), 1); }
+    index_t query_splits() const {
+        return std::max<index_t>(tables.tasks() / std::max<index_t>(all_key_heads(), 1), 1);
+    }
     index_range row_blocks(index_t split) const {
         index_t const blocks = ceil_div(this->rows, Blocking::block_rows), splits = query_splits();
         return {split * blocks / splits, (split + 1) * blocks / splits};

@@ -54,8 +54,8 @@ public:
 
     void begin(Call const& call, rows_type const& of) {
         rows_ = &of;
-        tables_ =
-            call.backward.wanted.of_queries ? call.tables.of_task(call.task_of(of.heads, of.first)) : call.tables.none();
+        tables_ = call.backward.wanted.of_queries ? call.tables.of_task(call.task_of(of.heads, of.first))
+                                                  : call.tables.none();
         std::fill_n(d_queries_, score::products * Blocking::rows * width_, T{0});
         std::fill_n(d_pairs_, (score::pairs > 0 ? Blocking::rows : 0) * width_, T{0});
         std::fill_n(d_terms_, score::row_terms * Blocking::rows, T{0});
@@ -97,8 +97,8 @@ public:
     }
 
     /// `kept` is the first part of the score, like P, where it is kept.
-    void add(Call const& call, blocks& from, index_t block, score_block<Blocking> const& p, score_block<Blocking> const& ds,
-             T const* kept) {
+    void add(Call const& call, blocks& from, index_t block, score_block<Blocking> const& p,
+             score_block<Blocking> const& ds, T const* kept) {
         if (call.backward.wanted.of_keys) add_to_keys(p, d_rows_of(call), from.d_value(p.first), from);
         if constexpr (!score::is_product)
             score::backpropagate_pairs(
@@ -230,8 +230,8 @@ private:
             add_to_key(weights, k, of_rows.numbers, of_rows.width, sums + k * of_rows.width);
     }
     /// The same of one key, where 0 times a row may be no number.
-    [[gnu::cold]] void add_to_key(score_block<Blocking> const& weights, index_t key, T const* of_rows, index_t row_width,
-                                  T* sums) const {
+    [[gnu::cold]] void add_to_key(score_block<Blocking> const& weights, index_t key, T const* of_rows,
+                                  index_t row_width, T* sums) const {
         alignas(64) T amounts[round_up(Blocking::rows, vector::lanes)] = {};
         for (index_t r = 0; r < rows().count; ++r) amounts[r] = weights.scores[element(r, key, weights.stride)];
         kernel::accumulate_nonzero<T, Arch>(kernel::number_products{}, amounts, rows().count,

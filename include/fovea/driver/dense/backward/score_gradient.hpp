@@ -5,8 +5,8 @@
 #include <fovea/core/memory.hpp>
 #include <fovea/core/repeated.hpp>
 #include <fovea/driver/dense/backward/factor_gradient.hpp>
-#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
+#include <fovea/driver/dense/dense_context.hpp>
 #include <fovea/driver/dense/score_terms.hpp>
 #include <fovea/driver/dense/sub_tiles.hpp>
 #include <fovea/driver/run/workspace.hpp>
@@ -171,12 +171,13 @@ public:
     }
     /// A of one row, times a factor.
     template <class Product>
-    static void map_query(context_type const& context, kernel::row_coordinates const& coordinates, Product const& p, T factor,
-                          T* to) {
+    static void map_query(context_type const& context, kernel::row_coordinates const& coordinates, Product const& p,
+                          T factor, T* to) {
         auto const [first, count] = context.span_of(p);
         std::fill_n(to, width(context), T{0});
-        kernel::scatter_features<T, Arch>(p.of_query, names_of_index{coordinates, 0}, query_of(context, coordinates) + first, count,
-                                          factor, to + offset(context, p), 1);
+        kernel::scatter_features<T, Arch>(p.of_query, names_of_index{coordinates, 0},
+                                          query_of(context, coordinates) + first, count, factor,
+                                          to + offset(context, p), 1);
     }
     /// B of some keys: (keys, width).
     template <class Product>
@@ -210,8 +211,9 @@ public:
                                                               .row_stride = Blocking::rows,
                                                               .key_terms = key_sums(coordinates.head) + at.first_key,
                                                               .key_stride = key_stride};
-                                kernel::backpropagate_scores<of_score, T, Arch>(
-                                    context.spec.score.pointwise, context.indices, coordinates, queries, at, to, tables);
+                                kernel::backpropagate_scores<of_score, T, Arch>(context.spec.score.pointwise,
+                                                                                context.indices, coordinates, queries,
+                                                                                at, to, tables);
                             });
         };
         if constexpr (Blocking::queries_in_lanes)
@@ -228,7 +230,8 @@ public:
     }
 
     /// The gradients of one part of the pairs, a plane each.
-    static score_block<Blocking> of_part(score_block<Blocking> const& scores, score_block<Blocking> const& ds, index_t n) {
+    static score_block<Blocking> of_part(score_block<Blocking> const& scores, score_block<Blocking> const& ds,
+                                         index_t n) {
         auto part = n == 0 ? ds : scores;
         if (n > 0) part.scores += n * scores.plane_stride;
         return part;
@@ -252,8 +255,8 @@ public:
     /// The gradient of a row: d_factors is sum_k ds B for each product, (products, width) from the first feature of the
     /// product on, which is overwritten; terms are their sums, at a distance of Blocking::rows. `to` are its features;
     /// `mapped` has room for a row.
-    static void finish_row(context_type const& context, kernel::row_coordinates const& coordinates, T const* scales, T* d_factors,
-                           T const* terms, T* to, T* mapped, share const& tables) {
+    static void finish_row(context_type const& context, kernel::row_coordinates const& coordinates, T const* scales,
+                           T* d_factors, T const* terms, T* to, T* mapped, share const& tables) {
         auto const* const query = query_of(context, coordinates);
         kernel::single_environment<T, Arch, query_element, query_element> const names{
             {coordinates, index_t{0}}, query, query, coordinates.dim, coordinates.dim};
@@ -274,8 +277,8 @@ public:
                 for (index_t c = 0; c < count; ++c) to[first + c] += amounts[c];
             } else {
                 cotangents const from{to + first, nullptr, tables};
-                from.backpropagate_features(p.of_query, names_of_index{coordinates, 0}, query + first, query + first, count,
-                                            kernel::amount_of_each<T, Arch>{amounts});
+                from.backpropagate_features(p.of_query, names_of_index{coordinates, 0}, query + first, query + first,
+                                            count, kernel::amount_of_each<T, Arch>{amounts});
             }
         });
         plan::for_each_part(context.spec.score.parts.rows, [&](auto const& term) {
@@ -287,14 +290,15 @@ public:
     /// The gradient of a key: d_factors(n) is scale * ds^T A of product n, where its key is mapped; terms are their
     /// sums for one head, at a distance of `stride`.
     template <class Element, class DFactors>
-    static void finish_key_products(context_type const& context, kernel::row_coordinates const& coordinates, index_t key,
-                                    Element const* features, DFactors const& d_factors, T* to, share const& tables) {
+    static void finish_key_products(context_type const& context, kernel::row_coordinates const& coordinates,
+                                    index_t key, Element const* features, DFactors const& d_factors, T* to,
+                                    share const& tables) {
         for_products(context, [&](auto const& p, index_t n) {
             if constexpr (!has_plain_key<decltype(p)>) {
                 auto const [first, count] = context.span_of(p);
                 cotangents const from{nullptr, to + first, tables};
-                from.backpropagate_features(p.of_key, names_of_index{coordinates, key}, features + first, features + first,
-                                            count, kernel::amount_of_each<T, Arch>{d_factors(n)});
+                from.backpropagate_features(p.of_key, names_of_index{coordinates, key}, features + first,
+                                            features + first, count, kernel::amount_of_each<T, Arch>{d_factors(n)});
             }
         });
     }
@@ -324,7 +328,8 @@ private:
                         if (amount == T{0}) continue;
                         auto const& coordinates = rows.coordinates[static_cast<std::size_t>(r)];
                         index_t const key = part.first + from + k;
-                        cotangents const to{of_rows + r * width(context) + span.first, of_key(key) + span.first, tables};
+                        cotangents const to{of_rows + r * width(context) + span.first, of_key(key) + span.first,
+                                            tables};
                         to.backpropagate_features(
                             pair.body, names_of_index{coordinates, key}, query_of(context, coordinates) + span.first,
                             run.first + k * run.stride + span.first, span.count, kernel::one_amount<T, Arch>{amount});

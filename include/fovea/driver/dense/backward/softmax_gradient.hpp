@@ -8,9 +8,9 @@
 #include <fovea/driver/dense/backward/gradient_call.hpp>
 #include <fovea/driver/dense/backward/gradient_rows.hpp>
 #include <fovea/driver/dense/backward/split_query_sums.hpp>
+#include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
 #include <fovea/driver/dense/dense_loop.hpp>
-#include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/plan/blocking.hpp>
@@ -115,7 +115,8 @@ struct gradient_tile<Blocking> {
     using vector = kernel::pack<T, typename Blocking::architecture>;
     using block = score_block<blocking>;
 
-    static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const&, row_statistics<blocking>& of) {
+    static void add_exponentials(block const& s, block const& dot, tile_rows<blocking> const&,
+                                 row_statistics<blocking>& of) {
         for_lanes(s, [&](index_t lane, block const& part) {
             auto const before = vector::load(of.max + lane);
             auto const most = max(vector::load(s.row_max + lane), before);
@@ -168,7 +169,8 @@ struct gradient_tile<Blocking> {
 /// row. m and l are kept apart, since a float32 log-sum-exp loses precision for large scores; D is summed from the same
 /// dO V^T instead of from dO * O, so that both are rounded alike. Excluded pairs are kept out of every sum: where a sum
 /// over keys, or over queries, is not finite, it is added pair by pair. A sink makes the sum l greater, and so weights
-/// less; its own gradient is that of a weight whose value is 0, -w D. Source: FlashAttention-2 (Dao, 2023), algorithm 2.
+/// less; its own gradient is that of a weight whose value is 0, -w D. Source: FlashAttention-2 (Dao, 2023),
+/// algorithm 2.
 template <class Call, class Backward, class Blocking, class Tables, class Normalize>
 class softmax_gradient {
     using T = typename Call::number;
@@ -307,7 +309,8 @@ void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lower
         typename pass::call_type const context(plan, spec, normalize, operands, backward, tables);
         dense_loop<pass> const loop(context);
         for_key_heads<typename pass::head_blocks>(
-            context, in_tile_configurations, scratch, [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
+            context, in_tile_configurations, scratch,
+            [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
                 loop.run_heads(memory, head_groups, row_blocks, {0, loop.key_blocks()}, {{}, sums});
             });
     };
@@ -321,8 +324,8 @@ template <class T, class Arch, class Score, class Predicate, class Normalize, cl
           int Weight_parts, class Executor, class Tables>
 void run_softmax_gradient(Executor const& executor, workspace& scratch,
                           plan::lowered_score<Score, Predicate> const& spec, Normalize const& normalize,
-                          score_operands<Q, K> const& operands, gradient_operands<T, V, D, Weight_parts> const& backward,
-                          Tables const& tables) {
+                          score_operands<Q, K> const& operands,
+                          gradient_operands<T, V, D, Weight_parts> const& backward, Tables const& tables) {
     kernel::on_usable<Arch, T, 0, Q, element_of_rows<K>, element_of_rows<V>>(
         [&]<class Usable>(std::type_identity<Usable>) {
             run_softmax_tiles<T, Usable>(executor, scratch, spec, normalize, operands, backward, tables);

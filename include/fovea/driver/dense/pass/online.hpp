@@ -91,8 +91,8 @@ public:
 
     /// S, masked; begin(S) is called before its products.
     template <class Begin = typename tile::nothing_multiplied>
-    scores score(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
-                 scratch& room, Begin const& begin = {}) const {
+    scores score(call_type const& call, block_mask<blocking> const& mask, head_blocks& from,
+                 key_run<blocking> const& at, scratch& room, Begin const& begin = {}) const {
         bool const masked = any_mixed(at),
                    may_exclude = !call.sums.selects && (masked || !call.functions.is_bare_product);
         bool nonfinite = may_exclude && !is_finite(call, from, at);

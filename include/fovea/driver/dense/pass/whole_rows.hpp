@@ -82,7 +82,7 @@ void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, inde
     tile one(memory, call_);
     columns at(memory, mask_);
     online_state<T> sums{memory.template take<char>(blocking::states * call_.sums.state_bytes),
-                     memory.template take<T>(blocking::rows * call_.value_width())};
+                         memory.template take<T>(blocking::rows * call_.value_width())};
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         from.begin(heads);

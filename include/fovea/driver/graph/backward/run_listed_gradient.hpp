@@ -80,9 +80,9 @@ private:
     index_t kept_size() const {
         if constexpr (by_rule) return (1 + places::planes + places::keys) * lanes_.padded_heads;
         else
-            return round_up(
-                (places::rows + listed_softmax<Call>::coordinates) * lanes_.padded_heads + lanes_.heads * x_.value_features(),
-                cache_line / index_t{sizeof(T)});
+            return round_up((places::rows + listed_softmax<Call>::coordinates) * lanes_.padded_heads
+                                + lanes_.heads * x_.value_features(),
+                            cache_line / index_t{sizeof(T)});
     }
 
     template <class Executor, class Body>

@@ -297,8 +297,9 @@ view<T, 4> finish_gradient(Executor const& executor, workspace& scratch, Finish 
             kernel::row_coordinates const coordinates{b, h, n, x.extent(2), x.extent(2), features};
             T const* const from = gradient_reads_result<Finish> ? x.place(b, h, n, index_t{0}) : row;
             for (index_t c = 0; c < features; c += vector::lanes) {
-                result_environment<T, Arch, base> const here{
-                    base{coordinates, 0}, kernel::load_as<T, Arch>(from + c, features - c), h * features + c, features - c};
+                result_environment<T, Arch, base> const here{base{coordinates, 0},
+                                                             kernel::load_as<T, Arch>(from + c, features - c),
+                                                             h * features + c, features - c};
                 vector value(T{0});
                 backpropagate(expression, here, kernel::load_as<T, Arch>(row + c, features - c),
                               result_cotangents<T, Arch, Sums>{sums, value});
