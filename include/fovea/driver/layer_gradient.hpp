@@ -98,7 +98,12 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         using values = std::remove_cvref_t<decltype(v)>;
         view<T, 4> x{nullptr, {shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()}};
         saved_rows<T> own;
-        auto saved = bound.saved;
+        std::optional<row_state_views<T const>> saved;  // a call in wider numbers computes them again
+        view<T const, 3> d_lse{};
+        if constexpr (std::is_same_v<T, typename Bound::call_type::number>) {
+            saved = bound.saved;
+            d_lse = bound.d_lse;
+        }
         if constexpr (gradients_read_result<std::remove_cvref_t<decltype(a.aggregate)>>()) {
             x = by_position(shapes.heads(), shapes.features());
             if (saved) {
@@ -123,7 +128,7 @@ void add_layer_gradient(Executor const& executor, workspace& scratch, A const& a
         if (d.extent(1) != shapes.heads()) d = split_heads(d, shapes.heads(), "result");
         using on_rows = bound_call<query, keys, values, view<T, 4>>;
         bound_gradient<on_rows, T, decltype(bound.states)> const of_heads{on_rows{q, k, v, d, {}, shapes}, d, saved,
-                                                                          bound.states, bound.d_lse};
+                                                                          bound.states, d_lse};
         auto const of = [&] {
             if constexpr (plan::lists_keys<A>)
                 return run_listed_layer_pass<T, Arch>(executor, scratch, a, call, on_heads, of_heads, sums, asked...);
@@ -164,14 +169,20 @@ void add_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
 template <class Arch, class Executor, class A, class Bound, class... Asked>
 bool run_layer_gradient(Executor const& executor, workspace& scratch, A const& a, Bound const& bound,
                         Asked const&... asked) {
-    using T = typename Bound::call_type::number;
-    if constexpr (plan::lists_keys<A>)
-        if (bound.d_lse.data != nullptr || !takes_listed_gradient<T>(attention_on_heads(a), bound.call)) return false;
     decltype(auto) runner = runner_of(executor);
-    with_gradient_sums<T>(
-        runner, scratch, a, bound,
-        [&](auto& sums) { add_layer_gradient<T, Arch>(runner, scratch, a, bound, sums, asked...); }, asked...);
-    return true;
+    auto const run = [&]<class T>(std::type_identity<T>) {
+        with_gradient_sums<T>(
+            runner, scratch, a, bound,
+            [&](auto& sums) { add_layer_gradient<T, Arch>(runner, scratch, a, bound, sums, asked...); }, asked...);
+        return true;
+    };
+    using number = typename Bound::call_type::number;
+    if constexpr (plan::lists_keys<A>) {
+        if (bound.d_lse.data != nullptr || !takes_listed_gradient(bound.call)) return false;
+        return in_wide_enough<number>(attention_on_heads(a), bound.call, run);
+    } else {
+        return run(std::type_identity<number>{});
+    }
 }
 
 /// run_ragged_gradient: the same for each sequence of a ragged batch, in order, into the same sums.

@@ -89,10 +89,7 @@ template <class T, class Arch, class Run, class Q, class K, class V, class Out>
 void attend_rows(Run const& run, view<Q const, 4> const& q, K const& k, V const& v, view<Out, 4> const& out) {
     auto const& [executor, scratch, a, call] = run;
     using A = std::remove_cvref_t<decltype(a)>;
-    bool const exact = [&] {
-        if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(a, call.shapes);
-        else return false;
-    }();
+    bool const exact = needs_wide_integers<T>(a, call.shapes);
     auto const outputs = with_added_values<T, Arch>(scratch, a, call.shapes, call.outputs());
     for_each_output(outputs, [&](auto const& output) {
         using bound = std::remove_cvref_t<decltype(output)>;

@@ -131,10 +131,7 @@ operand_gradients<T> run_dense_gradient_pass(Executor const& executor, workspace
     using keys = std::remove_cvref_t<decltype(call.key)>;
     using values = std::remove_cvref_t<decltype(call.value)>;
     using d_result = std::remove_const_t<std::remove_pointer_t<decltype(bound.d_result.data)>>;
-    bool const exact = [&] {
-        if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(a, call.shapes);
-        else return false;
-    }();
+    bool const exact = needs_wide_integers<T>(a, call.shapes);
     zeros_for_tables const zeros{scratch.shared(), q.extent(3)};
     auto const lowered =
         plan::lower_attention(a, [&](auto const& expression) { return with_elements(expression, zeros); });
@@ -185,7 +182,10 @@ bool run_gradient(Executor const& executor, workspace& scratch, A const& a, Boun
     using T = typename Bound::call_type::number;
     decltype(auto) runner = runner_of(executor);
     if constexpr (plan::lists_keys<A>) {
-        return !bound.d_result.empty() && run_listed_gradient<T, Arch>(runner, scratch, a, bound, asked...);
+        return !bound.d_result.empty()
+            && in_wide_enough<T>(a, bound.call, [&]<class Number>(std::type_identity<Number>) {
+                   return run_listed_gradient<Number, Arch>(runner, scratch, a, bound, asked...);
+               });
     } else {
         with_gradient_sums<T>(
             runner, scratch, a, bound,

@@ -48,10 +48,7 @@ public:
 
 protected:
     part_of_call(A const& a, operand_shapes const& whole)
-        : attention_(a), whole_(whole), exact_([&] {
-              if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(a, whole);
-              else return false;
-          }()) {}
+        : attention_(a), whole_(whole), exact_(needs_wide_integers<T>(a, whole)) {}
 
     operand_shapes const& whole() const { return whole_; }
     /// True where integers may need more bits than a lane has.

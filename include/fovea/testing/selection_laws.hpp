@@ -45,7 +45,7 @@ void check_selected_rows(S const& s, unsigned seed) {
             if (kept[i] != excluded<T>) least = std::min(least, scores[i]);
             else left = std::max(left, scores[i]);
         }
-        law(!(left > least), "no key cotangents whose score is larger than one that stays", text);
+        law(!(left > least), "no key leaves whose score is larger than one that stays", text);
 
         auto moved = scores;
         for (std::size_t i = 1; i < moved.size(); ++i)

@@ -7,6 +7,9 @@
 #include "catch.hpp"
 #include "support/layer_gradients.hpp"
 
+#include <cstdint>
+#include <vector>
+
 using namespace fovea;
 using namespace fovea::placeholders;
 using namespace layer_gradients;
@@ -92,4 +95,20 @@ TEST_CASE("gradients of a layer over listed keys in bfloat16 are sums in float",
     auto const layer =
         project(w, w, as_is, heads<3>) | scaled_dot | neighbors(edges) | softmax | weighted_sum | output(wo) | residual;
     CHECK(worst<float>(serial, layer, std::tuple(x.view(), d.view()), x, w, wo) < 1e-5);
+}
+
+TEST_CASE("gradients over listed keys whose integers need 64 bits are those of double", "[driver]") {
+    arrays<float> random;
+    index_t const n = 19;
+    auto const edges = some_edges(random, n, n);
+    std::vector<std::int64_t> times;
+    for (index_t i = 0; i < n; ++i) times.push_back((std::int64_t{1} << 40) + 1000 * i);
+    auto const t = param(times);
+    auto const spec =
+        scaled_dot | rescore(score + (t[q_idx] - t[kv_idx]) * 0.0001f) | neighbors(edges) | softmax | weighted_sum;
+    auto const x = random(index_t{2}, n, index_t{6}), d = random(index_t{2}, n, index_t{6});
+    CHECK(worst<float>(serial, spec, std::tuple(x.view(), x.view(), x.view(), d.view()), x) < 2e-5);
+    auto const w = random(index_t{6}, index_t{6});
+    auto const layer = project(linear(w), linear(w), linear(w), heads<2>) | spec;
+    CHECK(worst<float>(serial, layer, std::tuple(x.view(), d.view()), x, w) < 2e-5);
 }

@@ -205,10 +205,7 @@ void attend_with_lists(Executor const& executor, workspace& scratch, Whole const
     on_all_ranks(whole.comm, [&] { check_tables<T>(here, shapes); });
     on_all_ranks(whole.comm, [&] {
         auto const bound = std::apply([&](auto const&... each) { return std::tuple(each.bind(shapes)...); }, asked);
-        bool const exact = [&] {
-            if constexpr (sizeof(T) == 4) return needs_wide_integers<T>(here, shapes);
-            else return false;
-        }();
+        bool const exact = needs_wide_integers<T>(here, shapes);
         driver::run_loop<T, Arch>(
             executor, scratch, here,
             driver::operands<Q, view<K const, 4>, view<V const, 4>, Out, std::remove_const_t<decltype(bound)>>{

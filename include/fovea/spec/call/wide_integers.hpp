@@ -59,11 +59,24 @@ struct range_environment : read_environment<Real> {
 };
 }  // namespace detail
 
-/// needs_wide_integers: whether some integer of a specification may need more than 32 bits in this call, by intervals
-/// over all of its pairs in the arithmetic of the call. Cost: the elements of its tables of positions, once.
+/// True where an integer of a specification may need more than the 32 bits that it has beside numbers of type Real.
+template <class Real, attention_spec A>
+constexpr bool may_need_wide_integers() {
+    auto const may = []<class E>(std::type_identity<E>) { return may_exceed_32_bits<std::remove_cvref_t<E>>; };
+    using score = decltype(std::declval<A const&>().score.expression());
+    using predicate = decltype(std::declval<A const&>().mask.predicate());
+    using reweighting = decltype(reweighting_of(std::declval<A const&>().normalize));
+    return sizeof(Real) == 4
+        && (may(std::type_identity<score>{}) || may(std::type_identity<predicate>{})
+            || may(std::type_identity<reweighting>{}));
+}
+
+/// needs_wide_integers: whether some integer of a specification needs more than the bits that it has in this call, by
+/// intervals over all of its pairs in the arithmetic of the call. Cost: the elements of its tables of positions, once.
 template <class Real, attention_spec A>
 bool needs_wide_integers(A const& a, operand_shapes const& shapes) {
     using namespace detail;
+    if constexpr (!may_need_wide_integers<Real, A>()) return false;
     if (shapes.batches() == 0 || shapes.heads() == 0 || shapes.queries() == 0 || shapes.keys() == 0) return false;
     auto all = all_pairs(shapes);
     if constexpr (enumerating_mask<decltype(a.mask)>) all.edge.hi = a.mask.neighbor_list().edges();

@@ -5,7 +5,7 @@
 #include <fovea/driver/dense/backward/gradient_blocks.hpp>
 #include <fovea/driver/dense/key_lanes_scores.hpp>
 #include <fovea/driver/dense/query_lanes_scores.hpp>
-#include <fovea/plan/backward/gradient_plan.hpp>
+#include <fovea/plan/backward/score_gradient.hpp>
 #include <fovea/plan/traversal.hpp>
 #include <fovea/spec/call/saved_rows.hpp>
 

@@ -129,12 +129,18 @@ bool differs_by_query(E const& e, bool numbers_differ, Named const& named) {
     }
 }
 
-/// Whether the passes over listed keys take a call: not where integers need more bits than a lane has, or where there
-/// is nothing to add up.
-template <class T, class A, class Call>
-bool takes_listed_gradient(A const& a, Call const& call) {
-    if constexpr (sizeof(T) == 4)
-        if (needs_wide_integers<T>(a, call.shapes)) return false;
+/// Calls f with the type of the numbers that a gradient over listed keys is computed in: T, or double where integers
+/// need the 64 bits that they have beside it.
+template <class T, class A, class Call, class F>
+bool in_wide_enough(A const& a, Call const& call, F const& f) {
+    if constexpr (may_need_wide_integers<T, A>())
+        if (needs_wide_integers<T>(a, call.shapes)) return f(std::type_identity<double>{});
+    return f(std::type_identity<T>{});
+}
+
+/// Whether the passes over listed keys take a call: not where there is nothing to add up.
+template <class Call>
+bool takes_listed_gradient(Call const& call) {
     return call.query.extent(2) <= std::numeric_limits<std::int32_t>::max() && call.shapes.features() > 0;
 }
 
@@ -188,7 +194,7 @@ bool run_listed_gradient(Executor const& executor, workspace& scratch, A const& 
     auto const& call = bound.call;
     named_arrays<Asked...> named(asked...);
     fovea::detail::find_arrays(a, bound, named);
-    bool takes = bound.d_lse.data == nullptr && takes_listed_gradient<T>(a, call);
+    bool takes = bound.d_lse.data == nullptr && takes_listed_gradient(call);
     auto const names_rows = [&](auto const& each, auto const& rows) {
         if constexpr (is_view<std::remove_cvref_t<decltype(rows)>>) return fovea::names<true>(each, rows);
         else return false;
