@@ -78,6 +78,12 @@ scored_keys<Real> score_keys(Score const& of, M const& m, operands<Real> const& 
     return result;
 }
 
+/// normalize, where the normalizer may differ from row to row.
+template <normalizer N, class Real>
+Real normalize_at(N const& n, index_environment<Real> const& at, row<Real> const& all) {
+    return normalize(normalizer_of_row(n, coordinates_of_row<Real>{at}), all);
+}
+
 /// The weights of one query: score, mask, normalizer, reweighting; the outputs see them on the way.
 template <attention_spec A, class Real, class... Bound>
 weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, row_place const& place,
@@ -89,7 +95,7 @@ weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, ro
     };
     (show(outputs), ...);
     auto const normalizer = normalizer_of(a.normalize);
-    auto const log_sum = normalize(normalizer_of_row(normalizer, coordinates_of_row<Real>{result.at}), all);
+    auto const log_sum = normalize_at(normalizer, result.at, all);
     if constexpr (is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>) {
         weight_environment<Real> of_weight{result.at};
         for (std::size_t i = 0; i < result.keys.size(); ++i) {
@@ -135,17 +141,38 @@ Real added_value(Aggregate const& a, feature_environment<Real>& pair, index_t fe
     }
 }
 
+/// The result of one query before finishes, in sums(batch, head, query, feature), which have the aggregator's start.
+template <attention_spec A, class Real, class Sums, class... Bound>
+void aggregate_row(A const& a, operand_shapes const& shapes, operands<Real> const& x, row_place const& at, Sums&& sums,
+                   Bound const&... outputs) {
+    auto const [b, h, i] = at;
+    auto const aggregator = core_of(a.aggregate);
+    using aggregator_type = std::remove_const_t<decltype(aggregator)>;
+    // The values of other keys are not looked at, unless their weights have gradients.
+    using normalizer_type = std::remove_cvref_t<decltype(normalizer_of(a.normalize))>;
+    constexpr bool picks_one = !is_recorded<Real> && one_hot_normalizer<row_normalizer<normalizer_type>>
+                            && !is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>
+                            && linear_aggregator<aggregator_type>;
+    auto const row = weigh(a, x, shapes.group(), at, outputs...);
+    auto of_pair = pair_at<Real>(shapes, at);
+    for (std::size_t n = 0; n < row.keys.size(); ++n) {
+        if (picks_one && row.weights[n] == 0) continue;
+        of_pair.key = row.keys[n];
+        for (index_t c = 0; c < shapes.features(); ++c) {
+            auto& sum = sums(b, h, i, c);
+            Real const value = x.value(b, h / shapes.group(), row.keys[n], c) + added_value(aggregator, of_pair, c);
+            sum = aggregator.step(sum, row.weights[n], value);
+        }
+    }
+    for (index_t c = 0; c < shapes.features(); ++c)
+        sums(b, h, i, c) = aggregated<aggregator_type>(sums(b, h, i, c), Real(1));
+}
+
 /// The result of all queries before finishes; the outputs see every row.
 template <attention_spec A, class Real, class... Bound>
 array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> const& x, Bound const&... outputs) {
-    auto const aggregator = core_of(a.aggregate);
-    using aggregator_type = std::remove_const_t<decltype(aggregator)>;
+    using aggregator_type = std::remove_const_t<decltype(core_of(a.aggregate))>;
     auto const group = shapes.group();
-    // The values of other keys are not looked at.
-    using normalizer_type = std::remove_cvref_t<decltype(normalizer_of(a.normalize))>;
-    constexpr bool picks_one = one_hot_normalizer<row_normalizer<normalizer_type>>
-                            && !is_reweighted<std::remove_cvref_t<decltype(a.normalize)>>
-                            && linear_aggregator<aggregator_type>;
     array<Real> sums({shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()},
                      start_of<aggregator_type, Real>);
     [[maybe_unused]] auto const begin = [&](auto const& output) {
@@ -160,22 +187,7 @@ array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> c
             });
     };
     (begin(outputs), ...);
-    for_each_row(shapes, [&](row_place const& at) {
-        auto const [b, h, i] = at;
-        auto const row = weigh(a, x, group, at, outputs...);
-        auto of_pair = pair_at<Real>(shapes, at);
-        for (std::size_t n = 0; n < row.keys.size(); ++n) {
-            if (picks_one && row.weights[n] == 0) continue;
-            of_pair.key = row.keys[n];
-            for (index_t c = 0; c < shapes.features(); ++c) {
-                auto& sum = sums(b, h, i, c);
-                Real const value = x.value(b, h / group, row.keys[n], c) + added_value(aggregator, of_pair, c);
-                sum = aggregator.step(sum, row.weights[n], value);
-            }
-        }
-        for (index_t c = 0; c < shapes.features(); ++c)
-            sums(b, h, i, c) = aggregated<aggregator_type>(sums(b, h, i, c), Real(1));
-    });
+    for_each_row(shapes, [&](row_place const& at) { aggregate_row(a, shapes, x, at, sums, outputs...); });
     return sums;
 }
 

@@ -20,6 +20,19 @@ constexpr auto real_number(T const& x) {
     else return x;
 }
 
+/// True of numbers that record how they were computed (reference/recorded.hpp).
+template <class Real>
+inline constexpr bool is_recorded = false;
+
+/// An element of a table in the arithmetic of Real, which may take note of where it was read.
+template <class Real, class T, int Rank, class... Index>
+auto element_of(view<T, Rank> const& table, Index... at) {
+    if constexpr (std::is_floating_point_v<std::remove_const_t<T>> || !std::is_arithmetic_v<std::remove_const_t<T>>)
+        if constexpr (requires { Real::of_table(table, at...); }) return Real::of_table(table, at...);
+        else return arithmetic_in<Real>::constant(table(at...));
+    else return arithmetic_in<Real>::constant(table(at...));
+}
+
 /// read: an element of a table.
 ///
 /// Errors: shape_error for an index that is out of range, naming the indices and the extents.
@@ -34,7 +47,7 @@ auto read(view<T const, Rank> const& table, Index... at) {
             throw shape_error("a table of extents ", table.extents, " is read at ", indices, ": index ", axis, " is ",
                               i, ", it must be from 0 to ", table.extent(axis) - 1);
     }
-    return arithmetic_in<Real>::constant(table(at...));
+    return element_of<Real>(table, at...);
 }
 
 /// The meaning of numbers and tables, whatever the names mean.

@@ -62,9 +62,11 @@ using array = tensor<Real, 4>;
 template <class Real, row_map M>
 Real mapped(M const& map, index_t inputs, index_t feature, auto const& x) {
     if constexpr (linear_map<M>) {
-        Real y = has_bias(map) ? static_cast<Real>((*map.bias)(feature)) : Real(0);
+        Real y = has_bias(map) ? element_of<Real>(*map.bias, feature) : Real(0);
         for (index_t i = 0; i < inputs; ++i)
-            y += x(i) * static_cast<Real>(M::is_transposed ? map.matrix(feature, i) : map.matrix(i, feature));
+            y += x(i)
+               * (M::is_transposed ? element_of<Real>(map.matrix, feature, i)
+                                   : element_of<Real>(map.matrix, i, feature));
         return y;
     } else {
         return x(feature);

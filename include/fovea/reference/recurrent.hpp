@@ -63,6 +63,13 @@ pair_environment<Real> query_of_state(operand_shapes const& shapes, operands<Rea
     return {{{}, b, h, n, n, shapes.queries(), shapes.keys(), shapes.key[3]}, features_of(x.query, b, h, n), {}};
 }
 
+/// The number of a step in the arithmetic of Real, which may take note of where it was read.
+template <class Real, class T>
+Real step_number(step_gates<T> const& steps, extents_t<4> const& at) {
+    if constexpr (requires { Real::of_step(steps, at); }) return Real::of_step(steps, at);
+    else return static_cast<Real>(steps.row(at[0], at[1], at[2])[steps.features() > 1 ? at[3] : 0]);
+}
+
 /// One step of a recurrence: the key through its map, how much of each row of the state stays, what is added.
 template <class Real>
 struct state_step {
@@ -81,12 +88,11 @@ state_step<Real> step_of(A const& a, operand_shapes const& shapes, operands<Real
     state_step<Real> step{mapped_features<Real>(term.of_key, unit{}, at), {}, {value.begin(), value.end()}};
     if (divides_by_sum<A>) step.value.push_back(1);
     if constexpr (decltype(rules)::gated) {
-        auto const* const decay = rules.gate.decay.row(b, hk, n);
-        bool const by_feature = rules.gate.decay.features() > 1;
+        using std::exp;
         for (index_t d = 0; d < shapes.key[3]; ++d)
-            step.gate.push_back(std::exp(static_cast<Real>(decay[by_feature ? d : 0])));
+            step.gate.push_back(exp(step_number<Real>(rules.gate.decay, {b, hk, n, d})));
     }
-    if constexpr (decltype(rules)::corrected) step.rate = static_cast<Real>(*rules.correction.rate.row(b, hk, n));
+    if constexpr (decltype(rules)::corrected) step.rate = step_number<Real>(rules.correction.rate, {b, hk, n, 0});
     return step;
 }
 
@@ -105,16 +111,43 @@ void advance(running<Real>& state, state_step<Real>& step) {
             state(d, c) += step.key[static_cast<std::size_t>(d)] * step.value[static_cast<std::size_t>(c)];
 }
 
-/// recur: every row of the result of an attention with a running state.
-template <attention_spec A, class Real, class... Bound>
-array<Real> recur(A const& a, operand_shapes const& shapes, operands<Real> const& x, Bound const&... outputs) {
+/// The rows of one head of the keys, from a state on, which becomes that after the last key: take(head, position,
+/// feature, number).
+template <attention_spec A, class Real, class Take>
+void recur_head(A const& a, operand_shapes const& shapes, operands<Real> const& x, index_t b, index_t hk,
+                running<Real>& state, Take const& take) {
     auto const term = fovea::detail::scaled_product(a.score.expression(), unit{});
     using rules = decltype(core_of(a.aggregate));
     auto const group = shapes.group(), width = shapes.features();
-    array<Real> result({shapes.batches(), shapes.heads(), shapes.queries(), width});
+    auto const read = [&](index_t n) {
+        for (index_t h = hk * group; h < (hk + 1) * group; ++h) {
+            auto const at = query_of_state(shapes, x, b, h, n);
+            auto const query = mapped_features<Real>(term.of_query, term.scale, at);
+            Real const weights = divides_by_sum<A> ? state.read(query, width) : Real(1);
+            for (index_t c = 0; c < width; ++c) take(h, n, c, weights == 0 ? Real(0) : state.read(query, c) / weights);
+        }
+    };
+    for (index_t n = 0; n < shapes.keys(); ++n) {
+        auto step = step_of(a, shapes, x, b, hk, n);
+        advance<rules::corrected>(state, step);
+        if (is_causal_attention<A>) read(n);
+    }
+    for (index_t n = 0; !is_causal_attention<A> && n < shapes.queries(); ++n) read(n);
+}
+
+/// A state without any key.
+template <attention_spec A, class Real>
+running<Real> empty_state(operand_shapes const& shapes) {
+    return {shapes.key[3], shapes.features() + (divides_by_sum<A> ? 1 : 0)};
+}
+
+/// recur: every row of the result of an attention with a running state.
+template <attention_spec A, class Real, class... Bound>
+array<Real> recur(A const& a, operand_shapes const& shapes, operands<Real> const& x, Bound const&... outputs) {
+    array<Real> result({shapes.batches(), shapes.heads(), shapes.queries(), shapes.features()});
     for (index_t b = 0; b < shapes.batches(); ++b)
         for (index_t hk = 0; hk < shapes.key_heads(); ++hk) {
-            running<Real> state{shapes.key[3], width + (divides_by_sum<A> ? 1 : 0)};
+            auto state = empty_state<A, Real>(shapes);
             auto const for_state = [&](auto const& f) {
                 for (index_t c = 0; c < state.columns; ++c)
                     for (index_t d = 0; d < state.rows; ++d) f(d, c, state(d, c));
@@ -129,25 +162,9 @@ array<Real> recur(A const& a, operand_shapes const& shapes, operands<Real> const
                         bound.target(b, hk, d, c) = rounded_to<std::remove_pointer_t<decltype(bound.target.data)>>(s);
                     });
             };
-            auto const add_key = [&](index_t n) {
-                auto step = step_of(a, shapes, x, b, hk, n);
-                advance<rules::corrected>(state, step);
-            };
-            auto const read = [&](index_t n) {
-                for (index_t h = hk * group; h < (hk + 1) * group; ++h) {
-                    auto const at = query_of_state(shapes, x, b, h, n);
-                    auto const query = mapped_features<Real>(term.of_query, term.scale, at);
-                    Real const weights = divides_by_sum<A> ? state.read(query, width) : Real(1);
-                    for (index_t c = 0; c < width; ++c)
-                        result(b, h, n, c) = weights == 0 ? Real(0) : state.read(query, c) / weights;
-                }
-            };
             (begin(outputs), ...);
-            for (index_t n = 0; n < shapes.keys(); ++n) {
-                add_key(n);
-                if (is_causal_attention<A>) read(n);
-            }
-            for (index_t n = 0; !is_causal_attention<A> && n < shapes.queries(); ++n) read(n);
+            recur_head(a, shapes, x, b, hk, state,
+                       [&](index_t h, index_t n, index_t c, Real number) { result(b, h, n, c) = number; });
             (end(outputs), ...);
         }
     return result;
