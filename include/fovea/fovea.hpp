@@ -23,7 +23,6 @@
 #include <fovea/driver/attend.hpp>
 #include <fovea/driver/explain.hpp>
 #include <fovea/driver/merge.hpp>
-#include <fovea/driver/ragged.hpp>
 #include <fovea/expr/functions.hpp>
 #include <fovea/expr/param.hpp>
 #include <fovea/keep/keep.hpp>

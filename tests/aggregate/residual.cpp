@@ -4,7 +4,7 @@
 #include <fovea/aggregate/residual.hpp>
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
-#include <fovea/driver/ragged.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/gradient.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/project/project.hpp>

@@ -4,7 +4,7 @@
 #include <fovea/driver/attend.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/score/dot.hpp>
-#include <fovea/testing/aggregator_laws.hpp>
+#include <fovea/testing/laws.hpp>
 
 #include "catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/core/counter_random.hpp>
+#include <fovea/expr/scalar.hpp>
 
 #include "catch.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/core/fixed_string.hpp>
+#include <fovea/expr/placeholder.hpp>
 
 #include "catch.hpp"
 

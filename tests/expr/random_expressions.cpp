@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Intervals against values, on expressions that nobody chose: the compiler draws them from a seed.
 #include <fovea/expr/functions.hpp>
-#include <fovea/expr/substitute.hpp>
+#include <fovea/expr/operators.hpp>
 #include <fovea/testing/mask_laws.hpp>
 
 #include "catch.hpp"

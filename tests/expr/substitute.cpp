@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/expr/functions.hpp>
+#include <fovea/expr/operators.hpp>
 #include <fovea/expr/print.hpp>
-#include <fovea/expr/substitute.hpp>
 
 #include "catch.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
-#include <fovea/driver/ragged.hpp>
+#include <fovea/driver/attend.hpp>
 #include <fovea/keep/threshold.hpp>
 #include <fovea/mask/causal.hpp>
 #include <fovea/normalize/hardmax.hpp>

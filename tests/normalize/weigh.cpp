@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/driver/attend.hpp>
-#include <fovea/driver/ragged.hpp>
 #include <fovea/keep/keep.hpp>
 #include <fovea/keep/threshold.hpp>
 #include <fovea/keep/top_k.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fovea/spec/heads.hpp>
+#include <fovea/spec/headwise.hpp>
 
 #include "catch.hpp"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/bindings/takes.hpp>
-#include <fovea/core/repeated.hpp>
+#include <fovea/core/view.hpp>
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/expr/print.hpp>
 #include <fovea/spec/call/check_gradient.hpp>

@@ -2,10 +2,10 @@
 // Kernels for C: a specification made from arguments, with their names and axes as text.
 #pragma once
 
-#include <fovea/core/fixed_string.hpp>
 #include <fovea/core/graph.hpp>
 #include <fovea/core/half.hpp>
 #include <fovea/core/view.hpp>
+#include <fovea/expr/placeholder.hpp>
 #include <fovea/spec/attention.hpp>
 
 #include <algorithm>

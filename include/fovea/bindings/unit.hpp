@@ -7,7 +7,6 @@
 #include <fovea/core/paged.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/driver/call/operands.hpp>
-#include <fovea/driver/ragged.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The entry points: bind and check the arguments, run the call.
+// The entry points, also for ragged batches: bind and check the arguments, run the call.
 #pragma once
 
 #include <fovea/driver/run_call.hpp>
 #include <fovea/spec/call/arguments.hpp>
 #include <fovea/spec/call/check_call.hpp>
+#include <fovea/spec/part/ragged.hpp>
 
 namespace fovea::FOVEA_SET {
 
@@ -71,5 +72,32 @@ template <class Before, class... Arguments>
 void attend(Before const&, ill_formed, Arguments const&...) {}
 template <executor Executor, class... Arguments>
 void attend(Executor const&, workspace&, ill_formed, Arguments const&...) {}
+
+/// attend: the attention of a specification within each sequence of a ragged batch; see ragged.
+///
+/// Each sequence is a call of its own: side by side where there are enough of them, otherwise one after the other with
+/// all workers on each.
+template <class Arch, executor Executor, class Index, attention_spec A, class... Arguments>
+void attend_on(Executor const& executor, workspace& scratch, ragged_t<Index> const& all, A const& a,
+               Arguments&&... arguments) {
+    if constexpr (detail::is_call<Arguments...>()) {
+        auto const call = bind_call(detail::ragged_attention<Index, A>{a, all}, arguments...);
+        if constexpr (!is_ill_formed<decltype(call)>) {
+            detail::begin_sequences(call);
+            auto const run = [&](auto const& workers, workspace& memory, index_t i) {
+                auto const one = of_sequence(a, all[i]);
+                driver::run_call<Arch>(workers, memory, one, detail::call_of_sequence(one, call, call.asked, all[i]));
+            };
+            decltype(auto) runner = driver::runner_of(executor);
+            if (runner.workers() > 1 && all.sequences() >= runner.workers()) {
+                workspace::call const alone(scratch);
+                scratch.prepare_nested(runner.workers());
+                runner.run(all.sequences(), [&](index_t i, index_t worker) { run(serial, scratch.nested(worker), i); });
+            } else {
+                for (index_t i = 0; i < all.sequences(); ++i) run(runner, scratch, i);
+            }
+        }
+    }
+}
 
 }  // namespace fovea::FOVEA_SET

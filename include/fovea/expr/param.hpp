@@ -3,7 +3,7 @@
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
-#include <fovea/core/repeated.hpp>
+#include <fovea/core/view.hpp>
 #include <fovea/expr/literal.hpp>
 #include <fovea/expr/node.hpp>
 #include <fovea/expr/placeholder.hpp>

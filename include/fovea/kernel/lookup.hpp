@@ -3,9 +3,9 @@
 // numbers of pairs.
 #pragma once
 
-#include <fovea/core/counter_random.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/expr/evaluate.hpp>
+#include <fovea/expr/scalar.hpp>
 #include <fovea/kernel/wide_pack.hpp>
 #include <fovea/simd/simd.hpp>
 

@@ -2,9 +2,9 @@
 // The decisions of the plan as text, and a sentence for each that is slow with what would mend it.
 #pragma once
 
-#include <fovea/core/counter_random.hpp>
 #include <fovea/expr/bound.hpp>
 #include <fovea/expr/print.hpp>
+#include <fovea/expr/scalar.hpp>
 #include <fovea/plan/blocking.hpp>
 #include <fovea/plan/call_plan.hpp>
 #include <fovea/plan/lower.hpp>

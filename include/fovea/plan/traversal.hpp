@@ -10,7 +10,6 @@
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/lowered_spec.hpp>
 #include <fovea/plan/normalizing.hpp>
-#include <fovea/plan/product.hpp>
 #include <fovea/plan/score_parts.hpp>
 #include <fovea/simd/architecture.hpp>
 #include <fovea/spec/concepts.hpp>

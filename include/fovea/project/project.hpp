@@ -3,7 +3,6 @@
 
 #include <fovea/project/as_is.hpp>
 #include <fovea/project/linear.hpp>
-#include <fovea/spec/heads.hpp>
 #include <fovea/spec/headwise.hpp>
 #include <fovea/spec/pipe.hpp>
 

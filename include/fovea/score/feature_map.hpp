@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fovea/core/diagnose.hpp>
-#include <fovea/expr/substitute.hpp>
+#include <fovea/expr/operators.hpp>
 #include <fovea/score/compare.hpp>
 
 namespace fovea::FOVEA_SET {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <fovea/expr/literal.hpp>
+#include <fovea/expr/operators.hpp>
 #include <fovea/expr/placeholder.hpp>
-#include <fovea/expr/substitute.hpp>
 #include <fovea/spec/concepts.hpp>
 
 namespace fovea::FOVEA_SET {

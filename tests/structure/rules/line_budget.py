@@ -22,7 +22,6 @@ STAND_ALONE = {
     "driver/dense/pass/split_keys.hpp": "one of the passes",
     "driver/dense/pass/whole_rows.hpp": "one of the passes",
     "testing/against_reference.hpp": "tests of words include it",
-    "testing/aggregator_laws.hpp": "tests of words include it",
     "testing/score_laws.hpp": "tests of words include it",
     "testing/selection_laws.hpp": "tests of words include it",
     "testing/tolerance.hpp": "tests of words include it",

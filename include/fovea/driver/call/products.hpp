@@ -4,7 +4,7 @@
 // matrix unit, is entered once for each task.
 #pragma once
 
-#include <fovea/driver/call/product_operands.hpp>
+#include <fovea/driver/call/row_runs.hpp>
 #include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
 #include <fovea/kernel/product/lane_products.hpp>

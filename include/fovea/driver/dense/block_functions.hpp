@@ -3,7 +3,7 @@
 // blocking of plan/blocking.hpp: which operand lies in lanes.
 #pragma once
 
-#include <fovea/driver/call/product_operands.hpp>
+#include <fovea/driver/call/row_runs.hpp>
 #include <fovea/driver/dense/dense_rows.hpp>
 #include <fovea/kernel/score_packs.hpp>
 

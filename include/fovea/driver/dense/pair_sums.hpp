@@ -3,7 +3,7 @@
 // does not round them away.
 #pragma once
 
-#include <fovea/driver/dense/back_off.hpp>
+#include <fovea/driver/dense/block_mask.hpp>
 #include <fovea/driver/dense/pairwise.hpp>
 #include <fovea/driver/dense/stored_keys.hpp>
 

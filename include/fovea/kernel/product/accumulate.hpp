@@ -4,7 +4,6 @@
 #pragma once
 
 #include <fovea/kernel/product/outer_product.hpp>
-#include <fovea/kernel/product/rows_in_place.hpp>
 #include <fovea/simd/simd.hpp>
 #include <fovea/spec/concepts.hpp>
 

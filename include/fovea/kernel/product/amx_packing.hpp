@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/kernel/product/bf16_product.hpp>
-#include <fovea/plan/product.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/simd/matrix_unit.hpp>
 #include <fovea/simd/simd.hpp>
 #include <fovea/simd/unrolled.hpp>

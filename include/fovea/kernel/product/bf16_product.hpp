@@ -5,7 +5,7 @@
 #include <fovea/kernel/packing.hpp>
 #include <fovea/kernel/product/accumulate.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
-#include <fovea/plan/product.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/simd/simd.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

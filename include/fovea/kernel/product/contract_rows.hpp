@@ -4,7 +4,6 @@
 
 #include <fovea/kernel/environment.hpp>
 #include <fovea/kernel/product/outer_product.hpp>
-#include <fovea/kernel/product/rows_in_place.hpp>
 #include <fovea/simd/unrolled.hpp>
 
 namespace fovea::FOVEA_SET::kernel {

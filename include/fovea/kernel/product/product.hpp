@@ -7,7 +7,7 @@
 #include <fovea/kernel/product/amx_product.hpp>
 #include <fovea/kernel/product/bf16_product.hpp>
 #include <fovea/kernel/product/contract_rows.hpp>
-#include <fovea/plan/product.hpp>
+#include <fovea/plan/blocking.hpp>
 #include <fovea/simd/arch/processor.hpp>
 
 #include <type_traits>

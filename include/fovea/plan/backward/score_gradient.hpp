@@ -4,7 +4,7 @@
 #pragma once
 
 #include <fovea/expr/backpropagate.hpp>
-#include <fovea/expr/substitute.hpp>
+#include <fovea/expr/operators.hpp>
 #include <fovea/plan/factor.hpp>
 #include <fovea/plan/lower.hpp>
 #include <fovea/plan/lowered_spec.hpp>

@@ -2,7 +2,7 @@
 // The arguments of a call of gradient in their one form, with every check.
 #pragma once
 
-#include <fovea/core/repeated.hpp>
+#include <fovea/core/view.hpp>
 #include <fovea/spec/call/arguments.hpp>
 #include <fovea/spec/call/arriving_gradients.hpp>
 #include <fovea/spec/call/check_call.hpp>

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <fovea/core/memory.hpp>
-#include <fovea/core/repeated.hpp>
 #include <fovea/core/tensor.hpp>
+#include <fovea/core/view.hpp>
 #include <fovea/spec/call/grad.hpp>
 #include <fovea/spec/outputs.hpp>
 #include <fovea/spec/shapes.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <fovea/core/memory.hpp>
-#include <fovea/core/repeated.hpp>
+#include <fovea/core/view.hpp>
 #include <fovea/driver/dense/backward/factor_gradient.hpp>
 #include <fovea/driver/dense/block_cache.hpp>
 #include <fovea/driver/dense/dense_context.hpp>

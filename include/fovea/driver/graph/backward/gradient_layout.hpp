@@ -5,7 +5,7 @@
 
 #include <fovea/driver/graph/listed_rows.hpp>
 #include <fovea/expr/backpropagate.hpp>
-#include <fovea/expr/substitute.hpp>
+#include <fovea/expr/operators.hpp>
 #include <fovea/kernel/backward/body_gradient.hpp>
 #include <fovea/kernel/backward/scatter.hpp>
 #include <fovea/kernel/pairs.hpp>
