@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the functions of compiled kernels take and give, in C11 and C++. Every header of kernels has it inside. */
+/* The types that functions of compiled kernels take and give, in C11 and C++. Every header of kernels has it inside. */
 #ifndef FOVEA_BINDINGS_TYPES
 #define FOVEA_BINDINGS_TYPES 4
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception The traversal of a call and its block_sizes: nothing else
-// decides that. driver/run_call.hpp follows the plan, explain() prints it. It depends on the types of the call and on
-// its sizes, never on the number of threads.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The traversal of a call and its blocking: nothing else decides that. driver/run_call.hpp follows the plan, explain()
+// prints it. It depends on the types of the call and on its sizes, never on the number of threads.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>

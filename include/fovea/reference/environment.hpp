@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception Environments of the reference: the names of an expression as
-// plain numbers, one pair at a time. Real is the type that the reference computes in: double for the definition,
-// another type to see what that type loses.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Environments of the reference: the names of an expression as plain numbers, one pair at a time. Real is the type that
+// the reference computes in: double for the definition, another type to see what that type loses.
 #pragma once
 
 #include <fovea/expr/analyze.hpp>

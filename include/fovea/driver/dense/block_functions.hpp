@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception Interface between the engine and a specification: its sizes,
-// and tables of functions that are compiled for it, each for a block at a time. `Blocking`, here and beside, is an
-// blocking of plan/blocking.hpp: which operand lies in lanes.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Interface between the engine and a specification: its sizes, and tables of functions that are compiled for it, each
+// for a block at a time. `Blocking`, here and beside, is a blocking of plan/blocking.hpp: which operand lies in lanes.
 #pragma once
 
 #include <fovea/driver/call/row_runs.hpp>
