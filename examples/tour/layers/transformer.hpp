@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception Multi-head attention with its weights, and the blocks of a
-// Transformer made of it (Vaswani et al. 2017, figure 1, with the norm before each part).
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Multi-head attention with its weights, and the blocks of a Transformer made of it (Vaswani et al. 2017, figure 1, with
+// the norm before each part).
 #pragma once
 
 #include "layers/dense.hpp"
