@@ -25,11 +25,11 @@ namespace fovea::FOVEA_SET::reference {
 template <class Sums>
 class recording {
 public:
-    explicit recording(Sums& sums) : sums_(sums), before_(std::exchange(current_, this)) {}
+    explicit recording(Sums& sums) : sums_(sums), before_(std::exchange(last(), this)) {}
     recording(recording const&) = delete;
     recording& operator=(recording const&) = delete;
-    ~recording() { current_ = before_; }
-    static recording& current() { return *current_; }
+    ~recording() { last() = before_; }
+    static recording& current() { return *last(); }
 
     /// A number with its derivatives by two others, of which each may be none: -1.
     index_t add(index_t a = -1, double by_a = 0, index_t b = -1, double by_b = 0) {
@@ -67,6 +67,11 @@ public:
     }
 
 private:
+    static recording*& last() {
+        thread_local recording* begun = nullptr;
+        return begun;
+    }
+
     struct step {
         index_t a, b;
         double by_a, by_b;
@@ -76,7 +81,6 @@ private:
     std::vector<step> steps_;
     std::vector<double> amounts_;
     std::vector<std::pair<index_t, std::function<void(Sums&)>>> rules_;  // each behind so many numbers
-    static inline thread_local recording* current_ = nullptr;
 };
 
 /// recorded: a number of the recording that is written to, or a constant. Its functions are those that numbers and
