@@ -74,6 +74,7 @@ ORDER = [
     ("Errors", ["docs/errors.md"]),
     ("Performance", ["docs/inside/performance.md"]),
     ("Inside", ["docs/map.md", "docs/inside/*.md", "docs/glossary.md"]),
+    ("Decisions", ["docs/inside/decisions/README.md", "docs/inside/decisions/*.md"]),
     (
         "Project",
         [
