@@ -173,14 +173,14 @@ struct recorded {
     }
     template <class F>
     friend recorded value_of(F, recorded const& a, recorded const& b) {
-        double const x = a.value, y = b.value, value = F::of(x, y);
+        double const x = a.value, y = b.value, result = F::of(x, y);
         if constexpr (std::is_same_v<F, elementary::pow>)
-            return of(value, a, y == 0 ? 0 : y * std::pow(x, y - 1), b, value == 0 ? 0 : value * std::log(x));
-        else if constexpr (std::is_same_v<F, elementary::hypot>) return of(value, a, x / value, b, y / value);
+            return of(result, a, y == 0 ? 0 : y * std::pow(x, y - 1), b, result == 0 ? 0 : result * std::log(x));
+        else if constexpr (std::is_same_v<F, elementary::hypot>) return of(result, a, x / result, b, y / result);
         else {
             static_assert(std::is_same_v<F, elementary::atan2>);
             double const size = x * x + y * y;
-            return of(value, a, y / size, b, -x / size);
+            return of(result, a, y / size, b, -x / size);
         }
     }
 

@@ -55,7 +55,7 @@ foreach(list IN ITEMS spoken macros)
 endforeach()
 
 # Those that are refused by name.
-file(READ ${PREFIX}/include/fovea/bindings/signature.hpp text)
+file(READ ${PREFIX}/include/fovea/bindings/takes.hpp text)
 string(REGEX MATCH "taken_names{([^}]*)}" taken "${text}")
 string(REGEX MATCHALL "${identifier}" refused "${CMAKE_MATCH_1}")
 list(APPEND refused pages sequences)
