@@ -45,9 +45,7 @@ inline bool multiplies_pairs_fast() {
 
 namespace fovea::FOVEA_SET::kernel {
 /// No other processor is slow at them that has them.
-inline bool multiplies_pairs_fast() {
-    return true;
-}
+inline bool multiplies_pairs_fast() { return true; }
 }  // namespace fovea::FOVEA_SET::kernel
 
 #endif
