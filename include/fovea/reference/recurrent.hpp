@@ -5,6 +5,7 @@
 #include <fovea/reference/environment.hpp>
 #include <fovea/reference/project.hpp>
 #include <fovea/spec/recurrence.hpp>
+#include <fovea/spec/step_gates.hpp>
 
 #include <cmath>
 #include <span>

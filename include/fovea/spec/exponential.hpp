@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/expr/function_operations.hpp>
+#include <fovea/spec/row.hpp>
 
 #include <cmath>
 #include <limits>
