@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # Shared by run and the commands in scripts/: messages, packages, presets of CMake.
+
 # `library` is what every build takes, `programs` what the tests, examples and benchmarks of a preset take beside it.
 packages_for() {
     case $1 in

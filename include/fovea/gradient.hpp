@@ -28,7 +28,7 @@ void gradient_on(Executor const& executor, workspace& scratch, A const& a, Argum
             if constexpr (plan::lists_keys<Of> || !(passes || layer))
                 if (!done) {
                     subnormals_as_zero const mode;
-                    reference::compute_gradient<double>(of, bound, asked...);
+                    reference::compute_gradient(of, bound, asked...);
                 }
         },
         a, std::forward<Arguments>(arguments)...);
@@ -46,7 +46,7 @@ void gradient_on(Executor const& executor, workspace& scratch, ragged_t<Index> c
                 driver::run_ragged_gradient<Arch>(executor, scratch, all, a, bound, asked...);
             else {
                 subnormals_as_zero const mode;
-                reference::compute_gradient<double>(all, a, bound, asked...);
+                reference::compute_gradient(all, a, bound, asked...);
             }
         },
         detail::ragged_attention<Index, A>{a, all}, std::forward<Arguments>(arguments)...);

@@ -71,7 +71,7 @@ void run_loop(Executor const& executor, workspace& scratch, A const& a, Operands
             plan::lower_attention(a, [&](auto const& expression) { return with_elements(expression, zeros); });
         if constexpr (call::takes(traversal::listed_keys))
             listed_loop<call>(spec, operands, a.mask.neighbor_list()).run(executor, scratch);
-        else run_dense<call>(how, in_scopes_of<call>(executor), scratch, spec, operands);
+        else run_dense<call>(how, in_tile_configurations_of<call>(executor), scratch, spec, operands);
     }
 }
 

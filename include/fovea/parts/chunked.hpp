@@ -83,7 +83,7 @@ public:
     void take(Executor const& executor, workspace& scratch, typename Call::spec const& spec,
               typename Call::operands const& operands, bool ends) {
         using plan::traversal;
-        decltype(auto) inside = in_scopes_of<Call>(executor);
+        decltype(auto) inside = in_tile_configurations_of<Call>(executor);
         if constexpr (Call::takes(traversal::query_lanes))
             if (how_.by == traversal::query_lanes) {
                 using lanes = query_lanes_of<Call>;

@@ -123,7 +123,8 @@ private:
             }
         });
         run_dense<call>(plan::make_plan<T, Arch, part_spec, operands_type>(operands.sizes()),
-                        in_scopes_of<call>(executor), scratch, this->spec_of(run.first, 0, zeros), operands);
+                        in_tile_configurations_of<call>(executor), scratch, this->spec_of(run.first, 0, zeros),
+                        operands);
     }
 
     A const& a_;

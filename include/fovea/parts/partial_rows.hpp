@@ -209,7 +209,7 @@ public:
         std::vector<spec_type> specs;
         for (auto const& piece : pieces) specs.push_back(this->spec_of(run.first, piece.first, zeros));
         index_t const rows = run.count * how_.tile_heads, blocks = ceil_div(rows, blocking::block_rows);
-        decltype(auto) inside = in_scopes_of<call>(executor);
+        decltype(auto) inside = in_tile_configurations_of<call>(executor);
         inside.run(static_cast<index_t>(pieces.size()) * head_groups_ * blocks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
             memory.clear();

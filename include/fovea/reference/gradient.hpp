@@ -29,8 +29,7 @@ array<recorded<Sums>> variables(array<double> const& values) {
 template <class Sums>
 array<double> amounts_of(array<recorded<Sums>> const& all) {
     array<double> amounts(all.extents);
-    for (std::size_t i = 0; i < all.elements.size(); ++i)
-        if (auto const n = all.elements[i].number; n >= 0) amounts.elements[i] = recording<Sums>::current().amount(n);
+    for (std::size_t i = 0; i < all.elements.size(); ++i) amounts.elements[i] = all.elements[i].amount();
     return amounts;
 }
 template <class Sums>
@@ -41,30 +40,27 @@ array<double> values_of(array<recorded<Sums>> const& all) {
 }
 
 /// The outputs of a recorded row that have gradients: its log-sum-exp and its weights.
-template <class Sums, class Aggregate>
+template <class T, class Aggregate>
 struct arriving_at_row {
-    view<double const, 3> d_lse;
+    view<T const, 3> d_lse;
     Aggregate const& aggregator;
 
-    void log_sum(row_place const& at, recorded<Sums> const& x) const {
-        if (d_lse.data != nullptr && x.number >= 0)
-            recording<Sums>::current().amount(x.number) += d_lse(at.batch, at.head, at.query);
+    template <class Number>
+    void log_sum(row_place const& at, Number const& x) const {
+        if constexpr (is_recorded<Number>)
+            if (d_lse.data != nullptr) x.hand(static_cast<double>(d_lse(at.batch, at.head, at.query)));
     }
     template <class Row>
     void weights(row_place const& at, Row const& row) const {
         if constexpr (aggregator_with_arriving<Aggregate>)
-            for (index_t n = 0; n < row.size(); ++n)
-                if (row[n].number >= 0)
-                    recording<Sums>::current().amount(row[n].number) +=
-                        aggregator.arriving.of(at, row.key(n), row[n].value);
+            for (index_t n = 0; n < row.size(); ++n) row[n].hand(aggregator.arriving.of(at, row.key(n), row[n].value));
     }
 };
 
 /// differentiate: adds the gradients of everything that a call reads to `sums`. The finishes are recorded and gone back
 /// along first, then row after row, then the projections.
-template <class Real, attention_spec A, class Bound, class Sums>
+template <attention_spec A, class Bound, class Sums>
 void differentiate(A const& a, Bound const& bound, Sums& sums) {
-    static_assert(std::is_same_v<Real, double>);
     using number = recorded<Sums>;
     auto const& call = bound.call;
     auto const& shapes = call.shapes;
@@ -86,8 +82,7 @@ void differentiate(A const& a, Bound const& bound, Sums& sums) {
         auto const before = variables<Sums>(heads);
         auto const result = finish_all(a, before, query);
         for_each_element(result.extents, [&](index_t b, index_t h, index_t n, index_t c) {
-            if (auto const i = result(b, h, n, c).number; i >= 0)
-                record.amount(i) += static_cast<double>(bound.d_result(b, h, n, c));
+            result(b, h, n, c).hand(static_cast<double>(bound.d_result(b, h, n, c)));
         });
         record.back(projected);
         auto const amounts = amounts_of(before);
@@ -107,10 +102,9 @@ void differentiate(A const& a, Bound const& bound, Sums& sums) {
                 for (std::size_t i = 0; i < state.elements.size(); ++i)
                     state.elements[i] = number::variable(of_head[i]);
                 recur_head(a, shapes, x, b, h, state, [&](index_t of, index_t n, index_t c, number const& result) {
-                    if (result.number >= 0) record.amount(result.number) += d(b, of, n, c);
+                    result.hand(d(b, of, n, c));
                 });
-                for (std::size_t i = 0; i < state.elements.size(); ++i)
-                    if (state.elements[i].number >= 0) record.amount(state.elements[i].number) += d_head[i];
+                for (std::size_t i = 0; i < state.elements.size(); ++i) state.elements[i].hand(d_head[i]);
                 record.back(projected);
                 for (std::size_t i = 0; i < state.elements.size(); ++i)
                     d_head[i] = record.amount(projected + static_cast<index_t>(i));
@@ -121,16 +115,7 @@ void differentiate(A const& a, Bound const& bound, Sums& sums) {
     } else {
         auto const aggregator = core_of(a.aggregate);
         using aggregator_type = std::remove_const_t<decltype(aggregator)>;
-        tensor<double, 3> d_lse;
-        if (bound.d_lse.data != nullptr) {
-            d_lse = tensor<double, 3>(bound.d_lse.extents);
-            for (index_t b = 0; b < d_lse.extent(0); ++b)
-                for (index_t h = 0; h < d_lse.extent(1); ++h)
-                    for (index_t n = 0; n < d_lse.extent(2); ++n)
-                        d_lse(b, h, n) = static_cast<double>(bound.d_lse(b, h, n));
-        }
-        arriving_at_row<Sums, aggregator_type> const arriving{
-            bound.d_lse.data != nullptr ? view<double const, 3>(d_lse.view()) : view<double const, 3>{}, aggregator};
+        arriving_at_row<typename Bound::call_type::number, aggregator_type> const arriving{bound.d_lse, aggregator};
         std::vector<number> row(static_cast<std::size_t>(shapes.features()));
         for_each_row(shapes, [&](row_place const& at) {
             std::fill(row.begin(), row.end(), number(0));
@@ -139,8 +124,7 @@ void differentiate(A const& a, Bound const& bound, Sums& sums) {
                 [&](index_t, index_t, index_t, index_t c) -> number& { return row[static_cast<std::size_t>(c)]; },
                 arriving);
             for (index_t c = 0; c < shapes.features(); ++c)
-                if (auto const n = row[static_cast<std::size_t>(c)].number; n >= 0)
-                    record.amount(n) += d(at.batch, at.head, at.query, c);
+                row[static_cast<std::size_t>(c)].hand(d(at.batch, at.head, at.query, c));
             record.back(projected);
             record.forget(projected);
         });
@@ -153,11 +137,11 @@ void differentiate(A const& a, Bound const& bound, Sums& sums) {
 }
 
 /// A call of gradient that has been bound.
-template <class Real, attention_spec A, class Call, class... Asked>
+template <attention_spec A, class Call, class... Asked>
 void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
-    gradient_sink<Real, Asked...> sums(asked...);
+    gradient_sink<double, Asked...> sums(asked...);
     fovea::detail::find_arrays(a, bound, sums);
-    if (!bound.empty()) differentiate<Real>(a, bound, sums);
+    if (!bound.empty()) differentiate(a, bound, sums);
     sums.write();
 }
 
@@ -175,22 +159,20 @@ void compute_gradient(A const& a, Call const& bound, Asked const&... asked) {
 template <attention_spec A, class... Arguments>
 void gradient(A const& a, Arguments&&... arguments) {
     fovea::detail::with_gradient_call(
-        [&](auto const& of, auto const& bound, auto const&... asked) { compute_gradient<double>(of, bound, asked...); },
-        a, std::forward<Arguments>(arguments)...);
+        [&](auto const& of, auto const& bound, auto const&... asked) { compute_gradient(of, bound, asked...); }, a,
+        std::forward<Arguments>(arguments)...);
 }
 /// The same of a ragged batch: the sums of the gradients of its sequences.
-template <class Real, class Index, attention_spec A, class Bound, class... Asked>
+template <class Index, attention_spec A, class Bound, class... Asked>
 void compute_gradient(ragged_t<Index> const& all, A const& a, Bound const& bound, Asked const&... asked) {
-    fovea::detail::sum_sequences<Real>(
-        all, a, bound, [](auto const& one, auto const& part, auto& sums) { differentiate<Real>(one, part, sums); },
-        asked...);
+    fovea::detail::sum_sequences<double>(
+        all, a, bound, [](auto const& one, auto const& part, auto& sums) { differentiate(one, part, sums); }, asked...);
 }
 template <class Index, attention_spec A, class... Arguments>
 void gradient(ragged_t<Index> const& all, A const& a, Arguments&&... arguments) {
-    fovea::detail::with_gradient_call([&](auto const&, auto const& bound,
-                                          auto const&... asked) { compute_gradient<double>(all, a, bound, asked...); },
-                                      fovea::detail::ragged_attention<Index, A>{a, all},
-                                      std::forward<Arguments>(arguments)...);
+    fovea::detail::with_gradient_call(
+        [&](auto const&, auto const& bound, auto const&... asked) { compute_gradient(all, a, bound, asked...); },
+        fovea::detail::ragged_attention<Index, A>{a, all}, std::forward<Arguments>(arguments)...);
 }
 
 template <class... Arguments>

@@ -37,7 +37,7 @@ public:
         amounts_.push_back(0);
         return size() - 1;
     }
-    /// A number, or several before, that back() goes on from in its own way: it has been handed all amounts.
+    /// A rule for the numbers that were added last: back() calls it once they have been handed all their amounts.
     void on_way_back(std::function<void(Sums&)> back) { rules_.push_back({size(), std::move(back)}); }
 
     index_t size() const { return std::ssize(steps_); }
@@ -95,6 +95,12 @@ struct recorded {
         requires std::is_arithmetic_v<Number>
     constexpr recorded(Number x) : value(static_cast<double>(x)) {}
 
+    /// The derivative of what is differentiated by this number, as far as it has been handed on; a constant has none.
+    double amount() const { return number < 0 ? 0 : recording<Sums>::current().amount(number); }
+    void hand(double amount) const {
+        if (number >= 0) recording<Sums>::current().amount(number) += amount;
+    }
+
     /// A number that the recording begins with.
     static recorded variable(double x) { return numbered(x, recording<Sums>::current().add()); }
     /// An element of a table of reals.
@@ -102,8 +108,8 @@ struct recorded {
     static recorded of_table(view<T, Rank> const& table, Index... at) {
         auto const read = variable(static_cast<double>(table(at...)));
         extents_t<Rank> const place{static_cast<index_t>(at)...};
-        recording<Sums>::current().on_way_back([all = view<T const, Rank>(table), place, n = read.number](Sums& sums) {
-            if (double const amount = recording<Sums>::current().amount(n); amount != 0) sums.add(all, place, amount);
+        recording<Sums>::current().on_way_back([all = view<T const, Rank>(table), place, read](Sums& sums) {
+            if (double const amount = read.amount(); amount != 0) sums.add(all, place, amount);
         });
         return read;
     }
@@ -112,9 +118,8 @@ struct recorded {
     static recorded of_step(step_gates<T> const& steps, extents_t<4> const& at) {
         auto const* const row = steps.row(at[0], at[1], at[2]);
         auto const read = variable(static_cast<double>(row[steps.features() > 1 ? at[3] : 0]));
-        recording<Sums>::current().on_way_back([steps, at, n = read.number](Sums& sums) {
-            if (double const amount = recording<Sums>::current().amount(n); amount != 0)
-                sums.add_step(steps, at, amount);
+        recording<Sums>::current().on_way_back([steps, at, read](Sums& sums) {
+            if (double const amount = read.amount(); amount != 0) sums.add_step(steps, at, amount);
         });
         return read;
     }

@@ -106,11 +106,10 @@ struct gradient_coordinates : coordinates_of_row<double> {
     /// The same for an expression of a score, whose gradient is returned.
     template <class E>
     double add(E const& e, double score, double amount) const {
-        auto& record = recording<Sums>::current();
         double of_score = 0;
         auto const of = [&] {
             auto const s = recorded<Sums>::variable(score);
-            record.on_way_back([&of_score, &record, n = s.number](Sums&) { of_score = record.amount(n); });
+            recording<Sums>::current().on_way_back([&of_score, s](Sums&) { of_score = s.amount(); });
             return evaluate(e, score_in_row<recorded<Sums>>{recorded_at, s});
         };
         back_from(of, amount);
@@ -123,10 +122,8 @@ private:
         auto& record = recording<Sums>::current();
         index_t const first = record.size();
         recorded<Sums> const value = value_of();
-        if (value.number >= first) {
-            record.amount(value.number) += amount;
-            record.back(first);
-        }
+        value.hand(amount);
+        record.back(first);
         record.forget(first);
     }
 };
@@ -153,14 +150,11 @@ index_environment<double> plain(index_environment<recorded<Sums>> const& at) {
     return result;
 }
 
-/// The numbers of a row are left in place of its values.
+/// New numbers of these values take the places of some, which are returned.
 template <class Sums>
-std::vector<index_t> exchange_numbers(std::vector<double> const& values, recorded<Sums>* numbers) {
-    std::vector<index_t> before;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        before.push_back(numbers[i].number);
-        numbers[i] = recorded<Sums>::variable(values[i]);
-    }
+std::vector<recorded<Sums>> exchange_numbers(std::vector<double> const& values, recorded<Sums>* numbers) {
+    std::vector<recorded<Sums>> const before(numbers, numbers + values.size());
+    for (double const value : values) *numbers++ = recorded<Sums>::variable(value);
     return before;
 }
 
@@ -181,12 +175,11 @@ recorded<Sums> normalize_at(N const& n, index_environment<recorded<Sums>> const&
         auto row = of;
         for (std::size_t j = 0; j < row.scores.size(); ++j)
             row.gradients.push_back(record.amount(first + static_cast<index_t>(j)));
-        double const d_lse = record.amount(first - 1);
+        double const d_lse = log_sum.amount();
         gradient_coordinates<Sums> const coordinates{{here}, at};
         normalize_gradient(n, row, keys, coordinates);
         if (d_lse != 0) add_lse_gradient(n, d_lse, row, coordinates);
-        for (std::size_t j = 0; j < row.scores.size(); ++j)
-            if (before[j] >= 0) record.amount(before[j]) += row.gradients[j];
+        for (std::size_t j = 0; j < before.size(); ++j) before[j].hand(row.gradients[j]);
     });
     return log_sum;
 }
@@ -226,8 +219,7 @@ void map_heads(M const& map, array<recorded<Sums>>& rows) {
                     for_each_form(table, [&](auto const& form) { sums.add_all(form, tables[n].data()); });
                     ++n;
                 });
-                for (std::size_t c = 0; c < size; ++c)
-                    if (before[c] >= 0) record.amount(before[c]) += d[c];
+                for (std::size_t c = 0; c < before.size(); ++c) before[c].hand(d[c]);
             });
         });
     }

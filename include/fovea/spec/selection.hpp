@@ -186,11 +186,6 @@ struct kept : stage<role::normalizer> {
         if constexpr (fixed_selection<Selection>) return second.support_limit(row.exclude_below(least(row)));
         else return least(row);
     }
-    constexpr index_t support_size() const
-        requires requires(Selection const& s) { s.at_most(); }
-    {
-        return first.selection.at_most();
-    }
 
     template <class Facts>
         requires(row_dependent_selection<Selection> || row_dependent_normalizer<Normalize>)

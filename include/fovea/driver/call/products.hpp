@@ -56,7 +56,7 @@ decltype(auto) in_tile_configurations(Executor const& executor) {
 /// The same for a dense call: for the products of its queries and keys, and of its weights and values, whichever of
 /// them is in lanes.
 template <class Call, class Executor>
-decltype(auto) in_scopes_of(Executor const& executor) {
+decltype(auto) in_tile_configurations_of(Executor const& executor) {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     using scores = kernel::score_product<T, Arch, typename Call::query_element, typename Call::key_element>;

@@ -12,16 +12,16 @@ namespace fovea::FOVEA_SET::driver {
 
 /// The products of a blocking with a query in each lane.
 template <class Blocking>
-struct lane_products_of_shape {
+struct lane_products_of_blocking {
     using type = kernel::matrix_unit_product<typename Blocking::number, typename Blocking::architecture,
                                              typename Blocking::parts>;
 };
 template <class T, class Arch>
-struct lane_products_of_shape<plan::query_lanes_blocking<T, Arch>> {
+struct lane_products_of_blocking<plan::query_lanes_blocking<T, Arch>> {
     using type = products<T, Arch>;
 };
 template <class Blocking>
-using lane_products_of = typename lane_products_of_shape<Blocking>::type;
+using lane_products_of = typename lane_products_of_blocking<Blocking>::type;
 
 /// Functions for the tables of all specifications. Nothing is summed across lanes, and values are not packed: results
 /// are transposed after the last key.

@@ -135,7 +135,7 @@ void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec 
     using pass = normalizer_gradient<scores, Backward, normalize, reweight, aggregate, Tables>;
     auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
     typename pass::call_type const call(plan, of_scores, operands, backward, tables);
-    pass(call, spec.normalize, spec.reweight, spec.aggregate).run(in_scopes_of<scores>(executor), scratch);
+    pass(call, spec.normalize, spec.reweight, spec.aggregate).run(in_tile_configurations_of<scores>(executor), scratch);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

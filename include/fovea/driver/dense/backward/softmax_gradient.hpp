@@ -317,7 +317,7 @@ void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lower
     if constexpr (plan::gradient_takes_query_lanes<scores>)
         if (plan.by == plan::traversal::query_lanes)
             return run(std::type_identity<lanes>{}, in_tile_configurations<lane_products_of<lanes>>(executor));
-    run(std::type_identity<plan::key_lanes_blocking<T, Arch>>{}, in_scopes_of<scores>(executor));
+    run(std::type_identity<plan::key_lanes_blocking<T, Arch>>{}, in_tile_configurations_of<scores>(executor));
 }
 /// The same on an architecture whose matrix unit is used only where this process may use it.
 template <class T, class Arch, class Score, class Predicate, class Normalize, class Q, class K, class V, class D,

@@ -69,7 +69,7 @@ void show_all_scores(Executor const& executor, workspace& scratch, Score const& 
     using pass = shown_scores<call, Output>;
     auto const plan = plan::make_key_lanes_plan<call>(operands.sizes());
     dense_loop<pass>(typename pass::call_type(plan, spec, operands, output))
-        .run(in_scopes_of<call>(executor), scratch, false);
+        .run(in_tile_configurations_of<call>(executor), scratch, false);
 }
 
 }  // namespace fovea::FOVEA_SET::driver
