@@ -53,7 +53,7 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     if constexpr (Call::takes(traversal::split_keys))
         if (how.by == traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
     if constexpr (Call::takes(traversal::whole_rows))
-        whole_rows<T, Arch>(context).run(executor, scratch, outputs_reduce_over_queries);
+        dense_loop<whole_rows<lanes>>(context).run(executor, scratch, outputs_reduce_over_queries);
     else dense_loop<online<lanes>>(context).run(executor, scratch, outputs_reduce_over_queries);
 }
 

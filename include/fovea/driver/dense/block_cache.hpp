@@ -10,8 +10,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Rows of one head in blocks: which of them are kept in memory of the call, each in a slot, and which are prefetched.
-/// Cache of the blocks of keys or values of a head: a slot is filled when its block is first prepared.
+/// Cache of the blocks of keys or values of a head: a slot is filled when its block is first prepared, and the lines of
+/// the next block are prefetched.
 template <class Blocking>
 class block_cache {
     static constexpr index_t cached = index_t{1} << 19;  // bytes that stay in the L2 cache

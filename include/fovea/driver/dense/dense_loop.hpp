@@ -18,18 +18,20 @@ namespace fovea::FOVEA_SET::driver {
 ///                                             that, finish() after the last row of the task
 ///     scratch(memory, call, blocks)           the scores of one tile
 ///     prefetches_rows                         results, and queries of the next block, are prefetched
+///     keeps_scores                            a block of rows is one tile, whose scores of all keys are kept
 ///     partial_sums                            where the pass leaves what is unfinished: tile(t, call), empty()
 ///     begin(call, heads, first, count)        the rows of the tile
 ///     take(call, mask, keys, run, scratch)    S for a run of keys, and what is made of it
 ///     sweeps(call), begin_sweep(call, n)      where the keys may be gone over more than once: how often; the n-th
 ///     drain(call, keys, scratch)              where it has that: before the keys of another block take their place
-///     finish(call)                            after the last key
+///     finish(call, keys, scratch)             after the last key
 template <class P>
 concept pass = requires(P& p, typename P::call_type const& call, block_mask<typename P::blocking> const& mask,
                         typename P::head_blocks& keys, key_run<typename P::blocking> const& run,
                         typename P::scratch& scratch, arena& memory, typename P::partial_sums const& partial) {
     requires std::derived_from<typename P::call_type, dense_rows>;
     { P::prefetches_rows } -> std::convertible_to<bool>;
+    { P::keeps_scores } -> std::convertible_to<bool>;
     { P::head_blocks::packs } -> std::convertible_to<bool>;
     P(memory, call, partial.tile(index_t{0}, call));
     { partial.empty() } -> std::same_as<bool>;
@@ -41,7 +43,7 @@ concept pass = requires(P& p, typename P::call_type const& call, block_mask<type
     { p.span(call) } -> std::same_as<box>;
     { p.whole_panels() } -> std::same_as<bool>;
     p.take(call, mask, keys, run, scratch);
-    p.finish(call);
+    p.finish(call, keys, scratch);
 };
 
 /// The dense traversal: blocks of rows against blocks of keys. Empty blocks are skipped, full ones are not masked;
@@ -52,7 +54,9 @@ class dense_loop {
     using blocking = typename Pass::blocking;
     using head_blocks = typename Pass::head_blocks;
     using scratch_type = typename Pass::scratch;
-    static constexpr index_t tiles_per_block = blocking::block_rows / blocking::rows;
+    static constexpr index_t rows_at_once = Pass::keeps_scores ? blocking::rows : blocking::block_rows;
+    /// One tile across a boundary of the mask must not lengthen the rows of those after it.
+    static constexpr index_t tries = Pass::keeps_scores ? 2 : 1;
     static constexpr bool sweeps_again = requires(call_type const& call) { Pass::sweeps(call); };
     static int sweeps(call_type const& call) {
         if constexpr (sweeps_again) return Pass::sweeps(call);
@@ -86,17 +90,15 @@ private:
 
     //! [loop]
     void run_block(row_block const& rows, Pass* tiles, head_blocks& keys, scratch_type& scratch, index_range blocks,
-                   panel_count& counts) const {
+                   search_back_off& back_off, panel_count& counts) const {
         auto const where = call_.span(rows.heads, rows.first, rows.last);
         bool begun = false;
-        search_back_off back_off;
         for (index_t k = blocks.first; k < blocks.last; ++k) {
             auto const seen = mask_.coverage(where, keys.first(k), keys.last(k));
             if (seen.never()) continue;  // an empty block of the mask
             keys.prepare(k);
             for (index_t t = 0; t < rows.tiles; ++t) {
-                if (Pass::prefetches_rows && !begun
-                    && call_.rows > blocking::block_rows)  // the next block's tile follows
+                if (Pass::prefetches_rows && !begun && call_.rows > rows_at_once)  // the next block's tile follows
                     call_.prefetch_beside(rows.heads, rows.first, rows.last, t * blocking::rows, blocking::rows);
                 auto const runs = mask_.runs(tiles[t], keys.first(k), keys.last(k), seen, back_off);
                 for (auto const run : runs) {
@@ -118,20 +120,23 @@ private:
 template <pass Pass>
 void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
                                  typename Pass::partial_sums const& partial) const {
-    index_t const slots = head_blocks::packs && rows.size() > 1 ? mask_.blocks_at_once(head_groups, rows) : 1;
+    bool const returns = Pass::keeps_scores || (head_blocks::packs && rows.size() > 1);  // to blocks of keys
+    index_t const slots = returns ? mask_.blocks_at_once(head_groups, rows) : 1;
     auto keys = [&] {
         if constexpr (requires { partial.of_keys; }) return head_blocks(call_, memory, slots, partial.of_keys);
         else return head_blocks(call_, memory, slots);
     }();
-    scratch_type scratch(memory, call_, 1);
-    index_t const most = std::min(tiles_per_block, ceil_div(call_.rows, blocking::rows));
+    scratch_type scratch(memory, call_, Pass::keeps_scores ? slots : 1);
+    index_t const most = ceil_div(std::min<index_t>(rows_at_once, call_.rows), blocking::rows);
     auto* const tiles = memory.template take<Pass>(most);
     for (index_t t = 0; t < most; ++t) new (tiles + t) Pass(memory, call_, partial.tile(t, call_));
     for (index_t g = head_groups.first; g < head_groups.last; ++g) {
         auto const heads = call_.head_group_at(g);
         keys.begin(heads);
-        for (index_t b = rows.first; b < rows.last; ++b) {
-            index_t const first = b * blocking::block_rows, last = std::min(first + blocking::block_rows, call_.rows);
+        search_back_off back_off;
+        index_t const end = std::min(rows.last * blocking::block_rows, call_.rows);
+        for (index_t first = rows.first * blocking::block_rows; first < end; first += rows_at_once) {
+            index_t const last = std::min(first + rows_at_once, end);
             row_block const block{heads, first, last, ceil_div(last - first, blocking::rows)};
             for (index_t t = 0; t < block.tiles; ++t) {
                 index_t const row = first + t * blocking::rows;
@@ -140,9 +145,10 @@ void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_r
             for (int sweep = 0, count = sweeps(call_); sweep < count; ++sweep) {
                 if constexpr (sweeps_again)
                     for (index_t t = 0; t < block.tiles; ++t) tiles[t].begin_sweep(call_, sweep);
-                run_block(block, tiles, keys, scratch, blocks, memory.panels);
+                if (first % blocking::block_rows == 0) back_off = search_back_off(tries);
+                run_block(block, tiles, keys, scratch, blocks, back_off, memory.panels);
             }
-            for (index_t t = 0; t < block.tiles && partial.empty(); ++t) tiles[t].finish(call_);
+            for (index_t t = 0; t < block.tiles && partial.empty(); ++t) tiles[t].finish(call_, keys, scratch);
         }
         if constexpr (requires { keys.finish(); }) keys.finish();
     }

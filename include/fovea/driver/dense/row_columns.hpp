@@ -12,9 +12,8 @@ namespace fovea::FOVEA_SET::driver {
 /// The scores of a tile of rows from the first key that any of them sees to the last, as columns: column c is key
 /// first_key + c.
 ///
-///     for_tiles(...)    calls f(row, count, back_off) for each tile of a block of rows
-///     for_runs(...)     calls f(run, column) for each run of keys that the tile sees; columns between are excluded
-///     for_blocks(...)   calls f(block, from, to) for the columns of each block that the tile sees something of
+///     take(...)          a run of keys that the tile sees, scored by score(column); columns between are excluded
+///     for_blocks(...)    calls f(block, from, to) for the columns of each block that the tile sees something of
 template <class Blocking>
 class row_columns {
     using T = typename Blocking::number;
@@ -25,39 +24,24 @@ public:
     index_t first_key = 0;     // the first of a block
     index_t from = 0, to = 0;  // columns with scores: whole packs
 
-    row_columns(arena& memory, block_mask<Blocking> const& mask)
-        : mask_(mask), seen_(memory.template take<seen_keys>(mask.key_blocks())) {}
+    row_columns(arena& memory, dense_rows const& call)
+        : blocks_(memory.template take<index_t>(ceil_div(call.keys, Blocking::block_keys))) {}
 
-    template <class Call, class Blocks, class F>
-    void for_tiles(Call const& call, head_group heads, index_t block, Blocks const& keys, F const& f) {
-        index_t const first = block * Blocking::block_rows, last = std::min(first + Blocking::block_rows, call.rows);
-        begin(call.span(heads, first, last), keys);
-        search_back_off back_off(
-            2);  // one tile across a boundary of the mask must not lengthen the rows of those after it
-        for (index_t r = first; r < last; r += Blocking::rows)
-            f(r, std::min<index_t>(Blocking::rows, last - r), back_off);
-    }
+    void begin() { count_ = first_key = from = to = 0; }
 
-    template <class Blocks, class F>
-    void for_runs(tile const& rows, Blocks& keys, scratch& to_rows, search_back_off& back_off, F const& f) {
-        from = to = 0;
-        for (index_t k = blocks_.first; k < blocks_.last; ++k) {
-            seen_[k].by_tile = false;
-            if (seen_[k].by_rows.never()) continue;
-            auto const runs = mask_.runs(rows, keys.first(k), keys.last(k), seen_[k].by_rows, back_off);
-            for (auto const granules : runs) {
-                seen_[k].by_tile = true;
-                key_run<Blocking> const run{k, granules, runs.mixed};
-                keys.prepare(k);
-                auto const scores = f(run, keys.first(k) - first_key);
-                index_t const first = scores.first - first_key;
-                if (to == 0) from = first;
-                for (index_t r = 0; r < rows.rows().count && to < first; ++r)
-                    std::fill(to_rows.scores + r * to_rows.stride + std::max(to, from),
-                              to_rows.scores + r * to_rows.stride + first, excluded<T>);
-                to = first + scores.packs() * Blocking::lanes;
-            }
-        }
+    template <class Blocks, class Score>
+    void take(tile const& rows, Blocks const& keys, key_run<Blocking> const& run, scratch& to_rows,
+              Score const& score) {
+        index_t const first_of_block = keys.first(run.block);
+        if (count_ == 0) first_key = first_of_block;
+        if (count_ == 0 || blocks_[count_ - 1] != run.block) blocks_[count_++] = run.block;
+        auto const scores = score(first_of_block - first_key);
+        index_t const first = scores.first - first_key;
+        if (to == 0) from = first;
+        for (index_t r = 0; r < rows.rows().count && to < first; ++r)
+            std::fill(to_rows.scores + r * to_rows.stride + std::max(to, from),
+                      to_rows.scores + r * to_rows.stride + first, excluded<T>);
+        to = first + scores.packs() * Blocking::lanes;
     }
 
     /// Some columns of the scores.
@@ -70,35 +54,18 @@ public:
                 .visible = of.visible + first};
     }
 
-    index_t first_block() const { return (first_key + from) / Blocking::block_keys; }
-    index_t last_block() const { return ceil_div(first_key + to, Blocking::block_keys); }
     template <class Blocks, class F>
     void for_blocks(Blocks& keys, F const& f) const {
-        for (index_t k = first_block(); k < last_block(); ++k) {
-            if (!seen_[k].by_tile) continue;
+        for (index_t n = 0; n < count_; ++n) {
+            index_t const k = blocks_[n];
             keys.prepare(k);
             f(k, std::max(keys.first(k) - first_key, from), std::min(keys.last(k) - first_key, to));
         }
     }
 
 private:
-    template <class Blocks>
-    void begin(box const& where, Blocks const& keys) {
-        blocks_ = mask_.seen_by(where);
-        for (index_t k = blocks_.first; k < blocks_.last; ++k)
-            seen_[k] = {mask_.coverage(where, keys.first(k), keys.last(k)), false};
-        first_key = keys.first(blocks_.first);
-    }
-
-    /// The part of a block of keys that is seen: by a block of rows, and whether anything by the tile at hand.
-    struct seen_keys {
-        truth by_rows;
-        bool by_tile;
-    };
-
-    block_mask<Blocking> const& mask_;
-    seen_keys* seen_;  // (blocks)
-    index_range blocks_{0, 0};
+    index_t* blocks_;  // that the tile sees something of, in order
+    index_t count_ = 0;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

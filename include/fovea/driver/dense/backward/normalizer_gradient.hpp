@@ -24,103 +24,88 @@ template <class Call, class Backward, class Normalize, class Reweight, class Agg
 class normalizer_gradient {
     using T = typename Call::number;
     using Arch = typename Call::architecture;
-    using blocking = key_lanes_of<Call>;
-    using tile_type = score_tile<blocking>;
-    using score = score_gradient<Call, blocking, Tables>;
-    using rule_type = row_backward<T, Arch, Normalize, Reweight, Tables>;
+    using tile = score_tile<key_lanes_of<Call>>;
+    using score = score_gradient<Call, key_lanes_of<Call>, Tables>;
 
 public:
-    using call_type = gradient_call<Call, Backward, blocking, Tables>;
+    using blocking = key_lanes_of<Call>;
+    using partial_sums = partial_key_sums<T>;
+    static constexpr bool prefetches_rows = false, keeps_scores = true;
 
-    normalizer_gradient(call_type const& call, Normalize const& normalize, Reweight const& reweight,
-                        Aggregate const& aggregate)
-        : call_(call), mask_(call), normalize_(normalize), reweight_(reweight), aggregate_(aggregate) {}
-
-    template <class Executor>
-    void run(Executor const& executor, workspace& scratch) const {
-        for_key_heads<head_blocks>(call_, executor, scratch,
-                                   [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
-                                       run_heads(memory, head_groups, row_blocks, sums);
-                                   });
-    }
-
-private:
+    struct call_type : gradient_call<Call, Backward, blocking, Tables> {
+        Normalize const& normalize;
+        Reweight const& reweight;
+        Aggregate const& aggregate;
+        template <class Spec>
+        call_type(plan::call_plan const& plan, typename Call::spec const& of, Spec const& all,
+                  typename Call::operands const& on, Backward const& others, Tables const& sums)
+            : gradient_call<Call, Backward, blocking, Tables>(plan, of, on, others, sums),
+              normalize(all.normalize),
+              reweight(all.reweight),
+              aggregate(all.aggregate) {}
+    };
     using head_blocks = gradient_blocks<call_type, blocking>;
-    using scratch_type = typename tile_type::scratch;
 
-    /// The tile at hand.
-    struct tile {
-        scratch_type scores, products;  // S, which becomes P, and dO V^T, which becomes dS
-        tile_type of_scores, of_products;
-        gradient_rows<call_type, blocking> rows;
-        rule_type rule;
+    /// Scores become P and dO V^T becomes dS, row by row.
+    struct scratch {
+        typename tile::scratch scores, products;
+        row_backward<T, Arch, Normalize, Reweight, Tables> rule;
         added_gradient<T, Arch, Aggregate> added;
 
-        tile(arena& memory, call_type const& call, index_t blocks, Normalize const& normalize, Reweight const& reweight,
-             Aggregate const& aggregate)
+        scratch(arena& memory, call_type const& call, index_t blocks)
             : scores(memory, call, blocks),
               products(memory, call.values, blocks),
-              of_scores(memory, call),
-              of_products(memory, call.values),
-              rows(memory, call),
-              rule(memory, normalize, reweight, scores.stride),
-              added(memory, aggregate, call.backward.d_result.extent(3)) {
+              rule(memory, call.normalize, call.reweight, scores.stride),
+              added(memory, call.aggregate, call.backward.d_result.extent(3)) {
             if constexpr (score::keeps_first) scores.kept = memory.template take<T>(scores.plane_stride());
-        }
-        void begin(call_type const& call, head_group heads, index_t first, index_t count) {
-            of_scores.begin(call, heads, first, count);
-            of_products.begin(call.values, heads, first, count);
-            rows.begin(call, of_scores.rows());
         }
     };
 
-    void run_heads(arena& memory, index_range head_groups, index_range row_blocks, T* sums) const {
-        index_t const at_once = mask_.blocks_at_once(head_groups, row_blocks);
-        head_blocks from(call_, memory, at_once, sums);
-        tile one(memory, call_, at_once, normalize_, reweight_, aggregate_);
-        row_columns<blocking> columns(memory, mask_);
-        for (index_t g = head_groups.first; g < head_groups.last; ++g) {
-            auto const heads = call_.head_group_at(g);
-            from.begin(heads);
-            for (index_t b = row_blocks.first; b < row_blocks.last; ++b)
-                columns.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_back_off& back_off) {
-                    one.begin(call_, heads, first, count);
-                    run_tile(memory.panels, one, from, columns, back_off);
-                });
-            from.finish();
-        }
+    normalizer_gradient(arena& memory, call_type const& call, no_partial_sums)
+        : tile_(memory, call), products_(memory, call.values), rows_(memory, call), columns_(memory, call) {}
+
+    void begin(call_type const& call, head_group heads, index_t first, index_t count) {
+        tile_.begin(call, heads, first, count);
+        products_.begin(call.values, heads, first, count);
+        rows_.begin(call, tile_.rows());
+        columns_.begin();
+    }
+    box span(dense_rows const& call) const { return tile_.span(call); }
+    bool whole_panels() const { return tile_.whole_panels(); }
+
+    /// S and dO V^T.
+    void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
+              scratch& room) {
+        columns_.take(tile_, from, at, room.scores, [&](index_t column) {
+            products_.score(call.values, mask, from.values, at, room.products, false, from.next, column);
+            return tile_.score(call, mask, from.keys, at, room.scores, false, from.next, column);
+        });
     }
 
-    void run_tile(panel_count& counts, tile& one, head_blocks& from, row_columns<blocking>& columns,
-                  search_back_off& back_off) const {
-        columns.for_runs(one.of_scores, from, one.scores, back_off, [&](key_run<blocking> const& run, index_t column) {
-            count_panels(counts, run);
-            one.of_products.score(call_.values, mask_, from.values, run, one.products, false, from.next, column);
-            return one.of_scores.score(call_, mask_, from.keys, run, one.scores, false, from.next, column);
-        });
-        auto const p = columns.part(one.scores, columns.from, columns.to),
-                   ds = columns.part(one.products, columns.from, columns.to);
-        index_t const keys = std::min(p.count, call_.keys - p.first);  // the last panel may hold fewer
-        for (index_t r = 0; r < one.of_scores.rows().count && p.count > 0; ++r) {
-            auto const coordinates = one.of_scores.rows().facts_of(call_, r);
+    /// P and dS, and the sums.
+    void finish(call_type const& call, head_blocks& from, scratch& room) {
+        auto const p = columns_.part(room.scores, columns_.from, columns_.to),
+                   ds = columns_.part(room.products, columns_.from, columns_.to);
+        index_t const keys = std::min(p.count, call.keys - p.first);  // the last panel may hold fewer
+        for (index_t r = 0; r < tile_.rows().count && p.count > 0; ++r) {
+            auto const coordinates = tile_.rows().facts_of(call, r);
             T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
-            one.added.begin(coordinates, call_.backward.d_result);
-            one.rule.apply(coordinates, {weights, p.packs(), {p.first}}, products, one.rows.tables(),
-                           [&](T const* w, T* d) { one.added.add_to_gradients(coordinates, p.first, keys, w, d); });
-            one.added.add_to_tables(coordinates, p.first, keys, weights, one.rows.tables());
+            room.added.begin(coordinates, call.backward.d_result);
+            room.rule.apply(coordinates, {weights, p.packs(), {p.first}}, products, rows_.tables(),
+                            [&](T const* w, T* d) { room.added.add_to_gradients(coordinates, p.first, keys, w, d); });
+            room.added.add_to_tables(coordinates, p.first, keys, weights, rows_.tables());
         }
-        columns.for_blocks(from, [&](index_t k, index_t first, index_t last) {
-            one.rows.add(call_, from, k, columns.part(one.scores, first, last), columns.part(one.products, first, last),
-                         score::keeps_first ? one.scores.kept + first : nullptr);
+        columns_.for_blocks(from, [&](index_t k, index_t first, index_t last) {
+            rows_.add(call, from, k, columns_.part(room.scores, first, last), columns_.part(room.products, first, last),
+                      score::keeps_first ? room.scores.kept + first : nullptr);
         });
-        one.rows.finish(call_);
+        rows_.finish(call);
     }
 
-    call_type const& call_;
-    block_mask<blocking> mask_;
-    Normalize const& normalize_;
-    Reweight const& reweight_;
-    Aggregate const& aggregate_;
+private:
+    tile tile_, products_;
+    gradient_rows<call_type, blocking> rows_;
+    row_columns<blocking> columns_;
 };
 
 /// The gradients of queries, keys and values of normalize(score) V, and of tables.
@@ -134,8 +119,8 @@ void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec 
     using aggregate = std::remove_cvref_t<decltype(spec.aggregate)>;
     using pass = normalizer_gradient<scores, Backward, normalize, reweight, aggregate, Tables>;
     auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
-    typename pass::call_type const call(plan, of_scores, operands, backward, tables);
-    pass(call, spec.normalize, spec.reweight, spec.aggregate).run(in_tile_configurations_of<scores>(executor), scratch);
+    typename pass::call_type const call(plan, of_scores, spec, operands, backward, tables);
+    run_gradient_loop<pass>(call, in_tile_configurations_of<scores>(executor), scratch);
 }
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -181,10 +181,7 @@ class softmax_gradient {
 public:
     using blocking = Blocking;
     using tile_type = score_tile<blocking>;
-    /// Rows are finished; the sums of keys are not where other tasks have some.
-    struct partial_sums : no_partial_sums {
-        T* of_keys = nullptr;
-    };
+    using partial_sums = partial_key_sums<T>;
     struct call_type : gradient_call<Call, Backward, Blocking, Tables> {
         Normalize const& normalize;
         call_type(plan::call_plan const& plan, typename Call::spec const& of, Normalize const& normalizer,
@@ -192,7 +189,7 @@ public:
             : gradient_call<Call, Backward, Blocking, Tables>(plan, of, on, others, sums), normalize(normalizer) {}
     };
     using head_blocks = gradient_blocks<call_type, Blocking>;
-    static constexpr bool prefetches_rows = false;
+    static constexpr bool prefetches_rows = false, keeps_scores = false;
 
     /// Scores become P and dO V^T becomes dS, in place.
     struct scratch {
@@ -239,7 +236,7 @@ public:
         rows_.add(call, from, at.block, p, ds, of.kept(p));
     }
     //! [backward]
-    void finish(call_type const& call) {
+    void finish(call_type const& call, head_blocks const&, scratch const&) {
         rows_.finish(call);
         if constexpr (row_dependent_normalizer<Normalize>)
             for (index_t r = 0; r < tile_.rows().count && call.backward.wanted.of_rows; ++r)
@@ -307,12 +304,7 @@ void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lower
     auto const run = [&]<class Blocking>(std::type_identity<Blocking>, auto const& in_tile_configurations) {
         using pass = softmax_gradient<scores, Backward, Blocking, Tables, Normalize>;
         typename pass::call_type const context(plan, spec, normalize, operands, backward, tables);
-        dense_loop<pass> const loop(context);
-        for_key_heads<typename pass::head_blocks>(
-            context, in_tile_configurations, scratch,
-            [&](arena& memory, index_range head_groups, index_range row_blocks, T* sums) {
-                loop.run_heads(memory, head_groups, row_blocks, {0, loop.key_blocks()}, {{}, sums});
-            });
+        run_gradient_loop<pass>(context, in_tile_configurations, scratch);
     };
     if constexpr (plan::gradient_takes_query_lanes<scores>)
         if (plan.by == plan::traversal::query_lanes)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/index.hpp>
+#include <fovea/driver/dense/dense_loop.hpp>
 #include <fovea/driver/run/workspace.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -61,18 +62,29 @@ private:
     T* sums_;
 };
 
-/// Calls run_rows(memory, head_groups, row blocks, sums) for rows that share keys, whose gradients are summed over all
-/// of them: each key head is one task, or a few where there are few, and so are several that share sums of tables.
-template <class Blocks, class Call, class Executor, class F>
-void for_key_heads(Call const& call, Executor const& executor, workspace& scratch, F const& run_rows) {
+/// Where a gradient pass leaves what is unfinished: rows are finished, the sums of keys are not where other tasks have
+/// some.
+template <class T>
+struct partial_key_sums : no_partial_sums {
+    T* of_keys = nullptr;
+};
+
+/// The dense loop of a gradient pass over rows that share keys, whose gradients are summed over all of them: each key
+/// head is one task, or a few where there are few, and so are several that share sums of tables.
+template <class Pass, class Executor>
+void run_gradient_loop(typename Pass::call_type const& call, Executor const& executor, workspace& scratch) {
+    dense_loop<Pass> const loop(call);
     index_t const splits = call.query_splits(), per = call.per_key_head;
-    split_query_sums<Blocks, Call> const sums(call, scratch.shared());
+    split_query_sums<typename Pass::head_blocks, typename Pass::call_type> const sums(call, scratch.shared());
+    auto const run_rows = [&](arena& memory, index_range head_groups, index_range row_blocks, auto* sums_of_keys) {
+        loop.run_heads(memory, head_groups, row_blocks, {0, loop.key_blocks()}, {{}, sums_of_keys});
+    };
     executor.run(call.tables.shares(), [&](index_t share, index_t worker) {
         auto& memory = scratch.worker(worker);
         index_range const tasks{call.tables.first_task(share), call.tables.first_task(share + 1)};
         if (splits == 1) {
             memory.clear();
-            run_rows(memory, index_range{tasks.first * per, tasks.last * per}, call.row_blocks(0), nullptr);
+            run_rows(memory, index_range{tasks.first * per, tasks.last * per}, call.row_blocks(0), sums.of_task(0));
         }
         for (index_t task = tasks.first; task < tasks.last && splits > 1; ++task) {
             index_t const key_head = task / splits;

@@ -19,7 +19,7 @@
     declare template struct query_lanes_products<plan::query_lanes_blocking<T, Arch>>; \
     declare template class dense_loop<online<plan::query_lanes_blocking<T, Arch>>>;    \
     declare template class dense_loop<online<plan::key_lanes_blocking<T, Arch>>>;      \
-    declare template class whole_rows<T, Arch>;
+    declare template class dense_loop<whole_rows<plan::key_lanes_blocking<T, Arch>>>;
 
 #ifdef FOVEA_COMPILED
 namespace fovea::FOVEA_SET::driver {

@@ -43,7 +43,7 @@ public:
     using tile = score_tile<Blocking>;
     using head_blocks = head_pairs<Blocking>;
     using scratch = typename tile::scratch;
-    static constexpr bool prefetches_rows = tile::prefetches_rows;
+    static constexpr bool prefetches_rows = tile::prefetches_rows, keeps_scores = false;
 
     /// Where unfinished sums and states are left: (rows of all tiles, value width).
     struct partial_sums {
@@ -70,7 +70,10 @@ public:
         call.sums.begin(call, sums_);
     }
 
-    void finish(call_type const& call) { call.sums.finish(call, tile_.rows(), sums_); }
+    template <class Scratch>
+    void finish(call_type const& call, head_blocks const&, Scratch const&) {
+        call.sums.finish(call, tile_.rows(), sums_);
+    }
 
     box span(dense_rows const& call) const { return tile_.span(call); }
     bool whole_panels() const { return tile_.whole_panels(); }

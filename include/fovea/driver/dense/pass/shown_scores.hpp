@@ -23,7 +23,7 @@ public:
     };
     using partial_sums = no_partial_sums;
     using scratch = typename tile_type::scratch;
-    static constexpr bool prefetches_rows = tile_type::prefetches_rows;
+    static constexpr bool prefetches_rows = tile_type::prefetches_rows, keeps_scores = false;
 
     /// The keys of one head.
     struct head_blocks {
@@ -54,7 +54,7 @@ public:
             call.output.scores_of_run(place_of(tile_.rows().facts_of(call, r)), s.first, s.scores + r * s.stride,
                                       s.count);
     }
-    void finish(call_type const&) {}
+    void finish(call_type const&, head_blocks const&, scratch const&) {}
 
 private:
     tile_type tile_;

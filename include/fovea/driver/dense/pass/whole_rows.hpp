@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The loop that keeps all scores of a tile: for normalizers of whole rows, and where weights are asked for.
+// The pass that keeps all scores of a tile: for normalizers of whole rows, and where weights are asked for.
 #pragma once
 
 #include <fovea/driver/dense/pass/online.hpp>
@@ -9,92 +9,73 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// The dense traversal where weights are asked for, or a normalizer needs whole rows: the scores of a tile of rows are
-/// kept, from the first key that any of them sees to the last.
-template <class T, class Arch>
+/// The scores of a tile of rows, from the first key that any of them sees to the last: after the last key they become
+/// weights, and these are multiplied by values block by block.
+template <class Blocking>
 class whole_rows {
-    using blocking = plan::key_lanes_blocking<T, Arch>;
-    using tile = score_tile<blocking>;
-    using call_type = attention_call<blocking>;
-    using head_blocks = head_pairs<blocking>;
-    using scratch_type = typename tile::scratch;
-    using block = score_block<blocking>;
-    using columns = row_columns<blocking>;
+    using T = typename Blocking::number;
+    using tile = score_tile<Blocking>;
 
 public:
-    explicit whole_rows(call_type const& call) : call_(call), mask_(call) {}
+    using call_type = attention_call<Blocking>;
+    using blocking = Blocking;
+    using head_blocks = head_pairs<Blocking>;
+    using scratch = typename tile::scratch;
+    using partial_sums = no_partial_sums;
+    static constexpr bool prefetches_rows = tile::prefetches_rows, keeps_scores = true;
 
-    template <class Executor>
-    void run(Executor const& executor, workspace& scratch, bool outputs_reduce_over_queries) const {
-        for_row_blocks<blocking>(
-            executor, scratch, call_, outputs_reduce_over_queries,
-            [&](arena& memory, index_range head_groups, index_range rows) { run_heads(memory, head_groups, rows); });
+    whole_rows(arena& memory, call_type const& call, partial_sums)
+        : tile_(memory, call),
+          columns_(memory, call),
+          sums_{memory.template take<char>(Blocking::states * call.sums.state_bytes),
+                memory.template take<T>(Blocking::rows * call.value_width())} {}
+
+    void begin(call_type const& call, head_group heads, index_t first, index_t count) {
+        tile_.begin(call, heads, first, count);
+        call.sums.begin(call, sums_);
+        columns_.begin();
     }
+    box span(dense_rows const& call) const { return tile_.span(call); }
+    bool whole_panels() const { return tile_.whole_panels(); }
 
-private:
-    void run_heads(arena& memory, index_range head_groups, index_range rows) const;
-
-    /// S, for all keys that a row of the tile sees; pairs between runs are excluded.
-    void score(panel_count& counts, tile const& rows, head_blocks& from, scratch_type& scratch, columns& at,
-               search_back_off& back_off) const {
-        at.for_runs(rows, from, scratch, back_off, [&](key_run<blocking> const& run, index_t column) {
-            count_panels(counts, run);
-            return rows.score(call_, mask_, from.keys, run, scratch, false, from.next, column);
+    /// S.
+    void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
+              scratch& room) {
+        columns_.take(tile_, from, at, room, [&](index_t column) {
+            return tile_.score(call, mask, from.keys, at, room, false, from.next, column);
         });
     }
 
     /// P of whole rows, the outputs that read rows, and P V.
-    void finish(tile const& rows, online_state<T>& sums, head_blocks& from, scratch_type& scratch,
-                columns const& at) const {
-        auto const& functions = call_.sums;
+    void finish(call_type const& call, head_blocks& from, scratch& room) {
+        auto const& functions = call.sums;
         bool nonfinite = !functions.is_linear;
-        for (index_t k = at.first_block(); k < at.last_block() && !functions.selects; ++k)
-            nonfinite = nonfinite || !from.values.finite(k);
-        auto const scores = at.part(scratch, at.from, at.to);
-        if (nonfinite || functions.clears_excluded) rows.mark_visible(scores);
-        functions.normalize(call_, rows.rows(), sums, scores);
         if (!functions.selects)
-            at.for_blocks(from, [&](index_t, index_t first, index_t last) {
-                add_values(rows.rows(), sums, from, at.part(scratch, first, last), nonfinite);
+            columns_.for_blocks(from,
+                                [&](index_t k, index_t, index_t) { nonfinite = nonfinite || !from.values.finite(k); });
+        auto const scores = columns_.part(room, columns_.from, columns_.to);
+        if (nonfinite || functions.clears_excluded) tile_.mark_visible(scores);
+        functions.normalize(call, tile_.rows(), sums_, scores);
+        if (!functions.selects)
+            columns_.for_blocks(from, [&](index_t, index_t first, index_t last) {
+                add_values(call, from, columns_.part(room, first, last), nonfinite);
             });
-        functions.finish(call_, rows.rows(), sums);
+        functions.finish(call, tile_.rows(), sums_);
     }
 
+private:
     /// O += P V for one block of keys.
-    void add_values(tile_rows<blocking> const& rows, online_state<T>& sums, head_blocks& from, block const& weights,
-                    bool nonfinite) const {
+    void add_values(call_type const& call, head_blocks& from, score_block<Blocking> const& weights, bool nonfinite) {
         T ones[blocking::rows];
         std::fill_n(ones, blocking::rows, T{1});
-        if (nonfinite) call_.sums.add_visible(call_, rows, sums, from.values, weights, ones);
-        else if (!call_.sums.add_nonzero(call_, rows, sums, from.values, weights))
-            call_.sums.add(call_, rows, sums, from.values, weights, ones, from.next);
+        if (nonfinite) call.sums.add_visible(call, tile_.rows(), sums_, from.values, weights, ones);
+        else if (!call.sums.add_nonzero(call, tile_.rows(), sums_, from.values, weights))
+            call.sums.add(call, tile_.rows(), sums_, from.values, weights, ones, from.next);
     }
 
-    call_type const& call_;
-    block_mask<blocking> mask_;
+    tile tile_;
+    row_columns<Blocking> columns_;
+    online_state<T> sums_;
 };
-
-template <class T, class Arch>
-void whole_rows<T, Arch>::run_heads(arena& memory, index_range head_groups, index_range rows) const {
-    index_t const at_once = mask_.blocks_at_once(head_groups, rows);
-    head_blocks from(call_, memory, at_once);
-    scratch_type scratch(memory, call_, at_once);
-    tile one(memory, call_);
-    columns at(memory, mask_);
-    online_state<T> sums{memory.template take<char>(blocking::states * call_.sums.state_bytes),
-                         memory.template take<T>(blocking::rows * call_.value_width())};
-    for (index_t g = head_groups.first; g < head_groups.last; ++g) {
-        auto const heads = call_.head_group_at(g);
-        from.begin(heads);
-        for (index_t b = rows.first; b < rows.last; ++b)
-            at.for_tiles(call_, heads, b, from, [&](index_t first, index_t count, search_back_off& back_off) {
-                call_.prefetch_beside(heads, first, first + count, 0, blocking::rows);
-                one.begin(call_, heads, first, count);
-                call_.sums.begin(call_, sums);
-                score(memory.panels, one, from, scratch, at, back_off);
-                finish(one, sums, from, scratch, at);
-            });
-    }
-}
 
 }  // namespace fovea::FOVEA_SET::driver
