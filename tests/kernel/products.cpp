@@ -81,7 +81,7 @@ void check_listed_keys(kernel::even_rows<Element> const& keys, kernel::row_produ
     T const* const expected = std::exchange(all.scores, scores.data());
     auto const at = addresses(keys, all.count, 5);
     kernel::contract_rows<At_once, T, Arch>(
-        kernel::keys_in_place<T, Arch, kernel::listed_rows<Element>>{{at.data(), 0, 5}}, all);
+        kernel::keys_in_place<T, Arch, kernel::rows_by_address<Element>>{{at.data(), 0, 5}}, all);
     bool same = true;
     for (index_t r = 0; r < all.rows; ++r)
         for (index_t k = 0; k < all.count; ++k)
@@ -148,7 +148,7 @@ void check_accumulate(index_t keys) {
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, all, lines);
     CHECK(std::equal(again.begin(), again.end(), sums.begin()));
     auto const at = addresses(all.values, keys, 3);
-    kernel::weighted_values<T, kernel::listed_rows<T>> const by_address{
+    kernel::weighted_values<T, kernel::rows_by_address<T>> const by_address{
         {weights.data(), keys + 1, {}}, keys, {at.data(), 0, 3}, listed.data(), width, rescale.data()};
     kernel::accumulate<Rows, Vectors, T, Arch>(weighted_sum, by_address, none);
     CHECK(std::equal(listed.begin(), listed.end(), sums.begin()));

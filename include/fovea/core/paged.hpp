@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET {
 /// paged_rows: keys or values that lie in pages of some positions each, as caches of servers do; owns nothing.
 ///
 /// pages: (page, head, slot, feature); table: (batch, n), the n-th page of each sequence. Position p of a sequence is
-/// slot p % slots of its page p / slots. An entry below 0 stands for a page that is not there yet: a call in which a
+/// slot p % page_size of its page p / page_size. An entry below 0 stands for a page that is not there yet: a call in which a
 /// query sees a position in it throws, so mask such positions, as key_lengths does.
 template <class T>
 struct paged_rows {
@@ -26,16 +26,16 @@ struct paged_rows {
 
     constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
     constexpr T const* place(index_t batch, index_t head, index_t position, index_t feature) const {
-        index_t const slots = pages.extent(2);
-        auto const page = std::max<index_t>(table(batch, position / slots), 0);
-        return pages.place(page, head, position % slots, feature);
+        index_t const page_size = pages.extent(2);
+        auto const page = std::max<index_t>(table(batch, position / page_size), 0);
+        return pages.place(page, head, position % page_size, feature);
     }
     /// The rows from a position on that lie in its page.
     constexpr row_run<T> rows_from(index_t batch, index_t head, index_t position) const {
-        index_t const slots = pages.extent(2), slot = position % slots;
-        auto const page = std::max<index_t>(table(batch, position / slots), 0);
+        index_t const page_size = pages.extent(2), slot = position % page_size;
+        auto const page = std::max<index_t>(table(batch, position / page_size), 0);
         return {pages.place(page, head, slot, index_t{0}), pages.stride(2),
-                std::min(slots - slot, extents[2] - position)};
+                std::min(page_size - slot, extents[2] - position)};
     }
     constexpr index_t rows_per_run() const { return pages.extent(2); }
     index_t row_alignment() const { return fovea::row_alignment(pages); }

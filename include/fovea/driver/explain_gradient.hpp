@@ -73,7 +73,7 @@ constexpr bool gradient_uses_matrix_unit() {
     using rows = view<Stored const, 4>;
     using lowered = decltype(plan::lower_attention(std::declval<A const&>()));
     using pairs = plan::lowered_score<decltype(lowered::score), decltype(lowered::predicate)>;
-    using scores = plan::score_call<compute_type<Stored>, Arch, pairs, score_operands<Stored, rows>>;
+    using scores = plan::score_types<compute_type<Stored>, Arch, pairs, score_operands<Stored, rows>>;
     return plan::gradient_uses_matrix_unit<scores, rows, Stored>;
 }
 

@@ -42,14 +42,12 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     if constexpr (Call::takes(traversal::query_lanes))
         if (how.by == traversal::query_lanes) {
             using lanes = query_lanes_of<Call>;
-            context_of<Call, lanes> const context(how, spec, operands, query_lanes_scores<Call>::functions,
-                                                  query_lanes_sums<Call>::functions);
+            context_of<Call, lanes> const context(how, spec, operands);
             return dense_loop<typename online_of<lanes>::type>(context).run(executor, scratch,
                                                                             outputs_reduce_over_queries);
         }
     using lanes = key_lanes_of<Call>;
-    context_of<Call, lanes> const context(how, spec, operands, key_lanes_scores<Call>::functions,
-                                          key_lanes_sums<Call>::functions);
+    context_of<Call, lanes> const context(how, spec, operands);
     if constexpr (Call::takes(traversal::split_keys))
         if (how.by == traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
     if constexpr (Call::takes(traversal::whole_rows))

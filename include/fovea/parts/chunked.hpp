@@ -87,16 +87,10 @@ public:
         if constexpr (Call::takes(traversal::query_lanes))
             if (how_.by == traversal::query_lanes) {
                 using lanes = query_lanes_of<Call>;
-                return take_in<lanes>(inside, scratch,
-                                      context_of<Call, lanes>(how_, spec, operands, query_lanes_scores<Call>::functions,
-                                                              query_lanes_sums<Call>::functions),
-                                      ends);
+                return take_in<lanes>(inside, scratch, context_of<Call, lanes>(how_, spec, operands), ends);
             }
         using lanes = key_lanes_of<Call>;
-        take_in<lanes>(inside, scratch,
-                       context_of<Call, lanes>(how_, spec, operands, key_lanes_scores<Call>::functions,
-                                               key_lanes_sums<Call>::functions),
-                       ends);
+        take_in<lanes>(inside, scratch, context_of<Call, lanes>(how_, spec, operands), ends);
     }
 
 private:

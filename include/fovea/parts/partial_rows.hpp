@@ -216,7 +216,7 @@ public:
             auto const p = static_cast<std::size_t>(task / (head_groups_ * blocks));
             index_t const n = task / blocks % head_groups_, block = task % blocks;
             auto const operands = this->operands_of(query, rows_at(key, pieces[p]), rows_at(value, pieces[p]), {}, {});
-            auto context = context_of_call(specs[p], operands);
+            context_of<call, blocking> context(how_, specs[p], operands);
             context.first_key = pieces[p].first;
             dense_loop<online<blocking>> const loop(context);
             index_t const first = block * blocking::block_rows, last = std::min(first + blocking::block_rows, rows),
@@ -298,10 +298,6 @@ private:
                 .state_stride = (other - row) * state_bytes,
                 .width = width_};
     }
-    auto context_of_call(spec_type const& spec, operands_type const& operands) const {
-        return context_of<call, blocking>(how_, spec, operands, key_lanes_scores<call>::functions,
-                                          key_lanes_sums<call>::functions);
-    }
     template <class F>
     void for_rows_of(std::size_t partial, index_t first, index_t count, F const& f) const {
         for (index_t n = 0; n < head_groups_; ++n)
@@ -322,7 +318,7 @@ private:
             auto const operands = this->operands_of(rows_at(query_, run), this->no_keys(), this->no_values(),
                                                     to.outputs.empty() ? view<Out, 4>{} : rows_at(to.out, run),
                                                     to.outputs.empty() ? outputs_type{} : to.outputs[i]);
-            auto const context = context_of_call(spec, operands);
+            context_of<call, blocking> const context(how_, spec, operands);
             index_t const first = run.place * how_.tile_heads;
             executor.run(head_groups_, [&](index_t n, index_t) {
                 for (index_t r = 0; r < run.count * how_.tile_heads; ++r)

@@ -27,7 +27,7 @@ namespace fovea::FOVEA_SET::plan {
 /// Properties of the scores of a call, by its types: those of `spec`, of the queries and keys of `operands`;
 /// `QueryLanes` is the blocking of queries in lanes.
 template <class T, class Arch, class Spec, class Operands, class QueryLanes = query_lanes_blocking<T, Arch>>
-struct score_call {
+struct score_types {
     using number = T;
     using architecture = Arch;
     using spec = Spec;
@@ -41,11 +41,18 @@ struct score_call {
     static constexpr bool masks = !std::is_same_v<std::remove_const_t<decltype(Spec::predicate)>, always_t>;
     /// True where tiles with a key in each lane take many rows: then keys are packed for them.
     static constexpr bool packs_keys = true;
+    /// True where scores can have queries in lanes: they are one product with keys and what is computed of it, and
+    /// features are of the type of the arithmetic or converted to it. What reads a table with a row for each query goes
+    /// along the keys in memory.
+    static constexpr bool scores_take_query_lanes =
+        is_one_product<parts> && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
+        && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>>
+        && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
 };
 
 /// Properties of every call that computes weights, by its types, whether its keys are listed or not.
 template <class T, class Arch, class Spec, class Operands>
-struct call_types : score_call<T, Arch, Spec, Operands> {
+struct call_types : score_types<T, Arch, Spec, Operands> {
     using normalizer = std::remove_const_t<decltype(Spec::normalize)>;
     using normalizing = plan::normalizing<normalizer, T>;
     static constexpr bool is_linear = linear_aggregator<std::remove_const_t<decltype(Spec::aggregate)>>;
@@ -133,15 +140,10 @@ struct dense_call : call_types<T, Arch, Spec, Operands> {
     static constexpr bool may_split_keys = !whole_rows && is_linear && !selects;
     using value_element = element_of_rows<decltype(Operands::value)>;
     using result_element = std::remove_cvref_t<decltype(*Operands::result.data)>;
-    /// True where queries can be in lanes: the score is one product with keys and what is computed of it, rows can
-    /// be normalized lane by lane, and features are of the type of the arithmetic or converted to it. What reads a
-    /// table with a row for each query goes along the keys in memory.
-    static constexpr bool may_take_query_lanes =
-        !multiplies_as_stored<T, Arch, query_element, key_element> && is_one_product<parts>
-        && !reads_a_row_of_query<std::remove_cvref_t<decltype(Spec::score.pointwise)>>
-        && !reads_a_row_of_query<std::remove_const_t<decltype(Spec::predicate)>> && types::normalizes_in_lanes
-        && is_linear
-        && (!loaded_rows<std::remove_const_t<decltype(Operands::key)>> || !any_reads_features<decltype(parts::keys)>);
+    /// True where queries can be in lanes: rows can be normalized lane by lane.
+    static constexpr bool may_take_query_lanes = types::scores_take_query_lanes && types::normalizes_in_lanes
+                                              && is_linear
+                                              && !multiplies_as_stored<T, Arch, query_element, key_element>;
     /// How many parts of numbers the specification asks for (spec/in_parts.hpp); 0 where it does not.
     static constexpr int asked_parts = fovea::asked_parts<std::remove_const_t<decltype(Spec::aggregate)>>;
     /// The elements that rows are read as: numbers of type T where they are loaded.
@@ -203,6 +205,22 @@ call_plan make_key_lanes_plan(call_sizes const& n) {
     return plan;
 }
 
+/// The plan of scores with a query in each lane.
+template <class Call>
+call_plan make_query_lanes_plan(call_sizes const& n) {
+    using lanes = typename Call::query_lanes;
+    using pointwise = std::remove_cvref_t<decltype(Call::spec::score.pointwise)>;
+    call_plan plan{traversal::query_lanes, block_sizes_of<lanes>};
+    plan.tile_heads = lanes::sharing(n.queries, n.group, n.keys, uses<pointwise, q_idx_t, head_t>);
+    index_t const rows = n.queries * plan.tile_heads;
+    plan.keys = reading_in_query_lanes<decltype(Call::operands::key), lanes>(rows, n.features, n.keys_per_run, n.keys,
+                                                                             n.key_alignment);
+    plan.rows = lanes::width_for(std::min(rows, lanes::rows));
+    plan.matrix_unit = lanes::packs_values;
+    plan.sums = lanes::packs_values ? 0 : lanes::sums_for(plan.rows);
+    return plan;
+}
+
 /// The plan of a dense call.
 template <class T, class Arch, class Spec, class Operands>
 call_plan make_dense_plan(call_sizes const& n) {
@@ -215,18 +233,11 @@ call_plan make_dense_plan(call_sizes const& n) {
         using query_tile = typename call::query_lanes;
         // Keys that would be split among threads are worth more than lanes that features leave empty.
         if (query_tile::suits(rows, splits.count() > 1 ? query_tile::lanes : n.features)) {
-            call_plan plan{traversal::query_lanes, block_sizes_of<query_tile>};
-            plan.tile_heads = query_tile::sharing(
-                n.queries, n.group, keys, uses<std::remove_cvref_t<decltype(Spec::score.pointwise)>, q_idx_t, head_t>);
-            index_t const tile_rows = n.queries * plan.tile_heads;
-            plan.keys = reading_in_query_lanes<decltype(Operands::key), query_tile>(
-                tile_rows, n.features, n.keys_per_run, keys, n.key_alignment);
-            plan.values = query_tile::packs_values ? reading::packed
-                                                   : reading_in_query_lanes<decltype(Operands::value), query_tile>(
-                                                         tile_rows, n.value_features, n.values_per_run, keys);
-            plan.rows = query_tile::width_for(std::min(tile_rows, query_tile::rows));
-            plan.matrix_unit = call::uses_matrix_unit;
-            plan.sums = call::uses_matrix_unit ? 0 : query_tile::sums_for(plan.rows);
+            auto plan = make_query_lanes_plan<call>(n);
+            plan.values = query_tile::packs_values
+                            ? reading::packed
+                            : reading_in_query_lanes<decltype(Operands::value), query_tile>(
+                                  n.queries * plan.tile_heads, n.value_features, n.values_per_run, keys);
             return plan;
         }
     }

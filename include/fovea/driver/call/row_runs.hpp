@@ -136,7 +136,7 @@ public:
     FOVEA_INLINE element const* operator()(index_t r) const { return at_[r] + skipped_; }
 
     /// Some of them for microkernels; those after the last, which are only prefetched, repeat it.
-    kernel::listed_rows<element> in_place(index_t count, index_t present, index_t ahead) {
+    kernel::rows_by_address<element> in_place(index_t count, index_t present, index_t ahead) {
         std::fill_n(&at_[present], count + ahead - present, at_[present - 1]);
         return {&at_[0], 0, ahead};
     }

@@ -10,7 +10,7 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Cache of the blocks of keys or values of a head: a slot is filled when its block is first prepared, and the lines of
+/// Cache of the blocks of keys or values of a head: a entry is filled when its block is first prepared, and the lines of
 /// the next block are prefetched.
 template <class Blocking>
 class block_cache {
@@ -26,11 +26,11 @@ public:
         return parts * round_up(features, 64 / element_size);
     }
 
-    /// Layout of the block cache. Keys in lanes: `slots` entries, replaced round-robin, enough for every block that a
+    /// Layout of the block cache. Keys in lanes: `entries` entries, replaced round-robin, enough for every block that a
     /// block of rows sees. Queries in lanes, where blocks cost less to make: the first blocks stay resident where they
     /// are used again, up to the size of the L2 cache; the last entry is shared by all others.
     struct memory_for {
-        index_t slot_elements, slots;
+        index_t entry_elements, entries;
         index_t stride;  // of copies; 0 where rows are not copied
         index_t loaded;  // elements for rows that are loaded: (rows_at_once, loaded_stride)
     };
@@ -39,14 +39,14 @@ public:
         : call_(call),
           rows_(rows),
           blocks_(ceil_div(call.keys, Blocking::block_keys)),
-          slot_elements_(wanted.slot_elements),
-          slots_(std::clamp<index_t>(wanted.slots, 1, std::max<index_t>(blocks_, 1))),
+          entry_elements_(wanted.entry_elements),
+          entries_(std::clamp<index_t>(wanted.entries, 1, std::max<index_t>(blocks_, 1))),
           steps_per_line_(Blocking::steps_per_line(ceil_div(call.rows, Blocking::register_rows))),
           stride_(wanted.stride),
-          prefetches_(Blocking::queries_in_lanes || (slots_ == 1 && call.planned.keys != plan::reading::in_place)),
+          prefetches_(Blocking::queries_in_lanes || (entries_ == 1 && call.planned.keys != plan::reading::in_place)),
           stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
-          holds_(memory.template take<contents>(slots_)) {
-        if (slot_elements_ > 0) memory_ = memory.template take<T>(slots_ * slot_elements_);
+          holds_(memory.template take<contents>(entries_)) {
+        if (entry_elements_ > 0) memory_ = memory.template take<T>(entries_ * entry_elements_);
         if (wanted.loaded > 0) loaded_ = memory.template take<T>(wanted.loaded);
     }
 
@@ -54,12 +54,12 @@ public:
     void begin(head_group heads) {
         heads_ = heads;
         reached_ = 0;
-        std::fill_n(holds_, slots_, contents{});
+        std::fill_n(holds_, entries_, contents{});
     }
 
     head_group heads() const { return heads_; }
     index_t blocks() const { return blocks_; }
-    index_t slots() const { return slots_; }
+    index_t entries() const { return entries_; }
     index_t first(index_t block) const { return block * Blocking::block_keys; }
     index_t last(index_t block) const { return std::min(first(block) + Blocking::block_keys, call_.keys); }
     /// The rows of a block, or `count` rows from a position on.
@@ -82,13 +82,13 @@ public:
         return {copies(block) + (position - first(block)) * stride_, stride_, count};
     }
     /// Where the rows of a block are copied: (block_keys, stride).
-    element* copies(index_t block) const { return reinterpret_cast<element*>(slot(block)); }
+    element* copies(index_t block) const { return reinterpret_cast<element*>(entry(block)); }
 
 protected:
-    /// True where the slot of a block held another one, or none, and what it holds must be made. The block after it is
+    /// True where the entry of a block held another one, or none, and what it holds must be made. The block after it is
     /// prefetched, unless the cache has it.
     bool put(index_t block, row_lines& next) {
-        auto& held = holds_[slot_of(block)];
+        auto& held = holds_[entry_of(block)];
         bool const makes = held.block != block;
         if (makes) held = {block};
         if (prefetches_ && (makes || Blocking::queries_in_lanes) && block + 1 < blocks_
@@ -97,35 +97,55 @@ protected:
         reached_ = std::max(reached_, block + 2);
         return makes;
     }
-    index_t slot_of(index_t block) const {
-        if (slots_ == blocks_) return block;
-        return Blocking::queries_in_lanes ? std::min(block, slots_ - 1) : block % slots_;
+    index_t entry_of(index_t block) const {
+        if (entries_ == blocks_) return block;
+        return Blocking::queries_in_lanes ? std::min(block, entries_ - 1) : block % entries_;
     }
-    T* slot(index_t block) const { return memory_ + slot_of(block) * slot_elements_; }
+    T* entry(index_t block) const { return memory_ + entry_of(block) * entry_elements_; }
 
     /// False where an exponential of the block left its range and pairwise terms must be computed as written.
-    bool& factorable(index_t block) const { return holds_[slot_of(block)].factorable; }
+    bool& factorable(index_t block) const { return holds_[entry_of(block)].factorable; }
 
-    /// The slots for copies with queries in lanes.
-    static index_t kept(dense_rows const& call, index_t slot_elements) {
-        return call.rows > Blocking::block_rows ? cached / size / std::max<index_t>(slot_elements, 1) : 1;
+    /// The entries for copies with queries in lanes.
+    static index_t kept(dense_rows const& call, index_t entry_elements) {
+        return call.rows > Blocking::block_rows ? cached / size / std::max<index_t>(entry_elements, 1) : 1;
     }
 
 private:
     struct contents {
-        index_t block = -1;  // that a slot holds
+        index_t block = -1;  // that a entry holds
         bool factorable = true;
     };
 
     dense_rows const& call_;
     stored_rows const& rows_;
     head_group heads_{};
-    index_t blocks_, slot_elements_, slots_, steps_per_line_, stride_;
+    index_t blocks_, entry_elements_, entries_, steps_per_line_, stride_;
     bool prefetches_, stays_cached_;
     index_t reached_ = 0;  // blocks before it have been used or prefetched for this head
-    contents* holds_;      // (slots)
-    T* memory_ = nullptr;  // (slots, slot_elements)
+    contents* holds_;      // (entries)
+    T* memory_ = nullptr;  // (entries, entry_elements)
     T* loaded_ = nullptr;
+};
+
+/// A property of each block of a head, found when it is first asked for.
+class lazy_flags {
+public:
+    lazy_flags(arena& memory, index_t blocks) : answers_(memory.take<answer>(blocks)), blocks_(blocks) {}
+
+    /// Another head: nothing is known.
+    void clear() { std::fill_n(answers_, blocks_, answer::unknown); }
+    template <class Find>
+    bool of(index_t block, Find const& find) const {
+        auto& known = answers_[block];
+        if (known == answer::unknown) known = find() ? answer::yes : answer::no;
+        return known == answer::yes;
+    }
+
+private:
+    enum class answer : char { unknown, no, yes };
+    answer* answers_;
+    index_t blocks_;
 };
 
 /// The keys of one head, in place, copied, or packed in the layout of the register tiles, and what a score reads of
@@ -138,12 +158,12 @@ public:
     using typename base::T;
     using integer = std::conditional_t<Blocking::queries_in_lanes, index_t, kernel::integer_like<T>>;
 
-    head_keys(score_call<Blocking> const& call, arena& memory, index_t slots)
-        : base(call, call.key, memory, wanted(call, slots)),
+    head_keys(score_call<Blocking> const& call, arena& memory, index_t entries)
+        : base(call, call.key, memory, wanted(call, entries)),
           call_(call),
           per_key_(this->stride() / base::elements_per_number + call.functions.planes * call.summed.most
                    + call.functions.squares),
-          indices_(memory.template take<integer>(this->slots() * call.functions.key_indices * Blocking::block_keys)),
+          indices_(memory.template take<integer>(this->entries() * call.functions.key_indices * Blocking::block_keys)),
           centre_(memory.template take<T>(call.functions.squares > 0 ? 3 * call.summed.most : 0)) {}
 
     /// Packs, or copies, a block and computes its terms unless that is done.
@@ -155,27 +175,27 @@ public:
 
     /// Keys of a block in the layout of one plane: (panels, features, panel), or copies: (keys, stride).
     T* keys(index_t block, index_t plane) const {
-        return this->slot(block) + plane * Blocking::block_keys * call_.summed.most;
+        return this->entry(block) + plane * Blocking::block_keys * call_.summed.most;
     }
     /// Key terms of a block for one head of the group: (terms, block_keys).
     T* terms(index_t block, index_t group_head) const {
         index_t const before = call_.functions.terms_per_head ? group_head * call_.functions.key_terms : 0;
-        return this->slot(block) + (per_key_ + before) * Blocking::block_keys;
+        return this->entry(block) + (per_key_ + before) * Blocking::block_keys;
     }
     /// The centre of one squared distance after the other: (3, features).
     T* centre() const { return centre_; }
     /// Squared norms of the keys of a block: (squares, block_keys).
     T* norms(index_t block) const {
-        return this->slot(block) + (per_key_ - call_.functions.squares) * Blocking::block_keys;
+        return this->entry(block) + (per_key_ - call_.functions.squares) * Blocking::block_keys;
     }
     /// Index terms of the keys of a block: (terms, block_keys).
     integer* indices(index_t block) const {
-        return indices_ + this->slot_of(block) * call_.functions.key_indices * Blocking::block_keys;
+        return indices_ + this->entry_of(block) * call_.functions.key_indices * Blocking::block_keys;
     }
     using base::factorable;
 
 private:
-    static typename base::memory_for wanted(score_call<Blocking> const& call, index_t slots) {
+    static typename base::memory_for wanted(score_call<Blocking> const& call, index_t entries) {
         auto const& functions = call.functions;
         bool const copied = Blocking::queries_in_lanes && call.planned.keys != plan::reading::in_place;
         index_t const stride = copied ? base::copied_stride(call.features, Blocking::parts::key) : 0,
@@ -184,13 +204,13 @@ private:
                                   + functions.squares + terms)
                                * Blocking::block_keys;
         if (Blocking::queries_in_lanes)
-            slots = base::kept(call, elements + 2 * functions.key_indices * Blocking::block_keys);
-        return {elements, slots, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
+            entries = base::kept(call, elements + 2 * functions.key_indices * Blocking::block_keys);
+        return {elements, entries, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
     }
 
     score_call<Blocking> const& call_;
     index_t per_key_;   // elements of planes and norms, or a copy
-    integer* indices_;  // (slots, index terms, block_keys)
+    integer* indices_;  // (entries, index terms, block_keys)
     T* centre_;
 };
 
@@ -202,14 +222,14 @@ class head_values : public block_cache<Blocking> {
 public:
     using typename base::T;
 
-    head_values(attention_call<Blocking> const& call, arena& memory, index_t slots)
-        : base(call, call.value, memory, wanted(call, slots)),
+    head_values(attention_call<Blocking> const& call, arena& memory, index_t entries)
+        : base(call, call.value, memory, wanted(call, entries)),
           call_(call),
-          finite_(memory.template take<answer>(this->blocks())) {}
+          finite_(memory, this->blocks()) {}
 
     void begin(head_group heads) {
         base::begin(heads);
-        std::fill_n(finite_, this->blocks(), answer::unknown);
+        finite_.clear();
     }
 
     /// Copies a block unless it is there, or is read in place.
@@ -221,32 +241,27 @@ public:
     /// A copy, from a position of a block on: (keys / keys_per_row, stride).
     T* copy(index_t position) const {
         index_t const block = position / Blocking::block_keys;
-        return this->slot(block) + (position - this->first(block)) / call_.sums.keys_per_row * this->stride();
+        return this->entry(block) + (position - this->first(block)) / call_.sums.keys_per_row * this->stride();
     }
 
     /// True where all values of a block are finite: then 0 times a value is 0. Found when it is first asked.
     bool finite(index_t block) const {
-        auto& known = finite_[block];
-        if (known == answer::unknown)
-            known = call_.sums.all_finite(call_, this->range(block)) ? answer::yes : answer::no;
-        return known == answer::yes;
+        return finite_.of(block, [&] { return call_.sums.all_finite(call_, this->range(block)); });
     }
 
 private:
-    enum class answer : char { unknown, no, yes };
-
-    static typename base::memory_for wanted(attention_call<Blocking> const& call, index_t slots) {
+    static typename base::memory_for wanted(attention_call<Blocking> const& call, index_t entries) {
         index_t const stride = call.planned.values == plan::reading::in_place ? 0
                              : Blocking::queries_in_lanes
                                  ? base::copied_stride(call.value_features, Blocking::parts::value)
                                  : call.value_width(),
                       elements = Blocking::block_keys / call.sums.keys_per_row * stride / base::elements_per_number;
-        return {elements, Blocking::queries_in_lanes ? base::kept(call, elements) : slots, stride,
+        return {elements, Blocking::queries_in_lanes ? base::kept(call, elements) : entries, stride,
                 call.sums.loads_values ? rows_at_once * loaded_stride<T>(call.value_features) : 0};
     }
 
     attention_call<Blocking> const& call_;
-    answer* finite_;  // (blocks)
+    lazy_flags finite_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

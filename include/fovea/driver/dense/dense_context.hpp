@@ -8,9 +8,24 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+template <class Call>
+class key_lanes_scores;
+template <class Call>
+class key_lanes_sums;
+template <class Call>
+class query_lanes_scores;
+template <class Call>
+class query_lanes_sums;
+/// The function tables of a specification for a blocking.
+template <class Call, class Blocking>
+using scores_of =
+    std::conditional_t<Blocking::queries_in_lanes, query_lanes_scores<Call>, key_lanes_scores<Call>>;
+template <class Call, class Blocking>
+using sums_of = std::conditional_t<Blocking::queries_in_lanes, query_lanes_sums<Call>, key_lanes_sums<Call>>;
+
 /// The scores of a dense call with what they are computed of; the engine sees of it only the base, `Engine`, a
 /// dense_rows.
-template <class Call, class Engine>
+template <class Call, class Blocking, class Engine = score_call<Blocking>>
 struct score_context : Engine {
     using predicate = std::remove_const_t<decltype(Call::spec::predicate)>;
     using indices_type = decltype(plan::take_index_terms(Call::spec::score.pointwise, Call::spec::predicate));
@@ -19,10 +34,10 @@ struct score_context : Engine {
     typename Call::operands const& operands;
     indices_type indices;
 
-    template <class... Functions>
+    template <class... Sums>
     score_context(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& of_call,
-                  Functions const&... functions)
-        : Engine(plan, of_call, coverage_of_mask(), functions...),
+                  Sums const&... sums)
+        : Engine(plan, of_call, coverage_of_mask(), scores_of<Call, Blocking>::functions, sums...),
           spec(of),
           operands(of_call),
           indices(plan::take_index_terms(of.score.pointwise, of.predicate)) {
@@ -43,9 +58,11 @@ private:
 };
 
 /// A dense call with its specification and its operands.
-template <class Call, class Engine>
-struct dense_context : score_context<Call, Engine> {
-    using score_context<Call, Engine>::score_context;
+template <class Call, class Blocking>
+struct dense_context : score_context<Call, Blocking, attention_call<Blocking>> {
+    dense_context(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& of_call)
+        : score_context<Call, Blocking, attention_call<Blocking>>(plan, of, of_call,
+                                                                  sums_of<Call, Blocking>::functions) {}
 
     /// The normalizer of one row.
     decltype(auto) normalizer(kernel::row_coordinates const& row) const {
@@ -54,18 +71,10 @@ struct dense_context : score_context<Call, Engine> {
     }
 };
 
-template <class Call, class Blocking>
-struct type_of_context {
-    using type = score_context<Call, score_call<Blocking>>;
-};
-template <class Call, class Blocking>
-    requires requires { typename Call::normalizer; }
-struct type_of_context<Call, Blocking> {
-    using type = dense_context<Call, attention_call<Blocking>>;
-};
 /// A call as the functions of its specification see it: an attention, or scores alone.
 template <class Call, class Blocking>
-using context_of = typename type_of_context<Call, Blocking>::type;
+using context_of = std::conditional_t<requires { typename Call::normalizer; }, dense_context<Call, Blocking>,
+                                      score_context<Call, Blocking>>;
 /// The blockings that a call may have.
 template <class Call>
 using key_lanes_of = plan::key_lanes_blocking<typename Call::number, typename Call::architecture>;

@@ -13,7 +13,7 @@ namespace fovea::FOVEA_SET::driver {
 /// A pass over the scores of a tile of rows, a run of keys at a time (driver/dense/pass/online.hpp is attention):
 ///
 ///     call_type, blocking                     a dense_rows with its functions; a plan's blocks
-///     head_blocks(call, memory, slots)        the keys, and what lies beside them, of one head, block by block:
+///     head_blocks(call, memory, entries)        the keys, and what lies beside them, of one head, block by block:
 ///                                             begin(heads), first(block), last(block), prepare(block), and, if it has
 ///                                             that, finish() after the last row of the task
 ///     scratch(memory, call, blocks)           the scores of one tile
@@ -121,12 +121,12 @@ template <pass Pass>
 void dense_loop<Pass>::run_heads(arena& memory, index_range head_groups, index_range rows, index_range blocks,
                                  typename Pass::partial_sums const& partial) const {
     bool const returns = Pass::keeps_scores || (head_blocks::packs && rows.size() > 1);  // to blocks of keys
-    index_t const slots = returns ? mask_.blocks_at_once(head_groups, rows) : 1;
+    index_t const entries = returns ? mask_.blocks_at_once(head_groups, rows) : 1;
     auto keys = [&] {
-        if constexpr (requires { partial.of_keys; }) return head_blocks(call_, memory, slots, partial.of_keys);
-        else return head_blocks(call_, memory, slots);
+        if constexpr (requires { partial.of_keys; }) return head_blocks(call_, memory, entries, partial.of_keys);
+        else return head_blocks(call_, memory, entries);
     }();
-    scratch_type scratch(memory, call_, Pass::keeps_scores ? slots : 1);
+    scratch_type scratch(memory, call_, Pass::keeps_scores ? entries : 1);
     index_t const most = ceil_div(std::min<index_t>(rows_at_once, call_.rows), blocking::rows);
     auto* const tiles = memory.template take<Pass>(most);
     for (index_t t = 0; t < most; ++t) new (tiles + t) Pass(memory, call_, partial.tile(t, call_));

@@ -116,17 +116,17 @@ struct one_sequence {
 /// The rows that some arrays have of the pieces that a rank holds or needs, one piece after the other.
 template <class... E>
 class travelling_pieces {
-    static constexpr std::size_t slots = 4;  // pieces that are here or on their way at the same time
+    static constexpr std::size_t buffers = 4;  // pieces that are here or on their way at the same time
 
 public:
     /// Errors: std::bad_alloc. Nothing is sent before begin().
     travelling_pieces(MPI_Comm comm, std::vector<chunk> const& pieces, std::vector<step> const& way, index_t longest,
                       arena& memory, view<E const, 4> const&... arrays)
         : comm_(comm), pieces_(pieces), way_(way), arrays_(arrays...) {
-        for (auto& slot : slots_) {
-            slot.bytes = memory.take<std::byte>(bytes_of(longest));
-            slot.in.reserve(bytes_of(longest));
-            slot.out.reserve(bytes_of(longest));
+        for (auto& buffer : buffers_) {
+            buffer.bytes = memory.take<std::byte>(bytes_of(longest));
+            buffer.in.reserve(bytes_of(longest));
+            buffer.out.reserve(bytes_of(longest));
         }
     }
     travelling_pieces(travelling_pieces const&) = delete;
@@ -138,13 +138,13 @@ public:
     void arrive(std::size_t i) {
         current_ = i;
         if (started_ == i) {
-            wait_in(counts_, [&] { slots_[i % slots].out.wait(); });
+            wait_in(counts_, [&] { buffers_[i % buffers].out.wait(); });
             start(started_++);
         }
         progress();
-        if (!slots_[i % slots].in.done())
+        if (!buffers_[i % buffers].in.done())
             wait_in(counts_, [&] {
-                while (!slots_[i % slots].in.done()) progress();
+                while (!buffers_[i % buffers].in.done()) progress();
             });
         forward(i);
         if (way_[i].needed) ++counts_.pieces;
@@ -152,10 +152,10 @@ public:
 
     /// Sends on what has come, and asks for what there is room for. Called between the tasks of a step.
     void progress() {
-        while (started_ < std::min(current_ + slots, way_.size()) && slots_[started_ % slots].out.done())
+        while (started_ < std::min(current_ + buffers, way_.size()) && buffers_[started_ % buffers].out.done())
             start(started_++);
         for (std::size_t i = current_; i < started_; ++i)
-            if (slots_[i % slots].in.done()) forward(i);
+            if (buffers_[i % buffers].in.done()) forward(i);
     }
 
     /// The rows of array N of a step.
@@ -164,7 +164,7 @@ public:
         auto const& all = std::get<N>(arrays_);
         using rows_type = std::remove_cvref_t<decltype(all)>;
         if (stays(i)) return driver::rows_at(all, piece(i));
-        return rows_type{reinterpret_cast<decltype(all.data)>(slots_[i % slots].bytes + place_of<N>(piece(i).count)),
+        return rows_type{reinterpret_cast<decltype(all.data)>(buffers_[i % buffers].bytes + place_of<N>(piece(i).count)),
                          {all.extent(0), all.extent(1), piece(i).count, all.extent(3)}};
     }
     chunk const& piece(std::size_t i) const { return pieces_[way_[i].piece]; }
@@ -172,12 +172,12 @@ public:
     /// After the last step: what was sent has left.
     void end() {
         wait_in(counts_, [&] {
-            for (auto& slot : slots_) slot.out.wait();
+            for (auto& buffer : buffers_) buffer.out.wait();
         });
     }
 
 private:
-    struct slot_type {
+    struct buffer_type {
         std::byte* bytes = nullptr;
         message in, out;
         bool forwarded = true;
@@ -202,8 +202,8 @@ private:
     static int tag_of(std::size_t piece) { return static_cast<int>(piece % 32768); }
 
     void start(std::size_t i) {
-        auto& slot = slots_[i % slots];
-        slot.forwarded = false;
+        auto& buffer = buffers_[i % buffers];
+        buffer.forwarded = false;
         auto const& at = way_[i];
         if (at.from == MPI_PROC_NULL) {
             if (!stays(i)) {
@@ -214,18 +214,18 @@ private:
             forward(i);
         } else {
             index_t const bytes = bytes_of(piece(i).count);
-            slot.in.receive(slot.bytes, bytes, at.from, tag_of(at.piece), comm_);
+            buffer.in.receive(buffer.bytes, bytes, at.from, tag_of(at.piece), comm_);
             counts_.bytes_received += bytes;
         }
     }
 
     void forward(std::size_t i) {
-        auto& slot = slots_[i % slots];
-        if (slot.forwarded) return;
-        slot.forwarded = true;
+        auto& buffer = buffers_[i % buffers];
+        if (buffer.forwarded) return;
+        buffer.forwarded = true;
         if (way_[i].to == MPI_PROC_NULL) return;
         index_t const bytes = bytes_of(piece(i).count);
-        slot.out.send(slot.bytes, bytes, way_[i].to, tag_of(way_[i].piece), comm_);
+        buffer.out.send(buffer.bytes, bytes, way_[i].to, tag_of(way_[i].piece), comm_);
         counts_.bytes_sent += bytes;
     }
 
@@ -242,7 +242,7 @@ private:
     std::vector<chunk> const& pieces_;
     std::vector<step> const& way_;
     std::tuple<view<E const, 4>...> arrays_;
-    std::array<slot_type, slots> slots_;
+    std::array<buffer_type, buffers> buffers_;
     std::size_t current_ = 0, started_ = 0;
     traffic counts_;
 };

@@ -37,14 +37,14 @@ even_rows(Element const*, index_t) -> even_rows<Element>;
 
 /// Rows anywhere, each at its address; the addresses of `ahead` more rows follow.
 template <class Element>
-struct listed_rows {
+struct rows_by_address {
     Element const* const* at;
     index_t feature = 0;
     index_t ahead = 0;  // rows to the one that is prefetched beside a row; 0: none is
 
     FOVEA_INLINE Element const* row(index_t i) const { return at[i] + feature; }
     FOVEA_INLINE void advance(index_t rows = 1) { at += rows; }
-    listed_rows from(index_t i, index_t further) const { return {at + i, feature + further, ahead}; }
+    rows_by_address from(index_t i, index_t further) const { return {at + i, feature + further, ahead}; }
 
     FOVEA_INLINE Element const* after(index_t i) const { return at[i + ahead] + feature; }
     FOVEA_INLINE index_t distance(index_t i) const { return at[i + ahead] - at[i]; }

@@ -19,15 +19,6 @@
 
 namespace fovea::FOVEA_SET::plan {
 
-/// True where a gradient can have queries in lanes: one product, and keys of which nothing but numbers is read.
-template <class Call>
-inline constexpr bool gradient_takes_query_lanes =
-    is_one_product<typename Call::parts>
-    && !reads_a_row_of_query<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>>
-    && !reads_a_row_of_query<std::remove_const_t<decltype(Call::spec::predicate)>>
-    && (!loaded_rows<std::remove_const_t<decltype(Call::operands::key)>>
-        || !any_reads_features<decltype(Call::parts::keys)>);
-
 /// Into how many tasks the rows of each key head are split: fewer heads than threads would leave some of these idle.
 /// Each task has sums of all keys, which are joined in order, so that the number depends on sizes alone, and rows are
 /// many beside it.
@@ -41,7 +32,7 @@ constexpr index_t query_splits(index_t key_heads, index_t queries) {
 template <class Call, class ValueRows, class D>
 inline constexpr bool gradient_uses_matrix_unit = [] {
     using keys = std::remove_const_t<decltype(Call::operands::key)>;
-    if constexpr (gradient_takes_query_lanes<Call> && multiplies_rows<typename Call::parts> && !loaded_rows<keys>
+    if constexpr (Call::scores_take_query_lanes && multiplies_rows<typename Call::parts> && !loaded_rows<keys>
                   && !loaded_rows<ValueRows> && sizeof(D) <= sizeof(float))
         return multiplies_in_matrix_unit<typename Call::number, typename Call::architecture, 0, bfloat16>
             && std::is_same_v<typename Call::query_element, bfloat16> && std::is_same_v<element_of_rows<keys>, bfloat16>
@@ -69,21 +60,8 @@ using gradient_lanes = std::conditional_t<
 /// The plan of the scores of a gradient: queries in lanes where they fill them.
 template <class Call>
 call_plan make_gradient_plan(call_sizes const& n) {
-    using lanes = typename Call::query_lanes;
-    if constexpr (gradient_takes_query_lanes<Call>)
-        if (lanes::suits(n.queries * n.group, n.features)) {
-            call_plan plan{traversal::query_lanes, block_sizes_of<lanes>};
-            plan.tile_heads =
-                lanes::sharing(n.queries, n.group, n.keys,
-                               uses<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, q_idx_t, head_t>);
-            index_t const rows = n.queries * plan.tile_heads;
-            plan.keys = reading_in_query_lanes<decltype(Call::operands::key), lanes>(rows, n.features, n.keys_per_run,
-                                                                                     n.keys, n.key_alignment);
-            plan.rows = lanes::width_for(std::min(rows, lanes::rows));
-            plan.matrix_unit = lanes::packs_values;
-            plan.sums = lanes::packs_values ? 0 : lanes::sums_for(plan.rows);
-            return plan;
-        }
+    if constexpr (Call::scores_take_query_lanes)
+        if (Call::query_lanes::suits(n.queries * n.group, n.features)) return make_query_lanes_plan<Call>(n);
     return make_key_lanes_plan<Call>(n);
 }
 
@@ -181,7 +159,7 @@ inline constexpr index_t mapped_keys_of<hana::tuple<Products...>> =
 
 /// The work of a gradient pass for a lowered score beside its first product.
 template <class Pointwise, class Parts, class Tables>
-struct score_gradient {
+struct score_gradient_types {
     using cotangents = score_cotangents<Parts, Tables>;
     static constexpr index_t products = count_of<decltype(Parts::products)>, pairs = count_of<decltype(Parts::pairs)>,
                              row_terms = count_of<decltype(Parts::rows)>, key_terms = count_of<decltype(Parts::keys)>;

@@ -2,8 +2,8 @@
 // Where gradients are summed: rows in their targets, or in scratch memory; tables in shares, which are joined in order.
 #pragma once
 
+#include <fovea/driver/call/backward/table_sink.hpp>
 #include <fovea/driver/run/workspace.hpp>
-#include <fovea/kernel/backward/scatter.hpp>
 #include <fovea/spec/call/gradient_sink.hpp>
 #include <fovea/spec/shapes.hpp>
 
@@ -19,49 +19,14 @@ struct operand_gradients {
     view<T, 4> query, key, value;
 };
 
-/// True where grad(...) of a type can name the table of a parameter.
-template <class Asked, class E>
-inline constexpr bool may_be_of = false;
-template <class Asked, class Element, int Rank>
-inline constexpr bool may_be_of<Asked, parameter<Element, Rank>> = fovea::may_name<false, Asked, Element, Rank>;
-
-/// The sums of tables that one share of the positions adds to.
-template <class T, class... Asked>
-struct sink_share : kernel::adds_to_tables<T, sink_share<T, Asked...>> {
-    std::tuple<Asked...> const* asked;
-    std::array<T*, sizeof...(Asked)> at;
-
-    using share_type = sink_share;
-    template <class E>
-    static constexpr bool takes = (may_be_of<Asked, E> || ...);
-
-    template <class Element, int Rank, class F>
-    FOVEA_INLINE void for_each_sum(view<Element const, Rank> const& table, F const& f) const {
-        if (auto const to = sums(table); to.data != nullptr) f(to);
-    }
-    /// Those of a table; nothing where its gradient is not asked for.
-    template <class Element, int Rank>
-    FOVEA_INLINE view<T, Rank> sums(view<Element const, Rank> const& table) const {
-        view<T, Rank> found{};
-        [&]<std::size_t... I>(std::index_sequence<I...>) FOVEA_LAMBDA {
-            auto const look = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) FOVEA_LAMBDA {
-                if (found.data == nullptr && at[N] != nullptr && fovea::names(std::get<N>(*asked), table))
-                    found = fovea::detail::beside(table, at[N]);
-            };
-            (look(std::integral_constant<std::size_t, I>()), ...);
-        }(std::index_sequence_for<Asked...>());
-        return found;
-    }
-};
-
 /// Where a call of gradient sums what it is asked for.
 template <class T, class... Asked>
 class pass_sink {
     static constexpr std::size_t count = sizeof...(Asked);
-    static constexpr index_t shares_of_tables = 16;
+    static constexpr index_t most_shares = 16;
 
 public:
-    using share_type = sink_share<T, Asked...>;
+    using share_type = table_share<T, Asked...>;
 
     pass_sink(workspace& scratch, Asked const&... asked) : scratch_(scratch), asked_(asked...) {}
 
@@ -90,56 +55,49 @@ public:
     /// elements.
     template <class IsRead, class Apart>
     void begin_tables(IsRead const& is_read, Apart const& apart) {
+        std::array<index_t, count> sizes{};
+        std::array<bool, count> all_apart{};
         for_each_asked([&](auto const& asked, std::size_t n) {
             first_[n] = first_place(asked, n);
             if (is_row_[n] || first_[n] < n || !asked.wanted || !is_read(asked)) return;
-            copies_[n] = apart(asked) ? 1 : shares_of_tables;
-            index_t const numbers = copies_[n] * asked.of.size();
-            tables_[n] = scratch_.shared().template take<T>(numbers);
-            std::fill_n(tables_[n], numbers, T{0});
+            sizes[n] = asked.of.size();
+            all_apart[n] = apart(asked);
+            shares_ = all_apart[n] ? shares_ : most_shares;
+            tables_[n] = scratch_.shared().template take<T>(sizes[n]);
+            std::fill_n(tables_[n], sizes[n], T{0});
         });
+        sums_ = shared_sums<T, count>(tables_, sizes, all_apart, scratch_.shared(), shares_);
     }
     index_t shares(index_t positions) const {
-        bool const shared = std::any_of(copies_.begin(), copies_.end(), [](index_t n) { return n > 1; });
-        return shared ? shares_of_tables : std::max<index_t>(ceil_div(positions, 1024), 1);
+        return shares_ > 1 ? shares_ : std::max<index_t>(ceil_div(positions, 1024), 1);
     }
-    share_type of_share(index_t share) const {
-        share_type all{{}, &asked_, tables_};
-        for_each_asked([&](auto const& asked, std::size_t n) {
-            if (copies_[n] > 1) all.at[n] += share * asked.of.size();
-        });
-        return all;
-    }
+    share_type of_share(index_t share) const { return {{}, &asked_, sums_.of(share)}; }
 
     /// Joins the shares, and writes what has not been summed in its target.
     void write() const {
+        sums_.join();
         for_each_asked([&](auto const& asked, std::size_t n) {
             if (!asked.wanted) return;
             if (is_row_[n]) return write_rows(rows_[n], asked);
-            join(n, asked.of.size());
             write_rounded([&](index_t i) { return tables_[first_[n]][i]; }, asked);
         });
     }
     /// Adds the tables to sums of everything that is asked for, instead.
     template <class Sums>
     void add_tables_to(Sums& sums) const {
+        sums_.join();
         [&]<std::size_t... N>(std::index_sequence<N...>) {
             auto const add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-                index_t const size = std::get<I>(asked_).of.size();
-                join(I, size);
                 T const* const from = tables_[first_[I]];
                 if (from == nullptr || !std::get<I>(asked_).wanted) return;
                 T* const to = sums.template of_asked<I>();
-                for (index_t i = 0; i < size; ++i) to[i] += from[i];
+                for (index_t i = 0; i < std::get<I>(asked_).of.size(); ++i) to[i] += from[i];
             };
             (add(std::integral_constant<std::size_t, N>()), ...);
         }(std::index_sequence_for<Asked...>());
     }
 
 private:
-    void join(std::size_t n, index_t size) const {
-        for (index_t i = size; i < copies_[n] * size; ++i) tables_[n][i % size] += tables_[n][i];
-    }
     template <class Each>
     static void write_rows(view<T, 4> const& from, Each const& asked) {
         if constexpr (Each::rank >= 2 && Each::rank <= 4) {
@@ -189,7 +147,8 @@ private:
     std::array<view<T, 4>, count> rows_{};
     std::array<bool, count> is_row_{};
     std::array<T*, count> tables_{};
-    std::array<index_t, count> copies_{};
+    shared_sums<T, count> sums_;
+    index_t shares_ = 1;
     std::array<std::size_t, count> first_{};
 };
 

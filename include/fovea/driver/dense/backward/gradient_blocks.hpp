@@ -62,7 +62,7 @@ template <class Call, class ValueRows, class D>
 struct values_of_gradient {
     using product = decltype(plan::lowered_score{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}});
     using operands = score_operands<D, ValueRows>;
-    using call = plan::score_call<typename Call::number, typename Call::architecture, product, operands,
+    using call = plan::score_types<typename Call::number, typename Call::architecture, product, operands,
                                   typename Call::query_lanes>;
 };
 
@@ -87,9 +87,9 @@ public:
     static constexpr bool packs = !Blocking::queries_in_lanes;
     /// `sums`: where the sums go that finish() leaves there, (sums_of(call)); nullptr for those of whole heads, which
     /// it writes.
-    gradient_blocks(Call const& call, arena& memory, index_t slots, T* sums)
-        : keys(call, memory, slots),
-          values(call.values, memory, slots),
+    gradient_blocks(Call const& call, arena& memory, index_t entries, T* sums)
+        : keys(call, memory, entries),
+          values(call.values, memory, entries),
           adds(memory),
           transposed_(call, memory),
           call_(call),
@@ -100,9 +100,9 @@ public:
           d_terms_(d_values_ + of_values(call)),
           d_factors_(d_terms_ + of_terms(call)),
           mapped_(memory.template take<T>(score::mapped_keys * call.keys * width_)),
-          finite_(memory.template take<answer>(keys.blocks())),
+          finite_(memory, keys.blocks()),
           amounts_(memory.template take<T>(factors::any ? width_ : 0)),
-          has_factors_(memory.template take<answer>(factors::any ? keys.blocks() : 0)) {}
+          has_factors_(memory, factors::any ? keys.blocks() : 0) {}
 
     /// The numbers of all sums of a head.
     static index_t sums_of(Call const& call) {
@@ -116,8 +116,8 @@ public:
         transposed_.begin(heads_of_tile);
         if (heads_of_tile.index % call_.per_key_head != 0) return;  // another head that shares them
         std::fill_n(sums_, sums_of(call_), T{0});
-        std::fill_n(finite_, keys.blocks(), answer::unknown);
-        std::fill_n(has_factors_, factors::any ? keys.blocks() : 0, answer::unknown);
+        finite_.clear();
+        has_factors_.clear();
         if constexpr (score::mapped_keys > 0)
             score::for_products(call_, [&](auto const& p, index_t n) {
                 if constexpr (!score::template has_plain_key<decltype(p)>)
@@ -173,22 +173,16 @@ public:
     auto keys_as_values(index_t position, index_t count) {
         return transposed_.run(call_.operands.key, keys, position, count);
     }
-    /// True where all keys of a block are finite. Found when it is first asked.
-    bool finite(index_t block) {
-        return known(finite_[block], [&] { return all_finite<T, Arch>(call_.operands.key, keys.range(block)); });
+    /// True where all keys of a block are finite.
+    bool finite(index_t block) const {
+        return finite_.of(block, [&] { return all_finite<T, Arch>(call_.operands.key, keys.range(block)); });
     }
     /// True where pairs with the keys of a block, which is prepared, go back by factors.
-    bool has_factors(index_t block) {
-        return known(has_factors_[block], [&] { return factors::takes_keys(call_, keys, block); });
+    bool has_factors(index_t block) const {
+        return has_factors_.of(block, [&] { return factors::takes_keys(call_, keys, block); });
     }
 
 private:
-    enum class answer : char { unknown, no, yes };
-    template <class F>
-    static bool known(answer& given, F const& find) {
-        if (given == answer::unknown) given = find() ? answer::yes : answer::no;
-        return given == answer::yes;
-    }
     static index_t width(index_t features) { return round_up(features, kernel::pack<T, Arch>::lanes); }
     /// Heads that have sums of terms of their own.
     static index_t heads(Call const& call) { return score::terms_per_head ? call.per_key_head * call.tile_heads : 1; }
@@ -250,9 +244,9 @@ private:
     T* sums_;                              // those of keys first: (1 + mapped keys, keys, width)
     T *d_values_, *d_terms_, *d_factors_;  // (keys, width of values), (heads, terms, term_stride)
     T* mapped_;                            // (mapped keys, keys, width)
-    answer* finite_;                       // (blocks)
+    lazy_flags finite_;
     T* amounts_;
-    answer* has_factors_;  // (blocks)
+    lazy_flags has_factors_;
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -88,12 +88,12 @@ struct gradient_call : context_of<Call, Blocking> {
 
     gradient_call(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
                   Backward const& others, Tables const& sums)
-        : context_of<Call, Blocking>(plan, of, on, functions_of<Call>()),
+        : context_of<Call, Blocking>(plan, of, on),
           backward(others),
           tables(sums),
           value_operands{others.d_result, others.value},
           plan_of_values(plan::make_value_plan<value_call, Blocking>(plan, value_operands.sizes())),
-          values(plan_of_values, product, value_operands, functions_of<value_call>()) {}
+          values(plan_of_values, product, value_operands) {}
 
     /// The key heads of all batch elements, into how many tasks each is split, and the blocks of rows of each of them.
     index_t all_key_heads() const { return this->batches * key_heads(); }
@@ -113,11 +113,6 @@ struct gradient_call : context_of<Call, Blocking> {
 
 private:
     index_t key_heads() const { return this->head_groups / this->per_key_head; }
-    template <class Of>
-    static constexpr score_functions<Blocking> const& functions_of() {
-        if constexpr (Blocking::queries_in_lanes) return query_lanes_scores<Of>::functions;
-        else return key_lanes_scores<Of>::functions;
-    }
 };
 
 }  // namespace fovea::FOVEA_SET::driver

@@ -113,7 +113,7 @@ template <class T, class Arch, class Spec, class Q, class K, class Backward, cla
 void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec const& spec,
                              score_operands<Q, K> const& operands, Backward const& backward, Tables const& tables) {
     plan::lowered_score const of_scores{spec.score, spec.predicate};
-    using scores = plan::score_call<T, Arch, std::remove_const_t<decltype(of_scores)>, score_operands<Q, K>>;
+    using scores = plan::score_types<T, Arch, std::remove_const_t<decltype(of_scores)>, score_operands<Q, K>>;
     using normalize = std::remove_cvref_t<decltype(spec.normalize)>;
     using reweight = std::remove_cvref_t<decltype(spec.reweight)>;
     using aggregate = std::remove_cvref_t<decltype(spec.aggregate)>;

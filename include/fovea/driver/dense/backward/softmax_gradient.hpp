@@ -297,16 +297,16 @@ void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lower
                        Normalize const& normalize, score_operands<Q, K> const& operands, Backward const& backward,
                        Tables const& tables) {
     using lowered = plan::lowered_score<Score, Predicate>;
-    using lanes = plan::gradient_lanes<plan::score_call<T, Arch, lowered, score_operands<Q, K>>,
+    using lanes = plan::gradient_lanes<plan::score_types<T, Arch, lowered, score_operands<Q, K>>,
                                        decltype(Backward::value), typename Backward::d_element, Backward::weight_parts>;
-    using scores = plan::score_call<T, Arch, lowered, score_operands<Q, K>, lanes>;
+    using scores = plan::score_types<T, Arch, lowered, score_operands<Q, K>, lanes>;
     auto const plan = plan::make_gradient_plan<scores>(operands.sizes());
     auto const run = [&]<class Blocking>(std::type_identity<Blocking>, auto const& in_tile_configurations) {
         using pass = softmax_gradient<scores, Backward, Blocking, Tables, Normalize>;
         typename pass::call_type const context(plan, spec, normalize, operands, backward, tables);
         run_gradient_loop<pass>(context, in_tile_configurations, scratch);
     };
-    if constexpr (plan::gradient_takes_query_lanes<scores>)
+    if constexpr (scores::scores_take_query_lanes)
         if (plan.by == plan::traversal::query_lanes)
             return run(std::type_identity<lanes>{}, in_tile_configurations<lane_products_of<lanes>>(executor));
     run(std::type_identity<plan::key_lanes_blocking<T, Arch>>{}, in_tile_configurations_of<scores>(executor));

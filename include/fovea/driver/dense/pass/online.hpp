@@ -17,8 +17,8 @@ struct head_pairs {
     next_lines next{};
 
     static constexpr bool packs = !Blocking::queries_in_lanes;  // blocks stay packed for the next block of rows
-    head_pairs(attention_call<Blocking> const& call, arena& memory, index_t slots)
-        : keys(call, memory, slots), values(call, memory, slots) {}
+    head_pairs(attention_call<Blocking> const& call, arena& memory, index_t entries)
+        : keys(call, memory, entries), values(call, memory, entries) {}
 
     void begin(head_group heads) {
         keys.begin(heads);

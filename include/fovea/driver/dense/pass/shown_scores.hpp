@@ -19,7 +19,7 @@ public:
         Output const& output;
         call_type(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& on,
                   Output const& to)
-            : context_of<Call, blocking>(plan, of, on, key_lanes_scores<Call>::functions), output(to) {}
+            : context_of<Call, blocking>(plan, of, on), output(to) {}
     };
     using partial_sums = no_partial_sums;
     using scratch = typename tile_type::scratch;
@@ -31,7 +31,7 @@ public:
         next_lines next{};
 
         static constexpr bool packs = true;
-        head_blocks(call_type const& call, arena& memory, index_t slots) : keys(call, memory, slots) {}
+        head_blocks(call_type const& call, arena& memory, index_t entries) : keys(call, memory, entries) {}
 
         void begin(head_group heads) { keys.begin(heads); }
         index_t first(index_t block) const { return keys.first(block); }
@@ -65,7 +65,7 @@ template <class T, class Arch, class Score, class Q, class K, class Output, clas
 void show_all_scores(Executor const& executor, workspace& scratch, Score const& score,
                      score_operands<Q, K> const& operands, Output const& output) {
     auto const spec = plan::lower_pairs(score, always_t{});
-    using call = plan::score_call<T, Arch, std::remove_const_t<decltype(spec)>, score_operands<Q, K>>;
+    using call = plan::score_types<T, Arch, std::remove_const_t<decltype(spec)>, score_operands<Q, K>>;
     using pass = shown_scores<call, Output>;
     auto const plan = plan::make_key_lanes_plan<call>(operands.sizes());
     dense_loop<pass>(typename pass::call_type(plan, spec, operands, output))
