@@ -37,19 +37,19 @@ operand_gradients<T> run_listed_layer_pass(Executor const& executor, workspace& 
                asks_key = sums.template asks_rows<operand_role::key>(call.key),
                asks_value = sums.template asks_rows<operand_role::value>(call.value);
     if constexpr (projection<decltype(a.project)>) {
-        auto const room = [&](auto const& of, auto const& map, auto const& source, bool asked_for) {
+        auto const rows_for = [&](auto const& of, auto const& map, auto const& source, bool asked_for) {
             bool const wanted = asked_for || asks_parameters(map, sums);
             return room_for_gradients<T>(scratch, of, source.extent(1) == 1, wanted);
         };
         auto const& p = a.project;
         bool const alike = heads.query.extents == heads.key.extents;
-        rows.query = room(heads.query, p.query, call.query, asks_query);
+        rows.query = rows_for(heads.query, p.query, call.query, asks_query);
         rows.key = alike && same_projection(p.query, p.key, call.query, call.key)
                      ? rows.query
-                     : room(heads.key, p.key, call.key, asks_key);
+                     : rows_for(heads.key, p.key, call.key, asks_key);
         rows.value = same_projection(p.key, p.value, call.key, call.value)
                        ? rows.key
-                       : room(heads.value, p.value, call.value, asks_value);
+                       : rows_for(heads.value, p.value, call.value, asks_value);
     } else {
         rows = {room_for_gradients<T>(scratch, heads.query, false, asks_query),
                 room_for_gradients<T>(scratch, heads.key, false, asks_key),

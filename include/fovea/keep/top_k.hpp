@@ -33,8 +33,8 @@ struct top_k_t : key_selection {
     template <class Row>
     auto least(Row const& row) const {
         using T = typename Row::value_type;
-        row_scratch<T> room;
-        Row const few = row.at_least(row.reached_by(k), room);
+        row_scratch<T> scratch;
+        Row const few = row.at_least(row.reached_by(k), scratch);
         T const greatest = few.max();
         if (greatest == excluded<T>) return greatest;
         auto const [limit, kept] = least_kept(few, greatest);

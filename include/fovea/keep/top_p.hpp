@@ -39,8 +39,8 @@ struct top_p_t : key_selection {
         auto const [all, keys] = from(row, greatest, excluded<T>);
         T const enough = static_cast<T>(p) * all;
         T low = greatest + std::log((all - enough) / keys), above = greatest;
-        row_scratch<T> room;
-        Row const few = row.at_least(low, room);
+        row_scratch<T> scratch;
+        Row const few = row.at_least(low, scratch);
         auto of_low = from(few, greatest, low), of_above = from(few, greatest, above);
         if (!(of_above.weight < enough)) return greatest;
         while (of_low.count - of_above.count > 1) {

@@ -112,16 +112,16 @@ struct packed_row {
         return result;
     }
 
-    packed_row at_least(T limit, row_scratch<T>& room) const {
+    packed_row at_least(T limit, row_scratch<T>& scratch) const {
         static_assert(row_scratch<T>::size % width == 0);
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
-            count += lane_operations::compress_not_less(limit, vector::load(scores + p * width), room.scores + count);
-            if (count > room.size) return *this;
+            count += lane_operations::compress_not_less(limit, vector::load(scores + p * width), scratch.scores + count);
+            if (count > scratch.size) return *this;
         }
         index_t const filled = ceil_div(count, width);
-        while (count < filled * width) room.scores[count++] = excluded<T>;
-        return {room.scores, filled, {}};
+        while (count < filled * width) scratch.scores[count++] = excluded<T>;
+        return {scratch.scores, filled, {}};
     }
 
     FOVEA_INLINE packed_row exclude_below(T limit) const {
@@ -133,35 +133,35 @@ struct packed_row {
         return *this;
     }
 
-    packed_row keep_from(T limit, kept_scratch<T>& room) const {
+    packed_row keep_from(T limit, kept_scratch<T>& scratch) const {
         limit = std::max(limit, std::numeric_limits<T>::lowest());  // excluded scores do not stay
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
             T const* const from = scores + p * width;
-            index_t const kept = lane_operations::compress_not_less(limit, vector::load(from), room.scores + count);
+            index_t const kept = lane_operations::compress_not_less(limit, vector::load(from), scratch.scores + count);
             if (kept == 0) continue;
-            if (count + kept > room.size) return exclude_below(limit);
+            if (count + kept > scratch.size) return exclude_below(limit);
             for (index_t i = 0, next = count; i < width; ++i) {  // no branch depends on a score
-                room.from[next] = static_cast<std::int32_t>(p * width + i);
+                scratch.from[next] = static_cast<std::int32_t>(p * width + i);
                 next += !(from[i] < limit);
             }
             count += kept;
         }
-        room.count = count;
+        scratch.count = count;
         index_t const filled = ceil_div(count, width);
         for (; count < filled * width; ++count) {
-            room.scores[count] = excluded<T>;
-            room.from[count] = room.from[0];
+            scratch.scores[count] = excluded<T>;
+            scratch.from[count] = scratch.from[0];
         }
-        if (places == nullptr) return {room.scores, filled, keys, room.from};
-        for (index_t i = 0; i < count; ++i) room.places[i] = places[room.from[i]];
-        return {room.scores, filled, keys, room.places};
+        if (places == nullptr) return {scratch.scores, filled, keys, scratch.from};
+        for (index_t i = 0; i < count; ++i) scratch.places[i] = places[scratch.from[i]];
+        return {scratch.scores, filled, keys, scratch.places};
     }
 
-    void put_back(packed_row const& few, kept_scratch<T> const& room) const {
+    void put_back(packed_row const& few, kept_scratch<T> const& scratch) const {
         if (few.scores == scores) return;
         for (index_t p = 0; p < packs; ++p) vector(T{0}).store(scores + p * width);
-        for (index_t i = 0; i < room.count; ++i) scores[room.from[i]] = few.scores[i];
+        for (index_t i = 0; i < scratch.count; ++i) scores[scratch.from[i]] = few.scores[i];
     }
 
     template <class F>

@@ -41,7 +41,7 @@ struct entmax_t : stage<role::normalizer> {
         if (greatest == excluded<T>) return row.map([](auto s_j) { return s_j - s_j; });  // no number
         T const scale = static_cast<T>(alpha - 1), power = static_cast<T>(1 / (alpha - 1));
         T low = T(-1), high = T(0), tau = low, sum = 0;  // tau of (alpha - 1) s less its greatest
-        row_scratch<T> room;
+        row_scratch<T> scratch;
         Row few = row;
         bool all = true;
         // A weight, its slope, and whether it is one: all 0 at and below tau. A score that is not a number stays one.
@@ -63,8 +63,8 @@ struct entmax_t : stage<role::normalizer> {
             bool const settled = std::abs(newton - tau) <= 4 * std::numeric_limits<T>::epsilon() * std::abs(tau);
             if (settled && std::abs(sum - T(1)) < T(1e-3)) break;  // steep sums are narrowed down by halving
             (sum > T(1) ? low : high) = tau;
-            if (all && tau == low && at_tau[2] <= T(room.size)) {
-                few = row.at_least(greatest + low * power, room);
+            if (all && tau == low && at_tau[2] <= T(scratch.size)) {
+                few = row.at_least(greatest + low * power, scratch);
                 all = false;
             }
             T const next = newton > low && newton < high ? newton : (low + high) / 2;

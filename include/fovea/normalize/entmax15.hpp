@@ -36,7 +36,7 @@ struct entmax15_t : stage<role::normalizer> {
         T const greatest = row.max();
         if (greatest == excluded<T>) return row.map([](auto s_j) { return s_j - s_j; });  // no number
         T tau = T(-1);  // of half the scores less the greatest
-        row_scratch<T> room;
+        row_scratch<T> scratch;
         Row few = row;
         bool all = true;
         auto const excess = [&tau, greatest](auto const& s_j)
@@ -55,8 +55,8 @@ struct entmax15_t : stage<role::normalizer> {
             rising = next > tau;
             if (rising) tau = next;
             else share = (T(1) - above[1]) / (2 * above[0]);
-            if (all && above[2] <= T(room.size)) {
-                few = row.at_least(greatest + 2 * tau, room);
+            if (all && above[2] <= T(scratch.size)) {
+                few = row.at_least(greatest + 2 * tau, scratch);
                 all = false;
             }
         }

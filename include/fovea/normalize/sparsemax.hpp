@@ -32,7 +32,7 @@ struct sparsemax_t : stage<role::normalizer> {
         using T = typename Row::value_type;
         T const greatest = row.max();
         T tau = T(-1);  // of the scores less the greatest
-        row_scratch<T> room;
+        row_scratch<T> scratch;
         Row few = row;
         bool all = true;
         T support = ieee::infinity<T>;
@@ -47,8 +47,8 @@ struct sparsemax_t : stage<role::normalizer> {
             if (!(above[0] > 0 && above[0] < support)) break;  // rounding may let a key at tau come back: it stays out
             support = above[0];
             tau = (above[1] - T(1)) / support;
-            if (all && support <= T(room.size)) {
-                few = row.at_least(greatest + tau, room);
+            if (all && support <= T(scratch.size)) {
+                few = row.at_least(greatest + tau, scratch);
                 all = false;
             }
         }

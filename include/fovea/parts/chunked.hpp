@@ -100,7 +100,7 @@ private:
         index_t const blocks = ceil_div(call.rows, Blocking::block_rows), tiles = Blocking::block_rows / Blocking::rows;
         index_t const tasks = call.batches * call.head_groups * blocks;
         bool const begins = sums_ == nullptr;
-        if (begins) make_room(scratch.shared(), tasks * tiles, pass::sums_of_tile(call), pass::state_bytes(call));
+        if (begins) allocate(scratch.shared(), tasks * tiles, pass::sums_of_tile(call), pass::state_bytes(call));
         dense_loop<pass> const loop(call);
         executor.run(tasks, [&](index_t task, index_t worker) {
             auto& memory = scratch.worker(worker);
@@ -112,7 +112,7 @@ private:
         });
     }
 
-    void make_room(arena& memory, index_t tiles, index_t sums, index_t state_bytes) {
+    void allocate(arena& memory, index_t tiles, index_t sums, index_t state_bytes) {
         states_ = memory.template take<char>(tiles * state_bytes);
         empty_ = memory.template take<bool>(tiles);
         sums_ = memory.template take<T>(tiles * sums);

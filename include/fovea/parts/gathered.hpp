@@ -40,14 +40,14 @@ public:
     template <class Executor>
     void take(Executor const&, workspace& scratch, index_t first, view<K const, 4> const& key,
               view<V const, 4> const& value) {
-        make_room(scratch);
+        allocate(scratch);
         copy(key, rows_at(keys_, {first, key.extent(2), first}));
         copy(value, rows_at(values_, {first, value.extent(2), first}));
     }
 
     template <class Executor>
     void finish(Executor const& executor, workspace& scratch) {
-        make_room(scratch);
+        allocate(scratch);
         for (auto const& run : runs_) {
             outputs_of_runs_.push_back(std::apply(
                 [&](auto const&... each) { return outputs_type(output_of_run(each, run, scratch)...); }, outputs_));
@@ -89,7 +89,7 @@ private:
             if constexpr (requires { output.begin(); }) output.begin();
         });
     }
-    void make_room(workspace& scratch) {
+    void allocate(workspace& scratch) {
         if (keys_.data != nullptr) return;
         auto const fresh = [&]<class Rows>(Rows& rows, extents_t<4> const& no_rows) {
             using element = typename Rows::value_type;

@@ -185,7 +185,7 @@ public:
     std::vector<position_run> const& runs() const { return runs_; }
 
     /// Memory for `count` partial results.
-    void make_room(arena& memory, std::size_t count) {
+    void allocate(arena& memory, std::size_t count) {
         auto const rows = static_cast<index_t>(count) * head_groups_ * stride_;
         states_ = memory.template take<char>(rows * state_bytes);
         sums_ = memory.template take<T>(rows * width_);
@@ -370,7 +370,7 @@ private:
     void begin(workspace& scratch) {
         if (begun_) return;
         begun_ = true;
-        rows_.make_room(scratch.shared(), 2);
+        rows_.allocate(scratch.shared(), 2);
         rows_.clear();
     }
 

@@ -72,14 +72,14 @@ struct row {
         return total;
     }
 
-    row at_least(T limit, row_scratch<T>& room) const {
+    row at_least(T limit, row_scratch<T>& scratch) const {
         std::size_t count = 0;
         for (T const s : scores) {
             if (s == excluded<T> || s < limit) continue;
-            if (count == room.size) return *this;
-            room.scores[count++] = s;
+            if (count == scratch.size) return *this;
+            scratch.scores[count++] = s;
         }
-        return {std::span<T>(room.scores, count), {}};
+        return {std::span<T>(scratch.scores, count), {}};
     }
 
     T max_of(auto f) const {

@@ -96,14 +96,14 @@ struct kept_scratch : row_scratch<T> {
 ///     row.sum(f)             the sum of f(s) over the scores, which stay; excluded ones add nothing
 ///     row.sums(f)            several sums in one pass: f gives an array
 ///     row.max_of(f)          the greatest f(s) of the scores, which stay; excluded when no pair takes part
-///     row.at_least(s, room)  the scores that are not less than s, as a row without keys; the row itself where they
-///                            may be more than the room holds
+///     row.at_least(s, scratch)  the scores that are not less than s, as a row without keys; the row itself where
+///                            they may be more than the scratch holds
 ///     row.reached_by(k)      a score that at least k keys reach, near the kth greatest; excluded where none is known
 ///     row.map_from(s, f)     the scores that are not less than s become weights by f, all others 0
 ///     row.exclude_below(s)   the row, in which scores that are less than s are excluded from now on
-///     row.keep_from(s, room) the scores that are not less than s, as a row of their own that knows their keys;
-///                            row.exclude_below(s) where they may be more than the room holds
-///     row.put_back(few, room) the weights of `few`, which keep_from gave, where the scores stood, and 0 elsewhere
+///     row.keep_from(s, scratch)  those scores as a row of their own that knows their keys;
+///                            row.exclude_below(s) where they may be more than the scratch holds
+///     row.put_back(few, scratch)  the weights of `few`, which keep_from gave, where the scores stood, and 0 elsewhere
 ///     row.rescale(x)         every weight times x
 ///     row.size(), row[i]     single scores, for algorithms over whole rows; row.key(i) their keys
 ///
@@ -114,7 +114,7 @@ struct kept_scratch : row_scratch<T> {
 /// vector, and the row has max, any_above (of any row), map, map_and_sum, rescale and exclude_below.
 template <class R>
 concept score_row =
-    requires(R row, index_t i, row_scratch<typename R::value_type> room, kept_scratch<typename R::value_type> kept) {
+    requires(R row, index_t i, row_scratch<typename R::value_type> scratch, kept_scratch<typename R::value_type> kept) {
         typename R::value_type;
         { row.max() } -> std::convertible_to<typename R::value_type>;
         { row.size() } -> std::convertible_to<index_t>;
@@ -128,7 +128,7 @@ concept score_row =
         row.sum([](auto s) { return s; });
         row.sums([](auto s) { return std::array<decltype(s), 2>{s, s}; });
         row.max_of([](auto s) { return s; });
-        { row.at_least(typename R::value_type{}, room) } -> std::same_as<R>;
+        { row.at_least(typename R::value_type{}, scratch) } -> std::same_as<R>;
         { row.reached_by(i) } -> std::convertible_to<typename R::value_type>;
         row.map_from(typename R::value_type{}, [](auto s) { return s; });
         { row.exclude_below(typename R::value_type{}) } -> std::same_as<R>;

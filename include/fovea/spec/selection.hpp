@@ -165,8 +165,8 @@ struct kept : stage<role::normalizer> {
         requires of_whole_rows
     constexpr auto normalize(Row const& row) const {
         using T = typename Row::value_type;
-        kept_scratch<T> room;
-        Row const few = row.keep_from(least(row), room);
+        kept_scratch<T> scratch;
+        Row const few = row.keep_from(least(row), scratch);
         state_of_row<Normalize, T> s{};
         if constexpr (streaming_normalizer<Normalize>) {
             static_cast<void>(second.fold(s, few));
@@ -174,7 +174,7 @@ struct kept : stage<role::normalizer> {
         } else {
             weigh_whole_row(second, s, few);
         }
-        row.put_back(few, room);
+        row.put_back(few, scratch);
         if constexpr (log_sum_normalizer<Normalize>) return log_sum_of_row<T>(second, s);
     }
 

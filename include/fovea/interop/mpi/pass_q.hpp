@@ -185,9 +185,9 @@ void attend_where_keys_are(Executor const& executor, workspace& scratch, Whole c
             }
         gathered.emplace(comm, whole.queries_of_ranks, query, whole.shapes.queries(), scratch.shared());
         all.emplace(a, whole.shapes, gathered->queries(), runs{{0, whole.shapes.queries(), 0}}, longest);
-        all->make_room(scratch.shared(), pieces.size());
+        all->allocate(scratch.shared(), pieces.size());
         own.emplace(a, whole.shapes, query, whole.queries, longest);
-        own->make_room(scratch.shared(), std::max<std::size_t>(trees.size(), 1));
+        own->allocate(scratch.shared(), std::max<std::size_t>(trees.size(), 1));
         results.emplace(comm, whole.queries_of_ranks, trees, *own, scratch.shared());
     });
     gathered->gather(sent);

@@ -276,7 +276,7 @@ struct amx_key_sums : amx_packing<T, Arch, Parts> {
     using unit = matrix_unit<Arch>;
 
     /// Elements of the memory in which weights are rounded.
-    static constexpr index_t room(index_t keys, index_t queries) {
+    static constexpr index_t scratch_elements(index_t keys, index_t queries) {
         return Parts::weight * round_up(keys, side) * round_up(queries, elements);
     }
 

@@ -75,29 +75,29 @@ public:
 
     /// S and dO V^T.
     void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
-              scratch& room) {
-        columns_.take(tile_, from, at, room.scores, [&](index_t column) {
-            products_.score(call.values, mask, from.values, at, room.products, false, from.next, column);
-            return tile_.score(call, mask, from.keys, at, room.scores, false, from.next, column);
+              scratch& buffers) {
+        columns_.take(tile_, from, at, buffers.scores, [&](index_t column) {
+            products_.score(call.values, mask, from.values, at, buffers.products, false, from.next, column);
+            return tile_.score(call, mask, from.keys, at, buffers.scores, false, from.next, column);
         });
     }
 
     /// P and dS, and the sums.
-    void finish(call_type const& call, head_blocks& from, scratch& room) {
-        auto const p = columns_.part(room.scores, columns_.from, columns_.to),
-                   ds = columns_.part(room.products, columns_.from, columns_.to);
+    void finish(call_type const& call, head_blocks& from, scratch& buffers) {
+        auto const p = columns_.part(buffers.scores, columns_.from, columns_.to),
+                   ds = columns_.part(buffers.products, columns_.from, columns_.to);
         index_t const keys = std::min(p.count, call.keys - p.first);  // the last panel may hold fewer
         for (index_t r = 0; r < tile_.rows().count && p.count > 0; ++r) {
             auto const coordinates = tile_.rows().facts_of(call, r);
             T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
-            room.added.begin(coordinates, call.backward.d_result);
-            room.rule.apply(coordinates, {weights, p.packs(), {p.first}}, products, rows_.tables(),
-                            [&](T const* w, T* d) { room.added.add_to_gradients(coordinates, p.first, keys, w, d); });
-            room.added.add_to_tables(coordinates, p.first, keys, weights, rows_.tables());
+            buffers.added.begin(coordinates, call.backward.d_result);
+            buffers.rule.apply(coordinates, {weights, p.packs(), {p.first}}, products, rows_.tables(),
+                            [&](T const* w, T* d) { buffers.added.add_to_gradients(coordinates, p.first, keys, w, d); });
+            buffers.added.add_to_tables(coordinates, p.first, keys, weights, rows_.tables());
         }
         columns_.for_blocks(from, [&](index_t k, index_t first, index_t last) {
-            rows_.add(call, from, k, columns_.part(room.scores, first, last), columns_.part(room.products, first, last),
-                      score::keeps_first ? room.scores.kept + first : nullptr);
+            rows_.add(call, from, k, columns_.part(buffers.scores, first, last), columns_.part(buffers.products, first, last),
+                      score::keeps_first ? buffers.scores.kept + first : nullptr);
         });
         rows_.finish(call);
     }

@@ -88,18 +88,18 @@ public:
     /// last key. A tile of queries Q against a run of keys and values K, V; m is the running maximum of each row, l its
     /// running sum, O the sum of values.
     void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
-              scratch& room) {
-        add(call, from, score(call, mask, from, at, room));
+              scratch& buffers) {
+        add(call, from, score(call, mask, from, at, buffers));
     }
 
     /// S, masked; begin(S) is called before its products.
     template <class Begin = typename tile::nothing_multiplied>
     scores score(call_type const& call, block_mask<blocking> const& mask, head_blocks& from,
-                 key_run<blocking> const& at, scratch& room, Begin const& begin = {}) const {
+                 key_run<blocking> const& at, scratch& buffers, Begin const& begin = {}) const {
         bool const masked = any_mixed(at),
                    may_exclude = !call.sums.selects && (masked || !call.functions.is_bare_product);
         bool nonfinite = may_exclude && !is_finite(call, from, at);
-        auto const s = tile_.score(call, mask, from.keys, at, room, masked && !nonfinite, from.next, 0, begin);
+        auto const s = tile_.score(call, mask, from.keys, at, buffers, masked && !nonfinite, from.next, 0, begin);
         if (!may_exclude) nonfinite = finds_nonfinite(call, from, at, s);
         if (nonfinite) tile_.mark_visible(s);
         return {s, nonfinite};

@@ -69,31 +69,31 @@ public:
 
     /// The scores of two tiles, and which of them wait.
     struct scratch {
-        typename base::scratch rooms[2];
+        typename base::scratch tiles[2];
         int free = 0;
         pipelined_online* tile = nullptr;  // that waits
         scores waiting{};
 
         scratch(arena& memory, call_type const& call, index_t blocks)
-            : rooms{{memory, call, blocks}, {memory, call, blocks}} {}
+            : tiles{{memory, call, blocks}, {memory, call, blocks}} {}
     };
 
     void take(call_type const& call, block_mask<Blocking> const& mask, head_blocks& from, key_run<Blocking> const& at,
-              scratch& room) {
-        auto const mine = base::score(call, mask, from, at, room.rooms[room.free], [&](score_block<Blocking> const& s) {
-            if (room.tile == nullptr) return index_t{0};
+              scratch& buffers) {
+        auto const mine = base::score(call, mask, from, at, buffers.tiles[buffers.free], [&](score_block<Blocking> const& s) {
+            if (buffers.tile == nullptr) return index_t{0};
             score_steps<Blocking> steps(call, this->rows(), from.keys, at, s, from.next);
-            room.waiting.s.beside = &steps;
-            drain(call, from, room);
+            buffers.waiting.s.beside = &steps;
+            drain(call, from, buffers);
             return steps.multiplied();
         });
-        room.tile = this;
-        room.waiting = mine;
-        room.free = 1 - room.free;
+        buffers.tile = this;
+        buffers.waiting = mine;
+        buffers.free = 1 - buffers.free;
     }
     /// Adds what waits.
-    static void drain(call_type const& call, head_blocks& from, scratch& room) {
-        if (auto* const tile = std::exchange(room.tile, nullptr)) tile->add(call, from, room.waiting);
+    static void drain(call_type const& call, head_blocks& from, scratch& buffers) {
+        if (auto* const tile = std::exchange(buffers.tile, nullptr)) tile->add(call, from, buffers.waiting);
     }
 };
 

@@ -48,8 +48,8 @@ public:
     bool whole_panels() const { return tile_.whole_panels(); }
 
     void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
-              scratch& room) {
-        auto const s = tile_.score(call, mask, from.keys, at, room, false, from.next);
+              scratch& buffers) {
+        auto const s = tile_.score(call, mask, from.keys, at, buffers, false, from.next);
         for (index_t r = 0; r < tile_.rows().count; ++r)
             call.output.scores_of_run(place_of(tile_.rows().facts_of(call, r)), s.first, s.scores + r * s.stride,
                                       s.count);

@@ -40,25 +40,25 @@ public:
 
     /// S.
     void take(call_type const& call, block_mask<blocking> const& mask, head_blocks& from, key_run<blocking> const& at,
-              scratch& room) {
-        columns_.take(tile_, from, at, room, [&](index_t column) {
-            return tile_.score(call, mask, from.keys, at, room, false, from.next, column);
+              scratch& buffers) {
+        columns_.take(tile_, from, at, buffers, [&](index_t column) {
+            return tile_.score(call, mask, from.keys, at, buffers, false, from.next, column);
         });
     }
 
     /// P of whole rows, the outputs that read rows, and P V.
-    void finish(call_type const& call, head_blocks& from, scratch& room) {
+    void finish(call_type const& call, head_blocks& from, scratch& buffers) {
         auto const& functions = call.sums;
         bool nonfinite = !functions.is_linear;
         if (!functions.selects)
             columns_.for_blocks(from,
                                 [&](index_t k, index_t, index_t) { nonfinite = nonfinite || !from.values.finite(k); });
-        auto const scores = columns_.part(room, columns_.from, columns_.to);
+        auto const scores = columns_.part(buffers, columns_.from, columns_.to);
         if (nonfinite || functions.clears_excluded) tile_.mark_visible(scores);
         functions.normalize(call, tile_.rows(), sums_, scores);
         if (!functions.selects)
             columns_.for_blocks(from, [&](index_t, index_t first, index_t last) {
-                add_values(call, from, columns_.part(room, first, last), nonfinite);
+                add_values(call, from, columns_.part(buffers, first, last), nonfinite);
             });
         functions.finish(call, tile_.rows(), sums_);
     }

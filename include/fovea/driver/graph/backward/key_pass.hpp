@@ -53,7 +53,7 @@ template <class Call>
 class key_pass : listed_pass<Call> {
     using base = listed_pass<Call>;
     using base::layout, base::specification, base::width, base::operands;
-    using typename base::Arch, typename base::Operands, typename base::places, typename base::room, typename base::Spec,
+    using typename base::Arch, typename base::Operands, typename base::places, typename base::scratch_type, typename base::Spec,
         typename base::T, typename base::vector;
     static constexpr bool by_rule = Call::by_rule;
 
@@ -70,7 +70,7 @@ public:
     /// Some keys of each batch element; kept(batch) is what the pass over the queries has left.
     template <class Kept>
     void run(arena& memory, index_t first, index_t last, typename Call::tables const& tables, Kept const& kept) const {
-        room const here(layout.lanes, memory, base::longest([&](index_t k) { return list_.of(k); }, first, last));
+        scratch_type const here(layout.lanes, memory, base::longest([&](index_t k) { return list_.of(k); }, first, last));
         for (index_t b = 0; b < operands.batches(); ++b) {
             gradient_pairs<kernel::side::key, Call> pairs(specification, operands, layout, tables, b);
             kept_numbers<T> const left = kept(b);
@@ -88,7 +88,7 @@ public:
 
 private:
     template <class Pairs>
-    void key(Pairs& pairs, room const& here, index_t b, index_t k, kept_numbers<T> const& kept) const {
+    void key(Pairs& pairs, scratch_type const& here, index_t b, index_t k, kept_numbers<T> const& kept) const {
         auto const& lanes = layout.lanes;
         auto const listed = list_.of(k);
         index_t const n = std::ssize(listed), first_edge = list_.offsets[k];
@@ -133,7 +133,7 @@ private:
 
     /// The weights of a vector of `pairs`, and the gradients of what a key has of its parts; 0 where there is no pair.
     template <class Number>
-    FOVEA_INLINE void take_kept(room const& here, Number const& number, index_t pairs, index_t pair) const {
+    FOVEA_INLINE void take_kept(scratch_type const& here, Number const& number, index_t pairs, index_t pair) const {
         auto const present = vector::iota() < vector(pairs - pair);
         auto const kept = [&](index_t i) FOVEA_LAMBDA { return select(present, number(i), vector(T{0})); };
         kept(0).store(here.weights + pair);
@@ -145,7 +145,7 @@ private:
     /// The parts of a vector of pairs, s - m and (dO . v - D) / l. What follows is a loop of its own, so that short
     /// loops overlap what waits for memory here and for exponentials there.
     template <class Pairs, class Number>
-    FOVEA_INLINE void score_again(Pairs const& pairs, room const& here, Number const& number, index_t pair) const {
+    FOVEA_INLINE void score_again(Pairs const& pairs, scratch_type const& here, Number const& number, index_t pair) const {
         vector parts[places::all + 1];
         pairs.compare(parts, pair);
         for (index_t t = 0; t < places::rows; ++t) parts[places::planes + t] = number(t);
@@ -157,7 +157,7 @@ private:
     }
     /// Of these l w, and the gradients of the parts.
     template <class Pairs>
-    FOVEA_INLINE void weigh_again(Pairs const& pairs, room const& here, index_t pair) const {
+    FOVEA_INLINE void weigh_again(Pairs const& pairs, scratch_type const& here, index_t pair) const {
         vector parts[places::all + 1], amounts[places::all + 1];
         for (index_t i = 0; i < places::all; ++i) parts[i] = vector::load(here.parts + i * here.pairs + pair);
         auto const difference = vector::load(here.weights + pair);

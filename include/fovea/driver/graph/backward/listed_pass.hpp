@@ -272,7 +272,7 @@ protected:
         : specification(spec), operands(x), layout(spec, x), prefetches(prefetches_positions(bytes, positions)) {}
 
     /// The memory of one share.
-    struct room {
+    struct scratch_type {
         index_t pairs, period;
         T* weights;    // (pairs)
         T* gradients;  // (pairs) of weights, then of scores
@@ -281,7 +281,7 @@ protected:
         T* sums;       // (terms of one side, period)
         index_t* edges;
 
-        room(kernel::head_lanes const& lanes, arena& memory, index_t longest)
+        scratch_type(kernel::head_lanes const& lanes, arena& memory, index_t longest)
             : pairs(round_up(lanes.pairs(longest), width) + width), period(lanes.common_period(width)) {
             weights = memory.template take<T>(pairs);
             gradients = memory.template take<T>(pairs);
@@ -316,7 +316,7 @@ protected:
     }
 
     /// The terms of one side of a position, repeated for all lanes.
-    FOVEA_INLINE void repeat(T const* terms, index_t stride, index_t count, index_t position, room const& here) const {
+    FOVEA_INLINE void repeat(T const* terms, index_t stride, index_t count, index_t position, scratch_type const& here) const {
         index_t const heads = layout.lanes.padded_heads;
         for (index_t t = 0; t < count; ++t)
             for (index_t l = 0; l < here.period; l += width)
@@ -324,19 +324,19 @@ protected:
                     .store(here.terms + t * here.period + l);
     }
     /// A vector of them.
-    FOVEA_INLINE void take_terms(vector* parts, index_t count, room const& here, index_t pair) const {
+    FOVEA_INLINE void take_terms(vector* parts, index_t count, scratch_type const& here, index_t pair) const {
         for (index_t t = 0; t < count; ++t)
             parts[t] = vector::load(here.terms + t * here.period + (pair & (here.period - 1)));
     }
 
-    FOVEA_INLINE void add_up(room const& here, vector const* amounts, index_t terms, index_t pair) const {
+    FOVEA_INLINE void add_up(scratch_type const& here, vector const* amounts, index_t terms, index_t pair) const {
         for (index_t t = 0; t < terms; ++t) {
             T* const sum = here.sums + t * here.period + (pair & (here.period - 1));
             (vector::load(sum) + amounts[t]).store(sum);
         }
     }
     /// The sums of terms, (term, head lanes) one after the other.
-    void join_lanes(room const& here, index_t terms) const {
+    void join_lanes(scratch_type const& here, index_t terms) const {
         index_t const heads = layout.lanes.padded_heads;
         for (index_t t = 0; t < terms; ++t)
             for (index_t l = 0; l < here.period; l += width)

@@ -162,7 +162,7 @@ template <class Call>
 class query_pass : listed_pass<Call> {
     using base = listed_pass<Call>;
     using base::layout, base::specification, base::width, base::operands;
-    using typename base::Arch, typename base::Operands, typename base::places, typename base::room, typename base::Spec,
+    using typename base::Arch, typename base::Operands, typename base::places, typename base::scratch_type, typename base::Spec,
         typename base::T, typename base::vector;
     using rule_type = std::conditional_t<Call::by_rule, listed_backward<Call>, listed_softmax<Call>>;
 
@@ -181,7 +181,7 @@ public:
     template <class Kept>
     void run(arena& memory, index_t first, index_t last, typename Call::tables const& tables, Kept const& kept) const {
         index_t const most = base::longest([&](index_t q) { return graph_.of(q); }, first, last);
-        room const here(layout.lanes, memory, most);
+        scratch_type const here(layout.lanes, memory, most);
         rule_type const rule(specification, layout.lanes, memory, most);
         for (index_t b = 0; b < operands.batches(); ++b) {
             gradient_pairs<kernel::side::query, Call> pairs(specification, operands, layout, tables, b);
@@ -201,7 +201,7 @@ public:
 
 private:
     template <class Pairs>
-    void query(Pairs& pairs, room const& here, rule_type const& rule, index_t b, index_t q,
+    void query(Pairs& pairs, scratch_type const& here, rule_type const& rule, index_t b, index_t q,
                typename Call::tables const& tables, kept_numbers<T> const& kept) const {
         auto const& lanes = layout.lanes;
         auto const listed = graph_.of(q);
@@ -255,7 +255,7 @@ private:
 
     /// For the pass over the keys: of softmax the terms of the query and what the rule says of its row, of any other
     /// normalizer the weight of each edge and the gradients of the parts that a key has.
-    void keep(rule_type const& rule, room const& here, kernel::row_coordinates const& row, index_t n, T* to,
+    void keep(rule_type const& rule, scratch_type const& here, kernel::row_coordinates const& row, index_t n, T* to,
               index_t size) const {
         index_t const heads = layout.lanes.padded_heads;
         if constexpr (Call::by_rule) {

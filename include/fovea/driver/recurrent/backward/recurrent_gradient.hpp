@@ -164,7 +164,7 @@ class recurrent_gradient {
     static constexpr bool gated = Call::gated, corrected = Call::delta_rule, divides = Call::keeps_key_sum;
     static constexpr bool restores = gated || corrected;
     static constexpr index_t most_run = 64;
-    using room = recurrent_head<Call>;
+    using scratch_type = recurrent_head<Call>;
 
 public:
     /// The result among the operands is the gradient of the result.
@@ -191,14 +191,14 @@ public:
 private:
     template <class Tables>
     void run_head(arena& memory, index_t head, Tables const& tables) const {
-        room const here(x_, memory, head, run_);
+        scratch_type const here(x_, memory, head, run_);
         here.begin(ends_, head);
         sweep(here, tables);
         here.leave(ends_, head);
     }
 
     template <class Tables>
-    void sweep(room const& here, Tables const& tables) const {
+    void sweep(scratch_type const& here, Tables const& tables) const {
         index_t const keys = x_.keys();
         for (index_t n = 0; n < keys; n += run_) {
             index_t const steps = std::min(run_, keys - n);
@@ -225,7 +225,7 @@ private:
         }
     }
 
-    void prepare(room const& here, index_t begin, index_t steps, index_t reads) const {
+    void prepare(scratch_type const& here, index_t begin, index_t steps, index_t reads) const {
         operands_.prepare(here.task, begin, steps, reads);
         index_t const columns = here.shape.columns, left = x_.value_features();
         for (index_t t = 0; t < steps; ++t) {
@@ -236,25 +236,25 @@ private:
             if constexpr (divides) to[left] = T{1};
         }
     }
-    T rate(room const& here, index_t n) const {
+    T rate(scratch_type const& here, index_t n) const {
         if constexpr (corrected) return operands_.rate(here.task, n);
         else return T{1};
     }
-    T const* gate(room const& here, index_t t) const {
+    T const* gate(scratch_type const& here, index_t t) const {
         return gated ? here.task.gates + t * here.shape.features : nullptr;
     }
-    T* residual(room const& here, index_t t) const {
+    T* residual(scratch_type const& here, index_t t) const {
         return corrected ? here.residuals + t * here.shape.columns : nullptr;
     }
-    kernel::state_step<T> step(room const& here, index_t begin, index_t t) const {
+    kernel::state_step<T> step(scratch_type const& here, index_t begin, index_t t) const {
         return {here.task.keys + t * here.shape.features, gate(here, t), here.values + t * here.shape.columns,
                 rate(here, begin + t), residual(here, t)};
     }
-    T const* query(room const& here, index_t t, index_t h) const {
+    T const* query(scratch_type const& here, index_t t, index_t h) const {
         return here.task.queries + (t * x_.group() + h) * here.shape.features;
     }
     /// The states before the steps of a run, from that before the first.
-    void restore(room const& here, index_t begin, index_t steps) const {
+    void restore(scratch_type const& here, index_t begin, index_t steps) const {
         index_t const size = here.shape.size();
         std::copy_n(here.starts + begin / run_ * size, size, here.state);
         for (index_t t = 0; t < steps; ++t) {
@@ -264,19 +264,19 @@ private:
     }
 
     /// The gradient of what the queries of a position read, over the sum of their weights.
-    void begin_read(room const& here, index_t n, index_t head, T inverse_sum, T of_sum) const {
+    void begin_read(scratch_type const& here, index_t n, index_t head, T inverse_sum, T of_sum) const {
         auto const* const from = x_.result.place(here.task.batch, head, n, index_t{0});
         index_t const left = x_.value_features();
         std::fill_n(here.e, here.shape.columns, T{0});
         for (index_t c = 0; c < left; ++c) here.e[c] = static_cast<T>(from[c]) * inverse_sum;
         if constexpr (divides) here.e[left] = of_sum;
     }
-    T* of_read(room const& here, index_t n, index_t h) const { return here.of_reads + 2 * (n * x_.group() + h); }
+    T* of_read(scratch_type const& here, index_t n, index_t h) const { return here.of_reads + 2 * (n * x_.group() + h); }
 
     /// The queries of a position read the state after a step, which is taken here with Steps: their gradients, and
     /// without it that of the state.
     template <bool Steps, class Tables>
-    void read(room const& here, index_t begin, index_t t, Tables const& tables) const {
+    void read(scratch_type const& here, index_t begin, index_t t, Tables const& tables) const {
         index_t const features = here.shape.features, n = begin + t;
         for (index_t h = 0; h < x_.group(); ++h) {
             kernel::state_read<T> const one{query(here, t, h), here.e};
@@ -303,7 +303,7 @@ private:
 
     /// One step of the sweep back.
     template <class Tables>
-    void back(room const& here, index_t begin, index_t t, Tables const& tables) const {
+    void back(scratch_type const& here, index_t begin, index_t t, Tables const& tables) const {
         auto const& task = here.task;
         index_t const n = begin + t, features = here.shape.features;
         kernel::state_read<T> one{nullptr, here.e};
