@@ -14,3 +14,10 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(fovea_warnings INTERFACE -Wno-restrict)
 endif()
+
+# For compilers that are called by a command: where the dependencies lie, unless they are found there anyway. A system
+# folder that is named twice breaks its own headers.
+set(fovea_system_flags ${FOVEA_XSIMD_INCLUDE_DIR} ${FOVEA_HANA_INCLUDE_DIR})
+list(REMOVE_ITEM fovea_system_flags ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+list(REMOVE_DUPLICATES fovea_system_flags)
+list(TRANSFORM fovea_system_flags PREPEND -isystem)

@@ -67,16 +67,6 @@ struct leaky_for_nan_t : stage<role::normalizer> {
     }
 };
 
-/// Softmax, which claims that nothing but the largest score of a part has a weight.
-struct wrong_limit_t : stage<role::normalizer> {
-    static void normalize(auto const& row) {
-        using T = typename std::remove_cvref_t<decltype(row)>::value_type;
-        T const largest = row.max();
-        for (index_t i = 0; i < row.size(); ++i) row[i] = row[i] == excluded<T> ? T(0) : std::exp(row[i] - largest);
-    }
-    static auto support_limit(auto const& row) { return row.max(); }
-};
-
 /// Selections, each of which breaks one law.
 struct all_but_largest_t : key_selection {
     static auto least(auto const& row) {
@@ -104,10 +94,6 @@ struct half_of_range_again_t : key_selection {
     static auto least(auto const& row) {
         return row.max() / 2 - row.max_of([](auto s) { return -s; }) / 2;
     }
-};
-struct half_of_range_of_parts_t : key_selection {
-    static constexpr bool of_parts = true;
-    static auto least(auto const& row) { return half_of_range_again_t::least(row); }
 };
 struct positive_t : key_selection {
     static constexpr bool keeps_greatest = true;
@@ -144,8 +130,6 @@ TEST_CASE("a sound normalizer keeps the laws, a flawed one is found", "[testing]
                       ContainsSubstring("sum to one"));
     CHECK_THROWS_WITH(testing::check_normalizer_laws(leaky_t{}), ContainsSubstring("takes no part has weight 0"));
     CHECK_THROWS_WITH(testing::check_normalizer_laws(leaky_for_nan_t{}), ContainsSubstring("whatever the visible"));
-    CHECK_THROWS_WITH(testing::check_normalizer_laws(wrong_limit_t{}),
-                      ContainsSubstring("the limit of a part of a row"));
 }
 
 TEST_CASE("a flawed selection is found", "[testing]") {
@@ -158,7 +142,6 @@ TEST_CASE("a flawed selection is found", "[testing]") {
     says(numbers_alone_t{}, "a score that is no number stays");
     says(half_of_range_again_t{}, "all keys that stay do so again");
     says(positive_t{}, "the largest score stays");
-    says(half_of_range_of_parts_t{}, "does not stay in a part of a row");
     says(one_of_many_t{}, "no more keys stay than are said to");
 }
 

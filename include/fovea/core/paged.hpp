@@ -13,8 +13,8 @@ namespace fovea::FOVEA_SET {
 /// paged_rows: keys or values that lie in pages of some positions each, as caches of servers do; owns nothing.
 ///
 /// pages: (page, head, slot, feature); table: (batch, n), the n-th page of each sequence. Position p of a sequence is
-/// slot p % page_size of its page p / page_size. An entry below 0 stands for a page that is not there yet: a call in which a
-/// query sees a position in it throws, so mask such positions, as key_lengths does.
+/// slot p % page_size of its page p / page_size. An entry below 0 stands for a page that is not there yet: a call in
+/// which a query sees a position in it throws, so mask such positions, as key_lengths does.
 template <class T>
 struct paged_rows {
     view<T const, 4> pages;

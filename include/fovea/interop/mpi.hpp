@@ -54,21 +54,11 @@ struct rows_of_sequences {
     constexpr extents_t<4> operator()(extents_t<4> rows) const { return {count, rows[1], longest, rows[3]}; }
 };
 
-/// The maps of heads have the positions and the sequences of lists; expressions stay as they are.
-struct mapped_in_sequences {
+/// The maps of heads have the positions and the sequences of lists.
+struct mapped_in_sequences : fovea::detail::of_maps_alone {
     std::vector<index_t> query_positions, query_sequences, key_positions, key_sequences;
     index_t longest_query, longest_key, count;
 
-    template <class E>
-    static constexpr bool changes = false;
-    template <class E>
-    constexpr E operator()(E const& e) const {
-        return e;
-    }
-    template <class E>
-    constexpr E rows(E const& e) const {
-        return e;
-    }
     rows_of_sequences queries() const { return {query_positions.data(), query_sequences.data(), longest_query, count}; }
     rows_of_sequences keys() const { return {key_positions.data(), key_sequences.data(), longest_key, count}; }
 };
@@ -132,7 +122,7 @@ struct ragged_sequences {
 
     mapped_in_sequences mapped(global_sequence const& whole, std::vector<index_t> const& queries,
                                std::vector<index_t> const& keys) const {
-        mapped_in_sequences how{queries, {}, keys, {}, 0, 0, all.sequences()};
+        mapped_in_sequences how{{}, queries, {}, keys, {}, 0, 0, all.sequences()};
         auto const find = [](view<Index const, 1> const& offsets, std::vector<index_t>& positions,
                              std::vector<index_t>& sequences, index_t& longest) {
             auto const* const first = offsets.data;
@@ -209,14 +199,14 @@ void attend_over(Executor const& executor, workspace& scratch, ranks_t<Queries, 
                 decltype(auto) runner = driver::runner_of(executor);
                 require_mpi(runner.workers() > 1);
                 MPI_Comm comm = own_communicator::of(ranks.comm);
-                std::optional<call_type> call;
                 std::optional<workspace::call> alone;
-                on_all_ranks(comm, [&] {
-                    call.emplace(bind_call(of, arguments...));
+                auto call = bound_on_all_ranks(comm, [&] {
+                    auto own = bind_call(of, arguments...);
                     alone.emplace(scratch);
                     scratch.prepare(runner.workers());
+                    return own;
                 });
-                run_over_ranks<Arch>(runner, scratch, comm, ranks, within, a, *call);
+                run_over_ranks<Arch>(runner, scratch, comm, ranks, within, a, call);
             }
         }
     }

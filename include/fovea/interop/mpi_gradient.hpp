@@ -100,12 +100,11 @@ std::string explain_gradient(mpi::ranks_t<Queries, Keys> const& ranks, A const& 
                 if constexpr (has_gradient_over_ranks<A, call_type>()) {
                     require_mpi(false);
                     MPI_Comm comm = own_communicator::of(ranks.comm);
-                    std::optional<bound_type> bound;
-                    on_all_ranks(comm, [&] { bound.emplace(bind_gradient(of, arguments...)); });
+                    auto bound = bound_on_all_ranks(comm, [&] { return bind_gradient(of, arguments...); });
                     return std::apply(
                         [&](auto const&... asked) {
                             std::optional<rank_sink<T, std::remove_cvref_t<decltype(asked)>...>> sums;
-                            auto const whole = gather_gradient<T>(comm, ranks, a, *bound, sums, asked...);
+                            auto const whole = gather_gradient<T>(comm, ranks, a, bound, sums, asked...);
                             auto plan = plan_gradient_over_ranks<T, Arch, bound_type>(a, whole);
                             plan.table_bytes = sums->arrays.bytes();
                             return text_of_ranks(comm, ranks, a) + text_of(plan);
@@ -147,17 +146,17 @@ void gradient_on(Executor const& executor, workspace& scratch, mpi::ranks_t<Quer
                     decltype(auto) runner = driver::runner_of(executor);
                     mpi::detail::require_mpi(runner.workers() > 1);
                     MPI_Comm comm = mpi::detail::own_communicator::of(ranks.comm);
-                    std::optional<bound_type> bound;
                     std::optional<workspace::call> alone;
-                    mpi::detail::on_all_ranks(comm, [&] {
-                        bound.emplace(bind_gradient(of, arguments...));
+                    auto bound = mpi::detail::bound_on_all_ranks(comm, [&] {
+                        auto own = bind_gradient(of, arguments...);
                         alone.emplace(scratch);
                         scratch.prepare(runner.workers());
                         scratch.prepare_nested(1);
+                        return own;
                     });
                     std::apply(
                         [&](auto const&... asked) {
-                            mpi::detail::run_gradient_over_ranks<Arch>(runner, scratch, comm, ranks, a, *bound,
+                            mpi::detail::run_gradient_over_ranks<Arch>(runner, scratch, comm, ranks, a, bound,
                                                                        asked...);
                         },
                         detail::gradients_among(arguments...));

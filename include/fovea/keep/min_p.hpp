@@ -19,7 +19,7 @@ namespace fovea::FOVEA_SET {
 /// Errors: std::invalid_argument for any other number; at compile time, for what is no number.
 /// Source: Nguyen et al. 2024 (min-p sampling), section 3.
 struct min_p_t : key_selection {
-    static constexpr bool idempotent = true, keeps_greatest = true, of_parts = true;
+    static constexpr bool idempotent = true, keeps_greatest = true;
     double p = 1;
 
     constexpr min_p_t() = default;

@@ -20,7 +20,7 @@ namespace fovea::FOVEA_SET {
 /// Errors: std::invalid_argument for k below 1; at compile time, for a real number.
 /// Source: Gupta et al. 2021, section 2.
 struct top_k_t : key_selection {
-    static constexpr bool idempotent = true, keeps_greatest = true, of_parts = true;
+    static constexpr bool idempotent = true, keeps_greatest = true;
     index_t k = 1;
 
     constexpr explicit top_k_t(index_t count) : k(count) {

@@ -116,7 +116,8 @@ struct packed_row {
         static_assert(row_scratch<T>::size % width == 0);
         index_t count = 0;
         for (index_t p = 0; p < packs; ++p) {
-            count += lane_operations::compress_not_less(limit, vector::load(scores + p * width), scratch.scores + count);
+            count +=
+                lane_operations::compress_not_less(limit, vector::load(scores + p * width), scratch.scores + count);
             if (count > scratch.size) return *this;
         }
         index_t const filled = ceil_div(count, width);

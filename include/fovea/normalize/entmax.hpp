@@ -75,11 +75,6 @@ struct entmax_t : stage<role::normalizer> {
         row.map([&](auto s_j) FOVEA_LAMBDA { return weight(s_j, tau)[0] * share; });
     }
 
-    template <class Row>
-    auto support_limit(Row const& row) const {
-        return row.max() - static_cast<typename Row::value_type>(1 / (alpha - 1));
-    }
-
     /// The gradients of a row: ds_j = u_j (g_j - sum_k u_k g_k / sum_k u_k), u_j = w_j^(2 - alpha) where w_j is above
     /// 0.
     template <class Row>

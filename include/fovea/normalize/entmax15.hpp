@@ -68,11 +68,6 @@ struct entmax15_t : stage<role::normalizer> {
         });
     }
 
-    template <class Row>
-    static constexpr auto support_limit(Row const& row) {
-        return row.max() - 2;
-    }
-
     /// The gradients of a row: ds_j = u_j (g_j - sum_k u_k g_k / sum_k u_k), u_j = sqrt(w_j).
     template <class Row>
     static void gradient(Row&& row) {

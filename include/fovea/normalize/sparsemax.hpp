@@ -70,11 +70,6 @@ struct sparsemax_t : stage<role::normalizer> {
         });
     }
 
-    template <class Row>
-    static constexpr auto support_limit(Row const& row) {
-        return row.max() - 1;
-    }
-
     /// The gradients of a row: ds_j = g_j less the mean of the g where w is above 0, and 0 elsewhere.
     template <class Row>
     static void gradient(Row&& row) {

@@ -18,9 +18,8 @@ namespace fovea::FOVEA_SET {
 ///     least(row)     what is found in all scores of a row; single keys leave it by row[i] = excluded<T>
 ///
 /// or for_row(at) gives the selection of one row, where at(expression) is the value of an expression of batch, head,
-/// q_idx and the lengths. `of_parts` is true where a key that does not stay in a part of a row does not stay in the
-/// row; at_most(), if there is one, is how many stay. A score that is NaN is not less than any, so that it shows in the
-/// result.
+/// q_idx and the lengths. at_most(), if there is one, is how many stay. A score that is NaN is not less than any, so
+/// that it shows in the result.
 struct key_selection {
     using selection_tag = void;
 };
@@ -176,15 +175,6 @@ struct kept : stage<role::normalizer> {
         }
         row.put_back(few, scratch);
         if constexpr (log_sum_normalizer<Normalize>) return log_sum_of_row<T>(second, s);
-    }
-
-    template <class Row>
-        requires(of_whole_rows && (requires { requires Selection::of_parts; } || fixed_selection<Selection>))
-    constexpr auto support_limit(Row const& row) const
-        requires(!fixed_selection<Selection> || limited_support_normalizer<Normalize>)
-    {
-        if constexpr (fixed_selection<Selection>) return second.support_limit(row.exclude_below(least(row)));
-        else return least(row);
     }
 
     template <class Facts>

@@ -24,14 +24,6 @@ concept log_sum_normalizer =
                { n.log_sum(s) } -> std::convertible_to<double>;
            });
 
-/// A normalizer of whole rows some of whose weights are 0 whatever else a row has: support_limit(row) is a number, and
-/// a key of `row` with a score below it has no weight in any row with these keys among others; single keys leave `row`
-/// by row[i] = excluded<T>. Of keys that others hold, those that are left are all that has to be known.
-template <class N>
-concept limited_support_normalizer = whole_row_normalizer<N> && requires(N const& n, row_archetype<double> row) {
-    { n.support_limit(row) } -> std::convertible_to<double>;
-};
-
 namespace detail {
 struct no_state {};
 

@@ -160,19 +160,6 @@ void check_no_part(N const& n, std::vector<T> scores, dice& random) {
             "a pair that takes no part has weight 0 whatever the visible scores are", [&] { return row_text(scores); });
 }
 
-/// Of a part of a row: what its limit says of the weights of the whole.
-template <class T, class N>
-void check_limit(N const& n, std::vector<T> const& scores, std::vector<T> const& whole, dice& random) {
-    auto const size = static_cast<std::size_t>(random.between(0, static_cast<index_t>(scores.size())));
-    std::vector<T> part(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(size));
-    std::vector<index_t> keys(size);
-    std::iota(keys.begin(), keys.end(), index_t{0});
-    auto const limit = static_cast<T>(n.support_limit(reference::row<T>{part, keys}));
-    for (std::size_t i = 0; i < size; ++i)
-        law(!(part[i] < limit || part[i] == excluded<T>) || std::abs(whole[i]) <= unit_of<T>,
-            "a key below the limit of a part of a row has no weight in the row", [&] { return row_text(scores); });
-}
-
 template <class T, class N>
 void check_rows(N const& n, unsigned seed) {
     dice random(seed);
@@ -192,8 +179,6 @@ void check_rows(N const& n, unsigned seed) {
         law(any || log_sum == excluded<T>, "a row without keys has log-sum-exp -inf", text);
         check_no_part(n, scores, random);
         if constexpr (streaming_normalizer<N> || one_hot_normalizer<N>) check_pieces(n, scores, whole, random);
-
-        if constexpr (limited_support_normalizer<N>) check_limit(n, scores, whole, random);
 
         if constexpr (requires { requires N::sums_to_one; }) {
             T const total = std::accumulate(whole.begin(), whole.end(), T(0));
@@ -217,7 +202,6 @@ void check_rows(N const& n, unsigned seed) {
 ///     a row without keys has weights 0 and log-sum-exp -inf
 ///     folding a row in pieces, in any pieces, gives what folding it whole does
 ///     merge is associative, and the empty state is its unit
-///     a key below support_limit of a part of a row, if there is one, has no weight in the row
 ///     sums_to_one and shift_invariant hold where they are declared
 ///
 /// Errors: law_broken naming the law and the row.

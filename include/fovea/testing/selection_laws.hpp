@@ -62,13 +62,6 @@ void check_selected_rows(S const& s, unsigned seed) {
             law(scores_kept(s, kept) == kept, "all keys that stay do so again", text);
         if constexpr (requires { requires S::keeps_greatest; })
             law(without_excluded(kept).empty() == without_excluded(scores).empty(), "the largest score stays", text);
-        if constexpr (requires { requires S::of_parts; }) {
-            auto const size = random.between(0, static_cast<index_t>(scores.size()));
-            auto const part = scores_kept(s, std::vector<T>(scores.begin(), scores.begin() + size));
-            for (std::size_t i = 0; i < part.size(); ++i)
-                law(part[i] != excluded<T> || kept[i] == excluded<T>,
-                    "a key that does not stay in a part of a row does not stay in the row", text);
-        }
         if constexpr (requires { s.at_most(); })
             law(std::ssize(without_excluded(kept)) <= s.at_most(), "no more keys stay than are said to", text);
         if (!scores.empty() && scores[0] != excluded<T>) {
@@ -87,7 +80,6 @@ void check_selected_rows(S const& s, unsigned seed) {
 ///     a key that stays does so with a larger score
 ///     all keys that stay do so again, where `idempotent` is declared
 ///     the largest score stays, where `keeps_greatest` is declared
-///     a key that does not stay in a part of a row does not stay in the row, where `of_parts` is declared
 ///     no more keys stay than at_most(), if there is one
 ///
 /// Errors: law_broken naming the law and the row.

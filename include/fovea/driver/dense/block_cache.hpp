@@ -10,8 +10,8 @@
 
 namespace fovea::FOVEA_SET::driver {
 
-/// Cache of the blocks of keys or values of a head: a entry is filled when its block is first prepared, and the lines of
-/// the next block are prefetched.
+/// Cache of the blocks of keys or values of a head: a entry is filled when its block is first prepared, and the lines
+/// of the next block are prefetched.
 template <class Blocking>
 class block_cache {
     static constexpr index_t cached = index_t{1} << 19;  // bytes that stay in the L2 cache
@@ -205,7 +205,8 @@ private:
                                * Blocking::block_keys;
         if (Blocking::queries_in_lanes)
             entries = base::kept(call, elements + 2 * functions.key_indices * Blocking::block_keys);
-        return {elements, entries, stride, functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
+        return {elements, entries, stride,
+                functions.loads_keys ? rows_at_once * loaded_stride<T>(call.key_features) : 0};
     }
 
     score_call<Blocking> const& call_;
@@ -223,9 +224,7 @@ public:
     using typename base::T;
 
     head_values(attention_call<Blocking> const& call, arena& memory, index_t entries)
-        : base(call, call.value, memory, wanted(call, entries)),
-          call_(call),
-          finite_(memory, this->blocks()) {}
+        : base(call, call.value, memory, wanted(call, entries)), call_(call), finite_(memory, this->blocks()) {}
 
     void begin(head_group heads) {
         base::begin(heads);

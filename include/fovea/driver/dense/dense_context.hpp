@@ -18,8 +18,7 @@ template <class Call>
 class query_lanes_sums;
 /// The function tables of a specification for a blocking.
 template <class Call, class Blocking>
-using scores_of =
-    std::conditional_t<Blocking::queries_in_lanes, query_lanes_scores<Call>, key_lanes_scores<Call>>;
+using scores_of = std::conditional_t<Blocking::queries_in_lanes, query_lanes_scores<Call>, key_lanes_scores<Call>>;
 template <class Call, class Blocking>
 using sums_of = std::conditional_t<Blocking::queries_in_lanes, query_lanes_sums<Call>, key_lanes_sums<Call>>;
 

@@ -6,14 +6,24 @@
 #include <fovea/parts/chunked.hpp>
 #include <fovea/spec/call/check_call.hpp>
 
+#include <optional>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 namespace fovea::FOVEA_SET::mpi::detail {
 
 /// An attention over ranks, for bind_call.
 template <attention_spec A>
 struct attention_over : A {};
+
+/// The call that every rank has bound. Errors: where binding throws on one of them, all throw. Collective.
+template <class Bind>
+auto bound_on_all_ranks(MPI_Comm comm, Bind const& bind) {
+    std::optional<decltype(bind())> bound;
+    on_all_ranks(comm, [&] { bound.emplace(bind()); });
+    return *std::move(bound);
+}
 
 /// The checks of the operands of one rank, whatever the others have.
 template <attention_spec A, class Call>

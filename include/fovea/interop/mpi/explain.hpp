@@ -189,9 +189,8 @@ std::string explain(mpi::ranks_t<Queries, Keys> const& ranks, A&& of, Arguments&
                 auto const explained = [&](auto const& text_of_way) {
                     require_mpi(false);
                     MPI_Comm comm = own_communicator::of(ranks.comm);
-                    std::optional<call_type> call;
-                    on_all_ranks(comm, [&] { call.emplace(bind_call(over, arguments...)); });
-                    auto const whole = gather<T>(comm, ranks, a, *call);
+                    auto call = bound_on_all_ranks(comm, [&] { return bind_call(over, arguments...); });
+                    auto const whole = gather<T>(comm, ranks, a, call);
                     return text_of_ranks(comm, ranks, a) + text_of_way(whole);
                 };
                 if constexpr (is_recurrent<spec>) {

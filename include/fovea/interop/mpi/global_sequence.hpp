@@ -102,7 +102,7 @@ struct one_sequence {
     }
     static fovea::detail::mapped_at mapped(global_sequence const& whole, std::vector<index_t> const& queries,
                                            std::vector<index_t> const& keys) {
-        return {{queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}};
+        return {{}, {queries.data(), whole.shapes.queries()}, {keys.data(), whole.shapes.keys()}};
     }
     static global_sequence const* parts(workspace&, global_sequence const& whole) { return &whole; }
     static constexpr bool several = false;
@@ -164,8 +164,9 @@ public:
         auto const& all = std::get<N>(arrays_);
         using rows_type = std::remove_cvref_t<decltype(all)>;
         if (stays(i)) return driver::rows_at(all, piece(i));
-        return rows_type{reinterpret_cast<decltype(all.data)>(buffers_[i % buffers].bytes + place_of<N>(piece(i).count)),
-                         {all.extent(0), all.extent(1), piece(i).count, all.extent(3)}};
+        return rows_type{
+            reinterpret_cast<decltype(all.data)>(buffers_[i % buffers].bytes + place_of<N>(piece(i).count)),
+            {all.extent(0), all.extent(1), piece(i).count, all.extent(3)}};
     }
     chunk const& piece(std::size_t i) const { return pieces_[way_[i].piece]; }
 

@@ -47,10 +47,8 @@ struct rows_listed {
     }
 };
 
-/// The maps of heads have the positions of a list; expressions stay as they are.
-struct mapped_at {
-    rows_listed of_queries, of_keys;
-
+/// A rewriting of the maps of heads alone: expressions stay as they are.
+struct of_maps_alone {
     template <class E>
     static constexpr bool changes = false;
     template <class E>
@@ -61,6 +59,12 @@ struct mapped_at {
     constexpr E rows(E const& e) const {
         return e;
     }
+};
+
+/// The maps of heads have the positions of a list.
+struct mapped_at : of_maps_alone {
+    rows_listed of_queries, of_keys;
+
     constexpr rows_listed queries() const { return of_queries; }
     constexpr rows_listed keys() const { return of_keys; }
 };

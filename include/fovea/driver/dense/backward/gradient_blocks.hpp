@@ -63,7 +63,7 @@ struct values_of_gradient {
     using product = decltype(plan::lowered_score{plan::lower_for<false>(sum(q_t{} * k_t{})), always_t{}});
     using operands = score_operands<D, ValueRows>;
     using call = plan::score_types<typename Call::number, typename Call::architecture, product, operands,
-                                  typename Call::query_lanes>;
+                                   typename Call::query_lanes>;
 };
 
 /// The keys and values of one head, and their gradients, which are summed over all heads that share them.

@@ -96,7 +96,8 @@ class key_sums<Blocking> {
 
 public:
     static constexpr bool packs = true;
-    key_sums(arena& memory) : rounded_(memory.take<element>(product::scratch_elements(Blocking::block_keys, Blocking::rows))) {}
+    key_sums(arena& memory)
+        : rounded_(memory.take<element>(product::scratch_elements(Blocking::block_keys, Blocking::rows))) {}
 
     /// The numbers of a part of the pairs of all rows of a tile, and what packs them: row(r) is one as it is stored.
     static index_t pairs(index_t width) { return round_up(Blocking::rows, 2 * Blocking::lanes) / 2 * width; }

@@ -91,12 +91,14 @@ public:
             auto const coordinates = tile_.rows().facts_of(call, r);
             T *const weights = p.scores + r * p.stride, *const products = ds.scores + r * ds.stride;
             buffers.added.begin(coordinates, call.backward.d_result);
-            buffers.rule.apply(coordinates, {weights, p.packs(), {p.first}}, products, rows_.tables(),
-                            [&](T const* w, T* d) { buffers.added.add_to_gradients(coordinates, p.first, keys, w, d); });
+            buffers.rule.apply(
+                coordinates, {weights, p.packs(), {p.first}}, products, rows_.tables(),
+                [&](T const* w, T* d) { buffers.added.add_to_gradients(coordinates, p.first, keys, w, d); });
             buffers.added.add_to_tables(coordinates, p.first, keys, weights, rows_.tables());
         }
         columns_.for_blocks(from, [&](index_t k, index_t first, index_t last) {
-            rows_.add(call, from, k, columns_.part(buffers.scores, first, last), columns_.part(buffers.products, first, last),
+            rows_.add(call, from, k, columns_.part(buffers.scores, first, last),
+                      columns_.part(buffers.products, first, last),
                       score::keeps_first ? buffers.scores.kept + first : nullptr);
         });
         rows_.finish(call);

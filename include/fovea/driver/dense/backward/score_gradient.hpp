@@ -40,7 +40,8 @@ class score_gradient {
     using rows_type = tile_rows<Blocking>;
     using keys_type = head_keys<Blocking>;
     using query_element = typename Call::query_element;
-    using of_score = plan::score_gradient_types<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, parts, Tables>;
+    using of_score =
+        plan::score_gradient_types<std::remove_cvref_t<decltype(Call::spec::score.pointwise)>, parts, Tables>;
     using kinds = typename of_score::cotangents;
     using share = typename Tables::share_type;
     using names_of_index = kernel::index_environment<T, Arch, index_t>;

@@ -80,13 +80,14 @@ public:
 
     void take(call_type const& call, block_mask<Blocking> const& mask, head_blocks& from, key_run<Blocking> const& at,
               scratch& buffers) {
-        auto const mine = base::score(call, mask, from, at, buffers.tiles[buffers.free], [&](score_block<Blocking> const& s) {
-            if (buffers.tile == nullptr) return index_t{0};
-            score_steps<Blocking> steps(call, this->rows(), from.keys, at, s, from.next);
-            buffers.waiting.s.beside = &steps;
-            drain(call, from, buffers);
-            return steps.multiplied();
-        });
+        auto const mine =
+            base::score(call, mask, from, at, buffers.tiles[buffers.free], [&](score_block<Blocking> const& s) {
+                if (buffers.tile == nullptr) return index_t{0};
+                score_steps<Blocking> steps(call, this->rows(), from.keys, at, s, from.next);
+                buffers.waiting.s.beside = &steps;
+                drain(call, from, buffers);
+                return steps.multiplied();
+            });
         buffers.tile = this;
         buffers.waiting = mine;
         buffers.free = 1 - buffers.free;

@@ -53,8 +53,8 @@ template <class Call>
 class key_pass : listed_pass<Call> {
     using base = listed_pass<Call>;
     using base::layout, base::specification, base::width, base::operands;
-    using typename base::Arch, typename base::Operands, typename base::places, typename base::scratch_type, typename base::Spec,
-        typename base::T, typename base::vector;
+    using typename base::Arch, typename base::Operands, typename base::places, typename base::scratch_type,
+        typename base::Spec, typename base::T, typename base::vector;
     static constexpr bool by_rule = Call::by_rule;
 
 public:
@@ -70,7 +70,8 @@ public:
     /// Some keys of each batch element; kept(batch) is what the pass over the queries has left.
     template <class Kept>
     void run(arena& memory, index_t first, index_t last, typename Call::tables const& tables, Kept const& kept) const {
-        scratch_type const here(layout.lanes, memory, base::longest([&](index_t k) { return list_.of(k); }, first, last));
+        scratch_type const here(layout.lanes, memory,
+                                base::longest([&](index_t k) { return list_.of(k); }, first, last));
         for (index_t b = 0; b < operands.batches(); ++b) {
             gradient_pairs<kernel::side::key, Call> pairs(specification, operands, layout, tables, b);
             kept_numbers<T> const left = kept(b);
@@ -145,7 +146,8 @@ private:
     /// The parts of a vector of pairs, s - m and (dO . v - D) / l. What follows is a loop of its own, so that short
     /// loops overlap what waits for memory here and for exponentials there.
     template <class Pairs, class Number>
-    FOVEA_INLINE void score_again(Pairs const& pairs, scratch_type const& here, Number const& number, index_t pair) const {
+    FOVEA_INLINE void score_again(Pairs const& pairs, scratch_type const& here, Number const& number,
+                                  index_t pair) const {
         vector parts[places::all + 1];
         pairs.compare(parts, pair);
         for (index_t t = 0; t < places::rows; ++t) parts[places::planes + t] = number(t);

@@ -316,7 +316,8 @@ protected:
     }
 
     /// The terms of one side of a position, repeated for all lanes.
-    FOVEA_INLINE void repeat(T const* terms, index_t stride, index_t count, index_t position, scratch_type const& here) const {
+    FOVEA_INLINE void repeat(T const* terms, index_t stride, index_t count, index_t position,
+                             scratch_type const& here) const {
         index_t const heads = layout.lanes.padded_heads;
         for (index_t t = 0; t < count; ++t)
             for (index_t l = 0; l < here.period; l += width)

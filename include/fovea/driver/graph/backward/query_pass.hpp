@@ -162,8 +162,8 @@ template <class Call>
 class query_pass : listed_pass<Call> {
     using base = listed_pass<Call>;
     using base::layout, base::specification, base::width, base::operands;
-    using typename base::Arch, typename base::Operands, typename base::places, typename base::scratch_type, typename base::Spec,
-        typename base::T, typename base::vector;
+    using typename base::Arch, typename base::Operands, typename base::places, typename base::scratch_type,
+        typename base::Spec, typename base::T, typename base::vector;
     using rule_type = std::conditional_t<Call::by_rule, listed_backward<Call>, listed_softmax<Call>>;
 
 public:

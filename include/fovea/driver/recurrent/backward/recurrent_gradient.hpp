@@ -271,7 +271,9 @@ private:
         for (index_t c = 0; c < left; ++c) here.e[c] = static_cast<T>(from[c]) * inverse_sum;
         if constexpr (divides) here.e[left] = of_sum;
     }
-    T* of_read(scratch_type const& here, index_t n, index_t h) const { return here.of_reads + 2 * (n * x_.group() + h); }
+    T* of_read(scratch_type const& here, index_t n, index_t h) const {
+        return here.of_reads + 2 * (n * x_.group() + h);
+    }
 
     /// The queries of a position read the state after a step, which is taken here with Steps: their gradients, and
     /// without it that of the state.
