@@ -33,7 +33,11 @@ struct memory_region {
     std::size_t rank = 0;
     std::array<index_t, most_axes> extents{}, strides{};  // in elements
 
-    bool empty() const { return std::find(extents.begin(), extents.begin() + rank, 0) != extents.begin() + rank; }
+    [[gnu::noinline]] bool empty() const {
+        for (std::size_t axis = 0; axis < rank; ++axis)
+            if (extents[axis] == 0) return true;
+        return false;
+    }
     bool same_as(memory_region const& other) const {
         return data == other.data && element == other.element && rank == other.rank && extents == other.extents
             && strides == other.strides;

@@ -87,7 +87,7 @@ public:
 protected:
     /// True where the entry of a block held another one, or none, and what it holds must be made. The block after it is
     /// prefetched, unless the cache has it.
-    bool put(index_t block, row_lines& next) {
+    [[gnu::noinline]] bool put(index_t block, row_lines& next) {
         auto& held = holds_[entry_of(block)];
         bool const makes = held.block != block;
         if (makes) held = {block};
