@@ -70,10 +70,13 @@ struct dense_context : score_context<Call, Blocking, attention_call<Blocking>> {
     }
 };
 
-/// A call as the functions of its specification see it: an attention, or scores alone.
+/// True for an attention, false for scores alone.
+template <class Call>
+inline constexpr bool has_weights = requires { typename Call::normalizer; };
+/// A call as the functions of its specification see it.
 template <class Call, class Blocking>
-using context_of = std::conditional_t<requires { typename Call::normalizer; }, dense_context<Call, Blocking>,
-                                      score_context<Call, Blocking>>;
+using context_of =
+    std::conditional_t<has_weights<Call>, dense_context<Call, Blocking>, score_context<Call, Blocking>>;
 /// The blockings that a call may have.
 template <class Call>
 using key_lanes_of = plan::key_lanes_blocking<typename Call::number, typename Call::architecture>;
