@@ -2,6 +2,7 @@
 #include <fovea/aggregate/weighted_sum.hpp>
 #include <fovea/core/tensor.hpp>
 #include <fovea/driver/attend.hpp>
+#include <fovea/mask/where.hpp>
 #include <fovea/normalize/softmax.hpp>
 #include <fovea/reference/attend.hpp>
 #include <fovea/score/bias.hpp>
@@ -11,6 +12,7 @@
 #include "catch.hpp"
 #include "score/rescoring.hpp"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -48,4 +50,48 @@ TEST_CASE("a bias of -inf hides a pair", "[score]") {
     CHECK(shares(0, 0) == Approx(1));
     CHECK(shares(0, 1) == 0);
     CHECK(shares(1, 1) == Approx(0.5));
+}
+
+TEST_CASE("what a bias of -inf hides may hold anything, and leaves all bits of a mask", "[score]") {
+    testing::dice random(3);
+    constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    for (auto const [queries, keys] : {std::pair{index_t{3}, index_t{2000}}, {60, 133}, {200, 700}}) {
+        tensor<float, 2> table({queries, keys});
+        tensor<bool, 2> seen({queries, keys});
+        auto const query = testing::random_tensor<float, 4>(random, {1, 2, queries, 8});
+        auto key = testing::random_tensor<float, 4>(random, {1, 2, keys, 8});
+        auto const value = testing::random_tensor<float, 4>(random, {1, 2, keys, 8});
+        for (index_t k = 0; k < keys; ++k) {
+            bool any = false;
+            for (index_t i = 0; i < queries; ++i) {
+                seen(i, k) = k / 97 % 3 == i / 50 % 3 && random.between(0, 9) > 0;  // whole tiles, and holes in them
+                table(i, k) = seen(i, k) ? 0 : -infinity;
+                any = any || seen(i, k);
+            }
+            for (index_t h = 0; h < 2 && !any; ++h) key(0, h, k, k % 8) = k % 2 == 0 ? nan : infinity;
+        }
+        tensor<float, 4> added(query.extents), masked(query.extents), expected(query.extents);
+        auto const attention = dot | bias(table) | softmax | weighted_sum;
+        workspace of_bias, of_mask;
+        attend(of_bias, attention, query, key, value, added);
+        attend(of_mask, dot | where(param(seen)(q_idx, kv_idx)) | softmax | weighted_sum, query, key, value, masked);
+        CHECK(added.elements == masked.elements);
+        CHECK(of_bias.tiles().full + of_bias.tiles().mixed == of_mask.tiles().full + of_mask.tiles().mixed);
+        reference::attend(attention, query, key, value, expected);
+        for (std::size_t i = 0; i < added.elements.size(); ++i)
+            REQUIRE(added.elements[i] == Approx(expected.elements[i]).margin(1e-5));
+    }
+}
+
+TEST_CASE("a bias that is NaN shows, and one that is +inf", "[score]") {
+    for (float const shown : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        tensor<float, 2> table({40, 200});
+        for (float& x : table.elements) x = -std::numeric_limits<float>::infinity();
+        for (index_t i = 0; i < 40; ++i) table(i, 3 * i) = 0;
+        table(7, 100) = shown;
+        tensor<float, 4> const x({1, 1, 40, 4}, 1), keys({1, 1, 200, 4}, 1);
+        tensor<float, 4> result(x.extents);
+        attend(dot | bias(table) | softmax | weighted_sum, x, keys, keys, result);
+        for (index_t i = 0; i < 40; ++i) CHECK(std::isnan(result(0, 0, i, 0)) == (i == 7));
+    }
 }

@@ -51,18 +51,20 @@ blocks_left count_blocks(A const& a, operand_shapes const& n, plan::call_plan co
         auto const of_block = at_most(how.blocks.block_rows, how.blocks.block_keys),
                    of_tile = at_most(how.blocks.tile_rows, how.blocks.panel_keys);
         return {of_block,
-                plan::count_all_blocks<Real>(a.mask.predicate(), fovea::detail::all_pairs(n), of_block, of_tile)};
+                plan::count_all_blocks<Real>(visible_pairs(a), fovea::detail::all_pairs(n), of_block, of_tile)};
     }
 }
 
 template <class A>
 std::string explain_blocks(A const& a, blocks_left const& left) {
-    std::string const mask = describe(a.mask);
+    std::string mask = describe(a.mask);
+    if constexpr (fovea::detail::excludes_by_tensors<A>)
+        mask += mask.empty() ? "-inf of a tensor that is added" : ", and -inf of a tensor that is added";
     auto const& [blocks, tiles] = left.counted;
     std::string text = (mask.empty() ? std::string("none") : mask) + ": of the blocks of "
                      + number(left.of_block.queries, "query") + " x " + number(left.of_block.keys, "key") + " "
                      + number(blocks.full) + " full, " + number(blocks.mixed) + " mixed, " + number(blocks.empty)
-                     + " skipped" + (plan::differs_by_head<decltype(a.mask.predicate())> ? " over all heads" : "");
+                     + " skipped" + (plan::differs_by_head<decltype(visible_pairs(a))> ? " over all heads" : "");
     if (tiles.full + tiles.empty > 0) {
         auto const percent = [&](index_t n) { return number((100 * n + tiles.all() / 2) / tiles.all()); };
         text += "; of the tiles of mixed blocks " + percent(tiles.empty) + " % are skipped, " + percent(tiles.full)
@@ -87,7 +89,7 @@ std::vector<std::string> find_slow(A const& a, operand_shapes const& n, plan::ca
             plan::explain_gathers<kv_idx_t>(spec.predicate, lanes, sentences);
         }
         plan::explain_sums(spec.score.parts.pairs, how, n.query[3], n.key[3], sentences);
-        plan::explain_undecided<T>(a.mask.predicate(), fovea::detail::all_pairs(n), left.counted, sentences);
+        plan::explain_undecided<T>(visible_pairs(a), fovea::detail::all_pairs(n), left.counted, sentences);
         plan::explain_whole_rows(how, n.keys(), static_cast<index_t>(sizeof(T)), sentences);
     }
     return sentences;

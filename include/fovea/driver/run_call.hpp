@@ -12,6 +12,7 @@
 #include <fovea/driver/dense/pass/shown_scores.hpp>
 #include <fovea/driver/dense/query_lanes_scores.hpp>
 #include <fovea/driver/dense/query_lanes_sums.hpp>
+#include <fovea/driver/dense/table_extremes.hpp>
 #include <fovea/driver/graph/listed_loop.hpp>
 #include <fovea/driver/layer/finish.hpp>
 #include <fovea/driver/layer/project.hpp>
@@ -39,15 +40,19 @@ void run_dense(plan::call_plan const& how, Executor const& executor, workspace& 
     using T = typename Call::number;
     using Arch = typename Call::architecture;
     constexpr bool outputs_reduce_over_queries = Call::operands::outputs_reduce_over_queries;
+    known_extremes<std::remove_const_t<decltype(Call::spec::predicate)>> const known(
+        executor, scratch.shared(), spec.predicate, operands.queries());
     if constexpr (Call::takes(traversal::query_lanes))
         if (how.by == traversal::query_lanes) {
             using lanes = query_lanes_of<Call>;
-            context_of<Call, lanes> const context(how, spec, operands);
+            context_of<Call, lanes> context(how, spec, operands);
+            context.known = &known;
             return dense_loop<typename online_of<lanes>::type>(context).run(executor, scratch,
                                                                             outputs_reduce_over_queries);
         }
     using lanes = key_lanes_of<Call>;
-    context_of<Call, lanes> const context(how, spec, operands);
+    context_of<Call, lanes> context(how, spec, operands);
+    context.known = &known;
     if constexpr (Call::takes(traversal::split_keys))
         if (how.by == traversal::split_keys) return run_split_keys<T, Arch>(context, executor, scratch);
     if constexpr (Call::takes(traversal::whole_rows))

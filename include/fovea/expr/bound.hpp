@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -23,24 +25,57 @@ struct box {
 };
 
 namespace detail {
-/// The least and the greatest of n elements; of floating-point numbers none that are not numbers, lo > hi where one is.
+/// The least and the greatest elements of rows of a table, so many columns at a time: each column has its own, which
+/// compilers compare side by side.
 template <class T>
-constexpr auto extremes(T const* from, index_t n, index_t stride) {
+class column_extremes {
+public:
     using number = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-    number lo = static_cast<number>(*from), hi = lo;
-    bool numbers = true;
-    auto const look = [&](T element) {
+    static constexpr index_t columns = 32;
+
+    constexpr column_extremes() {
+        if constexpr (std::is_integral_v<number>) {
+            lo_.fill(std::numeric_limits<number>::max());
+            hi_.fill(std::numeric_limits<number>::lowest());
+        } else {
+            lo_.fill(ieee::infinity<number>);
+            hi_.fill(-ieee::infinity<number>);
+        }
+    }
+    constexpr void add(T const* row, index_t n, index_t stride) {
+        if (stride == 1 && n == columns)
+            for (index_t i = 0; i < columns; ++i) look(i, row[i]);
+        else
+            for (index_t i = 0; i < n; ++i) look(i, row[i * stride]);
+    }
+    /// lo > hi where one was no number.
+    constexpr interval<number> all() const {
+        auto lo = lo_, hi = hi_;
+        auto is_nan = is_nan_;
+        for (index_t half = columns / 2; half > 0; half /= 2)
+            for (index_t i = 0; i < half; ++i) {
+                auto const a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(i + half);
+                lo[a] = lo[b] < lo[a] ? lo[b] : lo[a];
+                hi[a] = hi[a] < hi[b] ? hi[b] : hi[a];
+                is_nan[a] |= is_nan[b];
+            }
+        return is_nan[0] == 0 ? interval<number>{lo[0], hi[0]} : interval<number>{number(1), number(0)};
+    }
+
+private:
+    constexpr void look(index_t column, T element) {
         auto const value = static_cast<number>(element);
-        lo = value < lo ? value : lo;
-        hi = hi < value ? value : hi;
-        if constexpr (!std::is_integral_v<number>) numbers = numbers & (value == value);
-    };
-    if (stride == 1)  // written twice, since many elements at once are compared only where they lie side by side
-        for (index_t i = 0; i < n; ++i) look(from[i]);
-    else
-        for (index_t i = 0; i < n; ++i) look(from[i * stride]);
-    return numbers ? interval<number>{lo, hi} : interval<number>{number(1), number(0)};
-}
+        auto const i = static_cast<std::size_t>(column);
+        lo_[i] = value < lo_[i] ? value : lo_[i];
+        hi_[i] = hi_[i] < value ? value : hi_[i];
+        if constexpr (!std::is_integral_v<number>) is_nan_[i] |= value != value;
+    }
+
+    template <class Each>
+    using of_columns = std::array<Each, static_cast<std::size_t>(columns)>;
+    of_columns<number> lo_, hi_;
+    of_columns<std::conditional_t<sizeof(number) == 8, std::int64_t, std::int32_t>> is_nan_{};
+};
 
 /// The interval of an element that nobody has looked at.
 template <class T>
@@ -63,7 +98,7 @@ constexpr auto whole_of(view<T const, Rank> const& table) {
 /// The interval of the elements of a table over ranges of its indices: looked at where there are at most so many.
 template <class T, int Rank>
 auto range_of(view<T const, Rank> const& table,
-              std::type_identity_t<std::array<interval<index_t>, std::size_t{Rank}>> at, index_t most = 4096) {
+              std::type_identity_t<std::array<interval<index_t>, std::size_t{Rank}>> at, index_t most) {
     if (table.empty()) return any_element<T>();
     index_t count = 1;
     for (std::size_t axis = 0; axis < std::size_t{Rank}; ++axis) {
@@ -76,25 +111,28 @@ auto range_of(view<T const, Rank> const& table,
     }
     using number = typename decltype(any_element<T>())::value_type;
     auto const& inner = at[Rank - 1];
-    auto position = at;  // .lo runs over the outer axes
+    index_t const stride = table.stride(Rank - 1);
     interval<number> range{};
-    for (bool first = true, more = true; more;) {
-        index_t offset = 0;
-        for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis)
-            offset += position[axis].lo * table.strides[axis];
-        auto const row = extremes(table.data + offset + inner.lo * table.stride(Rank - 1), inner.hi - inner.lo + 1,
-                                  table.stride(Rank - 1));
-        if (!(row.lo <= row.hi)) return any_element<T>();
-        if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t))
-            if (!std::in_range<index_t>(row.hi)) return interval<number>::everything();  // no call takes it
-        interval<number> const seen{static_cast<number>(row.lo), static_cast<number>(row.hi)};
-        range = first ? seen : interval<number>{std::min(range.lo, seen.lo), std::max(range.hi, seen.hi)};
-        first = false;
-        more = false;
-        for (std::size_t axis = std::size_t{Rank} - 1; axis-- > 0 && !more;) {
-            more = position[axis].lo < at[axis].hi;
-            position[axis].lo = more ? position[axis].lo + 1 : at[axis].lo;
+    for (index_t column = inner.lo; column <= inner.hi; column += column_extremes<T>::columns) {
+        column_extremes<T> found;
+        auto position = at;  // .lo runs over the outer axes
+        for (bool more = true; more;) {
+            index_t offset = column * stride;
+            for (std::size_t axis = 0; axis + 1 < std::size_t{Rank}; ++axis)
+                offset += position[axis].lo * table.strides[axis];
+            found.add(table.data + offset, std::min(inner.hi - column + 1, column_extremes<T>::columns), stride);
+            more = false;
+            for (std::size_t axis = std::size_t{Rank} - 1; axis-- > 0 && !more;) {
+                more = position[axis].lo < at[axis].hi;
+                position[axis].lo = more ? position[axis].lo + 1 : at[axis].lo;
+            }
         }
+        auto const extremes = found.all();
+        if (!(extremes.lo <= extremes.hi)) return any_element<T>();
+        if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(index_t))
+            if (!std::in_range<index_t>(extremes.hi)) return interval<number>::everything();  // no call takes it
+        interval<number> const seen{static_cast<number>(extremes.lo), static_cast<number>(extremes.hi)};
+        range = column == inner.lo ? seen : interval<number>{std::min(range.lo, seen.lo), std::max(range.hi, seen.hi)};
     }
     return range;
 }
@@ -113,10 +151,22 @@ struct interval_arithmetic : arithmetic_in<Real> {
     }
 };
 
+/// Bounds of an element by the interval that it lies in.
+template <class Real, class T, class Number>
+constexpr auto bounds_of_element(interval<Number> const& range) {
+    if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
+    else if constexpr (std::is_integral_v<T>) return range;
+    else return interval<Real>(range);
+}
+
+/// How many elements of a table are looked at in each box.
+inline constexpr index_t elements_in_box = 4096;
+
 template <class Real>
 struct bound_environment {
     using arithmetic = interval_arithmetic<Real>;
     box const& where;
+    index_t most_elements = elements_in_box;
 
     constexpr auto operator()(q_idx_t) const { return where.q_idx; }
     constexpr auto operator()(kv_idx_t) const { return where.kv_idx; }
@@ -134,10 +184,7 @@ struct bound_environment {
     template <class T, int Rank, class... Index>
     constexpr auto lookup(view<T const, Rank> const& table, Index const&... at) const {
         static_assert(sizeof...(Index) == Rank, "fovea: a table outside sum() needs an index for each of its axes");
-        auto const range = range_of(table, std::array<interval<index_t>, std::size_t{Rank}>{interval<index_t>(at)...});
-        if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
-        else if constexpr (std::is_integral_v<T>) return range;
-        else return interval<Real>(range);
+        return bounds_of_element<Real, T>(range_of(table, {interval<index_t>(at)...}, most_elements));
     }
 };
 }  // namespace detail
@@ -146,10 +193,11 @@ struct bound_environment {
 /// a condition.
 ///
 /// Exact where each index occurs once; otherwise it may say more than can happen, never less. Functions other than sqrt
-/// leave room for the error that they have in vectors.
+/// leave room for the error that they have in vectors. Of a table that has more elements in the box than
+/// `most_elements` nothing is known.
 template <class Real = double, class E>
-constexpr auto bound(E const& e, box const& where) {
-    auto const result = evaluate(e, detail::bound_environment<Real>{where});
+constexpr auto bound(E const& e, box const& where, index_t most_elements = detail::elements_in_box) {
+    auto const result = evaluate(e, detail::bound_environment<Real>{where, most_elements});
     if constexpr (std::is_same_v<decltype(result), bool const>) return truth(result);
     else return result;
 }

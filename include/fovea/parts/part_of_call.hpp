@@ -27,13 +27,13 @@ view<T, 4> rows_at(view<T, 4> const& all, position_run const& run) {
 /// Whether a mask lets some queries of a sequence see some of its keys, in any head or batch element.
 template <class T, attention_spec A>
 bool sees(A const& a, operand_shapes const& whole, position_run const& queries, position_run const& keys) {
-    return !truth(bound<T>(a.mask.predicate(), box{{0, whole.batches() - 1},
-                                                   {0, whole.heads() - 1},
-                                                   {queries.first, queries.first + queries.count - 1},
-                                                   {keys.first, keys.first + keys.count - 1},
-                                                   whole.queries(),
-                                                   whole.keys(),
-                                                   whole.compared()}))
+    return !truth(bound<T>(visible_pairs(a), box{{0, whole.batches() - 1},
+                                                 {0, whole.heads() - 1},
+                                                 {queries.first, queries.first + queries.count - 1},
+                                                 {keys.first, keys.first + keys.count - 1},
+                                                 whole.queries(),
+                                                 whole.keys(),
+                                                 whole.compared()}))
                 .never();
 }
 

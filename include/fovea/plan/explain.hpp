@@ -97,11 +97,13 @@ public:
     }
 
 private:
+    static constexpr index_t most_elements = index_t{1} << 20;  // of a table, in a box
+
     void count(interval<index_t> q, interval<index_t> k) {
         box piece = all_;
         piece.q_idx = part(all_.q_idx, q, of_block_.queries);
         piece.kv_idx = part(all_.kv_idx, k, of_block_.keys);
-        auto const seen = bound<Real>(predicate_, piece);
+        auto const seen = bound<Real>(predicate_, piece, most_elements);
         index_t const rows = q.hi - q.lo + 1, columns = k.hi - k.lo + 1;
         if (seen.never()) {
             n_.empty += rows * columns;

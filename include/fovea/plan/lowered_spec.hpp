@@ -5,6 +5,7 @@
 #include <fovea/plan/normalizing.hpp>
 #include <fovea/plan/one_sided.hpp>
 #include <fovea/spec/recurrence.hpp>
+#include <fovea/spec/visibility.hpp>
 
 namespace fovea::FOVEA_SET::plan {
 
@@ -74,7 +75,7 @@ template <attention_spec A, class Prepare = as_written>
 constexpr auto lower_attention(A const& a, Prepare const& prepare = {}) {
     auto const pairs = [&] {
         auto const score = prepare(a.score.expression());
-        auto const predicate = prepare(a.mask.predicate());
+        auto const predicate = prepare(visible_pairs(a));
         if constexpr (is_dense<A>) return lower_pairs<has_keys_in_lanes<A>>(score, predicate);
         else return lowered_score{lower_for<true>(score), predicate};
     }();

@@ -167,10 +167,17 @@ constexpr auto hoist(E const& e, Parts const& found) {
     }
 }
 
-/// Bounds of a condition in which terms stand for reads of one side: each has the interval of what it reads.
-template <class Real, class Parts>
+/// Bounds of a condition in which terms stand for reads of one side: each has the interval of what it reads. Of tables
+/// `known` has the ranges.
+template <class Real, class Parts, class Known>
 struct bounds_of_parts : fovea::detail::bound_environment<Real> {
     Parts const& parts;
+    Known const& known;
+
+    template <class T, int Rank, class... Index>
+    constexpr auto lookup(view<T const, Rank> const& table, Index const&... at) const {
+        return fovea::detail::bounds_of_element<Real, T>(known.range(table, {interval<index_t>(at)...}));
+    }
 
     using fovea::detail::bound_environment<Real>::operator();
     template <std::size_t I>
@@ -193,10 +200,9 @@ constexpr auto hoist(E const& e, Parts const& found) {
 }
 
 /// The value of a hoisted condition over a box of pairs.
-template <class Real, class Predicate, class Parts>
-constexpr truth bound_hoisted(Predicate const& predicate, Parts const& parts, box const& where) {
-    if constexpr (!detail::refers_to_parts<Predicate>) return bound<Real>(predicate, where);
-    else return evaluate(predicate, detail::bounds_of_parts<Real, Parts>{{where}, parts});
+template <class Real, class Predicate, class Parts, class Known>
+constexpr truth bound_hoisted(Predicate const& predicate, Parts const& parts, box const& where, Known const& known) {
+    return truth(evaluate(predicate, detail::bounds_of_parts<Real, Parts, Known>{{where}, parts, known}));
 }
 
 }  // namespace fovea::FOVEA_SET::plan

@@ -6,6 +6,7 @@
 #include <fovea/reference/project.hpp>
 #include <fovea/reference/row.hpp>
 #include <fovea/spec/outputs.hpp>
+#include <fovea/spec/visibility.hpp>
 
 #include <numeric>
 #include <span>
@@ -43,12 +44,11 @@ struct scored_keys : weighted_keys<Real> {
 };
 
 /// The scores of one query. A pair that is masked, or whose score is -inf, takes no part.
-template <score_function Score, mask M, class Real>
-scored_keys<Real> score_keys(Score const& of, M const& m, operands<Real> const& x, index_t group,
-                             row_place const& place) {
+template <score_function Score, mask M, class Visible, class Real>
+scored_keys<Real> score_keys(Score const& of, M const& m, Visible const& visible, operands<Real> const& x,
+                             index_t group, row_place const& place) {
     auto const [batch, head, query] = place;
     auto const score = of.expression();
-    auto const visible = m.predicate();
     auto const features = [](array<Real> const& rows, index_t b, index_t h, index_t n) {
         return std::span<Real const>(rows.data() + rows.view().offset(b, h, n, 0),
                                      static_cast<std::size_t>(rows.extent(3)));
@@ -88,7 +88,7 @@ Real normalize_at(N const& n, index_environment<Real> const& at, row<Real> const
 template <attention_spec A, class Real, class... Bound>
 weighted_keys<Real> weigh(A const& a, operands<Real> const& x, index_t group, row_place const& place,
                           Bound const&... outputs) {
-    auto result = score_keys(a.score, a.mask, x, group, place);
+    auto result = score_keys(a.score, a.mask, visible_pairs(a), x, group, place);
     row<Real> const all{result.weights, result.keys};
     [[maybe_unused]] auto const show = [&](auto const& output) {
         if constexpr (takes_scores<std::remove_cvref_t<decltype(output)>>) output.scores(place, all);
@@ -179,7 +179,7 @@ array<Real> aggregate(A const& a, operand_shapes const& shapes, operands<Real> c
         if constexpr (requires { output.begin(); }) output.begin();
         if constexpr (takes_all_scores<std::remove_cvref_t<decltype(output)>, A>)
             for_each_row(shapes, [&](row_place const& at) {
-                auto const all = score_keys(output.score_of(a), everything_t{}, x, group, at);
+                auto const all = score_keys(output.score_of(a), everything_t{}, always, x, group, at);
                 std::vector<Real> scores(static_cast<std::size_t>(x.key.extent(2)), excluded<Real>);
                 for (std::size_t n = 0; n < all.keys.size(); ++n)
                     scores[static_cast<std::size_t>(all.keys[n])] = all.weights[n];

@@ -13,9 +13,9 @@ namespace fovea::FOVEA_SET {
 ///     s' = s + b[..., q_idx, kv_idx]
 ///
 /// Shapes: the last axes of (batch, head, query, key); an axis of extent 1 is broadcast. The tensor is kept as a view.
-/// Cost: one number read for each pair; prefer an expression if there is one, and a mask to exclude pairs.
+/// Cost: one number read for each pair, and tiles that are all -inf are skipped; prefer an expression if there is one.
 /// Gradients: of the score and the tensor.
-/// Edge cases: -inf excludes a pair, as in an additive mask.
+/// Edge cases: -inf excludes a pair, as in an additive mask: its product may be anything, also NaN.
 /// Errors: shape_error where the tensor is smaller than the call.
 template <class Tensor>
 constexpr auto bias(Tensor&& table) {

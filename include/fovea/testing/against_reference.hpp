@@ -144,7 +144,7 @@ private:
     /// A key that no query sees may hold anything.
     void poison_unseen_keys() {
         if constexpr (!projection<decltype(spec.project)> && !enumerating_mask<decltype(spec.mask)>) {
-            auto const visible = spec.mask.predicate();
+            auto const visible = visible_pairs(spec);
             reference::index_environment<double> at{
                 {}, 0, 0, 0, 0, operands.queries(), operands.keys(), operands.compared()};
             for (; at.key < operands.keys(); ++at.key) {

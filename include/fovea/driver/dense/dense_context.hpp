@@ -4,6 +4,7 @@
 
 #include <fovea/driver/call/operands.hpp>
 #include <fovea/driver/dense/block_functions.hpp>
+#include <fovea/driver/dense/table_extremes.hpp>
 #include <fovea/plan/one_sided.hpp>
 
 namespace fovea::FOVEA_SET::driver {
@@ -32,6 +33,7 @@ struct score_context : Engine {
     typename Call::spec const& spec;
     typename Call::operands const& operands;
     indices_type indices;
+    known_extremes<predicate> const* known = &nothing_known;  // of the tables of the mask
 
     template <class... Sums>
     score_context(plan::call_plan const& plan, typename Call::spec const& of, typename Call::operands const& of_call,
@@ -44,14 +46,17 @@ struct score_context : Engine {
     }
 
 private:
+    static inline known_extremes<predicate> const nothing_known{};
+
     static constexpr dense_rows::coverage_function coverage_of_mask() {
         if constexpr (!Call::masks) return nullptr;
         else
             return [](dense_rows const& call, box const& rows, interval<index_t> keys) {
                 auto where = rows;
                 where.kv_idx = keys;
-                auto const& spec = static_cast<score_context const&>(call).spec;
-                return plan::bound_hoisted<typename Call::number>(spec.predicate, spec.score.parts, where);
+                auto const& of = static_cast<score_context const&>(call);
+                return plan::bound_hoisted<typename Call::number>(of.spec.predicate, of.spec.score.parts, where,
+                                                                  *of.known);
             };
     }
 };
@@ -75,8 +80,7 @@ template <class Call>
 inline constexpr bool has_weights = requires { typename Call::normalizer; };
 /// A call as the functions of its specification see it.
 template <class Call, class Blocking>
-using context_of =
-    std::conditional_t<has_weights<Call>, dense_context<Call, Blocking>, score_context<Call, Blocking>>;
+using context_of = std::conditional_t<has_weights<Call>, dense_context<Call, Blocking>, score_context<Call, Blocking>>;
 /// The blockings that a call may have.
 template <class Call>
 using key_lanes_of = plan::key_lanes_blocking<typename Call::number, typename Call::architecture>;

@@ -49,11 +49,7 @@ struct range_environment : read_environment<Real> {
     auto lookup(view<T const, Rank> const& table, Index const&... at) const {
         if constexpr (sizeof...(Index) < Rank) return interval<Real>::everything();
         else {
-            auto const range =
-                range_of(table, std::array<interval<index_t>, std::size_t{Rank}>{interval<index_t>(at)...}, most);
-            if constexpr (std::is_same_v<T, bool>) return truth{range.hi != 0, range.lo <= 0};
-            else if constexpr (std::is_integral_v<T>) return range;
-            else return interval<Real>(range);
+            return bounds_of_element<Real, T>(range_of(table, {interval<index_t>(at)...}, most));
         }
     }
 };

@@ -10,6 +10,7 @@
 #include <fovea/driver/dense/backward/split_query_sums.hpp>
 #include <fovea/driver/dense/row_columns.hpp>
 #include <fovea/driver/dense/score_tile.hpp>
+#include <fovea/driver/dense/table_extremes.hpp>
 
 #include <algorithm>
 
@@ -121,7 +122,10 @@ void run_normalizer_gradient(Executor const& executor, workspace& scratch, Spec 
     using aggregate = std::remove_cvref_t<decltype(spec.aggregate)>;
     using pass = normalizer_gradient<scores, Backward, normalize, reweight, aggregate, Tables>;
     auto const plan = plan::make_key_lanes_plan<scores>(operands.sizes());
-    typename pass::call_type const call(plan, of_scores, spec, operands, backward, tables);
+    known_extremes<std::remove_const_t<decltype(spec.predicate)>> const known(executor, scratch.shared(),
+                                                                              spec.predicate, operands.queries());
+    typename pass::call_type call(plan, of_scores, spec, operands, backward, tables);
+    call.known = &known;
     run_gradient_loop<pass>(call, in_tile_configurations_of<scores>(executor), scratch);
 }
 

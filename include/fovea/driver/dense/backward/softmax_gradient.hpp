@@ -301,9 +301,11 @@ void run_softmax_tiles(Executor const& executor, workspace& scratch, plan::lower
                                        decltype(Backward::value), typename Backward::d_element, Backward::weight_parts>;
     using scores = plan::score_types<T, Arch, lowered, score_operands<Q, K>, lanes>;
     auto const plan = plan::make_gradient_plan<scores>(operands.sizes());
+    known_extremes<Predicate> const known(executor, scratch.shared(), spec.predicate, operands.queries());
     auto const run = [&]<class Blocking>(std::type_identity<Blocking>, auto const& in_tile_configurations) {
         using pass = softmax_gradient<scores, Backward, Blocking, Tables, Normalize>;
-        typename pass::call_type const context(plan, spec, normalize, operands, backward, tables);
+        typename pass::call_type context(plan, spec, normalize, operands, backward, tables);
+        context.known = &known;
         run_gradient_loop<pass>(context, in_tile_configurations, scratch);
     };
     if constexpr (scores::scores_take_query_lanes)

@@ -98,9 +98,10 @@ public:
                  key_run<blocking> const& at, scratch& buffers, Begin const& begin = {}) const {
         bool const masked = any_mixed(at),
                    may_exclude = !call.sums.selects && (masked || !call.functions.is_bare_product);
-        bool nonfinite = may_exclude && !is_finite(call, from, at);
+        bool const asks_values = may_exclude && (!few_rows(call) || (Blocking::queries_in_lanes && masked));
+        bool nonfinite = asks_values && !is_finite(call, from, at);
         auto const s = tile_.score(call, mask, from.keys, at, buffers, masked && !nonfinite, from.next, 0, begin);
-        if (!may_exclude) nonfinite = finds_nonfinite(call, from, at, s);
+        if (!asks_values) nonfinite = finds_nonfinite(call, from, at, s);
         if (nonfinite) tile_.mark_visible(s);
         return {s, nonfinite};
     }
@@ -134,14 +135,16 @@ private:
         return call.sums.is_linear && from.values.finite(at.block);
     }
 
-    /// Looks at products alone. Whether values are finite is remembered for the tiles that follow, but costs more than
-    /// looking at the scores where there are no more rows than a value has features.
+    /// Whether values are finite is remembered for the tiles that follow, but costs more than looking at the scores
+    /// where there are no more rows than a value has features.
+    static bool few_rows(call_type const& call) {
+        return call.rows <= std::max<index_t>(blocking::rows, call.value_features);
+    }
     bool finds_nonfinite(call_type const& call, head_blocks const& from, key_run<blocking> const& at,
                          score_block<blocking> const& s) const {
         if (call.sums.selects) return false;
-        bool const few = call.rows <= std::max<index_t>(blocking::rows, call.value_features);
-        return few ? tile_.any_excluded(s) && !is_finite(call, from, at)
-                   : !is_finite(call, from, at) && tile_.any_excluded(s);
+        return few_rows(call) ? tile_.any_excluded(s) && !is_finite(call, from, at)
+                              : !is_finite(call, from, at) && tile_.any_excluded(s);
     }
 
     tile tile_;
