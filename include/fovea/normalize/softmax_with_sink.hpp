@@ -17,22 +17,22 @@ struct softmax_beside : softmax_t {
 
     template <class T>
     constexpr T finish(state<T> const& s) const {
-        auto const rest = sink_and_rest(s);
-        return rest.first == 0 ? T(0) : T(1) / rest.first * rest.second;
+        auto const [sum, scale] = sink_and_rest(s);
+        return operations::select::apply(sum == T(0), T(0), T(T(1) / sum * scale));
     }
     template <class T>
     T log_sum(state<T> const& s) const {
-        if (s.sum == 0) return excluded<T>;
         T const with = static_cast<T>(sink), without = softmax_t::log_sum(s);
-        T const most = with > without ? with : without;
-        return most + std::log(std::exp(with - most) + std::exp(without - most));
+        T const most = operations::max::apply(with, without);
+        T const sum = operations::exp::apply(T(with - most)) + operations::exp::apply(T(without - most));
+        return operations::select::apply(s.sum == T(0), without, T(most + operations::log::apply(sum)));
     }
 
     /// The row state that gives the weights again, with the sink.
     template <class T>
     constexpr std::pair<T, T> max_and_sum(state<T> const& s) const {
-        auto const rest = sink_and_rest(s);
-        return {rest.second < T(1) ? static_cast<T>(sink) : s.max, rest.first};
+        auto const [sum, scale] = sink_and_rest(s);
+        return {operations::select::apply(operations::less::apply(scale, T(1)), static_cast<T>(sink), s.max), sum};
     }
 
 private:
@@ -40,11 +40,10 @@ private:
     /// own maximum, so that nothing overflows.
     template <class T>
     constexpr std::pair<T, T> sink_and_rest(state<T> const& s) const {
-        if (s.sum == 0) return {T(0), T(0)};
         T const above = static_cast<T>(sink) - s.max;
-        if (above <= T(0)) return {s.sum + std::exp(above), T(1)};
-        T const scale = std::exp(-above);
-        return {s.sum * scale + T(1), scale};
+        T const scale = operations::exp::apply(T(-operations::max::apply(above, T(0))));
+        T const all = s.sum * scale + operations::exp::apply(T(operations::min::apply(above, T(0))));
+        return {operations::select::apply(s.sum == T(0), T(0), all), scale};
     }
 };
 }  // namespace detail

@@ -67,7 +67,7 @@ constexpr auto lower_pairs(E const& score, Predicate const& predicate) {
 template <attention_spec A>
 inline constexpr bool has_keys_in_lanes = [] {
     using normalizer = std::remove_cvref_t<decltype(normalizer_of(std::declval<A const&>().normalize))>;
-    return row_dependent_normalizer<normalizer> || !normalizing<normalizer, double>::takes_lanes;
+    return !normalizing<normalizer, double>::folds_alike || !normalizing<normalizer, double>::takes_lanes;
 }();
 
 /// The lowered specification of an attention; `prepare` is applied to each expression before, and keeps its type.

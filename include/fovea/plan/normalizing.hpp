@@ -40,6 +40,14 @@ struct normalizing {
         else return false;
     }();
 
+    /// True where rows fold alike, whatever numbers of their own the normalizer takes for them: then `fold` is static.
+    static constexpr bool folds_alike = [] {
+        if constexpr (!row_dependent_normalizer<Normalize>) return true;
+        else if constexpr (streams)
+            return requires(state& s, row_archetype<double> const& row) { of_row::fold(s, row); };
+        else return false;
+    }();
+
     /// Scores become weights; returns the rescale factor of the sums so far.
     template <class Row>
     FOVEA_INLINE static T fold(of_row const& n, state& s, Row const& row) {

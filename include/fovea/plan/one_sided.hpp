@@ -167,6 +167,14 @@ constexpr auto hoist(E const& e, Parts const& found) {
     }
 }
 
+/// Nothing is known of a table before it is read.
+struct nothing_known {
+    template <class T, int Rank>
+    static auto range(view<T const, Rank> const& table, std::array<interval<index_t>, std::size_t{Rank}> const& at) {
+        return fovea::detail::range_of(table, at, fovea::detail::elements_in_box);
+    }
+};
+
 /// Bounds of a condition in which terms stand for reads of one side: each has the interval of what it reads. Of tables
 /// `known` has the ranges.
 template <class Real, class Parts, class Known>
@@ -200,8 +208,9 @@ constexpr auto hoist(E const& e, Parts const& found) {
 }
 
 /// The value of a hoisted condition over a box of pairs.
-template <class Real, class Predicate, class Parts, class Known>
-constexpr truth bound_hoisted(Predicate const& predicate, Parts const& parts, box const& where, Known const& known) {
+template <class Real, class Predicate, class Parts, class Known = detail::nothing_known>
+constexpr truth bound_hoisted(Predicate const& predicate, Parts const& parts, box const& where,
+                              Known const& known = {}) {
     return truth(evaluate(predicate, detail::bounds_of_parts<Real, Parts, Known>{{where}, parts, known}));
 }
 

@@ -62,13 +62,17 @@ struct call_types : score_types<T, Arch, Spec, Operands> {
     static constexpr bool whole_rows =
         normalizing::whole_row || Spec::reweights_rows || Operands::looks_at_rows || (normalizing::selects && !selects);
     /// True where many rows can be normalized at once, a row in each lane.
-    static constexpr bool normalizes_in_lanes =
-        normalizing::takes_lanes && !row_dependent_normalizer<normalizer> && !Spec::reweights && !whole_rows;
+    static constexpr bool normalizes_in_lanes = normalizing::takes_lanes
+                                             && plan::normalizing<normalizer, double>::folds_alike && !Spec::reweights
+                                             && !whole_rows;
 };
 
 /// Properties of a call with listed keys, by its types.
 template <class T, class Arch, class Spec, class Operands>
 struct listed_call : call_types<T, Arch, Spec, Operands> {
+    static constexpr bool normalizes_in_lanes =
+        call_types<T, Arch, Spec, Operands>::normalizes_in_lanes
+        && !row_dependent_normalizer<std::remove_const_t<decltype(Spec::normalize)>>;
     /// True where an expression reads the numbers of edges.
     static constexpr bool numbers_edges = uses<std::remove_const_t<decltype(Spec::score.pointwise)>, edge_t>
                                        || uses<std::remove_const_t<decltype(Spec::predicate)>, edge_t>

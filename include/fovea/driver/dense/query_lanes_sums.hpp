@@ -53,6 +53,23 @@ class query_lanes_sums {
         return driver::all_finite<T, Arch>(of(call).operands.value, values);
     }
 
+    /// The normalizer of a vector of rows from one on. Where it differs by row, `fold` does not.
+    static decltype(auto) normalizer_of_lanes(context_type const& context, [[maybe_unused]] rows_type const& rows,
+                                              [[maybe_unused]] index_t lane) {
+        if constexpr (!row_dependent_normalizer<typename Call::normalizer>) return (context.spec.normalize);
+        else
+            return normalizer_of_row(context.spec.normalize, [&](auto const& e) {
+                alignas(64) T numbers[blocking::lanes];
+                for (index_t r = 0; r < blocking::lanes; ++r)
+                    numbers[r] = coordinates_of_row<T, Arch>{rows.facts_of(context, lane + r)}(e);
+                return vector::load(numbers);
+            });
+    }
+    static decltype(auto) normalizer_of_all(context_type const& context) {
+        if constexpr (!row_dependent_normalizer<typename Call::normalizer>) return (context.spec.normalize);
+        else return typename normalizing::of_row{};
+    }
+
     static void fold(call_type const& call, rows_type const& rows, online_state<T> const& sums,
                      score_block<blocking> const& scores, T* rescale) {
         using steps = std::conditional_t<plan::pipelined<blocking>, kernel::interleaved_steps, kernel::no_steps>;
@@ -61,7 +78,7 @@ class query_lanes_sums {
         if constexpr (plan::pipelined<blocking>) beside = scores.beside;
         auto* const states = static_cast<state*>(sums.states);
         for (index_t lane = 0; lane < rows.width; lane += blocking::lanes)
-            normalizing::fold(of(call).spec.normalize, states[lane / blocking::lanes],
+            normalizing::fold(normalizer_of_all(of(call)), states[lane / blocking::lanes],
                               row_lanes{scores.scores + lane, scores.count, scores.stride, blocking::lanes,
                                         scores.row_max + lane, beside})
                 .store(rescale + lane);
@@ -72,8 +89,9 @@ class query_lanes_sums {
         query_lanes_products<blocking>::clear_if_empty(sums, context.value_width() * rows.width);
         for (index_t lane = 0; lane < rows.width; lane += blocking::lanes) {
             auto const& carried = static_cast<state const*>(sums.states)[lane / blocking::lanes];
-            write(context, rows, lane, sums.sums + lane, normalizing::finish(context.spec.normalize, carried));
-            show_states<T, Arch>(context.operands.outputs, context.spec.normalize, carried, lane,
+            decltype(auto) normalizer = normalizer_of_lanes(context, rows, lane);
+            write(context, rows, lane, sums.sums + lane, normalizing::finish(normalizer, carried));
+            show_states<T, Arch>(context.operands.outputs, normalizer, carried, lane,
                                  std::min(rows.count, lane + blocking::lanes),
                                  [&](index_t r) { return rows.facts_of(context, r); });
         }
