@@ -54,7 +54,7 @@ TEST_CASE("elements for a key and a head are terms where keys are in lanes anyho
     auto const of_rows = plan::lower_pairs<true>(sum(q * k) + x(kv_idx, head), always);
     CHECK(plan::count_of<decltype(of_rows.score.parts.keys)> == 1);
     STATIC_REQUIRE(plan::has_keys_in_lanes<decltype(dot | sparsemax | weighted_sum)>);
-    STATIC_REQUIRE(plan::has_keys_in_lanes<decltype(dot | softmax_with_sink(1) | weighted_sum)>);
+    STATIC_REQUIRE(!plan::has_keys_in_lanes<decltype(dot | softmax_with_sink(1) | weighted_sum)>);
     STATIC_REQUIRE(!plan::has_keys_in_lanes<decltype(dot | softmax | weighted_sum)>);
 }
 

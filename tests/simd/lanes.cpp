@@ -90,7 +90,7 @@ void check_transpose() {
     typename lanes::array digits;  // powers of two: a sum that lacks one, or has it twice, is another
     for (std::size_t i = 0; i < digits.size(); ++i) digits[i] = static_cast<T>(index_t{1} << i);
     for (index_t i = 0; i < pack::lanes; ++i) rows[i] = pack::load(digits.data()) * pack(i + 1);
-    auto const sums = lanes::to_array(lanes::online_state(rows));
+    auto const sums = lanes::to_array(lanes::sums_of_rows(rows));
     for (index_t i = 0; i < pack::lanes; ++i)
         CHECK(sums[static_cast<std::size_t>(i)] == static_cast<T>((i + 1) * ((index_t{1} << pack::lanes) - 1)));
 }

@@ -214,7 +214,7 @@ struct generic_lanes {
     }
 
     /// Lane i is the sum of rows[i]; overwrites the rows.
-    FOVEA_INLINE static vector online_state(c_array<vector, count>& rows) {
+    FOVEA_INLINE static vector sums_of_rows(c_array<vector, count>& rows) {
         lanes_of<T, Arch>::transpose(rows);
         for (index_t step = count / 2; step > 0; step /= 2)
             for (index_t i = 0; i < step; ++i) rows[i] = rows[i] + rows[i + step];

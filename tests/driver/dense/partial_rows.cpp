@@ -46,7 +46,7 @@ struct sequence_of_holders {
         scratch.prepare(2);
         auto const trees = driver::subtrees_of(holder_of);
         rows_type own(spec, whole, view<float const, 4>(q.view()), own_queries, longest);
-        own.make_room(scratch.shared(), std::max<std::size_t>(trees.size(), 1));
+        own.allocate(scratch.shared(), std::max<std::size_t>(trees.size(), 1));
         std::vector<std::size_t> received;
         for (auto const& tree : trees) {
             rows_type all(spec, whole, view<float const, 4>(q.view()), {{0, queries, 0}}, longest);
@@ -59,7 +59,7 @@ struct sequence_of_holders {
                 }
             std::vector<driver::merge_step> steps;
             driver::add_merges(firsts, tree.first, tree.size, steps);
-            all.make_room(scratch.shared(), in_tree.size());
+            all.allocate(scratch.shared(), in_tree.size());
             all.compute(threads(2), scratch, 0, in_tree, view<float const, 4>(k.view()),
                         view<float const, 4>(v.view()));
             all.merge(threads(2), scratch, steps);

@@ -107,7 +107,7 @@ template <int Rows, class T, class Arch, class Keys>
                             FOVEA_LAMBDA { unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sums[r][k + i] = sum[i][r]; }); });
         }
         for (int r = 0; r < Rows; ++r) {
-            auto total = lanes_of<T, Arch>::online_state(sums[r]);
+            auto total = lanes_of<T, Arch>::sums_of_rows(sums[r]);
             if constexpr (products::scales) total = total * vector(scales[row + r]);
             total.store(scores + (row + r) * row_stride + first);
         }

@@ -65,7 +65,7 @@ struct lanes_of<T, arch::avx2> : generic_lanes<T, arch::avx2> {
         return {_mm256_permutevar8x32_ps(a.value.data, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0))};
     }
     /// Each step joins two vectors: sums of two, then of four neighbours, then of the halves.
-    FOVEA_INLINE static vector online_state(c_array<vector, count>& rows) {
+    FOVEA_INLINE static vector sums_of_rows(c_array<vector, count>& rows) {
         __m256 pairs[4], fours[2];
         for (int i = 0; i < 4; ++i) {
             auto const a = rows[2 * i].value.data, b = rows[2 * i + 1].value.data;

@@ -136,9 +136,9 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         else return {_mm512_permutexvar_pd(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), a.value.data)};
     }
     /// Each step joins two vectors: sums of two, then of four neighbours, then of the quarters.
-    FOVEA_INLINE static vector online_state(c_array<vector, count>& rows) {
+    FOVEA_INLINE static vector sums_of_rows(c_array<vector, count>& rows) {
         if constexpr (single) return row_sums_single(rows);
-        else return generic_lanes<T, Arch>::online_state(rows);
+        else return generic_lanes<T, Arch>::sums_of_rows(rows);
     }
     static constexpr bool scales_any_exponent = true;
     /// a - floor(a); 0 for infinities.

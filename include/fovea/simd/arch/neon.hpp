@@ -88,7 +88,7 @@ struct lanes_of<T, arch::neon> : generic_lanes<T, arch::neon> {
         }
     }
     /// Each step joins two vectors: sums of two neighbours, then of four.
-    FOVEA_INLINE static vector online_state(c_array<vector, count>& rows) {
+    FOVEA_INLINE static vector sums_of_rows(c_array<vector, count>& rows) {
         if constexpr (single)
             return {vpaddq_f32(vpaddq_f32(rows[0].value.data, rows[1].value.data),
                                vpaddq_f32(rows[2].value.data, rows[3].value.data))};

@@ -104,11 +104,11 @@ public:
     }
 
     /// ds becomes the gradients of parts: of the first one in place, of the others in the planes of `scores`. `kept` is
-    /// the first part's plane, online_state (terms, rows), key_sums(head) those of all keys: (terms, key_stride).
+    /// the first part's plane, row_sums (terms, rows), key_sums(head) those of all keys: (terms, key_stride).
     template <class KeySums>
     static void backpropagate_pairs(context_type const& context, rows_type const& rows, keys_type const& keys,
                                     score_block<Blocking> const& scores, score_block<Blocking> const& ds, T const* kept,
-                                    T* online_state, KeySums const& key_sums, index_t key_stride, share const& tables) {
+                                    T* row_sums, KeySums const& key_sums, index_t key_stride, share const& tables) {
         using terms = score_terms<Call, Blocking>;
         auto const add = [&](score_block<Blocking> const& part, index_t first, index_t last) FOVEA_LAMBDA {
             terms::for_rows(context, rows, keys, part, first, last,
@@ -117,7 +117,7 @@ public:
                                 kernel::part_sums<T> const to{.scores = ds.scores + place,
                                                               .kept = keeps_first ? kept + place : nullptr,
                                                               .rows = rows.count - r,
-                                                              .row_terms = online_state + r,
+                                                              .row_terms = row_sums + r,
                                                               .row_stride = Blocking::rows,
                                                               .key_terms = key_sums(coordinates.head) + at.first_key,
                                                               .key_stride = key_stride};

@@ -33,7 +33,7 @@ struct sums_of_rows {
         for (index_t f = 0; f < features; f += width) {
             c_array<vector, static_cast<int>(width)> rows;
             for (index_t i = 0; i < width; ++i) rows[i] = vector::load(all + (f + i) * width);
-            store_as<T, Arch>(lanes_of<T, Arch>::online_state(rows), to + f, features - f);
+            store_as<T, Arch>(lanes_of<T, Arch>::sums_of_rows(rows), to + f, features - f);
         }
     }
 };
