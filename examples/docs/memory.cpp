@@ -121,6 +121,14 @@ void loaded_sources() {
     attend(spec, query, block_scaled(keys, key_scales), values, result);
     //! [block_scaled]
     require(is_near(result(0, 0, 0, 0), 5), "all keys weigh the same");
+    tensor<float, 4> const rows({1, 2, 20, 64}, 0.5f);
+    //! [quantized]
+    std::vector<q8_0> memory(2 * 20 * 2);
+    view<q8_0, 4> const cache(memory.data(), {1, 2, 20, 2});  // (batch, head, position, block of 32 features)
+    store(cache, rows.view(), 0);                             // rows of float, from position 0 on
+    attend(spec, query, quantized(cache), values, result);
+    //! [quantized]
+    require(is_near(quantized(cache)(0, 1, 7, 63), 0.5f), "a row of equal numbers has no error but that of its scale");
     tensor<std::uint8_t, 4> bits({1, 2, 20, 8}, 255);
     bits(0, 1, 7, 0) = bits(0, 1, 7, 3) = 0;  // of key 7 some signs are positive
     tensor<float, 4> weighed({1, 2, 1, 20});

@@ -114,3 +114,4 @@
 #include <fovea/score/temperature.hpp>
 #include <fovea/spec/block_scaled.hpp>
 #include <fovea/spec/call/without_gradient.hpp>
+#include <fovea/spec/quantized.hpp>

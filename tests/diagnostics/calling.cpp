@@ -172,6 +172,17 @@ void call(view<float, 2> x, view<float, 2> result, view<std::int8_t, 2> integers
 #endif
 }
 
+// case: quantized_numbers
+// sentence: fovea: quantized takes rows of blocks, such as q8_0 or q4_0: give it a view or pages of them
+void call(view<float, 2> x, view<float, 2> result, view<std::int8_t const, 2> integers, view<q8_0 const, 2> blocks) {
+#ifdef FOVEA_BROKEN
+    reference::attend(scaled_dot | softmax | weighted_sum, x, quantized(integers), x, result);
+#else
+    static_cast<void>(integers);
+    reference::attend(scaled_dot | softmax | weighted_sum, x, quantized(blocks), x, result);
+#endif
+}
+
 // case: parts_side_by_side
 // sentence: fovea: the specification comes first: attend(specification, query, key, value, result), with its parts
 // joined by `|`

@@ -2,6 +2,7 @@
 // test: each_set
 // Elements of fewer bits as packs of floats and back: the same numbers as one at a time, over all their values.
 #include <fovea/simd/simd.hpp>
+#include <fovea/testing/random.hpp>
 
 #include "catch.hpp"
 #include "support/architectures.hpp"
@@ -10,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 using namespace fovea;
@@ -86,7 +88,39 @@ void for_each_width(F f) {
     std::apply([&](auto... arch) { (f(arch), ...); }, lane_widths{});
 }
 
+/// Rows of blocks that end where memory ends, whatever their bytes are.
+template <class Block, class T, class Arch>
+void check_blocks() {
+    constexpr index_t lanes = kernel::pack<T, Arch>::lanes, features = 3 * Block::size;
+    testing::dice random(7);
+    guarded<Block> const row(3);
+    for (int trial = 0; trial < 50; ++trial) {
+        for (auto& block : row) {
+            for (unsigned char& byte : std::span(reinterpret_cast<unsigned char*>(&block), sizeof block))
+                byte = static_cast<unsigned char>(random.between(0, 255));
+            if (!block.finite()) block = Block{};
+        }
+        for (index_t f = 0; f < features; f += lanes) {
+            auto const got =
+                kernel::lanes_of<T, Arch>::to_array(kernel::block_storage<Block, T, Arch>::load(row.data(), f));
+            for (index_t i = 0; i < lanes; ++i) {
+                double const exact = row[(f + i) / Block::size].number((f + i) % Block::size);
+                CHECK(got[static_cast<std::size_t>(i)] == Approx(exact).epsilon(1e-6));
+            }
+        }
+    }
+}
+
 }  // namespace
+
+TEST_CASE("a pack of numbers of blocks is read as each one is, and nothing behind the last block", "[kernel]") {
+    for_each_width([]<class Arch>(Arch) {
+        check_blocks<q8_0, float, Arch>();
+        check_blocks<q4_0, float, Arch>();
+        check_blocks<q4_1, float, Arch>();
+        check_blocks<q4_1, double, Arch>();
+    });
+}
 
 TEST_CASE("a pack of 16-bit or 8-bit numbers is read as each one is", "[kernel]") {
     for_each_width([]<class Arch>(Arch) {

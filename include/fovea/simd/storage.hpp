@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loads and stores elements of any number type as packs of T, the type of the arithmetic; simd/arch/ has the
-// conversions that an architecture does in a few instructions.
+// Loads and stores elements of any number type, and loads those of blocks, as packs of T, the type of the arithmetic;
+// simd/arch/ has the conversions that an architecture does in a few instructions.
 #pragma once
 
+#include <fovea/core/blocks.hpp>
 #include <fovea/core/half.hpp>
 #include <fovea/simd/lanes.hpp>
 
@@ -169,5 +170,62 @@ FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
         std::copy_n(elements.begin(), n, to);
     }
 }
+
+/// load: the numbers of a row of blocks from a feature on, which is a multiple of the lanes: here one by one, of which
+/// `left` are left in the row. A specialization is of blocks that hold whole packs.
+template <class Block, class T, class Arch>
+struct block_storage {
+    FOVEA_INLINE static pack<T, Arch> load(Block const* row, index_t feature, index_t left = pack<T, Arch>::lanes) {
+        alignas(64) std::array<T, static_cast<std::size_t>(pack<T, Arch>::lanes)> lane{};
+        for (index_t i = 0; i < std::min(left, pack<T, Arch>::lanes); ++i)
+            lane[static_cast<std::size_t>(i)] =
+                static_cast<T>(row[(feature + i) / Block::size].number((feature + i) % Block::size));
+        return pack<T, Arch>::load(lane.data());
+    }
+};
+
+/// The scale of a block in all lanes.
+template <class Arch>
+FOVEA_INLINE pack<float, Arch> scale_of(float16 const& scale) {
+    using halves = storage<float16, float, Arch>;
+    if constexpr (requires { halves::load_in_all_lanes(scale); }) return halves::load_in_all_lanes(scale);
+    else return pack<float, Arch>(static_cast<float>(scale));
+}
+
+template <widens Arch>
+struct block_storage<q8_0, float, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(q8_0 const* row, index_t feature) {
+        auto const& block = row[feature / q8_0::size];
+        return scale_of<Arch>(block.scale)
+             * storage<std::int8_t, float, Arch>::load(block.integers + feature % q8_0::size);
+    }
+};
+
+/// The integers of 4 bits of a block from one on.
+template <class Arch>
+FOVEA_INLINE auto quarters_of(std::uint8_t const* pairs, index_t from) {
+    using bits = registers<float, Arch>;
+    auto const pair = widening<Arch>::widen(reinterpret_cast<std::int8_t const*>(pairs + from % 16));
+    return (from < 16 ? pair : bits::template shift_right<4>(pair)) & typename bits::integers(15);
+}
+template <widens Arch>
+struct block_storage<q4_0, float, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(q4_0 const* row, index_t feature) {
+        using bits = registers<float, Arch>;
+        auto const& block = row[feature / q4_0::size];
+        auto const quarters = quarters_of<Arch>(block.pairs, feature % q4_0::size);
+        return scale_of<Arch>(block.scale) * pack<float, Arch>{bits::to_real(quarters - typename bits::integers(8))};
+    }
+};
+template <widens Arch>
+struct block_storage<q4_1, float, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(q4_1 const* row, index_t feature) {
+        using bits = registers<float, Arch>;
+        auto const& block = row[feature / q4_1::size];
+        auto const quarters = quarters_of<Arch>(block.pairs, feature % q4_1::size);
+        return fma(scale_of<Arch>(block.scale), pack<float, Arch>{bits::to_real(quarters)},
+                   scale_of<Arch>(block.least));
+    }
+};
 
 }  // namespace fovea::FOVEA_SET::kernel

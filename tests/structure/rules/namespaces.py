@@ -11,6 +11,7 @@ AT_LEAST = 200
 SHARED_TYPES = (
     "core/errors.hpp",
     "core/graph.hpp",
+    "core/blocks.hpp",
     "core/half.hpp",
     "core/subnormals.hpp",
     "core/tensor.hpp",

@@ -163,12 +163,18 @@ auto addresses_of(Rows const& rows, row_range const& at, [[maybe_unused]] T* loa
 }
 
 /// Calls f(rows, offset, count) for some rows of a head in order, as microkernels read them in place: as many as there
-/// are where these lie in memory, rows_at_once of those that are loaded.
-template <class Rows, class T, class F>
+/// are where these lie in memory, rows_at_once of those that are loaded. `Decodes`: blocks are decoded as they are
+/// read.
+template <bool Decodes, class Rows, class T, class F>
 void for_rows_in_place(Rows const& rows, row_range const& at, [[maybe_unused]] T* loaded, F const& f) {
     using element = element_of_rows<Rows>;
     [[maybe_unused]] index_t const row_bytes = rows.extent(3) * static_cast<index_t>(sizeof(element));
-    if constexpr (loaded_rows<Rows>) {
+    if constexpr (Decodes && requires { typename Rows::block_type; }) {
+        for_rows_in_place<false>(rows.blocks, at, loaded,
+                                 [&]<class Blocks>(Blocks const& blocks, index_t offset, index_t count) {
+                                     f(kernel::decoded_rows<Blocks>{blocks, 0}, offset, count);
+                                 });
+    } else if constexpr (loaded_rows<Rows>) {
         for_runs(rows, at, loaded, [&](auto const& run, index_t offset) {
             f(kernel::even_rows<T>{run.first, run.stride}, offset, run.count);
         });

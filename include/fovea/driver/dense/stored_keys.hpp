@@ -134,7 +134,7 @@ public:
     void with_keys(Part const& part, index_t key, index_t count, F const& f) const {
         using Body = std::remove_cvref_t<decltype(Part::of_key)>;
         index_t const first_feature = context_.span_of(part).first;
-        for_rows_in_place(
+        for_rows_in_place<std::is_same_v<Body, k_t>>(
             operands_.key, keys_.rows(key, count), keys_.loaded(),
             [&]<class Rows>(Rows const& all, index_t offset, index_t present) {
                 auto const rows = all.from(0, first_feature);

@@ -55,7 +55,7 @@ template <int Rows, int Vectors, class T, class Arch, class Aggregate, class Val
     if constexpr (Rows <= Vectors) {
         constexpr index_t width = Vectors * pack<T, Arch>::lanes;
         tile.add_products(add, w.weights, w.values, w.keys,
-                          [](Values const& left) FOVEA_LAMBDA { prefetch_to_l2<width>(left.after(0)); });
+                          [](Values const& left) FOVEA_LAMBDA { prefetch_features<width>(left, left.after(0), 0, 0); });
     } else {
         tile.add_products_and_prefetch(add, w.weights, w.values, w.keys, next);
     }
@@ -105,7 +105,7 @@ template <class T, class Arch, class Aggregate, class Values>
             auto const* const value = values.row(i);
             for (index_t c = 0; c < width; c += vector::lanes)
                 aggregate_step(aggregate, vector::load(sums + c), vector(weights[i]),
-                               load_as<T, Arch>(value + c, width - c))
+                               features_of<T, Arch>(values, value, c, width - c))
                     .store(sums + c);
         }
     }

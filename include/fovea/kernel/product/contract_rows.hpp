@@ -16,7 +16,7 @@ struct keys_in_place {
     Rows rows;
 
     FOVEA_INLINE pack<T, Arch> features(Element const* row, index_t, index_t offset, index_t count) const {
-        return load_as<T, Arch>(row + offset, count);
+        return features_of<T, Arch>(rows, row, offset, count);
     }
 };
 
@@ -84,7 +84,7 @@ template <int Rows, class T, class Arch, class Keys>
                 auto const add = [&](auto packs, index_t f, index_t left) FOVEA_LAMBDA {
                     c_array_2d<vector, 2, packs()> key;
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
-                        if (row == 0) prefetch_to_l2<packs() * width>(from[i] + f + distance[i]);
+                        if (row == 0) prefetch_features<packs() * width>(keys.rows, from[i], f, distance[i]);
                         unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
                             key[i][p] = opaque(keys.features(from[i], at[i], f + p * width, left - p * width));
                         });

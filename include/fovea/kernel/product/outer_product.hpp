@@ -50,6 +50,61 @@ struct rows_by_address {
     FOVEA_INLINE index_t distance(index_t i) const { return at[i + ahead] - at[i]; }
 };
 
+/// Rows of blocks that are decoded as they are read, from a feature on.
+template <class Rows>
+struct decoded_rows {
+    Rows blocks;
+    index_t feature = 0;
+
+    FOVEA_INLINE auto const* row(index_t i) const { return blocks.row(i); }
+    FOVEA_INLINE void advance(index_t rows = 1) { blocks.advance(rows); }
+    decoded_rows from(index_t i, index_t further) const { return {blocks.from(i, 0), feature + further}; }
+    FOVEA_INLINE auto const* after(index_t i) const { return blocks.after(i); }
+    FOVEA_INLINE index_t distance(index_t i) const { return blocks.distance(i); }
+};
+
+/// Some features of a row as a pack: `row` is what rows.row(i) gave, `left` features of it are left.
+template <class T, class Arch, class Rows, class Element>
+FOVEA_INLINE pack<T, Arch> features_of(Rows const&, Element const* row, index_t offset) {
+    return storage<Element, T, Arch>::load(row + offset);
+}
+template <class T, class Arch, class Rows, class Element>
+FOVEA_INLINE pack<T, Arch> features_of(Rows const&, Element const* row, index_t offset, index_t left) {
+    return load_as<T, Arch>(row + offset, left);
+}
+template <class T, class Arch, class Rows, class Block>
+FOVEA_INLINE pack<T, Arch> features_of(decoded_rows<Rows> const& rows, Block const* row, index_t offset) {
+    return block_storage<Block, T, Arch>::load(row, rows.feature + offset);
+}
+template <class T, class Arch, class Rows, class Block>
+FOVEA_INLINE pack<T, Arch> features_of(decoded_rows<Rows> const& rows, Block const* row, index_t offset, index_t left) {
+    using blocks = block_storage<Block, T, Arch>;
+    if constexpr (requires { blocks::load(row, offset, left); }) return blocks::load(row, rows.feature + offset, left);
+    else return blocks::load(row, rows.feature + offset);
+}
+/// The bytes of so many features of such rows.
+template <class Rows>
+constexpr index_t bytes_of_features(index_t features) {
+    return features * static_cast<index_t>(sizeof(*std::declval<Rows const&>().row(0)));
+}
+template <class Rows>
+    requires requires { Rows::blocks; }
+constexpr index_t bytes_of_features(index_t features) {
+    using block = std::remove_cvref_t<decltype(*std::declval<Rows const&>().row(0))>;
+    return ceil_div(features, block::size) * static_cast<index_t>(sizeof(block));
+}
+
+/// Prefetches `Count` features from one on of the row that is `distance` elements after a row.
+template <index_t Count, class Rows, class Element>
+FOVEA_INLINE void prefetch_features(Rows const&, Element const* row, index_t feature, index_t distance) {
+    prefetch_to_l2<Count>(row + feature + distance);
+}
+template <index_t Count, class Rows, class Block>
+FOVEA_INLINE void prefetch_features(decoded_rows<Rows> const& rows, Block const* row, index_t feature,
+                                    index_t distance) {
+    prefetch_to_l2<ceil_div(Count, Block::size)>(row + (rows.feature + feature) / Block::size + distance);
+}
+
 /// The type of the elements of such rows.
 template <class Rows>
 using element_in_place = std::remove_cvref_t<decltype(*std::declval<Rows const&>().row(0))>;
@@ -127,13 +182,12 @@ public:
     /// place.
     template <class Add, class Broadcast, class Vectors, class Before>
     FOVEA_INLINE void add_products(Add const& add, Broadcast const& a, Vectors b, index_t steps, Before const& before) {
-        using element = std::remove_cvref_t<decltype(*b.row(0))>;
         for (index_t i = 0; i < steps; ++i, b.advance()) {
             before(b);
-            element const* const from = b.row(0);
+            auto const* const from = b.row(0);
             c_array<vector, NV> row;
             [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
-                ((row[V] = opaque(storage<element, T, Arch>::load(from + V * lanes))), ...);
+                ((row[V] = opaque(features_of<T, Arch>(b, from, V * lanes))), ...);
             }(std::make_integer_sequence<int, NV>{});
             [&]<int... I>(indices<I...>)
                 FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});

@@ -48,6 +48,9 @@ struct storage<float16, float, Arch> {
     FOVEA_INLINE static vector load(float16 const* from) {
         return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<__m128i const*>(from)))};
     }
+    FOVEA_INLINE static vector load_in_all_lanes(float16 x) {
+        return {_mm256_cvtph_ps(_mm_set1_epi16(static_cast<short>(x.bits)))};
+    }
     FOVEA_INLINE static void store(vector const& a, float16* to) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
                          _mm256_cvtps_ph(a.value.data, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

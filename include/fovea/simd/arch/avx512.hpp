@@ -60,6 +60,9 @@ struct storage<float16, float, Arch> {
     FOVEA_INLINE static vector load(float16 const* from) {
         return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<__m256i const*>(from)))};
     }
+    FOVEA_INLINE static vector load_in_all_lanes(float16 x) {
+        return {_mm512_cvtph_ps(_mm256_set1_epi16(static_cast<short>(x.bits)))};
+    }
     FOVEA_INLINE static vector load(float16 const* from, index_t n) {
         return {_mm512_cvtph_ps(_mm256_maskz_loadu_epi16(widening<Arch>::first(n), from))};
     }

@@ -68,6 +68,9 @@ struct storage<float16, float, Arch> {
     FOVEA_INLINE static vector load(float16 const* from) {
         return {vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(&from->bits)))};
     }
+    FOVEA_INLINE static vector load_in_all_lanes(float16 x) {
+        return {vcvt_f32_f16(vreinterpret_f16_u16(vdup_n_u16(x.bits)))};
+    }
     FOVEA_INLINE static void store(vector const& a, float16* to) {
         vst1_u16(&to->bits, vreinterpret_u16_f16(vcvt_f16_f32(a.value.data)));
     }

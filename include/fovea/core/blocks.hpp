@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers of a few bits in blocks, each with a scale of its own: byte for byte what caches of inference engines hold.
+#pragma once
+
+#include <fovea/core/half.hpp>
+#include <fovea/core/index.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+
+namespace fovea::FOVEA_SET {
+
+/// block_format: numbers that are stored `size` at a time.
+///
+///     number(i)              the ith of them
+///     numbers(to)            all of them
+///     finite()               whether all are
+///     Block::rounded(from)   the nearest block to `size` floats
+template <class Block>
+concept block_format = requires(Block const& block, index_t i, float const* from, float* to) {
+    { Block::size } -> std::convertible_to<index_t>;
+    { block.number(i) } -> std::same_as<float>;
+    block.numbers(to);
+    { block.finite() } -> std::same_as<bool>;
+    { Block::rounded(from) } -> std::same_as<Block>;
+};
+
+namespace detail {
+/// True where a number of 16 bits is neither infinite nor a NaN.
+constexpr bool is_finite(float16 x) { return (x.bits & 0x7c00U) != 0x7c00U; }
+/// x / step for a step that may be 0.
+inline float steps_of(float x, float step) { return step != 0 ? x * (1 / step) : 0; }
+}  // namespace detail
+
+}  // namespace fovea::FOVEA_SET
+
+namespace fovea {
+
+/// q8_0: 32 numbers of 8 bits with a scale, in 34 bytes.
+///
+///     x_i = scale * numbers_i,   scale = max |x| / 127, rounded to float16
+///
+/// Rounding: to nearest, halves away from 0. Source: ggml, block_q8_0.
+struct q8_0 {
+    static constexpr std::int64_t size = 32;
+    float16 scale;
+    std::int8_t integers[size];
+
+    FOVEA_TAGGED constexpr float number(std::int64_t i) const {
+        return static_cast<float>(scale) * static_cast<float>(integers[i]);
+    }
+    template <class T>
+    FOVEA_TAGGED constexpr void numbers(T* to) const {
+        T const step = static_cast<T>(static_cast<float>(scale));
+        for (std::int64_t i = 0; i < size; ++i) to[i] = step * static_cast<T>(integers[i]);
+    }
+    FOVEA_TAGGED constexpr bool finite() const { return detail::is_finite(scale); }
+    FOVEA_TAGGED static q8_0 rounded(float const* from) {
+        float most = 0;
+        for (std::int64_t i = 0; i < size; ++i) most = std::max(most, std::abs(from[i]));
+        q8_0 block{};
+        block.scale = float16(most / 127);
+        for (std::int64_t i = 0; i < size; ++i)
+            block.integers[i] = static_cast<std::int8_t>(std::round(detail::steps_of(from[i], most / 127)));
+        return block;
+    }
+};
+static_assert(sizeof(q8_0) == 34);
+
+/// q4_0: 32 numbers of 4 bits with a scale, in 18 bytes: numbers 0 to 15 are the lower halves of the bytes, 16 to 31
+/// the upper ones.
+///
+///     x_i = scale * (quarter_i - 8),   scale = x_m / -8 for the x_m that is farthest from 0, rounded to float16
+///
+/// Source: ggml, block_q4_0.
+struct q4_0 {
+    static constexpr std::int64_t size = 32;
+    float16 scale;
+    std::uint8_t pairs[size / 2];
+
+    FOVEA_TAGGED constexpr float number(std::int64_t i) const {
+        int const pair = pairs[i % 16];
+        return static_cast<float>(scale) * static_cast<float>((i < 16 ? pair & 15 : pair >> 4) - 8);
+    }
+    template <class T>
+    FOVEA_TAGGED constexpr void numbers(T* to) const {
+        T const step = static_cast<T>(static_cast<float>(scale));
+        for (std::int64_t i = 0; i < size / 2; ++i) to[i] = step * static_cast<T>((pairs[i] & 15) - 8);
+        for (std::int64_t i = 0; i < size / 2; ++i) to[size / 2 + i] = step * static_cast<T>((pairs[i] >> 4) - 8);
+    }
+    FOVEA_TAGGED constexpr bool finite() const { return detail::is_finite(scale); }
+    FOVEA_TAGGED static q4_0 rounded(float const* from) {
+        float farthest = 0;
+        for (std::int64_t i = 0; i < size; ++i)
+            if (std::abs(from[i]) > std::abs(farthest)) farthest = from[i];
+        q4_0 block{};
+        block.scale = float16(farthest / -8);
+        auto const quarter = [&](std::int64_t i) {
+            float const steps = detail::steps_of(from[i], farthest / -8) + 8.5f;
+            return static_cast<int>(std::min(steps, 15.0f));
+        };
+        for (std::int64_t i = 0; i < size / 2; ++i)
+            block.pairs[i] = static_cast<std::uint8_t>(quarter(i) | quarter(i + size / 2) << 4);
+        return block;
+    }
+};
+static_assert(sizeof(q4_0) == 18);
+
+/// q4_1: 32 numbers of 4 bits with a scale and a least number, in 20 bytes; in the order of q4_0.
+///
+///     x_i = least + scale * quarter_i,   scale = (max x - min x) / 15, both rounded to float16
+///
+/// Source: ggml, block_q4_1.
+struct q4_1 {
+    static constexpr std::int64_t size = 32;
+    float16 scale, least;
+    std::uint8_t pairs[size / 2];
+
+    FOVEA_TAGGED constexpr float number(std::int64_t i) const {
+        int const pair = pairs[i % 16];
+        return static_cast<float>(scale) * static_cast<float>(i < 16 ? pair & 15 : pair >> 4)
+             + static_cast<float>(least);
+    }
+    template <class T>
+    FOVEA_TAGGED constexpr void numbers(T* to) const {
+        T const step = static_cast<T>(static_cast<float>(scale)), first = static_cast<T>(static_cast<float>(least));
+        for (std::int64_t i = 0; i < size / 2; ++i) to[i] = step * static_cast<T>(pairs[i] & 15) + first;
+        for (std::int64_t i = 0; i < size / 2; ++i) to[size / 2 + i] = step * static_cast<T>(pairs[i] >> 4) + first;
+    }
+    FOVEA_TAGGED constexpr bool finite() const { return detail::is_finite(scale) && detail::is_finite(least); }
+    FOVEA_TAGGED static q4_1 rounded(float const* from) {
+        auto const [low, high] = std::minmax_element(from, from + size);
+        float const step = (*high - *low) / 15;
+        q4_1 block{};
+        block.scale = float16(step);
+        block.least = float16(*low);
+        auto const quarter = [&](std::int64_t i) {
+            float const steps = detail::steps_of(from[i] - *low, step) + 0.5f;
+            return static_cast<int>(std::min(steps, 15.0f));
+        };
+        for (std::int64_t i = 0; i < size / 2; ++i)
+            block.pairs[i] = static_cast<std::uint8_t>(quarter(i) | quarter(i + size / 2) << 4);
+        return block;
+    }
+};
+static_assert(sizeof(q4_1) == 20);
+
+}  // namespace fovea

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keys and values in blocks of a few bits: a source of rows that is decoded as it is read, and what writes one.
+#pragma once
+
+#include <fovea/core/blocks.hpp>
+#include <fovea/core/row_run.hpp>
+#include <fovea/spec/shapes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+namespace fovea::FOVEA_SET {
+
+/// quantized_rows: what quantized returns. `Blocks` is a view or pages of blocks.
+template <class Blocks>
+struct quantized_rows {
+    using block_type = element_of_rows<Blocks>;
+    using value_type = float;
+    static constexpr index_t size = block_type::size;
+
+    Blocks blocks;
+    extents_t<4> extents;  // (batch, head, position, feature)
+
+    constexpr explicit quantized_rows(Blocks const& of)
+        : blocks(of), extents{of.extent(0), of.extent(1), of.extent(2), of.extent(3) * size} {}
+
+    constexpr index_t extent(int axis) const { return extents[static_cast<std::size_t>(axis)]; }
+    constexpr float operator()(index_t batch, index_t head, index_t position, index_t feature) const {
+        return blocks(batch, head, position, feature / size).number(feature % size);
+    }
+
+    template <class T>
+    void load(row_range const& rows, T* to, index_t stride) const {
+        for (index_t n = rows.first; n < rows.last; ++n, to += stride) {
+            auto const* const row = blocks.place(rows.batch, rows.head, n, 0);
+            for (index_t b = 0; b < blocks.extent(3); ++b) row[b].numbers(to + b * size);
+        }
+    }
+    bool finite(row_range const& rows) const {
+        for (index_t n = rows.first; n < rows.last; ++n) {
+            auto const* const row = blocks.place(rows.batch, rows.head, n, 0);
+            if (!std::all_of(row, row + blocks.extent(3), [](auto const& block) { return block.finite(); }))
+                return false;
+        }
+        return true;
+    }
+
+    template <class F>
+    constexpr void for_each_source(F const& f) const {
+        f(blocks);
+    }
+    template <class Visit>
+    constexpr void for_each_array(Visit const& visit) const {
+        if constexpr (is_paged<Blocks>) blocks.for_each_array(visit);
+        else visit(blocks, "'s blocks");
+    }
+    void check(char const* argument) const {
+        if constexpr (requires { blocks.check(argument); }) blocks.check(argument);
+    }
+};
+
+/// quantized: keys or values in blocks of a few bits, read in place.
+///
+///     attend(spec, query, quantized(keys), quantized(values), result)
+///     view<q8_0 const, 4> keys, or paged(pages, table) of blocks: (batch, head, position, feature / 32)
+///
+/// Formats: q8_0, q4_0, q4_1, and any block_format of one's own; keys and values choose independently.
+/// Cost: few queries decode blocks in registers as they read them; many decode a block of rows once.
+/// Errors: those of the views and pages. Source: of the formats, ggml.
+template <class Rows>
+constexpr auto quantized(Rows const& rows) {
+    auto const blocks = as_rows(rows);
+    constexpr bool of_blocks = block_format<element_of_rows<decltype(blocks)>>;
+    static_assert(of_blocks,
+                  "fovea: quantized takes rows of blocks, such as q8_0 or q4_0: give it a view or pages of them");
+    return quantized_rows<std::remove_const_t<decltype(blocks)>>(blocks);
+}
+
+namespace detail {
+/// Errors: shape_error where rows do not fit a cache of these extents, whose last axis counts blocks.
+template <class Block>
+void check_stored(extents_t<4> const& cache, extents_t<4> const& source, index_t first) {
+    if (source[0] != cache[0] || source[1] != cache[1] || source[3] != cache[3] * Block::size)
+        throw shape_error("store: source is ", source, " and the cache holds ", cache[0], " x ", cache[1], " heads of ",
+                          counted(cache[3] * Block::size, "feature"));
+    if (first < 0 || first > cache[2] || source[2] > cache[2] - first)
+        throw shape_error("store: source has ", counted(source[2], "position"), " from ", first,
+                          " on, and the cache has ", cache[2]);
+}
+
+/// Calls f(batch, head, position, row) for each row.
+template <class Element, class F>
+void for_each_row(view<Element, 4> const& rows, F const& f) {
+    for (index_t b = 0; b < rows.extent(0); ++b)
+        for (index_t h = 0; h < rows.extent(1); ++h)
+            for (index_t n = 0; n < rows.extent(2); ++n) f(b, h, n, rows.place(b, h, n, index_t{0}));
+}
+
+/// A row of numbers rounded to blocks.
+template <class Element, class Block>
+void round_row(Element const* row, index_t features, Block* to) {
+    for (index_t c = 0; c < features; c += Block::size) {
+        std::array<float, static_cast<std::size_t>(Block::size)> numbers;
+        for (index_t i = 0; i < Block::size; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<float>(row[c + i]);
+        *to++ = Block::rounded(numbers.data());
+    }
+}
+}  // namespace detail
+
+/// store: rounds new rows to blocks of a cache, from a position on.
+///
+///     store(blocks, source, first)             blocks: (batch, head, position, feature / 32)
+///     store(pages, table, source, first)       pages: (page, head, slot, feature / 32), table: (batch, page)
+///
+/// source: (batch, head, position, feature), of any real type. Errors: shape_error, before anything is written, for
+/// rows that do not fit the cache, features that are no whole blocks, and positions without a page.
+template <block_format Block, class Element>
+void store(view<Block, 4> const& blocks, view<Element, 4> const& source, index_t first) {
+    detail::check_stored<Block>({blocks.extent(0), blocks.extent(1), blocks.extent(2), blocks.extent(3)},
+                                source.extents, first);
+    detail::for_each_row(source, [&](index_t b, index_t h, index_t n, Element const* row) {
+        detail::round_row(row, source.extent(3), blocks.place(b, h, first + n, index_t{0}));
+    });
+}
+template <block_format Block, class Element>
+void store(view<Block, 4> const& pages, view<std::int32_t const, 2> const& table, view<Element, 4> const& source,
+           index_t first) {
+    index_t const page_size = pages.extent(2);
+    detail::check_stored<Block>({table.extent(0), pages.extent(1), table.extent(1) * page_size, pages.extent(3)},
+                                source.extents, first);
+    for (index_t b = 0; b < source.extent(0); ++b)
+        for (index_t n = first; n < first + source.extent(2); ++n)
+            if (index_t const page = table(b, n / page_size); page < 0 || page >= pages.extent(0))
+                throw shape_error("store: position ", n, " of batch ", b, " has page ", page, " in the table, of ",
+                                  detail::counted(pages.extent(0), "page"));
+    detail::for_each_row(source, [&](index_t b, index_t h, index_t n, Element const* row) {
+        index_t const at = first + n;
+        detail::round_row(row, source.extent(3), pages.place(table(b, at / page_size), h, at % page_size, index_t{0}));
+    });
+}
+
+}  // namespace fovea::FOVEA_SET

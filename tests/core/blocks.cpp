@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks of a few bits: the bytes of their formats, and what is lost where numbers are rounded to them.
+#include <fovea/core/blocks.hpp>
+#include <fovea/testing/random.hpp>
+
+#include "catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace fovea;
+
+namespace {
+
+using numbers = std::array<float, 32>;
+
+template <class Block>
+numbers numbers_of(Block const& block) {
+    numbers all;
+    block.numbers(all.data());
+    for (index_t i = 0; i < 32; ++i) CHECK(all[static_cast<std::size_t>(i)] == block.number(i));
+    return all;
+}
+
+/// A block of bytes, as a file or another program has them.
+template <class Block>
+Block of_bytes(std::array<unsigned char, sizeof(Block)> const& bytes) {
+    Block block;
+    std::memcpy(&block, bytes.data(), sizeof block);
+    return block;
+}
+
+/// Of random numbers: each is off by no more than `steps` steps of its block, whose step is `step(numbers)`; a scale
+/// that is a subnormal float16 is rounded by up to 2^-25.
+template <class Block, class Step>
+void check_rounding(double steps, Step const& step) {
+    testing::dice random(1);
+    for (int trial = 0; trial < 300; ++trial) {
+        numbers x;
+        double const size = std::exp2(random.between(-12, 12));
+        for (float& each : x) each = static_cast<float>(size * random.real(-1, trial % 3 == 0 ? 0.1 : 1));
+        auto const block = Block::rounded(x.data());
+        CHECK(block.finite());
+        auto const got = numbers_of(block);
+        for (std::size_t i = 0; i < 32; ++i) CHECK(std::abs(got[i] - x[i]) <= steps * step(x) + 128 * 0x1p-25);
+    }
+    numbers const zeros{};
+    CHECK(numbers_of(Block::rounded(zeros.data())) == zeros);
+}
+
+}  // namespace
+
+TEST_CASE("blocks have the bytes of their formats", "[core]") {
+    std::array<unsigned char, 34> eight{0x00, 0x38, 127, 0x81};  // the scale 0.5, then 127, -127, 0, ...
+    auto const of_8 = numbers_of(of_bytes<q8_0>(eight));
+    CHECK(of_8[0] == 63.5f);
+    CHECK(of_8[1] == -63.5f);
+    CHECK(of_8[31] == 0);
+    std::array<unsigned char, 18> four{0x00, 0x40, 0xf0, 0x08};  // 2; the lower quarters 0, 8, 0, ..., the upper 15, 0
+    auto const of_4 = numbers_of(of_bytes<q4_0>(four));
+    CHECK(of_4[0] == -16);
+    CHECK(of_4[16] == 14);
+    CHECK(of_4[1] == 0);
+    CHECK(of_4[17] == -16);
+    std::array<unsigned char, 20> least{0x00, 0x40, 0x00, 0xbc, 0xf0, 0x08};  // 2, -1
+    auto const of_least = numbers_of(of_bytes<q4_1>(least));
+    CHECK(of_least[0] == -1);
+    CHECK(of_least[16] == 29);
+    CHECK(of_least[1] == 15);
+}
+
+TEST_CASE("numbers are rounded to the nearest of their block", "[core]") {
+    auto const most = [](numbers const& x) {
+        float greatest = 0;
+        for (float each : x) greatest = std::max(greatest, std::abs(each));
+        return greatest;
+    };
+    // Half a step, and what rounding the scale to 11 bits moves the farthest number by; of 4 bits the side across from
+    // the farthest number has one step less, and is cut there.
+    check_rounding<q8_0>(0.5 + 127 * 0x1p-11, [&](numbers const& x) { return most(x) / 127; });
+    check_rounding<q4_0>(1 + 8 * 0x1p-11, [&](numbers const& x) { return most(x) / 8; });
+    check_rounding<q4_1>(0.5 + 0.02, [&](numbers const& x) {
+        auto const [low, high] = std::minmax_element(x.begin(), x.end());
+        return (*high - *low) / 15 + std::abs(*low) * 0x1p-11;
+    });
+}
+
+TEST_CASE("rounding to blocks again changes nothing", "[core]") {
+    testing::dice random(4);
+    for (int trial = 0; trial < 100; ++trial) {
+        numbers x;
+        for (float& each : x) each = static_cast<float>(random.real(-3, 3));
+        auto const once = numbers_of(q8_0::rounded(x.data())), twice = numbers_of(q8_0::rounded(once.data()));
+        for (std::size_t i = 0; i < 32; ++i) CHECK(twice[i] == Approx(once[i]).epsilon(1e-3));
+    }
+}
+
+TEST_CASE("a block with a scale that is no number is not finite", "[core]") {
+    for (auto const bits : {0x7c00, 0xfc00, 0x7e01}) {
+        q8_0 eight{};
+        q4_0 four{};
+        q4_1 scale{}, least{};
+        eight.scale = four.scale = scale.scale = least.least = float16::from_bits(static_cast<std::uint16_t>(bits));
+        CHECK_FALSE(eight.finite());
+        CHECK_FALSE(four.finite());
+        CHECK_FALSE(scale.finite());
+        CHECK_FALSE(least.finite());
+    }
+}
