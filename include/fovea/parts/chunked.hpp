@@ -59,9 +59,9 @@ public:
         if (at_.begins) base::begin(call, heads, first, count);
         else base::resume(call, heads, first, count, *at_.empty);
     }
-    void finish(call_type const& call, typename base::head_blocks const& keys, typename base::scratch const& scores) {
+    void finish(call_type const& call, typename base::head_blocks const& keys, typename base::scratch const& buffers) {
         *at_.empty = base::empty();
-        if (at_.ends) base::finish(call, keys, scores);
+        if (at_.ends) base::finish(call, keys, buffers);
     }
 
 private:
