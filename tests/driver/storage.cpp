@@ -144,6 +144,11 @@ TEST_CASE("float16 operands and results", "[driver]") {
     check_storage<float16, float16, float16, float16>(scaled_dot | hardmax | weighted_sum);
 }
 
+TEST_CASE("keys and values in 8 bits with an exponent", "[driver]") {
+    check_storage<float, fp8_e4m3, fp8_e5m2, float>(scaled_dot | causal | softmax | weighted_sum);
+    check_storage<fp8_e5m2, fp8_e4m3, fp8_e4m3, fp8_e4m3>(scaled_dot | softmax | weighted_sum);
+}
+
 TEST_CASE("integers with a scale for each token", "[driver]") {
     operands const all;
     auto const key = stored_as<std::int8_t>(all.key), value = stored_as<std::int8_t>(all.value);

@@ -20,8 +20,7 @@ namespace {
 
 template <class Element>
 Element element_of(std::uint32_t bits) {
-    if constexpr (requires { Element::from_bits(std::uint16_t{}); })
-        return Element::from_bits(static_cast<std::uint16_t>(bits));
+    if constexpr (requires { Element{}.bits; }) return Element::from_bits(static_cast<decltype(Element{}.bits)>(bits));
     else return static_cast<Element>(bits);
 }
 template <class Element>
@@ -127,6 +126,8 @@ TEST_CASE("a pack of 16-bit or 8-bit numbers is read as each one is", "[kernel]"
         check_loads<bfloat16, Arch>();
         check_loads<float16, Arch>();
         check_loads<std::int8_t, Arch>();
+        check_loads<fp8_e4m3, Arch>();
+        check_loads<fp8_e5m2, Arch>();
     });
 }
 
@@ -134,6 +135,8 @@ TEST_CASE("a pack is rounded to 16 bits as each number is", "[kernel]") {
     for_each_width([]<class Arch>(Arch) {
         check_stores<bfloat16, Arch>();
         check_stores<float16, Arch>();
+        check_stores<fp8_e4m3, Arch>();
+        check_stores<fp8_e5m2, Arch>();
     });
 }
 
@@ -142,6 +145,8 @@ TEST_CASE("nothing past the last element is read or written", "[kernel]") {
         check_ends<bfloat16, float, Arch>();
         check_ends<float16, float, Arch>();
         check_ends<std::int8_t, float, Arch>();
+        check_ends<fp8_e4m3, float, Arch>();
+        check_ends<fp8_e5m2, double, Arch>();
         check_ends<float, float, Arch>();
         check_ends<bfloat16, double, Arch>();
         check_ends<float, double, Arch>();

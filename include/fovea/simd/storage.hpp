@@ -4,12 +4,14 @@
 #pragma once
 
 #include <fovea/core/blocks.hpp>
+#include <fovea/core/fp8.hpp>
 #include <fovea/core/half.hpp>
 #include <fovea/simd/lanes.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 namespace fovea::FOVEA_SET::kernel {
 
@@ -88,28 +90,65 @@ private:
     }
 };
 
-/// float16: adding to the exponent corrects its bias; subnormal numbers are integers times 2^-24. No number that is
-/// computed with is subnormal as a float, so that none is lost where those count as 0.
-template <widens Arch>
-struct storage<float16, float, Arch> {
+/// The numbers of float16 from their bits. Adding to the exponent corrects its bias; subnormal numbers are integers
+/// times 2^-24. No number that is computed with is subnormal as a float, so that none is lost where those count as 0.
+template <class Arch>
+FOVEA_INLINE pack<float, Arch> numbers_of_halves(typename registers<float, Arch>::integers const& half) {
     using vector = pack<float, Arch>;
     using bits = registers<float, Arch>;
     using integers = typename bits::integers;
+    auto const size = half & integers(0x7fff), magnitude = bits::template shift_left<13>(size);
+    auto const sign = bits::template shift_left<16>(half & integers(0x8000));
+    vector const normal(bits::as_reals(magnitude + integers(0x38000000))),
+        infinite(bits::as_reals(magnitude | integers(0x7f800000)));
+    vector const subnormal(vector(bits::to_real(size)) * vector(0x1p-24f));
+    auto const finite = select(normal < vector(0x1p-14f), subnormal, normal);
+    auto const absolute = select(normal < vector(65536), finite, infinite);
+    return {bits::as_reals(bits::as_integers(absolute.value) | sign)};
+}
+template <widens Arch>
+struct storage<float16, float, Arch> {
+    using vector = pack<float, Arch>;
 
     FOVEA_INLINE static vector load(float16 const* from) {
-        auto const half = widening<Arch>::widen(&from->bits);
-        auto const size = half & integers(0x7fff), magnitude = bits::template shift_left<13>(size);
-        auto const sign = bits::template shift_left<16>(half & integers(0x8000));
-        vector const normal(bits::as_reals(magnitude + integers(0x38000000))),
-            infinite(bits::as_reals(magnitude | integers(0x7f800000)));
-        vector const subnormal(vector(bits::to_real(size)) * vector(0x1p-24f));
-        auto const finite = select(normal < vector(0x1p-14f), subnormal, normal);
-        auto const absolute = select(normal < vector(65536), finite, infinite);
-        return {bits::as_reals(bits::as_integers(absolute.value) | sign)};
+        return numbers_of_halves<Arch>(widening<Arch>::widen(&from->bits));
     }
     FOVEA_INLINE static void store(vector const& a, float16* to) {
         auto const lane = lanes_of<float, Arch>::to_array(a);
         for (std::size_t i = 0; i < lane.size(); ++i) to[i] = float16(lane[i]);
+    }
+};
+
+/// Stored lane by lane.
+template <class Element, class Arch>
+struct fp8_storage {
+    FOVEA_INLINE static typename registers<float, Arch>::integers bits_of(Element const* from) {
+        return widening<Arch>::widen(reinterpret_cast<std::int8_t const*>(from));
+    }
+    FOVEA_INLINE static void store(pack<float, Arch> const& a, Element* to) {
+        auto const lane = lanes_of<float, Arch>::to_array(a);
+        for (std::size_t i = 0; i < lane.size(); ++i) to[i] = Element(lane[i]);
+    }
+};
+template <widens Arch>
+struct storage<fp8_e5m2, float, Arch> : fp8_storage<fp8_e5m2, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(fp8_e5m2 const* from) {
+        return numbers_of_halves<Arch>(registers<float, Arch>::template shift_left<8>(storage::bits_of(from)));
+    }
+};
+template <widens Arch>
+struct storage<fp8_e4m3, float, Arch> : fp8_storage<fp8_e4m3, Arch> {
+    FOVEA_INLINE static pack<float, Arch> load(fp8_e4m3 const* from) {
+        using vector = pack<float, Arch>;
+        using bits = registers<float, Arch>;
+        using integers = typename bits::integers;
+        auto const all = storage::bits_of(from), size = all & integers(0x7f);
+        auto const sign = bits::template shift_left<24>(all & integers(0x80));
+        vector const normal(bits::as_reals(bits::template shift_left<20>(size) + integers(0x3c000000)));
+        vector const subnormal(vector(bits::to_real(size)) * vector(0x1p-9f));
+        auto const finite = select(normal < vector(0x1p-6f), subnormal, normal);
+        auto const absolute = select(normal < vector(480), finite, vector(std::numeric_limits<float>::quiet_NaN()));
+        return {bits::as_reals(bits::as_integers(absolute.value) | sign)};
     }
 };
 

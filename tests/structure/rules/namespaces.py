@@ -12,6 +12,7 @@ SHARED_TYPES = (
     "core/errors.hpp",
     "core/graph.hpp",
     "core/blocks.hpp",
+    "core/fp8.hpp",
     "core/half.hpp",
     "core/subnormals.hpp",
     "core/tensor.hpp",
