@@ -2,6 +2,8 @@
 // Decoding with a cache: a prompt, then token by token, held to one causal call over everything.
 #include "check.hpp"
 
+#include <fovea/kv_cache.hpp>
+
 using namespace fovea;
 using namespace fovea::placeholders;
 using namespace how_to;
@@ -83,10 +85,47 @@ void many_lengths() {
             "each sequence sees its own tokens, and nothing of what comes after them");
 }
 
+void pages() {
+    auto const key = random_tensor<4>({1, 2, tokens, 32}), value = random_tensor<4>({1, 2, tokens, 32}),
+               query = random_tensor<4>({2, 8, 1, 32});
+    auto const prompt_keys = positions(key.view(), 0, prompt), prompt_values = positions(value.view(), 0, prompt);
+    auto const new_key = [&](index_t n) { return positions(key.view(), prompt + n, 1); };
+    auto const new_value = [&](index_t n) { return positions(value.view(), prompt + n, 1); };
+    tensor<float, 4> result(query.extents);
+    //! [pages]
+    kv_cache<float16> cache({.heads = 2, .key_features = 32, .value_features = 32, .pages = 64, .page_size = 16});
+    auto const first = cache.add();
+    cache.append(first, prompt_keys, prompt_values);  // (1, head, position, feature)
+    auto const second = cache.fork(first);            // shares the pages of the prompt
+    cache.append(first, new_key(0), new_value(0));
+    cache.append(second, new_key(1), new_value(1));
+
+    std::vector<index_t> const sequences{first, second};
+    auto const batch = cache.batch(sequences);
+    auto const past = batch.past(1);  // positions before the query of each
+    attend(scaled_dot | causal_from(past) | softmax | weighted_sum, query, batch.keys(), batch.values(), result);
+    //! [pages]
+    auto const score = [&](index_t b, index_t h, index_t, index_t j) {
+        if (j > prompt) return minus_infinity;
+        double sum = 0;
+        for (index_t c = 0; c < 32; ++c)
+            sum += static_cast<double>(query(b, h, 0, c)) * static_cast<double>(key(0, h / 4, j < prompt ? j : prompt + b, c));
+        return sum / std::sqrt(32.0);
+    };
+    tensor<float, 4> values_of({2, 2, prompt + 1, 32});
+    for (index_t b = 0; b < 2; ++b)
+        for (index_t h = 0; h < 2; ++h)
+            for (index_t j = 0; j <= prompt; ++j)
+                for (index_t c = 0; c < 32; ++c) values_of(b, h, j, c) = value(0, h, j < prompt ? j : prompt + b, c);
+    require(difference(result, plain_attention(score, 8, 1, values_of)) < 2e-3f,
+            "each sequence sees the prompt and its own token, as float16 stores them");
+}
+
 }  // namespace
 
 int main() {
     one_length();
+    pages();
     window();
     many_lengths();
 }
