@@ -61,3 +61,17 @@ void call(view<float, 2> x, view<float, 2> result, std::vector<index_t> const& o
     reference::attend(ragged(offsets), dot | unnormalized | running_state, x, result, present_state(states));
 #endif
 }
+
+// case: ragged_pages
+// sentence: fovea: ragged keys and values lie one after another: pages, and sources of your own, are those of one
+// sequence
+void call(view<index_t const, 1> offsets, view<float, 2> x, view<float, 2> result, view<float const, 4> pages,
+          view<std::int32_t const, 2> table) {
+#ifdef FOVEA_BROKEN
+    reference::attend(ragged(offsets), scaled_dot | softmax | weighted_sum, x, paged(pages, table), x, result);
+#else
+    static_cast<void>(pages);
+    static_cast<void>(table);
+    reference::attend(ragged(offsets), scaled_dot | softmax | weighted_sum, x, x, x, result);
+#endif
+}

@@ -109,6 +109,20 @@ TEST_CASE("a value that is not finite shows where its position is seen", "[spec]
     }
 }
 
+TEST_CASE("blocks of a ragged batch are those of each sequence", "[spec]") {
+    testing::dice random(6);
+    constexpr auto spec = scaled_dot | causal | softmax | weighted_sum;
+    std::vector<index_t> const offsets{0, 4, 4, 29};
+    cache<q8_0> const key(random, 1, 29, 32);
+    auto const one = quantized(view<q8_0 const, 4>(key.blocks.data(), {1, 1, 29, 1}));
+    view<float const, 4> const numbers(key.numbers.data(), {1, 1, 29, 32});
+    auto const query = testing::random_tensor<float, 4>(random, {1, 1, 29, 32});
+    tensor<float, 4> got(query.extents), expected(query.extents);
+    attend(ragged(offsets), spec, query, one, one, got);
+    attend(ragged(offsets), spec, query, numbers, numbers, expected);
+    testing::check_close<float, float>("result", expected.elements, got.elements, {1e-6, 1e-6});
+}
+
 TEST_CASE("rows are stored in pages as in one array", "[spec]") {
     testing::dice random(5);
     constexpr index_t page_size = 16, features = 64;

@@ -4,9 +4,12 @@
 
 #include <fovea/core/as_view.hpp>
 #include <fovea/core/config.hpp>
+#include <fovea/core/diagnose.hpp>
+#include <fovea/spec/block_scaled.hpp>
 #include <fovea/spec/call/check_call.hpp>
 #include <fovea/spec/part/of_part.hpp>
 #include <fovea/spec/part/rewritten.hpp>
+#include <fovea/spec/quantized.hpp>
 #include <fovea/spec/shapes.hpp>
 
 #include <concepts>
@@ -155,6 +158,22 @@ template <class T>
 view<T, 4> rows_of_sequence(view<T, 4> const& all, index_t first, index_t count) {
     return {
         all.place(index_t{0}, index_t{0}, first, index_t{0}), {1, all.extent(1), count, all.extent(3)}, all.strides};
+}
+template <class Blocks>
+auto rows_of_sequence(quantized_rows<view<Blocks, 4>> const& all, index_t first, index_t count) {
+    return quantized_rows(rows_of_sequence(all.blocks, first, count));
+}
+template <class Number, class Scale>
+auto rows_of_sequence(block_scaled_rows<view<Number, 4>, view<Scale, 4>> const& all, index_t first, index_t count) {
+    return block_scaled_rows(rows_of_sequence(all.numbers, first, count), rows_of_sequence(all.scales, first, count));
+}
+template <class Rows>
+view<float, 4> rows_of_sequence(Rows const&, index_t, index_t) {
+    static_assert(
+        never<Rows>,
+        "fovea: ragged keys and values lie one after another: pages, and sources of your own, are those of one "
+        "sequence");
+    return {};
 }
 
 /// An output for one sequence.
