@@ -55,7 +55,7 @@ TEST_CASE("a bias of -inf hides a pair", "[score]") {
 TEST_CASE("what a bias of -inf hides may hold anything, and leaves all bits of a mask", "[score]") {
     testing::dice random(3);
     constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-    for (auto const [queries, keys] : {std::pair{index_t{3}, index_t{2000}}, {60, 133}, {200, 700}}) {
+    for (auto const& [queries, keys] : {std::pair{index_t{3}, index_t{2000}}, {60, 133}, {200, 700}}) {
         tensor<float, 2> table({queries, keys});
         tensor<bool, 2> seen({queries, keys});
         auto const query = testing::random_tensor<float, 4>(random, {1, 2, queries, 8});
