@@ -176,6 +176,7 @@ void call(view<float, 2> x, view<float, 2> result, view<std::int8_t, 2> integers
 // sentence: fovea: quantized takes rows of blocks, such as q8_0 or q4_0: give it a view or pages of them
 void call(view<float, 2> x, view<float, 2> result, view<std::int8_t const, 2> integers, view<q8_0 const, 2> blocks) {
 #ifdef FOVEA_BROKEN
+    static_cast<void>(blocks);
     reference::attend(scaled_dot | softmax | weighted_sum, x, quantized(integers), x, result);
 #else
     static_cast<void>(integers);

@@ -74,7 +74,8 @@ constexpr auto quantized(Rows const& rows) {
     constexpr bool of_blocks = block_format<element_of_rows<decltype(blocks)>>;
     static_assert(of_blocks,
                   "fovea: quantized takes rows of blocks, such as q8_0 or q4_0: give it a view or pages of them");
-    return quantized_rows<std::remove_const_t<decltype(blocks)>>(blocks);
+    if constexpr (of_blocks) return quantized_rows<std::remove_const_t<decltype(blocks)>>(blocks);
+    else return blocks;
 }
 
 namespace detail {

@@ -223,7 +223,9 @@ void check_packed(ragged_attention<Index, A> const& of, Call const& call, Out co
                   "fovea: a mask that lists keys cannot be used in a ragged call");
     A const& a = of;
     auto const& all = of.sequences;
-    auto const &q = call.query, &k = call.key, &v = call.value;
+    auto const& q = call.query;
+    auto const& k = call.key;
+    auto const& v = call.value;
     check_memory_read(a, call);
     all.memory([](memory_region const& region) { require_sound(region); });
     require_sound(region_of(out, name_of_out));
