@@ -99,9 +99,9 @@ public:
         bool const masked = any_mixed(at),
                    may_exclude = !call.sums.selects && (masked || !call.functions.is_bare_product);
         bool const asks_values = may_exclude && (!few_rows(call) || (Blocking::queries_in_lanes && masked));
-        bool nonfinite = asks_values && !is_finite(call, from, at);
-        auto const s = tile_.score(call, mask, from.keys, at, buffers, masked && !nonfinite, from.next, 0, begin);
-        if (!asks_values) nonfinite = finds_nonfinite(call, from, at, s);
+        bool const unsafe = asks_values && !is_finite(call, from, at);
+        auto const s = tile_.score(call, mask, from.keys, at, buffers, masked && !unsafe, from.next, 0, begin);
+        bool const nonfinite = asks_values ? unsafe && tile_.any_excluded(s) : finds_nonfinite(call, from, at, s);
         if (nonfinite) tile_.mark_visible(s);
         return {s, nonfinite};
     }
