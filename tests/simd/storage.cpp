@@ -90,6 +90,7 @@ void for_each_width(F f) {
 /// Rows of blocks that end where memory ends, whatever their bytes are.
 template <class Block, class T, class Arch>
 void check_blocks() {
+    using blocks = kernel::block_storage<Block, T, Arch>;
     constexpr index_t lanes = kernel::pack<T, Arch>::lanes, features = 3 * Block::size;
     testing::dice random(7);
     guarded<Block> const row(3);
@@ -99,20 +100,26 @@ void check_blocks() {
                 byte = static_cast<unsigned char>(random.between(0, 255));
             if (!block.finite()) block = Block{};
         }
-        for (index_t f = 0; f < features; f += lanes) {
-            auto const got =
-                kernel::lanes_of<T, Arch>::to_array(kernel::block_storage<Block, T, Arch>::load(row.data(), f));
+        auto const check = [&](index_t f, kernel::pack<T, Arch> const& got) {
+            auto const lane = kernel::lanes_of<T, Arch>::to_array(got);
             for (index_t i = 0; i < lanes; ++i) {
                 double const exact = row[(f + i) / Block::size].number((f + i) % Block::size);
-                CHECK(got[static_cast<std::size_t>(i)] == Approx(exact).epsilon(1e-6));
+                CHECK(lane[static_cast<std::size_t>(i)] == Approx(exact).epsilon(1e-6));
             }
-        }
+        };
+        for (index_t f = 0; f < features; f += lanes) check(f, blocks::load(row.data(), f));
+        if constexpr (kernel::loads_whole_blocks<Block, T, Arch>)
+            for (index_t b = 0; b < features / Block::size; ++b) {
+                kernel::pack<T, Arch> all[blocks::packs];
+                blocks::load_all(row[b], all);
+                for (int p = 0; p < blocks::packs; ++p) check(b * Block::size + p * lanes, all[p]);
+            }
     }
 }
 
 }  // namespace
 
-TEST_CASE("a pack of numbers of blocks is read as each one is, and nothing behind the last block", "[kernel]") {
+TEST_CASE("packs of numbers of blocks are read as each number is, and nothing behind the last block", "[kernel]") {
     for_each_width([]<class Arch>(Arch) {
         check_blocks<q8_0, float, Arch>();
         check_blocks<q4_0, float, Arch>();

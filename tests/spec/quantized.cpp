@@ -92,6 +92,8 @@ TEST_CASE("rows of blocks give what their numbers give", "[spec]") {
         }
     check_spec<signs, q4_1>(scaled_dot | sparsemax | weighted_sum, 2, 300);
     check_spec<signs, q4_1>(decoding, 2, 300, 24);
+    auto const ranges = compare(sum(q * k, features(0, 8)) + sum(q * k, features(24, 57)));  // not along blocks
+    for (index_t queries : {1, 3, 40}) check_spec<q8_0, q4_0>(ranges | softmax | weighted_sum, queries, 33);
     check_spec<q8_0, signs>(gaussian(4) | softmax | weighted_sum, 2, 300);
 }
 

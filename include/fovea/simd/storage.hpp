@@ -7,6 +7,7 @@
 #include <fovea/core/fp8.hpp>
 #include <fovea/core/half.hpp>
 #include <fovea/simd/lanes.hpp>
+#include <fovea/simd/unrolled.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -210,8 +211,12 @@ FOVEA_INLINE void store_as(pack<T, Arch> const& a, To* to, index_t n) {
     }
 }
 
-/// load: the numbers of a row of blocks from a feature on, which is a multiple of the lanes: here one by one, of which
-/// `left` are left in the row. A specialization is of blocks that hold whole packs.
+/// block_storage: numbers of blocks as packs.
+///
+///     load(row, feature, left)    a pack of a row of blocks from a feature on, a multiple of the lanes; `left` are
+///     left packs, load_all(block, to)  all packs of a block: where a specialization has them
+///
+/// Here one by one. A specialization is of blocks that hold whole packs, so that `left` says nothing new.
 template <class Block, class T, class Arch>
 struct block_storage {
     FOVEA_INLINE static pack<T, Arch> load(Block const* row, index_t feature, index_t left = pack<T, Arch>::lanes) {
@@ -223,6 +228,10 @@ struct block_storage {
     }
 };
 
+/// The blocks of which all packs are loaded at once, since these share a scale.
+template <class Block, class T, class Arch>
+concept loads_whole_blocks = requires { block_storage<Block, T, Arch>::packs; };
+
 /// The scale of a block in all lanes.
 template <class Arch>
 FOVEA_INLINE pack<float, Arch> scale_of(float16 const& scale) {
@@ -233,38 +242,92 @@ FOVEA_INLINE pack<float, Arch> scale_of(float16 const& scale) {
 
 template <widens Arch>
 struct block_storage<q8_0, float, Arch> {
-    FOVEA_INLINE static pack<float, Arch> load(q8_0 const* row, index_t feature) {
+    using vector = pack<float, Arch>;
+    static constexpr int packs = q8_0::size / vector::lanes;
+
+    FOVEA_INLINE static vector load(q8_0 const* row, index_t feature) {
         auto const& block = row[feature / q8_0::size];
-        return scale_of<Arch>(block.scale)
-             * storage<std::int8_t, float, Arch>::load(block.integers + feature % q8_0::size);
+        return scale_of<Arch>(block.scale) * integers(block, feature % q8_0::size);
+    }
+    FOVEA_INLINE static void load_all(q8_0 const& block, vector* to) {
+        auto const scale = scale_of<Arch>(block.scale);
+        unrolled<packs>([&](auto p) FOVEA_LAMBDA { to[p] = scale * integers(block, p * vector::lanes); });
+    }
+
+private:
+    FOVEA_INLINE static vector integers(q8_0 const& block, index_t from) {
+        return storage<std::int8_t, float, Arch>::load(block.integers + from);
     }
 };
 
-/// The integers of 4 bits of a block from one on.
-template <class Arch>
-FOVEA_INLINE auto quarters_of(std::uint8_t const* pairs, index_t from) {
+/// Blocks of 32 integers of 4 bits, of which each stands for one of 16 numbers: `numbers(block)`, as a function of it.
+template <class Block, class Arch, class Numbers>
+struct quarter_storage {
+    using vector = pack<float, Arch>;
     using bits = registers<float, Arch>;
-    auto const pair = widening<Arch>::widen(reinterpret_cast<std::int8_t const*>(pairs + from % 16));
-    return (from < 16 ? pair : bits::template shift_right<4>(pair)) & typename bits::integers(15);
-}
-template <widens Arch>
-struct block_storage<q4_0, float, Arch> {
-    FOVEA_INLINE static pack<float, Arch> load(q4_0 const* row, index_t feature) {
-        using bits = registers<float, Arch>;
-        auto const& block = row[feature / q4_0::size];
-        auto const quarters = quarters_of<Arch>(block.pairs, feature % q4_0::size);
-        return scale_of<Arch>(block.scale) * pack<float, Arch>{bits::to_real(quarters - typename bits::integers(8))};
+    static constexpr int packs = Block::size / vector::lanes, half = packs / 2;
+
+    FOVEA_INLINE static vector load(Block const* row, index_t feature) {
+        auto const& block = row[feature / Block::size];
+        index_t const from = feature % Block::size;
+        auto const pair = pairs(block, from % (Block::size / 2));
+        return Numbers(block)(from < Block::size / 2 ? pair : bits::template shift_right<4>(pair));
+    }
+    FOVEA_INLINE static void load_all(Block const& block, vector* to) {
+        Numbers const numbers(block);
+        unrolled<half>([&](auto p) FOVEA_LAMBDA {
+            auto const pair = pairs(block, p * vector::lanes);
+            to[p] = numbers(pair);
+            to[half + p] = numbers(bits::template shift_right<4>(pair));
+        });
+    }
+
+private:
+    FOVEA_INLINE static auto pairs(Block const& block, index_t from) {
+        return widening<Arch>::widen(reinterpret_cast<std::int8_t const*>(block.pairs + from));
     }
 };
-template <widens Arch>
-struct block_storage<q4_1, float, Arch> {
-    FOVEA_INLINE static pack<float, Arch> load(q4_1 const* row, index_t feature) {
-        using bits = registers<float, Arch>;
-        auto const& block = row[feature / q4_1::size];
-        auto const quarters = quarters_of<Arch>(block.pairs, feature % q4_1::size);
-        return fma(scale_of<Arch>(block.scale), pack<float, Arch>{bits::to_real(quarters)},
-                   scale_of<Arch>(block.least));
+
+/// least + scale * the lower 4 bits of integers: one of 16 numbers in a register where an architecture finds it there.
+template <class Arch>
+class scaled_quarters {
+    using vector = pack<float, Arch>;
+    using bits = registers<float, Arch>;
+    using integers = typename bits::integers;
+    static constexpr bool in_register = requires(vector const& v, integers const& i) {
+        requires vector::lanes == 16;
+        lanes_of<float, Arch>::chosen(v, i);
+    };
+
+public:
+    FOVEA_INLINE scaled_quarters(vector const& scale, vector const& least) : scale_(scale), least_(least) {
+        if constexpr (in_register) numbers_ = fma(scale, vector::iota(), least);
     }
+    FOVEA_INLINE vector operator()(integers const& all) const {
+        if constexpr (in_register) return lanes_of<float, Arch>::chosen(numbers_, all);
+        else return fma(scale_, vector(bits::to_real(all & integers(15))), least_);
+    }
+
+private:
+    vector scale_, least_, numbers_{};
 };
+template <class Arch>
+struct numbers_of_q4_0 : scaled_quarters<Arch> {
+    FOVEA_INLINE explicit numbers_of_q4_0(q4_0 const& block) : numbers_of_q4_0(scale_of<Arch>(block.scale)) {}
+
+private:
+    FOVEA_INLINE explicit numbers_of_q4_0(pack<float, Arch> const& scale)
+        : scaled_quarters<Arch>(scale, scale * pack<float, Arch>(-8.0f)) {}
+};
+template <class Arch>
+struct numbers_of_q4_1 : scaled_quarters<Arch> {
+    FOVEA_INLINE explicit numbers_of_q4_1(q4_1 const& block)
+        : scaled_quarters<Arch>(scale_of<Arch>(block.scale), scale_of<Arch>(block.least)) {}
+};
+
+template <widens Arch>
+struct block_storage<q4_0, float, Arch> : quarter_storage<q4_0, Arch, numbers_of_q4_0<Arch>> {};
+template <widens Arch>
+struct block_storage<q4_1, float, Arch> : quarter_storage<q4_1, Arch, numbers_of_q4_1<Arch>> {};
 
 }  // namespace fovea::FOVEA_SET::kernel

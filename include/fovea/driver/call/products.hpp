@@ -180,8 +180,8 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
         index_t const count = std::min(block, all.keys - k), weight = k / per_step;
         auto piece = all;
         piece.keys = as_stored ? count : kernel::steps_over<typename Product::step>(count);
-        auto const add = [&](auto vectors, index_t c) {
-            constexpr int rows = tile::rows_with(vectors());
+        auto const add = [&](auto vectors, index_t c, auto of_rows) {
+            constexpr int rows = of_rows();
             piece.values = all.values.from(as_stored ? k : weight, c);
             for (index_t r = 0; r < w.rows; r += rows) {
                 piece.weights = all.weights.from_row(r).from_step(weight);
@@ -191,8 +191,21 @@ void accumulate_few(Aggregate const& aggregate, weighted_rows<T, Values> const& 
                 else kernel::accumulate<rows, vectors(), T, Arch>(aggregate, piece, none);
             }
         };
-        if constexpr (as_stored) for_columns<8, 4, 2>(w.width, tile::lanes, add);
-        else for_columns<8, 4, 1>(w.width, tile::lanes, add);
+        auto const rows_with = [&](auto vectors, index_t c) {
+            add(vectors, c, std::integral_constant<int, tile::rows_with(vectors())>{});
+        };
+        constexpr int packs = kernel::packs_at_once<T, Arch, Values>;
+        if constexpr (as_stored) {
+            for_columns<8, 4, 2>(w.width, tile::lanes, rows_with);
+        } else if constexpr (packs > 1) {  // rows are decoded once for as many sums as registers hold
+            if (w.rows > 1) for_columns<4, packs>(w.width, tile::lanes, rows_with);
+            else
+                for_columns<8, packs>(w.width, tile::lanes, [&](auto vectors, index_t c) {
+                    add(vectors, c, std::integral_constant<int, 1>{});
+                });
+        } else {
+            for_columns<8, 4, 1>(w.width, tile::lanes, rows_with);
+        }
     }
 }
 

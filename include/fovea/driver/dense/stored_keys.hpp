@@ -134,11 +134,12 @@ public:
     void with_keys(Part const& part, index_t key, index_t count, F const& f) const {
         using Body = std::remove_cvref_t<decltype(Part::of_key)>;
         index_t const first_feature = context_.span_of(part).first;
-        for_rows_in_place<std::is_same_v<Body, k_t>>(
+        constexpr bool as_they_are = std::is_same_v<Body, k_t>;
+        for_rows_in_place<as_they_are&& decltype(Part::over)::takes_all>(
             operands_.key, keys_.rows(key, count), keys_.loaded(),
             [&]<class Rows>(Rows const& all, index_t offset, index_t present) {
                 auto const rows = all.from(0, first_feature);
-                if constexpr (std::is_same_v<Body, k_t>) {
+                if constexpr (as_they_are) {
                     using keys = typename product_of<Part>::template keys_in_place<Rows>;
                     f(keys{rows}, offset, present);
                 } else {

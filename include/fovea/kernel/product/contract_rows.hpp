@@ -40,6 +40,26 @@ struct evaluated_keys {
     }
 };
 
+/// `Packs` packs of a key from a feature on, of which `left` features are left.
+template <int Packs, class T, class Arch, class Keys>
+FOVEA_INLINE void load_key(Keys const& keys, typename Keys::Element const* row, [[maybe_unused]] index_t i,
+                           index_t feature, [[maybe_unused]] index_t left, c_array<pack<T, Arch>, Packs>& to) {
+    if constexpr (Packs > 1 && packs_at_once<T, Arch, decltype(Keys::rows)> == Packs) {
+        load_features<Packs, T, Arch>(keys.rows, row, feature, to);
+    } else {
+        constexpr int width = static_cast<int>(pack<T, Arch>::lanes * Keys::products::per_step);
+        unrolled<Packs>(
+            [&](auto p) FOVEA_LAMBDA { to[p] = opaque(keys.features(row, i, feature + p * width, left - p * width)); });
+    }
+}
+
+/// The packs of one key that are loaded before those of the other: as many as find room beside the sums.
+template <class T, class Arch, class Keys>
+constexpr int packs_of_key(int rows) {
+    int const decoded = packs_at_once<T, Arch, decltype(Keys::rows)>;
+    return decoded > 1 ? std::min(decoded, 4) : Arch::registers >= 32 || rows <= 2 ? 4 : 2;
+}
+
 /// Queries, and their products with some keys.
 template <class T>
 struct row_products {
@@ -70,8 +90,7 @@ template <int Rows, class T, class Arch, class Keys>
     using products = typename Keys::products;
     constexpr int lanes = static_cast<int>(vector::lanes);
     constexpr int per_lane = products::per_step, width = lanes * per_lane;  // features of a lane, of a pack
-    // Packs of one key, then of the other: as many as find room beside the sums.
-    constexpr int run = Arch::registers >= 32 || Rows <= 2 ? 4 : 2;
+    constexpr int run = packs_of_key<T, Arch, Keys>(Rows);
     auto const multiply = [&](index_t first, index_t row) FOVEA_LAMBDA {
         c_array_2d<vector, Rows, lanes> sums;
         for (int k = 0; k < lanes; k += 2) {
@@ -85,9 +104,7 @@ template <int Rows, class T, class Arch, class Keys>
                     c_array_2d<vector, 2, packs()> key;
                     unrolled<2>([&](auto i) FOVEA_LAMBDA {
                         if (row == 0) prefetch_features<packs() * width>(keys.rows, from[i], f, distance[i]);
-                        unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
-                            key[i][p] = opaque(keys.features(from[i], at[i], f + p * width, left - p * width));
-                        });
+                        load_key<packs(), T, Arch>(keys, from[i], at[i], f, left, key[i]);
                     });
                     unrolled<packs()>([&](auto p) FOVEA_LAMBDA {
                         unrolled<Rows>([&](auto r) FOVEA_LAMBDA {
@@ -101,7 +118,8 @@ template <int Rows, class T, class Arch, class Keys>
                 index_t f = 0;
                 for (; f + run * width <= features; f += run * width)
                     add(std::integral_constant<int, run>{}, f, run * width);
-                for (; f < features; f += width) add(std::integral_constant<int, 1>{}, f, features - f);
+                if constexpr (packs_at_once<T, Arch, decltype(Keys::rows)> == 1)  // else blocks are whole
+                    for (; f < features; f += width) add(std::integral_constant<int, 1>{}, f, features - f);
             }
             unrolled<2>([&](auto i)
                             FOVEA_LAMBDA { unrolled<Rows>([&](auto r) FOVEA_LAMBDA { sums[r][k + i] = sum[i][r]; }); });

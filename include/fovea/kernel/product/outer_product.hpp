@@ -8,6 +8,7 @@
 #include <fovea/kernel/prefetch.hpp>
 #include <fovea/kernel/score_packs.hpp>
 #include <fovea/simd/simd.hpp>
+#include <fovea/simd/unrolled.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -65,22 +66,43 @@ struct decoded_rows {
 
 /// Some features of a row as a pack: `row` is what rows.row(i) gave, `left` features of it are left.
 template <class T, class Arch, class Rows, class Element>
-FOVEA_INLINE pack<T, Arch> features_of(Rows const&, Element const* row, index_t offset) {
-    return storage<Element, T, Arch>::load(row + offset);
-}
-template <class T, class Arch, class Rows, class Element>
 FOVEA_INLINE pack<T, Arch> features_of(Rows const&, Element const* row, index_t offset, index_t left) {
     return load_as<T, Arch>(row + offset, left);
-}
-template <class T, class Arch, class Rows, class Block>
-FOVEA_INLINE pack<T, Arch> features_of(decoded_rows<Rows> const& rows, Block const* row, index_t offset) {
-    return block_storage<Block, T, Arch>::load(row, rows.feature + offset);
 }
 template <class T, class Arch, class Rows, class Block>
 FOVEA_INLINE pack<T, Arch> features_of(decoded_rows<Rows> const& rows, Block const* row, index_t offset, index_t left) {
     using blocks = block_storage<Block, T, Arch>;
     if constexpr (requires { blocks::load(row, offset, left); }) return blocks::load(row, rows.feature + offset, left);
     else return blocks::load(row, rows.feature + offset);
+}
+
+/// The packs that are loaded at once from such rows: those of a block, else one.
+template <class T, class Arch, class Rows>
+inline constexpr int packs_at_once = 1;
+template <class T, class Arch, class Rows>
+    requires requires { Rows::blocks; }
+inline constexpr int packs_at_once<T, Arch, Rows> = [] {
+    using block = std::remove_cvref_t<decltype(*std::declval<Rows const&>().row(0))>;
+    if constexpr (loads_whole_blocks<block, T, Arch>) return block_storage<block, T, Arch>::packs;
+    else return 1;
+}();
+
+/// The `Packs` packs of a row from a feature on, which is a multiple of theirs.
+template <int Packs, class T, class Arch, class Rows, class Element>
+FOVEA_INLINE void load_features(Rows const& rows, Element const* row, index_t feature,
+                                c_array<pack<T, Arch>, Packs>& to) {
+    constexpr int at_once = packs_at_once<T, Arch, Rows>;
+    if constexpr (at_once > 1 && Packs % at_once == 0) {
+        auto const* const block = row + static_cast<std::size_t>(rows.feature + feature) / Element::size;
+        unrolled<Packs / at_once>(
+            [&](auto b) FOVEA_LAMBDA { block_storage<Element, T, Arch>::load_all(block[b], &to[b * at_once]); });
+        unrolled<Packs>([&](auto p) FOVEA_LAMBDA { to[p] = opaque(to[p]); });
+    } else {
+        constexpr index_t lanes = pack<T, Arch>::lanes;
+        [&]<int... P>(std::integer_sequence<int, P...>) FOVEA_LAMBDA {
+            ((to[P] = opaque(features_of<T, Arch>(rows, row, feature + P * lanes, lanes))), ...);
+        }(std::make_integer_sequence<int, Packs>{});
+    }
 }
 /// The bytes of so many features of such rows.
 template <class Rows>
@@ -186,9 +208,7 @@ public:
             before(b);
             auto const* const from = b.row(0);
             c_array<vector, NV> row;
-            [&]<int... V>(indices<V...>) FOVEA_LAMBDA {
-                ((row[V] = opaque(features_of<T, Arch>(b, from, V * lanes))), ...);
-            }(std::make_integer_sequence<int, NV>{});
+            load_features<NV, T, Arch>(b, from, 0, row);
             [&]<int... I>(indices<I...>)
                 FOVEA_LAMBDA { ((sum_[I] = add(sum_[I], vector(a(I / NV, i)), row[I % NV])), ...); }(all{});
         }

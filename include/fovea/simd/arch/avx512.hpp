@@ -132,6 +132,12 @@ struct lanes_of<T, Arch> : generic_lanes<T, Arch> {
         if constexpr (single) transpose_singles(rows);
         else transpose_doubles(rows);
     }
+    /// Each lane is the one of a whose number is the lower 4 bits of an integer.
+    FOVEA_INLINE static vector chosen(vector const& a, typename registers<T, Arch>::integers const& from)
+        requires single
+    {
+        return {_mm512_permutexvar_ps(from.data, a.value.data)};
+    }
     FOVEA_INLINE static vector reversed(vector const& a) {
         if constexpr (single)
             return {_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
