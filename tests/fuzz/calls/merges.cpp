@@ -52,7 +52,7 @@ void fuzz::merges(bytes& in) {
     all.must_refuse(sums.extents != rows, "lse does not fit");
 
     all.settle();
-    bool const compared = !all.is_refused() && all.is_small();
+    bool const compared = !all.is_refused() && all.is_comparable();
     tensor<float, 4> first_copy, second_copy;
     tensor<float, 3> first_sums_copy, second_sums_copy;
     if (compared) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 namespace fuzz {
@@ -17,6 +18,7 @@ struct layout {
     std::string name;
     access how;
     std::size_t element, alignment;  // bytes
+    std::type_info const* type;      // of an element
     std::byte* data;
     std::vector<index_t> extents, strides;
     std::string unsound;  // why no call may accept it

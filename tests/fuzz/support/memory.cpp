@@ -94,12 +94,23 @@ memory::memory(bytes& in) : in_(in), random_(in.byte()), block_(block().data()) 
 
 memory::~memory() { fuzz::show(block_, block_size); }
 
-bool memory::is_small() const {
-    return std::all_of(areas_.begin(), areas_.end(), [](area const& a) {
+bool memory::is_comparable() const {
+    std::vector<std::type_info const*> types(block_size);
+    for (auto const& a : areas_) {
         double all = 1;
         for (auto const n : a.described.extents) all *= static_cast<double>(n);
-        return all <= static_cast<double>(most_elements);
-    });
+        if (all > static_cast<double>(most_elements)) return false;
+        for (auto* const element : a.elements)
+            for (auto* byte = element; byte != element + a.element; ++byte) {
+                auto*& type = types[static_cast<std::size_t>(byte - block_)];
+                if (type && *type != *a.described.type) {
+                    count("calls not compared, whose views read numbers of one type as another");
+                    return false;
+                }
+                type = a.described.type;
+            }
+    }
+    return true;
 }
 
 void memory::place(layout& l) {

@@ -38,7 +38,7 @@ public:
     /// A view of the extents that the call needs, before the input has spoilt it.
     template <class T, std::size_t Rank>
     view<T, static_cast<int>(Rank)> place(char const* name, access how, std::array<index_t, Rank> const& needed) {
-        layout l{name, how, sizeof(T), alignof(T), nullptr, {needed.begin(), needed.end()}, {}, {}};
+        layout l{name, how, sizeof(T), alignof(T), &typeid(T), nullptr, {needed.begin(), needed.end()}, {}, {}};
         place(l);
         view<T, static_cast<int>(Rank)> placed;
         placed.data = reinterpret_cast<T*>(l.data);
@@ -77,8 +77,9 @@ public:
     /// Nobody has said whether such a call is refused: either will do.
     void leave_open(bool when) { is_open_ = is_open_ || when; }
     bool is_refused() const { return !reason_.empty(); }
-    /// Whether every view has few enough elements to be copied.
-    bool is_small() const;
+    /// Whether the reference can say what a call gives: every view has few enough elements to be copied, and none reads
+    /// bytes that another fills with numbers of another type, which may be any number or none.
+    bool is_comparable() const;
 
     /// The elements of a view in C order, as they are now.
     template <class T, int Rank>
