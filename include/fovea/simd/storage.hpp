@@ -232,6 +232,19 @@ struct block_storage {
 template <class Block, class T, class Arch>
 concept loads_whole_blocks = requires { block_storage<Block, T, Arch>::packs; };
 
+/// Decodes a row of n blocks.
+template <class T, class Arch, class Block>
+    requires loads_whole_blocks<Block, T, Arch>
+FOVEA_INLINE void convert_row(Block const* from, index_t n, T* to) {
+    using vector = pack<T, Arch>;
+    constexpr int packs = block_storage<Block, T, Arch>::packs;
+    for (index_t b = 0; b < n; ++b) {
+        c_array<vector, packs> numbers;
+        block_storage<Block, T, Arch>::load_all(from[b], &numbers[0]);
+        unrolled<packs>([&](auto p) FOVEA_LAMBDA { numbers[p].store(to + b * Block::size + p * vector::lanes); });
+    }
+}
+
 /// The scale of a block in all lanes.
 template <class Arch>
 FOVEA_INLINE pack<float, Arch> scale_of(float16 const& scale) {

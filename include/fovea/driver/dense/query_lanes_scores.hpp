@@ -10,15 +10,25 @@
 
 namespace fovea::FOVEA_SET::driver {
 
+template <class Rows, class T, class Arch>
+inline constexpr bool decoded_in_registers = false;
+template <class Rows, class T, class Arch>
+    requires requires { typename Rows::block_type; }
+inline constexpr bool decoded_in_registers<Rows, T, Arch> =
+    kernel::loads_whole_blocks<typename Rows::block_type, T, Arch>;
+
 /// Copies rows of one head converted to T, the type of the arithmetic: (rows, stride).
 template <class Arch, class T, class Rows>
 void copy_rows(Rows const& rows, row_range const& at, T* to, index_t stride) {
-    if constexpr (loaded_rows<Rows>) rows.load(at, to, stride);
-    else
-        for_runs(rows, at, [&](auto const& run, index_t offset) {
+    auto const convert = [&](auto const& stored) {
+        for_runs(stored, at, [&](auto const& run, index_t offset) {
             for (index_t r = 0; r < run.count; ++r)
-                kernel::convert_row<T, Arch>(run.first + r * run.stride, rows.extent(3), to + (offset + r) * stride);
+                kernel::convert_row<T, Arch>(run.first + r * run.stride, stored.extent(3), to + (offset + r) * stride);
         });
+    };
+    if constexpr (decoded_in_registers<Rows, T, Arch>) convert(rows.blocks);
+    else if constexpr (loaded_rows<Rows>) rows.load(at, to, stride);
+    else convert(rows);
 }
 /// Rows that are never copied: they are stored as they are read.
 template <class Rows, class T>
