@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <fovea/core/blocks.hpp>
 #include <fovea/core/half.hpp>
 #include <fovea/core/index.hpp>
 
@@ -36,6 +37,12 @@ template <>
 inline constexpr char const* type_name<fovea::float16> = "f16";
 template <>
 inline constexpr char const* type_name<std::int8_t> = "i8";
+template <>
+inline constexpr char const* type_name<fovea::q8_0> = "q8_0";
+template <>
+inline constexpr char const* type_name<fovea::q4_0> = "q4_0";
+template <>
+inline constexpr char const* type_name<fovea::q4_1> = "q4_1";
 
 /// The type that arithmetic is done in.
 template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Few queries against caches as servers keep them: in pages, compared with one array of the same elements, and in 8
-// and 4 bits with a scale for each 32 features, in arrays of their own or in blocks, compared with float32.
+// bits with a scale for each 32 features in an array of their own, compared with float32.
 #include "bench/family.hpp"
 #include "bench/operands.hpp"
 #include "bench/pair_rows.hpp"
@@ -83,37 +83,9 @@ void block_scaled(shape const& s) {
     });
 }
 
-/// Keys and values in blocks of a few bits, of which each has its scale.
-template <class Block>
-void quantized(std::string const& name, shape const& s) {
-    bench::add<std::int8_t>("attend/quantized_" + name, s, [=](benchmark::State& state) {
-        auto o = bench::operands_of<float>(s);
-        std::vector<Block> key(static_cast<std::size_t>(o.key.size() / Block::size)), value(key.size());
-        fovea::extents_t<4> const extents{1, s.kv_heads, s.keys, s.size / Block::size};
-        auto const stored = [&](std::vector<Block>& blocks, fovea::tensor<float, 4> const& rows) {
-            fovea::view<Block, 4> const cache(blocks.data(), extents);
-            fovea::store(cache, rows.view(), 0);
-            return fovea::quantized(cache);
-        };
-        auto const keys = stored(key, o.key), values = stored(value, o.value);
-        fovea::workspace scratch, other;
-        auto other_result = o.result;
-        bench::measure<float>(
-            state, bench::pair_work<std::int8_t>(s, s.length * s.keys, true),
-            [&] { fovea::attend(scratch, bench::plain, o.query, keys, values, o.result); },
-            bench::over_plain([&] { fovea::attend(other, bench::plain, o.query, o.key, o.value, other_result); }));
-    });
-}
-
 bench::family const rows([] {
     for (index_t const queries : {1, 8})
-        for (index_t const heads : {8, 32}) {
-            shape const s{.heads = heads, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128};
-            if (heads == 32) block_scaled(s);
-            quantized<fovea::q8_0>("q8_0", s);
-            quantized<fovea::q4_0>("q4_0", s);
-            quantized<fovea::q4_1>("q4_1", s);
-        }
+        block_scaled({.heads = 32, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128});
     for (index_t const slots : {16, 64})
         for (index_t const queries : {1, 8}) {
             shape const s{.heads = 32, .kv_heads = 8, .length = queries, .keys = 16384, .size = 128};

@@ -87,6 +87,32 @@ TEST_CASE("numbers are rounded to the nearest of their block", "[core]") {
     });
 }
 
+TEST_CASE("halves of a step go away from 0, and the first of two that are farthest gives the sign", "[core]") {
+    numbers halves{127, 0.5f, -0.5f, 1.5f, -2.5f, 0x1.fffffep-2f, 63.5f, -126.5f};
+    q8_0 const eight = q8_0::rounded(halves.data());
+    CHECK(eight.scale == 1.0f);
+    int const expected[] = {127, 1, -1, 2, -3, 0, 64, -127, 0};
+    for (std::size_t i = 0; i < 9; ++i) CHECK(eight.integers[i] == expected[i]);
+    for (float const sign : {1.0f, -1.0f}) {
+        numbers tie{};
+        tie[5] = sign * 8;
+        tie[9] = -tie[5];
+        CHECK(q4_0::rounded(tie.data()).scale == -sign);
+    }
+}
+
+TEST_CASE("a number that is not finite makes its block not finite", "[core]") {
+    float const infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    for (float const x : {infinity, -infinity, nan, -nan, 1e30f})
+        for (std::size_t at = 0; at < 32; ++at) {
+            numbers all{1, -2};
+            all[at] = x;
+            CHECK_FALSE(q8_0::rounded(all.data()).finite());
+            CHECK_FALSE(q4_0::rounded(all.data()).finite());
+            CHECK_FALSE(q4_1::rounded(all.data()).finite());
+        }
+}
+
 TEST_CASE("rounding to blocks again changes nothing", "[core]") {
     testing::dice random(4);
     for (int trial = 0; trial < 100; ++trial) {

@@ -11,6 +11,8 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 namespace fovea::FOVEA_SET {
 
@@ -32,8 +34,40 @@ concept block_format = requires(Block const& block, index_t i, float const* from
 namespace detail {
 /// True where a number of 16 bits is neither infinite nor a NaN.
 constexpr bool is_finite(float16 x) { return (x.bits & 0x7c00U) != 0x7c00U; }
-/// x / step for a step that may be 0.
-inline float steps_of(float x, float step) { return step != 0 ? x * (1 / step) : 0; }
+/// The factor that counts a number in steps, which may be 0.
+inline float per_step(float step) { return step != 0 ? 1 / step : 0; }
+/// The integer below a number of steps; of a NaN the least. Written so that compilers do it in vectors, as below.
+inline int whole_steps(float steps, float least, float most) {
+    return static_cast<int>(std::min(most, std::max(least, steps)));
+}
+/// The distance from 0, in the order of its bits. A NaN is farther than all.
+inline std::int32_t bits_of_distance(float x) { return std::bit_cast<std::int32_t>(x) & 0x7fffffff; }
+template <std::int64_t Size>
+float greatest_distance(float const* from) {
+    std::int32_t most = 0;
+    for (std::int64_t i = 0; i < Size; ++i) most = std::max(most, bits_of_distance(from[i]));
+    return std::bit_cast<float>(most);
+}
+/// The least and the greatest of `size` numbers, by their bits.
+template <std::int64_t Size>
+std::pair<float, float> extremes(float const* from) {
+    auto const flipped = [](std::int32_t bits) { return bits ^ (bits >> 31 & 0x7fffffff); };  // in the order of numbers
+    std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = std::numeric_limits<std::int32_t>::min();
+    for (std::int64_t i = 0; i < Size; ++i) {
+        auto const place = flipped(std::bit_cast<std::int32_t>(from[i]));
+        low = std::min(low, place);
+        high = std::max(high, place);
+    }
+    return {std::bit_cast<float>(flipped(low)), std::bit_cast<float>(flipped(high))};
+}
+/// The first of the x that are farthest from 0.
+template <std::int64_t Size>
+float farthest(float const* from) {
+    auto const [low, high] = extremes<Size>(from);
+    auto const below = bits_of_distance(low), above = bits_of_distance(high);
+    if (below != above) return below > above ? low : high;
+    return *std::find_if(from, from + Size, [=](float x) { return bits_of_distance(x) == above; });
+}
 }  // namespace detail
 
 }  // namespace fovea::FOVEA_SET
@@ -60,12 +94,13 @@ struct q8_0 {
     }
     FOVEA_TAGGED constexpr bool finite() const { return detail::is_finite(scale); }
     FOVEA_TAGGED static q8_0 rounded(float const* from) {
-        float most = 0;
-        for (std::int64_t i = 0; i < size; ++i) most = std::max(most, std::abs(from[i]));
+        float const step = detail::greatest_distance<size>(from) / 127, factor = detail::per_step(step);
         q8_0 block{};
-        block.scale = float16(most / 127);
-        for (std::int64_t i = 0; i < size; ++i)
-            block.integers[i] = static_cast<std::int8_t>(std::round(detail::steps_of(from[i], most / 127)));
+        block.scale = float16(step);
+        for (std::int64_t i = 0; i < size; ++i) {
+            float const steps = from[i] * factor, half = std::copysign(0x1.fffffep-2f, steps);  // the float below 1/2
+            block.integers[i] = static_cast<std::int8_t>(detail::whole_steps(steps + half, -127, 127));
+        }
         return block;
     }
 };
@@ -94,15 +129,10 @@ struct q4_0 {
     }
     FOVEA_TAGGED constexpr bool finite() const { return detail::is_finite(scale); }
     FOVEA_TAGGED static q4_0 rounded(float const* from) {
-        float farthest = 0;
-        for (std::int64_t i = 0; i < size; ++i)
-            if (std::abs(from[i]) > std::abs(farthest)) farthest = from[i];
+        float const step = detail::farthest<size>(from) / -8, factor = detail::per_step(step);
         q4_0 block{};
-        block.scale = float16(farthest / -8);
-        auto const quarter = [&](std::int64_t i) {
-            float const steps = detail::steps_of(from[i], farthest / -8) + 8.5f;
-            return static_cast<int>(std::min(steps, 15.0f));
-        };
+        block.scale = float16(step);
+        auto const quarter = [=](std::int64_t i) { return detail::whole_steps(from[i] * factor + 8.5f, 0, 15); };
         for (std::int64_t i = 0; i < size / 2; ++i)
             block.pairs[i] = static_cast<std::uint8_t>(quarter(i) | quarter(i + size / 2) << 4);
         return block;
@@ -133,14 +163,13 @@ struct q4_1 {
     }
     FOVEA_TAGGED constexpr bool finite() const { return detail::is_finite(scale) && detail::is_finite(least); }
     FOVEA_TAGGED static q4_1 rounded(float const* from) {
-        auto const [low, high] = std::minmax_element(from, from + size);
-        float const step = (*high - *low) / 15;
+        auto const [low, high] = detail::extremes<size>(from);
+        float const step = (high - low) / 15, factor = detail::per_step(step);
         q4_1 block{};
         block.scale = float16(step);
-        block.least = float16(*low);
-        auto const quarter = [&](std::int64_t i) {
-            float const steps = detail::steps_of(from[i] - *low, step) + 0.5f;
-            return static_cast<int>(std::min(steps, 15.0f));
+        block.least = float16(low);
+        auto const quarter = [=, origin = low](std::int64_t i) {
+            return detail::whole_steps((from[i] - origin) * factor + 0.5f, 0, 15);
         };
         for (std::int64_t i = 0; i < size / 2; ++i)
             block.pairs[i] = static_cast<std::uint8_t>(quarter(i) | quarter(i + size / 2) << 4);
