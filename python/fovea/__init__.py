@@ -9,13 +9,14 @@
 
 from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
 from ._graph import Graph
-from ._info import Argument, Gradients, Kernel
-from ._library import BoundKernel, Library, attend, gradient, kernels, load
+from ._info import Argument, ElementTypes, Gradients, Kernel
+from ._library import BoundKernel, Library, attend, gradient, kernels, load, quantize
 
 __all__ = [
     "Argument",
     "ArgumentError",
     "BoundKernel",
+    "ElementTypes",
     "Error",
     "Gradients",
     "Graph",
@@ -28,4 +29,5 @@ __all__ = [
     "gradient",
     "kernels",
     "load",
+    "quantize",
 ]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import struct
 
-VERSION = 4  # FOVEA_BINDINGS_TYPES
+VERSION = 5  # FOVEA_BINDINGS_TYPES
 
 
 class ArgumentEntry(ctypes.Structure):
@@ -45,6 +45,7 @@ class KernelEntry(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char_p),
         ("type", ctypes.c_char_p),
+        ("types", ctypes.c_char_p * 4),
         ("specification", ctypes.c_char_p),
         ("comment", ctypes.c_char_p),
         ("formula", ctypes.c_char_p),
@@ -57,7 +58,7 @@ class KernelEntry(ctypes.Structure):
     ]
 
 
-# Query, key, value and result: the address, four extents and four strides, in elements. Of gradients the result's takes
+# Query, key, value and result: the address, four extents and four strides, in numbers. Of gradients the result's takes
 # its place, and where those of query, key and value go follow.
 operands_format = struct.Struct("P8q" * 4)
 gradient_operands_format = struct.Struct("P8q" * 7)

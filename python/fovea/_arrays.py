@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,39 @@ from ._errors import ArgumentError, ShapeError, counted
 
 Array = npt.NDArray[Any]
 
-# The elements of kernels, in either byte order.
-_TYPES = {
-    np.dtype(order + code): name for code, name in (("f4", "f32"), ("f8", "f64"), ("f2", "f16")) for order in "<>"
+# The elements of queries and results, as NumPy holds them: those of bfloat16 as their bits.
+REALS: dict[str, np.dtype[Any]] = {
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "bf16": np.dtype(np.uint16),
+    "f16": np.dtype(np.float16),
 }
+
+# Blocks of numbers that lie in bytes, as `fovea/bindings/types.h` has them.
+NUMBERS_OF_BLOCK = 32
+BLOCKS: dict[str, np.dtype[Any]] = {
+    "q8_0": np.dtype([("scale", np.float16), ("integers", np.int8, 32)], align=True),
+    "q4_0": np.dtype([("scale", np.float16), ("pairs", np.uint8, 16)], align=True),
+    "q4_1": np.dtype([("scale", np.float16), ("least", np.float16), ("pairs", np.uint8, 16)], align=True),
+}
+
+# What numbers can be rounded to.
+ROUNDED: dict[str, np.dtype[Any]] = {
+    "bf16": np.dtype(np.uint16),
+    "fp8_e4m3": np.dtype(np.uint8),
+    "fp8_e5m2": np.dtype(np.uint8),
+    **BLOCKS,
+}
+
+# The elements of kernels, in either byte order; those of bytes may be of several types.
+_TYPES: dict[np.dtype[Any], tuple[str, ...]] = {
+    np.dtype(order + code): (name,) for code, name in (("f4", "f32"), ("f8", "f64"), ("f2", "f16")) for order in "<>"
+}
+_TYPES[np.dtype(np.int8)] = ("i8",)
+_TYPES[np.dtype(np.uint8)] = ("fp8_e4m3", "fp8_e5m2", *BLOCKS)
 _BITS = (np.dtype("<u2"), np.dtype(">u2"))
-TYPE_NAMES = ("f32", "f64", "bf16", "f16")
+# What NumPy has bits for alone, as ml_dtypes and PyTorch name it.
+_NAMED_TYPES = {"bfloat16": "bf16", "float8_e4m3fn": "fp8_e4m3", "float8_e5m2": "fp8_e5m2"}
 
 # Tables: what C calls their elements.
 TABLE_TYPES: dict[str, np.dtype[Any]] = {
@@ -38,7 +66,7 @@ def address_of(array: Array) -> int:
 
 
 def as_numpy(x: Any, name: str) -> Array:
-    """The same memory as an array of NumPy. Elements of bfloat16 come as their bits.
+    """The same memory as an array of NumPy. Elements that NumPy does not have come as their bits.
 
     Takes the buffer protocol, `__array_interface__`, tensors of PyTorch and DLPack, all on the CPU.
     """
@@ -71,9 +99,13 @@ def _from_torch(x: Any, name: str) -> Array:
     if x.device.type != "cpu":
         raise ArgumentError(f"{name} is on {x.device}, it must be on the CPU")
     try:
-        bits = x.dtype == torch.bfloat16
-        array: Array = (x.detach().view(torch.int16) if bits else x.detach()).numpy()
-        return array.view(np.uint16) if bits else array
+        tensor = x.detach()
+        if _named_type(x) is None:
+            array: Array = tensor.numpy()
+            return array
+        if x.element_size() == 1:
+            return tensor.view(torch.uint8).numpy()  # type: ignore[no-any-return]
+        return tensor.view(torch.int16).numpy().view(np.uint16)  # type: ignore[no-any-return]
     except (RuntimeError, TypeError) as error:
         raise ArgumentError(f"{name} cannot be read where it lies: {error}") from error
 
@@ -88,35 +120,79 @@ def _from_dlpack(x: Any, name: str) -> Array:
         raise ArgumentError(f"{name} cannot be read where it lies: {error}") from error
 
 
-def is_bfloat16(x: Any) -> bool:
-    """Whether its elements are bfloat16, of ml_dtypes or of PyTorch."""
-    dtype = getattr(x, "dtype", None)
-    return getattr(dtype, "name", None) == "bfloat16" or str(dtype) == "torch.bfloat16"
+def _named_type(x: Any) -> str | None:
+    """The type of elements that NumPy does not have, of ml_dtypes or of PyTorch."""
+    return _NAMED_TYPES.get(str(getattr(x, "dtype", "")).removeprefix("torch."))
 
 
-def require_dtype(dtype: Any) -> None:
-    """ArgumentError for what names no type of elements."""
-    if dtype is not None and not (isinstance(dtype, str) and dtype in TYPE_NAMES):
-        raise ArgumentError(f"dtype is {dtype!r}, it must be one of {', '.join(TYPE_NAMES)}")
+def require_dtype(dtype: Any, types: Iterable[str]) -> None:
+    """ArgumentError for what names no types of elements, neither any kernel's nor those that this one has."""
+    if dtype is None:
+        return
+    names = tuple(dict.fromkeys((*REALS, *types)))
+    if not (isinstance(dtype, str) and dtype in names):
+        raise ArgumentError(f"dtype is {dtype!r}, it must be one of {', '.join(names)}")
 
 
-def elements_of(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
-    """An array and the type of its elements; those of bfloat16 are bits."""
+def elements_of(x: Any, name: str, dtype: str | None) -> tuple[Array, tuple[str, ...]]:
+    """An array and the types that its elements may be of; those of bfloat16 and FP8 are bits."""
     array = as_numpy(x, name)
     found = _TYPES.get(array.dtype)
-    if found is None:
-        if array.dtype in _BITS and (dtype == "bf16" or is_bfloat16(x)):
-            found = "bf16"
-        elif array.dtype.name == "bfloat16":
-            array, found = array.view(np.uint16), "bf16"
-        else:
-            hint = ', with dtype="bf16" where they are the bits of bfloat16' if array.dtype in _BITS else ""
-            raise ArgumentError(
-                f"{name} has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16{hint}"
-            )
-    if dtype is not None and found != dtype:
-        raise ArgumentError(f"{name} has elements of {found}, dtype is {dtype}")
-    return array, found
+    if found is not None and len(found) == 1:
+        return array, found
+    if (named := _named_type(x) or _named_type(array)) is not None:
+        return array.view(f"u{array.itemsize}"), (named,)
+    if found is not None:
+        return array, found
+    if array.dtype in _BITS and dtype is not None:
+        return array, ("bf16",)
+    hint = ', with dtype="bf16" where they are the bits of bfloat16' if array.dtype in _BITS else ""
+    raise ArgumentError(
+        f"{name} has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16{hint}"
+    )
+
+
+def said(array: Array, found: tuple[str, ...]) -> str:
+    """The type of its elements as a sentence names it."""
+    return found[0] if len(found) == 1 else str(array.dtype)
+
+
+def as_elements(array: Array, name: str, type_name: str) -> Array:
+    """An array of the elements of a type; blocks from rows of bytes."""
+    block = BLOCKS.get(type_name)
+    if block is None:
+        return array
+    row = array.shape[-1]
+    if row % block.itemsize != 0:
+        raise ShapeError(
+            f"{name} has rows of {counted(row, 'byte')}, it must be a multiple of {block.itemsize}: those of a block "
+            f"of {type_name}, for {NUMBERS_OF_BLOCK} features"
+        )
+    return (array if array.strides[-1] == 1 else np.ascontiguousarray(array)).view(block)
+
+
+def numbers_to_round(x: Any) -> Array:
+    """Rows of reals as float32, without gaps."""
+    array, found = elements_of(x, "rows", None)
+    if found[0] not in REALS:
+        raise ArgumentError(f"rows has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16")
+    if array.ndim == 0:
+        raise ShapeError("rows has 0 axes, it must have 1 or more")
+    numbers = (array.astype(np.uint32) << 16).view(np.float32) if found == ("bf16",) else array
+    return np.ascontiguousarray(numbers, np.float32)
+
+
+def rounded_like(numbers: Array, type_name: str) -> Array:
+    """An array for the elements that rows of numbers are rounded to; of blocks as bytes."""
+    element = ROUNDED.get(type_name)
+    if element is None:
+        raise ArgumentError(f"type is {type_name!r}, it must be one of {', '.join(ROUNDED)}")
+    size = 1 if element.fields is None else NUMBERS_OF_BLOCK
+    features = numbers.shape[-1]
+    if features % size != 0:
+        raise ShapeError(f"rows has {counted(features, 'feature')}, it must be a multiple of {size}: a block's")
+    bits = np.empty((*numbers.shape[:-1], features // size), element)
+    return bits if element.fields is None else bits.view(np.uint8)
 
 
 def can_be_passed(array: Array) -> bool:
@@ -176,9 +252,14 @@ def require_rank(array: Array, name: str, least: int = 2) -> None:
         raise ShapeError(f"{name} has {counted(array.ndim, 'axis')}, it must be {what}")
 
 
+def _numbers_of(array: Array) -> int:
+    """How many lie in an element."""
+    return 1 if array.dtype.fields is None else NUMBERS_OF_BLOCK
+
+
 def extents_of(array: Array) -> tuple[int, int, int, int]:
-    """(batch, head, position, feature)."""
-    shape = array.shape
+    """(batch, head, position, feature), also of blocks."""
+    shape = (*array.shape[:-1], array.shape[-1] * _numbers_of(array))
     if len(shape) == 4:
         return shape  # type: ignore[return-value]
     if len(shape) == 3:
@@ -187,13 +268,13 @@ def extents_of(array: Array) -> tuple[int, int, int, int]:
 
 
 def layout_of(array: Array, extents: tuple[int, int, int, int]) -> tuple[int, ...]:
-    """The address, extents and strides in elements of an array that can be passed."""
+    """The address, extents and strides in numbers of an array that can be passed."""
     if array.flags.c_contiguous:
         _, heads, positions, features = extents
         rows = positions * features
         return (address_of(array), *extents, heads * rows, rows, features, 1)
-    size = array.itemsize
-    strides = [s // size if n > 1 else 0 for n, s in zip(array.shape, array.strides)]
+    size, numbers = array.itemsize, _numbers_of(array)
+    strides = [s // size * numbers if n > 1 else 0 for n, s in zip(array.shape, array.strides)]
     strides[-1] = 1
     if len(strides) == 3:
         strides.insert(1, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._errors import ArgumentError
 
@@ -30,6 +30,21 @@ class Argument:
         return f"{self.name}{axes}: {self.type}"
 
 
+class ElementTypes(NamedTuple):
+    """The elements that a kernel was built for.
+
+    Attributes
+    ----------
+    query, result : "f32", "f64", "bf16" or "f16".
+    key, value : one of these, "i8", "fp8_e4m3" or "fp8_e5m2", or that of blocks: "q8_0", "q4_0" or "q4_1".
+    """
+
+    query: str
+    key: str
+    value: str
+    result: str
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One kernel of a library.
@@ -37,7 +52,9 @@ class Kernel:
     Attributes
     ----------
     name : what it is called by.
-    types : the elements it was built for, among "f32", "f64", "bf16", "f16".
+    types : the elements it was built for: "f32", "f64", "bf16" or "f16", or, where keys or values have others than the
+        queries, a name such as "f32_q8_0_q4_0".
+    elements : for each of `types`, those of query, key, value and result.
     specification : its words, such as "scaled_dot | causal | softmax | weighted_sum".
     comment : the comment above the specification in its header; empty where there is none.
     formula : what it computes, a line for each part.
@@ -49,6 +66,7 @@ class Kernel:
 
     name: str
     types: tuple[str, ...]
+    elements: tuple[ElementTypes, ...]
     specification: str
     comment: str
     formula: str

@@ -17,11 +17,24 @@ from typing import Any
 import numpy as np
 
 from . import _abi
-from ._arrays import Array, address_of, extents_of, layout_of, require_dtype
+from ._arrays import (
+    Array,
+    address_of,
+    elements_of,
+    extents_of,
+    layout_of,
+    numbers_to_round,
+    require_dtype,
+    rounded_like,
+    said,
+)
 from ._errors import ArgumentError, Error, UnsupportedError, error_of_status, require_type
-from ._info import Argument, Gradients, Kernel, wanted_gradients
-from ._operands import Operands, Result, operand, operand_like
+from ._info import Argument, ElementTypes, Gradients, Kernel, wanted_gradients
+from ._operands import Operands, Result, elements_like, operand
 from ._plan import Plan
+
+
+_OPERANDS = ("query", "key", "value")
 
 
 class Scratch:
@@ -47,6 +60,7 @@ class Compiled:
     def __init__(self, entry: _abi.KernelEntry) -> None:
         self.name: str = entry.name.decode()
         self.type: str = entry.type.decode()
+        self.types = ElementTypes(*(name.decode() for name in entry.types))
         self.specification: str = entry.specification.decode()
         self.comment: str = entry.comment.decode("utf-8", "replace")
         self.formula: str = entry.formula.decode()
@@ -114,6 +128,8 @@ class Library:
             raise Error(f"{self.path} has bindings of version {version}, this package knows {_abi.VERSION}")
         self._create_workspace = self._function("workspace_create", ctypes.c_void_p)
         self._destroy_workspace = self._function("workspace_destroy", None, ctypes.c_void_p)
+        numbers = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+        self._quantize = self._function("quantize", ctypes.c_int, ctypes.POINTER(_abi.Call), *numbers)
         self._scratch = threading.local()
         self._compiled: dict[str, dict[str, Compiled]] = {}
         count = ctypes.c_size_t()
@@ -142,10 +158,10 @@ class Library:
     ) -> Any:
         """Computes a kernel of this library; see `fovea.attend`."""
         compiled, x, values, kept = self._bind(q, k, v, kernel, dtype, arguments)
-        result = Result(out, q, x.arrays[0], x.type_name, dtype, x.extents[2][3], compiled.keeps_shape)
+        result = Result(out, q, x.arrays[0], x.types.result, dtype, x.extents[2][3], compiled.keeps_shape)
         packed = _abi.operands_format.pack(*x.layout(), *layout_of(result.written, extents_of(result.written)))
         hint = ": pass an array of that shape as out" if out is None and not compiled.keeps_shape else ""
-        self._run(compiled.run, threads, packed, values, hint)
+        self._run(compiled.run, threads, packed, values, hint=hint)
         del kept
         return result.finished()
 
@@ -170,11 +186,12 @@ class Library:
                 f"{kernel} is built without gradients in {self.path.name}, which has those of "
                 f"{', '.join(having) or 'no kernel'}: name it in GRADIENTS of fovea_add_kernels"
             )
-        d = operand_like(d_result, "the gradient of the result", dtype, x.type_name, 2)
+        what = "the gradient of the result"
+        d = operand(elements_like(d_result, what, dtype, x.types.result, "query"), what, x.types.result)
         names = wanted_gradients(wanted, kernel, self._kernels[kernel].gradients)
         results = [
-            Result(None, given, array, x.type_name, dtype, array.shape[-1], True) if name in names else None
-            for name, given, array in zip(("query", "key", "value"), (q, k, v), x.arrays)
+            Result(None, given, array, x.types.result, dtype, array.shape[-1], True) if name in names else None
+            for name, given, array in zip(_OPERANDS, (q, k, v), x.arrays)
         ]
         of_tables = {
             name: np.empty(tables[name].shape, tables[name].dtype)
@@ -190,40 +207,69 @@ class Library:
         self._run(compiled.gradient, threads, packed, values)
         return Gradients(*(result.finished() if result else None for result in results), of_tables)
 
+    def quantize(self, x: Any, /, type: str) -> Array:
+        """Rounds rows to the elements of a cache; see `fovea.quantize`."""
+        numbers = numbers_to_round(x)
+        rounded = rounded_like(numbers, type)
+        self._run(self._quantize, 1, type.encode(), address_of(numbers), numbers.size, address_of(rounded))
+        return rounded
+
     def _bind(
         self, q: Any, k: Any, v: Any, kernel: str, dtype: str | None, arguments: dict[str, Any]
     ) -> tuple[Compiled, Operands, bytes | None, dict[str, Any]]:
         """What a call reads: operands and values as C takes them, and the arrays of values, which have to live on."""
-        require_dtype(dtype)
         require_type(kernel, str, "kernel", "the name of a kernel")
-        query, type_name = operand(q, "query", dtype)
-        compiled = self._find(kernel, type_name)
+        require_dtype(dtype, self._compiled.get(kernel, ()))
+        compiled, arrays = self._find(kernel, (q, k, v), dtype)
         plan = compiled.plan
         least = 4 if plan.is_paged else 2
-        key, value = (operand_like(x, name, dtype, type_name, least) for x, name in ((k, "key"), (v, "value")))
-        operands = Operands((query, key, value), type_name)
+        query, key, value = (
+            operand(array, name, type_name, least if name != "query" else 2)
+            for array, name, type_name in zip(arrays, _OPERANDS, compiled.types)
+        )
+        operands = Operands((query, key, value), compiled.types)
         plan.require_names(kernel, arguments)
         values, kept = plan.values(arguments, operands.known_extents(plan.is_paged))
         return compiled, operands, values, kept
 
-    def _run(self, run: Any, threads: int, operands: bytes, values: bytes | None, hint: str = "") -> None:
+    def _run(self, run: Any, threads: int, *arguments: Any, hint: str = "") -> None:
         scratch = getattr(self._scratch, "value", None)
         if scratch is None:
             scratch = self._scratch.value = Scratch(self)
         scratch.call.threads = _thread_count(threads)
-        status = run(scratch.call, operands, values)
+        status = run(scratch.call, *arguments)
         if status != 0:
             message = scratch.message
             raise error_of_status(status, message + (hint if message.startswith("result is") else ""))
 
-    def _find(self, kernel: str, type_name: str) -> Compiled:
+    def _find(self, kernel: str, given: tuple[Any, Any, Any], dtype: str | None) -> tuple[Compiled, list[Array]]:
+        """The code of a kernel for queries, keys and values, and these as arrays."""
         types = self._compiled.get(kernel)
         if types is None:
             raise Error(self._no_kernel(kernel))
-        found = types.get(type_name)
-        if found is None:
-            raise UnsupportedError(f"{kernel} is built for {', '.join(types)} in {self.path.name}, not for {type_name}")
-        return found
+        left = list(types.values()) if dtype is None else [types[dtype]] if dtype in types else []
+        arrays = []
+        for place, name in enumerate(_OPERANDS):
+            array, found = elements_of(given[place], name, dtype)
+            arrays.append(array)
+            fitting = [compiled for compiled in left if compiled.types[place] in found]
+            if not fitting:
+                raise self._no_code(kernel, name, said(array, found), dtype, left)
+            left = fitting
+        if len(left) > 1:
+            names = ", ".join(compiled.type for compiled in left)
+            raise ArgumentError(f"these arrays may be of several types that {kernel} is built for: pass dtype, one of {names}")
+        return left[0], arrays
+
+    def _no_code(self, kernel: str, name: str, has: str, dtype: str | None, left: list[Compiled]) -> Error:
+        built = f"{kernel} is built for {', '.join(self._compiled[kernel])} in {self.path.name}"
+        if name == "query" and (dtype is None or has == dtype):
+            return UnsupportedError(f"{built}, not for {has}")
+        if dtype is not None:
+            return ArgumentError(f"{name} has elements of {has}, dtype is {dtype}")
+        if all(compiled.type == compiled.types.query for compiled in left):
+            return ArgumentError(f"{name} has elements of {has}, query has {left[0].types.query}")
+        return ArgumentError(f"{name} has elements of {has}, {built}")
 
     def _no_kernel(self, kernel: str) -> str:
         return f"there is no kernel {kernel!r} in {self.path.name}, which has {', '.join(sorted(self._kernels))}"
@@ -273,12 +319,13 @@ def _info_of(compiled: list[Compiled]) -> Kernel:
     return Kernel(
         first.name,
         tuple(c.type for c in compiled),
+        tuple(c.types for c in compiled),
         first.specification,
         first.comment,
         first.formula,
         tuple(c.architecture for c in compiled),
         tuple(s.argument for s in first.plan.slots if s.kind != "derived"),
-        ("query", "key", "value", *first.tables_with_gradient) if first.gradient else (),
+        (*_OPERANDS, *first.tables_with_gradient) if first.gradient else (),
     )
 
 
@@ -325,6 +372,23 @@ def kernels(library: Library | None = None) -> list[Kernel]:
     return _library_or_default(library).kernels()
 
 
+def quantize(x: Any, /, type: str, library: Library | None = None) -> Array:
+    """Rounds rows of numbers to the elements of a cache of keys or values, as `store` of C++ does.
+
+    Parameters
+    ----------
+    x : (..., feature), of float32, float64, float16 or bfloat16.
+    type : "q8_0", "q4_0", "q4_1", "fp8_e4m3", "fp8_e5m2" or "bf16". Features are a multiple of 32 for those in blocks.
+    library : any; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
+
+    Returns
+    -------
+    An array of uint8: (..., bytes), 34, 18 or 20 of them for 32 features in blocks, or one for each feature; of uint16
+    for bf16.
+    """
+    return _library_or_default(library).quantize(x, type)
+
+
 def attend(
     q: Any,
     k: Any,
@@ -342,19 +406,22 @@ def attend(
     Parameters
     ----------
     q, k, v : (position, feature), (batch, position, feature) or (batch, head, position, feature), of float32, float64,
-        float16 or bfloat16. Several query heads may share a head of keys and values. A kernel over pages takes k and v
+        float16 or bfloat16; keys and values also of int8, of FP8, or of bytes, in blocks (feature is then a byte of a
+        row, 34 for 32 features of "q8_0"), where the kernel was built for that. Several query heads may share a head of keys and values. A kernel over pages takes k and v
         as (page, head, slot, feature). Anything with the buffer protocol, `__array_interface__` or DLPack on the CPU
         will do; what has its features side by side is used where it lies.
     kernel : which one; `fovea.kernels()` lists them.
     out : what the result is written to: writable, of its shape and element type.
     threads : how many may compute it.
     library : whose kernel; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
-    dtype : "bf16" where arrays of uint16 hold the bits of bfloat16.
+    dtype : which of the kernel's `types`, where the arrays do not tell: "bf16" where those of uint16 hold the bits of
+        bfloat16, "f32_q8_0_q4_0" where bytes of uint8 could also be of another type that the kernel was built for.
     arguments : what else the kernel takes, as `fovea.kernels()` lists it: tables, numbers, graphs.
 
     Returns
     -------
-    `out`, or an array (batch, heads of q, queries, features of v) with as many axes as q has.
+    `out`, or an array (batch, heads of q, queries, features of v) with as many axes as q has and its type, if the
+    kernel was not built for another result.
     """
     return _library_or_default(library).attend(q, k, v, kernel, out, threads, dtype, **arguments)
 

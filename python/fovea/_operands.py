@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ._arrays import (
+    REALS,
     Array,
+    as_elements,
     can_be_passed,
     elements_of,
     extents_of,
@@ -16,17 +18,19 @@ from ._arrays import (
     passable,
     require_distinct_elements,
     require_rank,
+    said,
 )
 from ._errors import ArgumentError, ShapeError
+from ._info import ElementTypes
 from ._plan import SLOTS
 
 
 class Operands:
-    """Queries, keys and values as C takes them, and the type of their elements."""
+    """Queries, keys and values as C takes them, and the types of their elements and of the result's."""
 
-    def __init__(self, arrays: tuple[Array, Array, Array], type_name: str) -> None:
+    def __init__(self, arrays: tuple[Array, Array, Array], types: ElementTypes) -> None:
         self.arrays = arrays
-        self.type_name = type_name
+        self.types = types
         self.extents = tuple(map(extents_of, arrays))
 
     def layout(self) -> tuple[int, ...]:
@@ -57,11 +61,11 @@ class Result:
         self._out = out
         self._target: Array | None = None
         if out is None:
-            self.written = np.empty(shape, query.dtype)
+            self.written = np.empty(shape, REALS[type_name])
             named = type_name == "bf16" and getattr(getattr(q, "dtype", None), "name", "") == "bfloat16"
             self._view = q.dtype if named else None
             return
-        array, _ = _element_checked(out, "out", dtype, type_name)
+        array = elements_like(out, "out", dtype, type_name, "the result")
         if not array.flags.writeable:
             raise ArgumentError("out is read-only, it must be writable")
         if array.ndim != query.ndim or (keeps_shape and array.shape != shape):
@@ -81,21 +85,15 @@ class Result:
         return self._out
 
 
-def operand(x: Any, name: str, dtype: str | None) -> tuple[Array, str]:
-    array, type_name = elements_of(x, name, dtype)
-    require_rank(array, name)
-    return passable(array), type_name
-
-
-def _element_checked(x: Any, name: str, dtype: str | None, type_name: str) -> tuple[Array, str]:
-    array, found = elements_of(x, name, dtype)
-    if found != type_name:
-        raise ArgumentError(f"{name} has elements of {found}, query has {type_name}")
-    return array, found
-
-
-def operand_like(x: Any, name: str, dtype: str | None, type_name: str, least_rank: int) -> Array:
-    array, _ = _element_checked(x, name, dtype, type_name)
+def operand(array: Array, name: str, type_name: str, least_rank: int = 2) -> Array:
+    """What C reads of an array whose elements are of a type."""
     require_rank(array, name, least_rank)
-    return passable(array)
+    return passable(as_elements(array, name, type_name))
 
+
+def elements_like(x: Any, name: str, dtype: str | None, type_name: str, other: str) -> Array:
+    """An array of the type that another one has."""
+    array, found = elements_of(x, name, dtype)
+    if type_name not in found:
+        raise ArgumentError(f"{name} has elements of {said(array, found)}, {other} has {type_name}")
+    return array

@@ -2,6 +2,7 @@
 // A kernel in words: its arguments as C declares them, its specification and its formula.
 #pragma once
 
+#include <fovea/bindings/elements.hpp>
 #include <fovea/bindings/takes.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/driver/call/operands.hpp>
@@ -37,6 +38,7 @@ struct argument_description {
 
 struct kernel_description {
     std::string name, type, specification;
+    std::array<std::string, 4> types;           // of query, key, value and result
     std::vector<std::string> comment, formula;  // lines
     std::vector<argument_description> arguments;
     bool paged = false, ragged = false, has_gradients = false;
@@ -346,16 +348,18 @@ template <attention_spec A>
 inline constexpr bool keeps_shape_of =
     !projection<decltype(A::project)> && !is_finished<std::remove_const_t<decltype(A::aggregate)>>;
 
-/// A kernel for elements of one type; `expression` is what names it, which stands for it where its words cannot be told
+/// A kernel for some element types; `expression` is what names it, which stands for it where its words cannot be told
 /// before a call, with the comment above it and the specification as it was `written`.
-template <class Element, class Kernel>
+template <class... Elements, class Kernel>
 kernel_description describe_kernel(std::string name, std::string expression, Kernel const& kernel,
                                    std::vector<std::string> comment = {}, bool has_gradients = false,
                                    std::string const& written = {}) {
-    using T = compute_type<Element>;
+    using types = element_types<Elements...>;
+    using T = typename types::number;
     kernel_description d;
     d.name = std::move(name);
-    d.type = type_name<Element>;
+    d.type = types::name();
+    std::copy(types::names.begin(), types::names.end(), d.types.begin());
     d.specification = std::move(expression);
     d.comment = std::move(comment);
     d.has_gradients = has_gradients;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fovea/core/graph.hpp>
-#include <fovea/core/half.hpp>
 #include <fovea/core/view.hpp>
 #include <fovea/expr/placeholder.hpp>
 #include <fovea/spec/attention.hpp>
@@ -18,18 +17,6 @@
 #include <utility>
 
 namespace fovea::FOVEA_SET::bindings {
-
-/// The elements of kernels, as C names them.
-template <class Element>
-inline constexpr std::string_view type_name = "";
-template <>
-inline constexpr std::string_view type_name<float> = "f32";
-template <>
-inline constexpr std::string_view type_name<double> = "f64";
-template <>
-inline constexpr std::string_view type_name<bfloat16> = "bf16";
-template <>
-inline constexpr std::string_view type_name<float16> = "f16";
 
 /// An argument as it is written: "slopes(heads)", "cap".
 struct argument_text {

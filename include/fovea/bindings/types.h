@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The types that functions of compiled kernels take and give, in C11 and C++. Every header of kernels has it inside. */
 #ifndef FOVEA_BINDINGS_TYPES
-#define FOVEA_BINDINGS_TYPES 4
+#define FOVEA_BINDINGS_TYPES 5
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,34 +31,26 @@ typedef struct fovea_call {
     size_t message_size;
 } fovea_call;
 
-/* Arrays: (batch, head, position, feature). Strides count elements; that of the last axis is 1, and one of 0 repeats.
- */
-#define FOVEA_BINDINGS_ARRAYS(type, element)                                                                     \
-    typedef struct fovea_input_##type {                                                                          \
-        element const* data;                                                                                     \
-        int64_t extents[4];                                                                                      \
-        int64_t strides[4];                                                                                      \
-    } fovea_input_##type;                                                                                        \
-    typedef struct fovea_output_##type {                                                                         \
-        element* data;                                                                                           \
-        int64_t extents[4];                                                                                      \
-        int64_t strides[4];                                                                                      \
-    } fovea_output_##type;                                                                                       \
-    /* Arrays without gaps. */                                                                                   \
-    static inline fovea_input_##type fovea_dense_input_##type(element const* data, int64_t batch, int64_t heads, \
-                                                              int64_t positions, int64_t features) {             \
-        fovea_input_##type a = {data,                                                                            \
-                                {batch, heads, positions, features},                                             \
-                                {heads * positions * features, positions * features, features, 1}};              \
-        return a;                                                                                                \
-    }                                                                                                            \
-    static inline fovea_output_##type fovea_dense_output_##type(element* data, int64_t batch, int64_t heads,     \
-                                                                int64_t positions, int64_t features) {           \
-        fovea_output_##type a = {data,                                                                           \
-                                 {batch, heads, positions, features},                                            \
-                                 {heads * positions * features, positions * features, features, 1}};             \
-        return a;                                                                                                \
+/* Arrays: (batch, head, position, feature). Extents and strides count numbers, also of those that lie in blocks; the
+   stride of the last axis is 1, and one of 0 repeats. */
+#define FOVEA_BINDINGS_ARRAY(kind, type, pointer)                                                               \
+    typedef struct fovea_##kind##_##type {                                                                      \
+        pointer data;                                                                                           \
+        int64_t extents[4];                                                                                     \
+        int64_t strides[4];                                                                                     \
+    } fovea_##kind##_##type;                                                                                    \
+    /* An array without gaps. */                                                                                \
+    static inline fovea_##kind##_##type fovea_dense_##kind##_##type(pointer data, int64_t batch, int64_t heads, \
+                                                                    int64_t positions, int64_t features) {      \
+        fovea_##kind##_##type a = {data,                                                                        \
+                                   {batch, heads, positions, features},                                         \
+                                   {heads * positions * features, positions * features, features, 1}};          \
+        return a;                                                                                               \
     }
+#define FOVEA_BINDINGS_INPUT(type, element) FOVEA_BINDINGS_ARRAY(input, type, element const*)
+#define FOVEA_BINDINGS_ARRAYS(type, element) \
+    FOVEA_BINDINGS_INPUT(type, element)      \
+    FOVEA_BINDINGS_ARRAY(output, type, element*)
 
 FOVEA_BINDINGS_ARRAYS(f32, float)
 FOVEA_BINDINGS_ARRAYS(f64, double)
@@ -66,6 +58,31 @@ typedef uint16_t fovea_bf16; /* the bits of bfloat16 */
 typedef uint16_t fovea_f16;  /* the bits of IEEE binary16 */
 FOVEA_BINDINGS_ARRAYS(bf16, fovea_bf16)
 FOVEA_BINDINGS_ARRAYS(f16, fovea_f16)
+
+/* Of keys and values alone. */
+typedef uint8_t fovea_fp8_e4m3; /* the bits: a sign, 4 of exponent, 3 of fraction, no infinity */
+typedef uint8_t fovea_fp8_e5m2; /* the bits: a sign, 5 of exponent, 2 of fraction */
+FOVEA_BINDINGS_INPUT(i8, int8_t)
+FOVEA_BINDINGS_INPUT(fp8_e4m3, fovea_fp8_e4m3)
+FOVEA_BINDINGS_INPUT(fp8_e5m2, fovea_fp8_e5m2)
+
+/* Blocks of 32 numbers, as ggml has them; features are a multiple of 32. Numbers 0 to 15 of a block of 4 bits are the
+   lower halves of its bytes, 16 to 31 the upper ones. */
+typedef struct fovea_q8_0 {
+    fovea_f16 scale; /* scale * integer */
+    int8_t integers[32];
+} fovea_q8_0;
+typedef struct fovea_q4_0 {
+    fovea_f16 scale; /* scale * (half - 8) */
+    uint8_t pairs[16];
+} fovea_q4_0;
+typedef struct fovea_q4_1 {
+    fovea_f16 scale, least; /* least + scale * half */
+    uint8_t pairs[16];
+} fovea_q4_1;
+FOVEA_BINDINGS_INPUT(q8_0, fovea_q8_0)
+FOVEA_BINDINGS_INPUT(q4_0, fovea_q4_0)
+FOVEA_BINDINGS_INPUT(q4_1, fovea_q4_1)
 
 /* For each query the keys it sees: keys[offsets[i]] ... keys[offsets[i + 1] - 1]. */
 typedef struct fovea_graph {
@@ -96,7 +113,8 @@ typedef struct fovea_argument {
 } fovea_argument;
 typedef struct fovea_kernel {
     char const* name;
-    char const* type;          /* "f32", "f64", "bf16", "f16" */
+    char const* type;          /* "f32", "f64", "bf16", "f16", or those of query, key and value: "f32_q8_0_q4_0" */
+    char const* types[4];      /* of query, key, value and result */
     char const* specification; /* its words; what names it in C++ where they depend on a call */
     char const* comment;       /* the one above the specification in its header; "" where there is none */
     char const* formula;       /* what it computes, a line for each part */

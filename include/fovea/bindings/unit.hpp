@@ -3,30 +3,21 @@
 #pragma once
 
 #include <fovea/bindings/types.h>
+#include <fovea/bindings/elements.hpp>
+#include <fovea/bindings/status.hpp>
 #include <fovea/bindings/takes.hpp>
 #include <fovea/core/paged.hpp>
 #include <fovea/driver/attend.hpp>
 #include <fovea/driver/call/operands.hpp>
+#include <fovea/spec/quantized.hpp>
 
 #include <algorithm>
-#include <cstring>
-#include <exception>
 #include <limits>
-#include <new>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace fovea::FOVEA_SET::bindings {
-
-/// Leaves a message where the caller wants one, and gives the status back.
-inline fovea_status say(fovea_call const* call, fovea_status status, std::string_view message) {
-    if (call == nullptr || call->message == nullptr || call->message_size == 0) return status;
-    auto const length = std::min(message.size(), call->message_size - 1);
-    std::memcpy(call->message, message.data(), length);
-    call->message[length] = '\0';
-    return status;
-}
 
 /// The number of an integer argument.
 ///
@@ -68,6 +59,36 @@ view<Element, 4> array_of(fovea_array const& a) {
     std::copy_n(a.extents, 4, extents.begin());
     std::copy_n(a.strides, 4, strides.begin());
     return {static_cast<Element*>(a.data), extents, strides};
+}
+
+/// Keys or values of C, or pages of them: an array of numbers, or of blocks where C counts the numbers in these.
+///
+/// Errors: shape_error where features or strides are no whole blocks.
+template <class Element>
+view<Element const, 4> rows_of(fovea_array const& a, char const* name) {
+    auto rows = array_of<Element const>(a);
+    if constexpr (block_format<Element>) {
+        auto const require_whole = [&](index_t numbers, auto const&... what) {
+            if (numbers % Element::size != 0)
+                throw shape_error(name, " has ", what..., ", it must be a multiple of ", Element::size,
+                                  ": the numbers in a block of ", type_name<Element>);
+        };
+        require_whole(rows.extents[3], fovea::detail::counted(rows.extents[3], "feature"));
+        rows.extents[3] /= Element::size;
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+            if (rows.extents[axis] > 1)
+                require_whole(rows.strides[axis], "stride ", rows.strides[axis], " along axis ", axis);
+            rows.strides[axis] /= Element::size;
+        }
+    }
+    return rows;
+}
+
+/// The same rows as C++ takes them.
+template <class Rows>
+auto operand_of_rows(Rows const& rows) {
+    if constexpr (block_format<element_of_rows<Rows>>) return quantized(rows);
+    else return rows;
 }
 
 /// The arguments of one call, in the types that the function of the kernel takes.
@@ -170,45 +191,28 @@ private:
 };
 
 /// One call of C++: of a specification, or of one that its arguments make, over pages or sequences where it is so made.
-template <class Element, class T, class Kernel>
+template <class Types, class Kernel>
 void attend_operands(threads const& executor, workspace& scratch, fovea_array const* operands,
                      fovea_value const* values, Kernel const& kernel) {
-    auto const query = array_of<Element const>(operands[0]), key = array_of<Element const>(operands[1]),
-               value = array_of<Element const>(operands[2]);
-    auto const result = array_of<Element>(operands[3]);
+    auto const query = array_of<typename Types::query const>(operands[0]);
+    auto const key = rows_of<typename Types::key>(operands[1], "key");
+    auto const value = rows_of<typename Types::value>(operands[2], "value");
+    auto const result = array_of<typename Types::result>(operands[3]);
     if constexpr (attention_spec<Kernel>) {
-        attend(executor, scratch, kernel, query, key, value, result);
+        attend(executor, scratch, kernel, query, operand_of_rows(key), operand_of_rows(value), result);
     } else {
-        arguments_of_call<Kernel, T> const arguments(operands, values);
+        arguments_of_call<Kernel, typename Types::number> const arguments(operands, values);
         auto const spec = arguments.specification(kernel);
         if constexpr (Kernel::paged) {
             auto const table = arguments.page_table();
-            attend(executor, scratch, spec, query, paged(key, table), paged(value, table), result);
+            attend(executor, scratch, spec, query, operand_of_rows(paged(key, table)),
+                   operand_of_rows(paged(value, table)), result);
         } else if constexpr (Kernel::ragged) {
-            attend(executor, scratch, ragged(arguments.offsets(0), arguments.offsets(1)), spec, query, key, value,
-                   result);
+            attend(executor, scratch, ragged(arguments.offsets(0), arguments.offsets(1)), spec, query,
+                   operand_of_rows(key), operand_of_rows(value), result);
         } else {
-            attend(executor, scratch, spec, query, key, value, result);
+            attend(executor, scratch, spec, query, operand_of_rows(key), operand_of_rows(value), result);
         }
-    }
-}
-
-/// Does something, and makes a status and a message of what it throws.
-template <class Work>
-fovea_status status_of(fovea_call const* call, Work const& work) noexcept {
-    try {
-        work();
-        return say(call, FOVEA_OK, "");
-    } catch (shape_error const& e) {
-        return say(call, FOVEA_SHAPE_ERROR, e.what());
-    } catch (graph_error const& e) {
-        return say(call, FOVEA_GRAPH_ERROR, e.what());
-    } catch (std::bad_alloc const&) {
-        return say(call, FOVEA_NO_MEMORY, "there is no memory for what the call computes in between");
-    } catch (std::exception const& e) {
-        return say(call, FOVEA_FAILED, e.what());
-    } catch (...) {
-        return say(call, FOVEA_FAILED, "an unknown exception was thrown");
     }
 }
 
@@ -226,14 +230,14 @@ fovea_status run_with(fovea_call const* call, Work const& work) noexcept {
     });
 }
 
-/// A call of one kernel from C.
-template <class Element, class Kernel>
+/// A call of one kernel from C; `Elements` are those of element_types.
+template <class... Elements, class Kernel>
 fovea_status run_unit(fovea_call const* call, fovea_array const* operands, fovea_value const* values,
                       Kernel const& kernel) noexcept {
-    using T = compute_type<Element>;
-    if constexpr (is_kernel<Kernel, T>())
+    using types = element_types<Elements...>;
+    if constexpr (is_kernel<Kernel, typename types::number>())
         return run_with(call, [&](threads const& executor, workspace& scratch) {
-            attend_operands<Element, T>(executor, scratch, operands, values, kernel);
+            attend_operands<types>(executor, scratch, operands, values, kernel);
         });
     else return FOVEA_FAILED;
 }

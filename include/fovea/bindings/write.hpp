@@ -15,7 +15,7 @@ namespace fovea::FOVEA_SET::bindings {
 /// A library of kernels: its name, the text of bindings/types.h, what it was built for.
 struct library_description {
     std::string name, types;
-    std::vector<std::string> architectures;  // of which 16-bit kernels have all, others all but those for 16 bits
+    std::vector<std::string> architectures;  // of which each kernel has those that builds_for says
     std::vector<kernel_description> kernels;
 };
 
@@ -62,24 +62,31 @@ inline std::string function_of(library_description const& all, kernel_descriptio
 
 /// A function of C, which calls a kernel or computes its gradients.
 struct entry_point {
+    struct array {
+        std::string name, type;
+    };
     std::string name;
-    std::vector<std::string> inputs, outputs;  // arrays
+    std::vector<array> inputs, outputs;
     bool is_gradient = false;
 };
 
 inline std::vector<entry_point> entry_points_of(library_description const& all, kernel_description const& k) {
     auto const name = function_of(all, k);
-    std::vector<entry_point> functions{{name, {"query", "key", "value"}, {"result"}}};
+    auto const& [query, key, value, result] = k.types;
+    std::vector<entry_point> functions{
+        {name, {{"query", query}, {"key", key}, {"value", value}}, {{"result", result}}}};
     if (k.has_gradients)
-        functions.push_back(
-            {name + "_gradient", {"query", "key", "value", "d_result"}, {"d_query", "d_key", "d_value"}, true});
+        functions.push_back({name + "_gradient",
+                             {{"query", query}, {"key", key}, {"value", value}, {"d_result", result}},
+                             {{"d_query", query}, {"d_key", key}, {"d_value", value}},
+                             true});
     return functions;
 }
 
 inline std::string declaration_of(kernel_description const& k, entry_point const& f) {
     std::string text = "fovea_status " + f.name + "(fovea_call const* call";
-    for (auto const& each : f.inputs) text += ", fovea_input_" + k.type + " " + each;
-    for (auto const& each : f.outputs) text += ", fovea_output_" + k.type + " " + each;
+    for (auto const& each : f.inputs) text += ", fovea_input_" + each.type + " " + each.name;
+    for (auto const& each : f.outputs) text += ", fovea_output_" + each.type + " " + each.name;
     for (auto const& a : k.arguments) {
         text += ", " + a.type + (a.is_pointer() ? " const* " : " ") + parameter_of(a);
         if (a.is_table()) text += " /* " + a.shape + " */";
@@ -97,8 +104,12 @@ inline void write_header(std::ostream& to, library_description const& all) {
        << "void " << all.name << "_workspace_destroy(fovea_workspace* scratch);\n\n"
        << "/* FOVEA_BINDINGS_TYPES of the library: the types above are those of this number. */\nint " << all.name
        << "_bindings_version(void);\n\n/* All kernels of this library. */\n"
-       << "fovea_kernel const* " << all.name
-       << "_kernels(size_t* count);\n\n/* Arguments have the names that the kernels give them, behind arg_: no word or "
+       << "fovea_kernel const* " << all.name << "_kernels(size_t* count);\n\n"
+       << "/* Rounds numbers to elements of a type, one after another: \"bf16\", \"f16\", \"fp8_e4m3\", \"fp8_e5m2\", "
+          "\"q8_0\", \"q4_0\", \"q4_1\". */\nfovea_status "
+       << all.name
+       << "_quantize(fovea_call const* call, char const* type, float const* from, int64_t count, void* to);\n\n/* "
+          "Arguments have the names that the kernels give them, behind arg_: no word or "
           "macro can hide them. */\n\n/* The functions that end in _gradient compute gradients of what a kernel reads, "
           "from that of its result, d_result:\n   d_query has the extents of query, and so on. What has a null pointer "
           "is not computed. */\n";
@@ -118,9 +129,12 @@ inline void write_header(std::ostream& to, library_description const& all) {
     to << "\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
 }
 
+/// Whether an architecture has code of its own for the element types of a kernel.
 inline bool builds_for(kernel_description const& k, std::string const& architecture) {
-    bool const of_16_bits = architecture == "avx512_bf16" || architecture == "avx512_amx";
-    return !of_16_bits || k.type == "bf16" || k.type == "f16";
+    bool const multiplies_16_bits = architecture == "avx512_bf16" || architecture == "avx512_amx";
+    return !multiplies_16_bits || std::all_of(k.types.begin(), k.types.begin() + 3, [](std::string const& type) {
+        return type == "bf16" || type == "f16" || type == "i8";
+    });
 }
 
 /// The choice among the code of one function for several architectures, and its call.
@@ -144,7 +158,7 @@ inline void write_choice(std::ostream& to, library_description const& all, kerne
 inline void write_function(std::ostream& to, kernel_description const& k, entry_point const& f) {
     std::vector<std::string> operands, values;
     for (auto const* const names : {&f.inputs, &f.outputs})
-        for (auto const& each : *names) operands.push_back("operand_of(" + each + ")");
+        for (auto const& each : *names) operands.push_back("operand_of(" + each.name + ")");
     for (auto const& a : k.arguments) values.push_back(value_function_of(a) + "(" + parameter_of(a) + ")");
     if (f.is_gradient)
         for (auto const& a : k.arguments)
@@ -157,7 +171,8 @@ inline void write_function(std::ostream& to, kernel_description const& k, entry_
 inline void write_dispatcher(std::ostream& to, library_description const& all) {
     to << "// Chooses the code of an architecture for each call.\n#pragma GCC visibility push(default)\n#include \""
        << all.name
-       << ".h\"\n#pragma GCC visibility pop\n\n#include <fovea/bindings/dispatch.hpp>\n\nusing namespace "
+       << ".h\"\n#pragma GCC visibility pop\n\n#include <fovea/bindings/dispatch.hpp>\n#include "
+          "<fovea/bindings/quantize.hpp>\n\nusing namespace "
           "fovea::bindings;\n\nextern \"C\" {\n";
     for (auto const& k : all.kernels)
         for (auto const& f : entry_points_of(all, k))
@@ -178,27 +193,39 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
     to << "}  // namespace\n\nextern \"C\" {\n";
     to << "int " << all.name << "_bindings_version(void) { return FOVEA_BINDINGS_TYPES; }\nfovea_workspace* "
        << all.name << "_workspace_create(void) { return create_workspace(); }\nvoid " << all.name
-       << "_workspace_destroy(fovea_workspace* scratch) { destroy_workspace(scratch); }\n";
+       << "_workspace_destroy(fovea_workspace* scratch) { destroy_workspace(scratch); }\nfovea_status " << all.name
+       << "_quantize(fovea_call const* call, char const* type, float const* from, int64_t count, void* to) {\n    "
+          "return "
+          "quantize(call, type, from, count, to);\n}\n";
     for (auto const& k : all.kernels)
         for (auto const& f : entry_points_of(all, k)) write_function(to, k, f);
     to << "fovea_kernel const* " << all.name
        << "_kernels(size_t* count) {\n    static fovea_kernel const kernels[] = {\n";
     for (auto const& k : all.kernels) {
         auto const f = function_of(all, k);
-        to << "        {" << quoted(k.name) << ", " << quoted(k.type) << ", " << quoted(k.specification) << ", "
-           << quoted(joined(k.comment, "\n")) << ", " << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f
-           << "()), " << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", "
+        to << "        {" << quoted(k.name) << ", " << quoted(k.type) << ", {" << quoted(k.types[0]) << ", "
+           << quoted(k.types[1]) << ", " << quoted(k.types[2]) << ", " << quoted(k.types[3]) << "}, "
+           << quoted(k.specification) << ", " << quoted(joined(k.comment, "\n")) << ", "
+           << quoted(joined(k.formula, "\n")) << ", name_of(best_" << f << "()), "
+           << (k.arguments.empty() ? "nullptr" : "arguments_" + f) << ", " << k.arguments.size() << ", "
            << k.keeps_shape << ", run_" << f << ", " << (k.has_gradients ? "run_" + f + "_gradient" : "nullptr")
            << "},\n";
     }
     to << "    };\n    if (count != nullptr) *count = " << all.kernels.size() << ";\n    return kernels;\n}\n}\n";
 }
 
+/// The types of the arrays of a kernel, where they differ.
+inline std::string elements_of(kernel_description const& k) {
+    auto const& [query, key, value, result] = k.types;
+    if (k.type == query) return "";
+    return ": query " + query + ", key " + key + ", value " + value + ", result " + result;
+}
+
 /// The page of a library: each kernel with what it computes, its functions, and what can be wrong with a call.
 inline void write_page(std::ostream& to, library_description const& all) {
     to << "# " << all.name << "\n\nKernels of attention for " << joined(all.architectures, ", ")
        << "; each call runs the best that the processor has. Declared in `" << all.name << ".h`.\n\n"
-       << "Arrays are (batch, head, position, feature), with extents and strides in elements. A call returns "
+       << "Arrays are (batch, head, position, feature), with extents and strides in numbers. A call returns "
           "`FOVEA_OK`, "
           "or a status, with one sentence in `call->message` that says which argument does not fit, what it has and "
           "what was needed; nothing has then been written.\n";
@@ -219,7 +246,7 @@ inline void write_page(std::ostream& to, library_description const& all) {
             to << "\n";
         }
         before = k.name;
-        for (auto const& f : entry_points_of(all, k)) to << "`" << f.name << "`\n";
+        for (auto const& f : entry_points_of(all, k)) to << "`" << f.name << "`" << elements_of(k) << "\n";
     }
     to << "\n## Statuses\n\n| status | when |\n|---|---|\n| `FOVEA_OK` | the result has been written |\n"
           "| `FOVEA_SHAPE_ERROR` | an array, table or length does not fit |\n"
