@@ -209,6 +209,7 @@ class Library:
 
     def quantize(self, x: Any, /, type: str) -> Array:
         """Rounds rows to the elements of a cache; see `fovea.quantize`."""
+        require_type(type, str, "type", "the name of a type of elements")
         numbers = numbers_to_round(x)
         rounded = rounded_like(numbers, type)
         self._run(self._quantize, 1, type.encode(), address_of(numbers), numbers.size, address_of(rounded))
@@ -258,7 +259,9 @@ class Library:
             left = fitting
         if len(left) > 1:
             names = ", ".join(compiled.type for compiled in left)
-            raise ArgumentError(f"these arrays may be of several types that {kernel} is built for: pass dtype, one of {names}")
+            raise ArgumentError(
+                f"these arrays may be of several types that {kernel} is built for: pass dtype, one of {names}"
+            )
         return left[0], arrays
 
     def _no_code(self, kernel: str, name: str, has: str, dtype: str | None, left: list[Compiled]) -> Error:
@@ -406,10 +409,10 @@ def attend(
     Parameters
     ----------
     q, k, v : (position, feature), (batch, position, feature) or (batch, head, position, feature), of float32, float64,
-        float16 or bfloat16; keys and values also of int8, of FP8, or of bytes, in blocks (feature is then a byte of a
-        row, 34 for 32 features of "q8_0"), where the kernel was built for that. Several query heads may share a head of keys and values. A kernel over pages takes k and v
-        as (page, head, slot, feature). Anything with the buffer protocol, `__array_interface__` or DLPack on the CPU
-        will do; what has its features side by side is used where it lies.
+        float16 or bfloat16; keys and values also of int8, FP8 or blocks (then rows of bytes, 34 for 32 features of
+        "q8_0"), where the kernel was built for that. Several query heads may share a head of keys and values. A kernel
+        over pages takes k and v as (page, head, slot, feature). Anything with the buffer protocol,
+        `__array_interface__` or DLPack on the CPU will do; what has its features side by side is used where it lies.
     kernel : which one; `fovea.kernels()` lists them.
     out : what the result is written to: writable, of its shape and element type.
     threads : how many may compute it.

@@ -70,6 +70,8 @@ def make_case(
     heads: int = 4,
     positions: int = 8,
     type_name: str | None = None,
+    features: int = 8,
+    value_features: int = 5,
 ) -> Case:
     """A call with as many keys as queries, which suits masks and graphs of every kind."""
     random = np.random.default_rng(seed)
@@ -77,7 +79,7 @@ def make_case(
     if takes(kernel, "query_offsets"):
         batch = 1
     extents = {"batch": batch, "heads": heads, "key_heads": heads, "queries": positions, "keys": positions}
-    extents |= {"features": 8, "value_features": 5, "pages": positions // SLOTS, "sequences": 2}
+    extents |= {"features": features, "value_features": value_features, "pages": positions // SLOTS, "sequences": 2}
     graphs = {a.name: example_graph(positions, random) for a in kernel.arguments if a.type == "fovea_graph"}
     if graphs:  # other axes may be those of edges
         extents = {**dict.fromkeys(own_axes(kernel), positions**2), **extents}
@@ -100,6 +102,16 @@ def own_axes(kernel: fovea.Kernel) -> set[str]:
 def projects(kernel: fovea.Kernel) -> bool:
     """Whether it takes sources of features that only its matrices tell: not what these tests call by themselves."""
     return "rows" in parts(kernel)
+
+
+def is_plain(kernel: fovea.Kernel) -> bool:
+    """Whether each of its types is one of reals, that of all arrays."""
+    return set(kernel.types) <= set(DTYPES)
+
+
+def plain_kernels() -> list[fovea.Kernel]:
+    """Those that tests call which are about other things than types."""
+    return [k for k in fovea.kernels() if is_plain(k) and not projects(k)]
 
 
 def takes(kernel: fovea.Kernel, argument: str) -> bool:
@@ -152,8 +164,8 @@ def parts(kernel: fovea.Kernel) -> dict[str, str]:
 
 
 def kernel_named(*names: str) -> fovea.Kernel:
-    """The first kernel there is of some names; skips the test where there is none."""
-    found = {k.name: k for k in fovea.kernels()}
+    """The first plain kernel there is of some names; skips the test where there is none."""
+    found = {k.name: k for k in fovea.kernels() if is_plain(k)}
     for name in names:
         if name in found:
             return found[name]
@@ -161,8 +173,17 @@ def kernel_named(*names: str) -> fovea.Kernel:
 
 
 def for_kernels(that: str, which: Callable[[fovea.Kernel], bool]) -> pytest.MarkDecorator:
-    """Runs a test for the kernels of the library that are or do something."""
-    chosen = [pytest.param(k, id=k.name) for k in fovea.kernels() if which(k) and not projects(k)]
+    """Runs a test for the plain kernels of the library that are or do something."""
+    return _for_each(that, [k for k in plain_kernels() if which(k)])
+
+
+def for_caches(that: str, which: Callable[[fovea.Kernel], bool]) -> pytest.MarkDecorator:
+    """Runs a test for the kernels of the library all of whose types are those of caches, that are or do something."""
+    return _for_each(that, [k for k in fovea.kernels() if set(DTYPES).isdisjoint(k.types) and which(k)])
+
+
+def _for_each(that: str, kernels: list[fovea.Kernel]) -> pytest.MarkDecorator:
+    chosen = [pytest.param(k, id=k.name) for k in kernels]
     none = pytest.param(None, marks=pytest.mark.skip(reason=f"the library has no kernels that {that}"), id="none")
     return pytest.mark.parametrize("kernel", chosen or [none])
 

@@ -28,7 +28,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with an argument `kernel` runs for each kernel of the library, unless it says for which."""
     chosen = any("kernel" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
     if "kernel" in metafunc.fixturenames and not chosen:
-        from cases import projects
+        from cases import plain_kernels
 
-        kernels = [k for k in fovea.kernels() if not projects(k)]
+        kernels = plain_kernels()
         metafunc.parametrize("kernel", kernels, ids=[k.name for k in kernels])

@@ -18,6 +18,7 @@ def test_kernels_say_what_they_are(kernel: fovea.Kernel) -> None:
     assert kernel.name.isidentifier()
     assert kernel.specification and kernel.formula
     assert set(kernel.types) <= {"f32", "f64", "bf16", "f16"} and len(kernel.types) == len(kernel.architectures)
+    assert kernel.elements == tuple((name, name, name, name) for name in kernel.types)
     assert all(kernel.architectures)
     assert {"pages", "sequences"}.isdisjoint(a.name for a in kernel.arguments)
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -20,12 +20,17 @@ def kernels_of(block: str) -> set[str]:
     """The kernels that a block calls; causal where it names none."""
     if "attend(" not in block and "library." not in block:
         return set()
-    return {a or b or "causal" for a, b in KERNEL.findall(block)}
+    return {a or b or "causal" for a, b in KERNEL.findall(block)} or {"causal"}
+
+
+def type_of(block: str) -> str:
+    named = re.search(r'dtype="(\w+)"', block)
+    return named[1] if named else "f32"
 
 
 def test_all_blocks_are_found() -> None:
     text = README.read_text()
-    assert len(BLOCKS) == text.count("```python") == 8
+    assert len(BLOCKS) == text.count("```python") == 9
     assert text.count("attend(") == sum(block.count("attend(") for block in BLOCKS)
     assert all(kernels_of(block) or "attend(" not in block for block in BLOCKS)
 
@@ -34,8 +39,8 @@ def test_all_blocks_are_found() -> None:
 def test_block_runs(block: str, library: fovea.Library) -> None:
     for name in sorted(kernels_of(block)):
         found = next((k for k in library.kernels() if k.name == name), None)
-        if found is None or "f32" not in found.types:
-            pytest.skip(f"the library has no kernel {name} for f32")
+        if found is None or type_of(block) not in found.types:
+            pytest.skip(f"the library has no kernel {name} for {type_of(block)}")
         if "gradient(" in block and not found.gradients:
             pytest.skip(f"the library has no gradients of {name}")
     space: dict[str, object] = {}
