@@ -172,8 +172,8 @@ def as_elements(array: Array, name: str, type_name: str) -> Array:
 
 
 def numbers_to_round(x: Any) -> Array:
-    """Rows of reals as float32, without gaps."""
-    array, found = elements_of(x, "rows", None)
+    """Rows of reals as float32, without gaps; those of uint16 are the bits of bfloat16."""
+    array, found = elements_of(x, "rows", "bf16")
     if found[0] not in REALS:
         raise ArgumentError(f"rows has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16")
     if array.ndim == 0:

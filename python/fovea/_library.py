@@ -380,7 +380,7 @@ def quantize(x: Any, /, type: str, library: Library | None = None) -> Array:
 
     Parameters
     ----------
-    x : (..., feature), of float32, float64, float16 or bfloat16.
+    x : (..., feature), of float32, float64, float16 or bfloat16, also as its bits in uint16.
     type : "q8_0", "q4_0", "q4_1", "fp8_e4m3", "fp8_e5m2" or "bf16". Features are a multiple of 32 for those in blocks.
     library : any; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
 

@@ -190,6 +190,10 @@ def test_numbers_are_rounded_to_the_nearest(type_name: str) -> None:
     for same in (x.astype(np.float64), x.swapaxes(0, 1).copy().swapaxes(0, 1), x.astype(">f4"), backwards):
         np.testing.assert_array_equal(fovea.quantize(same, type_name), rounded)
     np.testing.assert_array_equal(fovea.quantize(x[0, 1], type_name), rounded[0, 1])
+    coarse = to_type(x, "bf16")
+    np.testing.assert_array_equal(
+        fovea.quantize(coarse, type_name), fovea.quantize(to_f64(coarse, "bf16"), type_name)
+    )
     assert fovea.quantize(x[:0], type_name).shape == (0, *rounded.shape[1:])
 
 
