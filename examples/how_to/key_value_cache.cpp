@@ -121,11 +121,47 @@ void pages() {
             "each sequence sees the prompt and its own token, as float16 stores them");
 }
 
+void window_in_pages() {
+    index_t const sinks = 2, window = 5;
+    auto const key = random_tensor<4>({1, 2, tokens, 32}), value = random_tensor<4>({1, 2, tokens, 32}),
+               query = random_tensor<4>({1, 2, tokens, 32});
+    std::vector<float> const slopes{0.5f, 0.25f};
+    auto const new_key = [&](index_t n) { return positions(key.view(), n, 1); };
+    auto const new_value = [&](index_t n) { return positions(value.view(), n, 1); };
+    tensor<float, 4> result(query.extents);
+    //! [evict]
+    kv_cache<float> cache({.heads = 2, .key_features = 32, .value_features = 32, .pages = 4, .page_size = 4});
+    auto const sequence = cache.add();
+    for (index_t n = 0; n < tokens; ++n) {  // more than the pages have room for
+        cache.append(sequence, new_key(n), new_value(n));
+        auto const rows = cache.batch({&sequence, 1});
+        auto const past = rows.past(1);
+        auto const now = q_idx + param(past)[batch];                   // the position of a query
+        auto const position = param(rows.positions())[batch][kv_idx];  // of a key, -1 where the slot has none
+        auto const seen = position >= 0 && position <= now && (position < sinks || now - position < window);
+        auto const alibi_and_window =
+            scaled_dot | rescore(score + param(slopes)[head] * (position - now)) | where(seen) | softmax | weighted_sum;
+        attend(alibi_and_window, positions(query.view(), n, 1), rows.keys(), rows.values(),
+               positions(result.view(), n, 1));
+        cache.evict(sequence, sinks, n + 2 - window);  // what the next query does not see
+    }
+    //! [evict]
+    auto const score_of_pair = [&](index_t b, index_t h, index_t i, index_t j) {
+        auto const distance = static_cast<double>(j - i);
+        return j <= i && (j < sinks || i - j < window)
+                 ? product(query, key, b, h, i, j) / std::sqrt(32.0) + static_cast<double>(slopes[static_cast<std::size_t>(h)]) * distance
+                 : minus_infinity;
+    };
+    require(difference(result, plain_attention(score_of_pair, 2, tokens, value)) < 1e-6f,
+            "a window of 5 keys and the first 2 stay in the cache");
+}
+
 }  // namespace
 
 int main() {
     one_length();
     pages();
+    window_in_pages();
     window();
     many_lengths();
 }

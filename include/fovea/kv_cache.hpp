@@ -2,12 +2,19 @@
 // A cache of keys and values in pages, which sequences that begin alike share.
 #pragma once
 
+#include <fovea/core/kv_sequences.hpp>
 #include <fovea/core/paged.hpp>
+#include <fovea/spec/head_map_rows.hpp>
+#include <fovea/spec/outputs.hpp>
+#include <fovea/spec/plain_row.hpp>
 #include <fovea/spec/quantized.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace fovea::FOVEA_SET {
@@ -18,6 +25,12 @@ template <class T>
 inline constexpr index_t features_of_element = 1;
 template <block_format Block>
 inline constexpr index_t features_of_element<Block> = Block::size;
+
+/// A row of numbers rounded to elements.
+template <class Number, class Element>
+void round_row(Number const* row, index_t features, Element* to) {
+    std::transform(row, row + features, to, [](Number x) { return rounded_to<Element>(x); });
+}
 }  // namespace detail
 
 /// kv_sizes: the extents of a kv_cache.
@@ -26,13 +39,14 @@ struct kv_sizes {
     index_t pages, page_size;  // how many there are, and the positions of each
 };
 
-/// kv_cache: keys and values of sequences in pages from a common store; owns them.
+/// kv_cache: keys and values of sequences in pages from a common store, which is its own or given.
 ///
 ///     kv_cache<float16> cache({.heads = 8, .key_features = 128, .value_features = 128, .pages = 512, .page_size = 16})
 ///     auto const sequence = cache.add();
-///     cache.append(sequence, keys, values);                      (1, head, position, feature)
-///     auto const batch = cache.batch({&sequence, 1});
-///     attend(scaled_dot | causal_from(batch.past(1)) | ..., query, batch.keys(), batch.values(), result);
+///     cache.append(sequence, keys, values, rotary);              (1, head, position, feature)
+///     auto const rows = cache.batch({&sequence, 1});
+///     auto const past = rows.past(1);
+///     attend(scaled_dot | causal_from(past) | ..., query, rows.keys(), rows.values(), result);
 ///
 /// Key and Value are elements, or blocks such as q8_0. A fork shares the pages of a sequence, which are copied where
 /// one of them is appended to. Cost: what a step changes, never the whole cache. Errors: shape_error, before anything
@@ -40,86 +54,93 @@ struct kv_sizes {
 template <class Key, class Value = Key>
 class kv_cache {
 public:
-    explicit kv_cache(kv_sizes const& sizes);
+    explicit kv_cache(kv_sizes const& sizes)
+        : sizes_(sizes),
+          own_keys_(static_cast<std::size_t>(key_elements(sizes))),
+          own_values_(static_cast<std::size_t>(value_elements(sizes))),
+          keys_(own_keys_),
+          values_(own_values_),
+          sequences_(sizes.pages, sizes.page_size) {}
+    /// Pages in given memory, which may hold anything, and stays there as long as the cache.
+    kv_cache(kv_sizes const& sizes, std::span<Key> keys, std::span<Value> values)
+        : sizes_(sizes),
+          keys_(checked("keys", keys, key_elements(sizes))),
+          values_(checked("values", values, value_elements(sizes))),
+          sequences_(sizes.pages, sizes.page_size) {
+        using bytes = std::less_equal<void const*>;
+        if (!bytes{}(keys_.data() + keys_.size(), values_.data())
+            && !bytes{}(values_.data() + values_.size(), keys_.data()))
+            throw shape_error("kv_cache: the memory of keys overlaps that of values");
+    }
+    kv_cache(kv_cache&&) = default;
+    kv_cache& operator=(kv_cache&&) = default;
+
+    /// The elements of all pages of keys, and of values.
+    static index_t key_elements(kv_sizes const& sizes) { return elements<Key>(sizes, sizes.key_features); }
+    static index_t value_elements(kv_sizes const& sizes) { return elements<Value>(sizes, sizes.value_features); }
 
     /// A new sequence without positions; its number is that of a removed one, if there is any.
-    index_t add();
+    index_t add() { return sequences_.add(); }
     /// A new sequence that begins with all positions of another, in the same pages.
-    index_t fork(index_t sequence);
-    /// Adds positions to the end of a sequence. Errors: shape_error for rows of other extents, and where the store has
-    /// too few free pages.
-    template <class K, class V>
-    void append(index_t sequence, view<K, 4> const& keys, view<V, 4> const& values);
+    index_t fork(index_t sequence) { return sequences_.fork(sequence); }
+    /// Adds positions to the end of a sequence, the keys after maps of heads, such as rotary, at these positions.
+    /// Errors: shape_error for rows of other extents, and where the store has too few free pages.
+    template <class K, class V, head_map... Maps>
+    void append(index_t sequence, view<K, 4> const& keys, view<V, 4> const& values, Maps const&... maps);
+    /// Takes positions first to last - 1 out of a sequence; the others keep their numbers.
+    void evict(index_t sequence, index_t first, index_t last) { sequences_.evict(sequence, first, last); }
     /// Keeps the first positions of a sequence.
-    void truncate(index_t sequence, index_t positions);
+    void truncate(index_t sequence, index_t positions) { sequences_.truncate(sequence, positions); }
     /// Gives a sequence back: its number stands for none until add or fork returns it again.
-    void remove(index_t sequence);
+    void remove(index_t sequence) { sequences_.remove(sequence); }
 
-    index_t length(index_t sequence) const { return at(sequence).length; }
-    index_t free_pages() const { return static_cast<index_t>(free_.size()); }
+    index_t length(index_t sequence) const { return sequences_.length(sequence); }
+    index_t free_pages() const { return sequences_.free_pages(); }
+    /// The pages: (page, head, slot, feature or block).
+    view<Key const, 4> key_pages() const { return {keys_.data(), page_extents<Key>(sizes_.key_features)}; }
+    view<Value const, 4> value_pages() const { return {values_.data(), page_extents<Value>(sizes_.value_features)}; }
 
-    /// Some sequences as the batch of a call; it refers to the cache, and holds until that changes.
+    /// Some sequences as the batch of a call; it refers to the pages, and holds until the cache changes.
     class batch_rows {
     public:
-        auto keys() const { return rows(cache_->key_pages()); }
-        auto values() const { return rows(cache_->value_pages()); }
-        /// The positions of each: for key_lengths.
-        std::vector<index_t> const& lengths() const { return lengths_; }
+        auto keys() const { return in_pages(key_pages_); }
+        auto values() const { return in_pages(value_pages_); }
+        /// The positions of each: for key_lengths, where none has been evicted.
+        std::vector<index_t> const& lengths() const { return rows_.lengths; }
         /// The positions of each before its last `count`: for causal_from, where these are the queries.
         std::vector<index_t> past(index_t count) const {
-            auto before = lengths_;
+            auto before = lengths();
             for (auto& length : before) length -= count;
             return before;
+        }
+        /// The position in each slot, (batch, kv_idx), -1 where there is none: for masks and scores after an eviction.
+        view<index_t const, 2> positions() const {
+            return {rows_.positions.data(), {rows_.batches, rows_.entries * key_pages_.extent(2)}};
         }
 
     private:
         friend kv_cache;
+        batch_rows(kv_cache const& cache, std::span<index_t const> sequences)
+            : key_pages_(cache.key_pages()),
+              value_pages_(cache.value_pages()),
+              rows_(cache.sequences_.batch(sequences)) {}
         template <class T>
-        auto rows(view<T const, 4> const& pages) const {
-            auto const all = paged(pages, view<std::int32_t const, 2>(table_.data(), {batches_, entries_}));
+        auto in_pages(view<T const, 4> const& pages) const {
+            auto const all =
+                paged(pages, view<std::int32_t const, 2>(rows_.table.data(), {rows_.batches, rows_.entries}));
             if constexpr (block_format<T>) return quantized(all);
             else return all;
         }
-        kv_cache const* cache_ = nullptr;
-        index_t batches_ = 0, entries_ = 0;
-        std::vector<std::int32_t> table_;  // (batch, page), -1 behind the last page of a sequence
-        std::vector<index_t> lengths_;
+        view<Key const, 4> key_pages_;
+        view<Value const, 4> value_pages_;
+        kv_rows rows_;
     };
-    batch_rows batch(std::span<index_t const> sequences) const;
+    batch_rows batch(std::span<index_t const> sequences) const { return {*this, sequences}; }
 
 private:
-    struct sequence_pages {
-        bool used = false;
-        index_t length = 0;
-        std::vector<std::int32_t> pages{};
-    };
-    sequence_pages const& at(index_t sequence) const;
-    sequence_pages& at(index_t sequence) {
-        return const_cast<sequence_pages&>(static_cast<kv_cache const*>(this)->at(sequence));
-    }
-    bool is_shared(std::int32_t page) const { return owners_[static_cast<std::size_t>(page)] > 1; }
-    std::int32_t take_page() {
-        auto const page = free_.back();
-        free_.pop_back();
-        owners_[static_cast<std::size_t>(page)] = 1;
-        return page;
-    }
-    void release(std::int32_t page) {
-        if (--owners_[static_cast<std::size_t>(page)] == 0) free_.push_back(page);
-    }
-    void copy_page(std::int32_t from, std::int32_t to) {
-        auto const copy = [&](auto& all) {
-            auto const size = static_cast<std::ptrdiff_t>(all.size() / owners_.size());
-            std::copy_n(all.begin() + from * size, size, all.begin() + to * size);
-        };
-        copy(keys_);
-        copy(values_);
-    }
-    view<Key const, 4> key_pages() const { return pages_of(keys_, sizes_.key_features); }
-    view<Value const, 4> value_pages() const { return pages_of(values_, sizes_.value_features); }
     template <class T>
-    view<T const, 4> pages_of(std::vector<T> const& all, index_t features) const {
-        return {all.data(), {sizes_.pages, sizes_.heads, sizes_.page_size, features / detail::features_of_element<T>}};
+    extents_t<4> page_extents(index_t features) const {
+        return {sizes_.pages, sizes_.heads, sizes_.page_size, features / detail::features_of_element<T>};
     }
     template <class T>
     static index_t elements(kv_sizes const& s, index_t features) {
@@ -128,126 +149,82 @@ private:
             throw shape_error("kv_cache: ", s.heads, " heads of ", detail::counted(features, "feature"), " in ",
                               s.pages, " pages of ", detail::counted(s.page_size, "position"),
                               " are no cache: features are whole blocks");
-        return s.pages * s.heads * s.page_size * (features / detail::features_of_element<T>);
+        index_t count = static_cast<index_t>(sizeof(T));
+        bool uncountable = s.pages > std::numeric_limits<std::int32_t>::max();
+        for (index_t const n : {s.pages, s.heads, s.page_size, features / detail::features_of_element<T>})
+            uncountable |= __builtin_mul_overflow(count, n, &count);
+        if (uncountable)
+            throw shape_error("kv_cache: ", s.pages, " pages of ", detail::counted(s.page_size, "position"),
+                              " are more than can be counted");
+        return count / static_cast<index_t>(sizeof(T));
     }
-    template <class To, class From>
-    void write(std::vector<To>& all, index_t features, view<From, 4> const& rows, index_t n, std::int32_t page,
-               index_t slot) {
-        view<To, 4> const to(
-            all.data(), {sizes_.pages, sizes_.heads, sizes_.page_size, features / detail::features_of_element<To>});
-        for (index_t h = 0; h < sizes_.heads; ++h) {
-            From const* const row = rows.place(0, h, n, index_t{0});
-            To* const at = to.place(page, h, slot, index_t{0});
-            if constexpr (block_format<To>) detail::round_row(row, features, at);
-            else std::transform(row, row + features, at, [](From x) { return rounded_to<To>(static_cast<float>(x)); });
-        }
+    template <class T>
+    static std::span<T> checked(char const* name, std::span<T> memory, index_t needed) {
+        if (std::ssize(memory) < needed)
+            throw shape_error("kv_cache: the memory of ", name, " has ", detail::counted(std::ssize(memory), "element"),
+                              ", and the pages need ", needed);
+        if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(T) != 0)
+            throw shape_error("kv_cache: the memory of ", name, " must be aligned to ",
+                              detail::counted(alignof(T), "byte"));
+        return memory.first(static_cast<std::size_t>(needed));
+    }
+    template <class From, class Number>
+    static void read(view<From, 4> const& rows, index_t head, index_t n, Number* to) {
+        auto const* const from = rows.place(0, head, n, index_t{0});
+        std::transform(from, from + rows.extent(3), to, [](From const& x) { return static_cast<Number>(x); });
+    }
+    template <class T>
+    void copy_page(std::span<T> all, std::int32_t from, std::int32_t to) const {
+        auto const size = std::ssize(all) / sizes_.pages;
+        std::copy_n(all.begin() + from * size, size, all.begin() + to * size);
     }
 
     kv_sizes sizes_;
-    std::vector<Key> keys_;             // (page, head, slot, feature or block)
-    std::vector<Value> values_;         // the same
-    std::vector<std::int32_t> owners_;  // sequences that have a page
-    std::vector<std::int32_t> free_;
-    std::vector<sequence_pages> sequences_;
+    std::vector<Key> own_keys_{};  // none where the memory is given
+    std::vector<Value> own_values_{};
+    std::span<Key> keys_;  // (page, head, slot, feature or block)
+    std::span<Value> values_;
+    kv_sequences sequences_;
 };
 
 template <class Key, class Value>
-kv_cache<Key, Value>::kv_cache(kv_sizes const& sizes)
-    : sizes_(sizes),
-      keys_(static_cast<std::size_t>(elements<Key>(sizes, sizes.key_features))),
-      values_(static_cast<std::size_t>(elements<Value>(sizes, sizes.value_features))),
-      owners_(static_cast<std::size_t>(sizes.pages)) {
-    for (auto page = static_cast<std::int32_t>(sizes.pages); page-- > 0;) free_.push_back(page);
-}
-
-template <class Key, class Value>
-auto kv_cache<Key, Value>::at(index_t sequence) const -> sequence_pages const& {
-    if (sequence < 0 || sequence >= std::ssize(sequences_) || !sequences_[static_cast<std::size_t>(sequence)].used)
-        throw shape_error("kv_cache: there is no sequence ", sequence);
-    return sequences_[static_cast<std::size_t>(sequence)];
-}
-
-template <class Key, class Value>
-index_t kv_cache<Key, Value>::add() {
-    auto found = std::find_if(sequences_.begin(), sequences_.end(), [](auto const& each) { return !each.used; });
-    if (found == sequences_.end()) found = sequences_.insert(found, sequence_pages{});
-    found->used = true;
-    return found - sequences_.begin();
-}
-
-template <class Key, class Value>
-index_t kv_cache<Key, Value>::fork(index_t sequence) {
-    auto same = at(sequence);
-    index_t const number = add();
-    for (auto const page : same.pages) ++owners_[static_cast<std::size_t>(page)];
-    at(number) = std::move(same);
-    return number;
-}
-
-template <class Key, class Value>
-template <class K, class V>
-void kv_cache<Key, Value>::append(index_t sequence, view<K, 4> const& keys, view<V, 4> const& values) {
-    auto& own = at(sequence);
-    index_t const count = keys.extent(2), page_size = sizes_.page_size;
-    extents_t<4> const of_keys{1, sizes_.heads, count, sizes_.key_features},
-        of_values{1, sizes_.heads, count, sizes_.value_features};
+template <class K, class V, head_map... Maps>
+void kv_cache<Key, Value>::append(index_t sequence, view<K, 4> const& keys, view<V, 4> const& values,
+                                  Maps const&... maps) {
+    using number = std::conditional_t<std::is_same_v<Key, double> || std::is_same_v<Value, double>, double, float>;
+    index_t const first = length(sequence), count = keys.extent(2), of_key = sizes_.key_features,
+                  of_value = sizes_.value_features;
+    extents_t<4> const of_keys{1, sizes_.heads, count, of_key}, of_values{1, sizes_.heads, count, of_value};
     if (keys.extents != of_keys || values.extents != of_values)
         throw shape_error("kv_cache: keys are ", keys.extents, " and values ", values.extents, ", and must be ",
                           of_keys, " and ", of_values);
-    index_t const there = own.length % page_size;  // positions of the last page
-    bool const copies = count > 0 && there > 0 && is_shared(own.pages.back());
-    index_t const wanted = ceil_div(own.length + count, page_size) - std::ssize(own.pages) + index_t{copies};
-    if (wanted > free_pages())
-        throw shape_error("kv_cache: ", detail::counted(count, "position"), " more of sequence ", sequence, " need ",
-                          detail::counted(wanted, "page"), ", and ", free_pages(), " are free");
-    if (copies) {
-        auto const page = take_page();
-        copy_page(own.pages.back(), page);
-        release(std::exchange(own.pages.back(), page));
+    [[maybe_unused]] extents_t<4> const whole{1, sizes_.heads, first + count, of_key};
+    (check_head_map(maps, whole, "keys"), ...);
+    std::vector<number> row(static_cast<std::size_t>(std::max(of_key, of_value))),
+        numbers(static_cast<std::size_t>((prepared_numbers(maps, of_key) + ... + 0)));
+    auto const added = sequences_.extend(sequence, count);
+    if (added.copied >= 0) {
+        copy_page(keys_, added.copied, added.pages.front());
+        copy_page(values_, added.copied, added.pages.front());
     }
-    for (index_t n = 0; n < count; ++n, ++own.length) {
-        index_t const slot = own.length % page_size;
-        if (slot == 0) own.pages.push_back(take_page());
-        write(keys_, sizes_.key_features, keys, n, own.pages.back(), slot);
-        write(values_, sizes_.value_features, values, n, own.pages.back(), slot);
+    view<Key, 4> const key_slots(keys_.data(), page_extents<Key>(of_key));
+    view<Value, 4> const value_slots(values_.data(), page_extents<Value>(of_value));
+    for (index_t n = 0; n < count; ++n) {
+        index_t const slot = added.slot + n;
+        auto const page = added.pages[static_cast<std::size_t>(slot / sizes_.page_size)];
+        head_place at{0, 0, first + n};
+        [[maybe_unused]] number* prepared = numbers.data();
+        ((prepared = prepare_head_map(maps, prepared, of_key, at)), ...);
+        for (; at.head < sizes_.heads; ++at.head) {
+            read(keys, at.head, n, row.data());
+            [[maybe_unused]] number const* known = numbers.data();
+            ((known = apply_head_map(maps, plain_row<number>{row.data(), of_key}, at, known)), ...);
+            detail::round_row(row.data(), of_key, key_slots.place(page, at.head, slot % sizes_.page_size, index_t{0}));
+            read(values, at.head, n, row.data());
+            detail::round_row(row.data(), of_value,
+                              value_slots.place(page, at.head, slot % sizes_.page_size, index_t{0}));
+        }
     }
-}
-
-template <class Key, class Value>
-void kv_cache<Key, Value>::truncate(index_t sequence, index_t positions) {
-    auto& own = at(sequence);
-    if (positions < 0 || positions > own.length)
-        throw shape_error("kv_cache: sequence ", sequence, " has ", detail::counted(own.length, "position"), ", not ",
-                          positions, " to be kept");
-    for (auto const pages = static_cast<std::size_t>(ceil_div(positions, sizes_.page_size));
-         own.pages.size() > pages;) {
-        release(own.pages.back());
-        own.pages.pop_back();
-    }
-    own.length = positions;
-}
-
-template <class Key, class Value>
-void kv_cache<Key, Value>::remove(index_t sequence) {
-    truncate(sequence, 0);
-    at(sequence).used = false;
-}
-
-template <class Key, class Value>
-auto kv_cache<Key, Value>::batch(std::span<index_t const> sequences) const -> batch_rows {
-    batch_rows all;
-    all.cache_ = this;
-    all.batches_ = std::ssize(sequences);
-    for (auto const sequence : sequences) {
-        all.lengths_.push_back(length(sequence));
-        all.entries_ = std::max(all.entries_, static_cast<index_t>(std::ssize(at(sequence).pages)));
-    }
-    all.table_.assign(static_cast<std::size_t>(all.batches_ * all.entries_), -1);
-    for (index_t b = 0; b < all.batches_; ++b) {
-        auto const& pages = at(sequences[static_cast<std::size_t>(b)]).pages;
-        std::copy(pages.begin(), pages.end(), all.table_.begin() + b * all.entries_);
-    }
-    return all;
 }
 
 }  // namespace fovea::FOVEA_SET

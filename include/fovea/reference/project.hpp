@@ -6,53 +6,15 @@
 #include <fovea/spec/concepts.hpp>
 #include <fovea/spec/finish.hpp>
 #include <fovea/spec/head_map_rows.hpp>
+#include <fovea/spec/plain_row.hpp>
 #include <fovea/spec/result_shapes.hpp>
 
 #include <vector>
 
 namespace fovea::FOVEA_SET::reference {
 
-/// The features of one head at one position, one after the other.
 template <class Real>
-struct feature_row {
-    using value_type = Real;
-    Real* features;
-    index_t count;
-
-    index_t size() const { return count; }
-    Real& operator[](index_t i) const { return features[i]; }
-
-    template <class F>
-    Real sum(F const& f) const {
-        Real total = 0;
-        for (index_t c = 0; c < count; ++c) total += f(features[c]);
-        return total;
-    }
-    template <class F>
-    void map(F const& f) const {
-        for (index_t c = 0; c < count; ++c) features[c] = f(features[c]);
-    }
-    template <class F, class Element>
-    void map(F const& f, Element const* table) const {
-        for (index_t c = 0; c < count; ++c) features[c] = f(features[c], static_cast<Real>(table[c]));
-    }
-    template <class F>
-    void map_halves(index_t half, F const& f, Real const* a, Real const* b) const {
-        for (index_t i = 0; i < half; ++i) map_pair(i, half + i, f, a[i], b[i]);
-    }
-    template <class F>
-    void map_neighbors(index_t pairs, F const& f, Real const* a, Real const* b) const {
-        for (index_t i = 0; i < pairs; ++i) map_pair(2 * i, 2 * i + 1, f, a[i], b[i]);
-    }
-
-private:
-    template <class F>
-    void map_pair(index_t i, index_t j, F const& f, Real a, Real b) const {
-        auto const [x, y] = f(features[i], features[j], a, b);
-        features[i] = x;
-        features[j] = y;
-    }
-};
+using feature_row = plain_row<Real>;
 
 /// Everything the reference computes lies in arrays of this kind: (batch, head, position, feature).
 template <class Real>

@@ -12,24 +12,29 @@
 
 namespace fovea::FOVEA_SET {
 
-/// How many numbers the maps of heads prepare for each position.
+/// How many numbers a map of heads prepares for each position.
+template <head_map M>
+constexpr index_t prepared_numbers(M const& map, index_t features) {
+    if constexpr (prepared_head_map<M>) return map.prepared(features);
+    else return 0;
+}
+/// Prepares them; what follows these is for the next map.
+template <head_map M, class T>
+T* prepare_head_map(M const& map, T* numbers, index_t features, head_place const& at) {
+    if constexpr (prepared_head_map<M>) map.prepare(numbers, features, at);
+    return numbers + prepared_numbers(map, features);
+}
+/// The numbers of all maps of heads of a row map.
 template <row_map M>
 constexpr index_t prepared_numbers(M const& map, index_t features) {
     index_t size = 0;
-    for_each_head_map(map, [&](auto const& each) {
-        if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) size += each.prepared(features);
-    });
+    for_each_head_map(map, [&](auto const& each) { size += prepared_numbers(each, features); });
     return size;
 }
 /// Prepares them, one map after the other.
 template <row_map M, class T>
 void prepare_head_maps(M const& map, T* numbers, index_t features, head_place const& at) {
-    for_each_head_map(map, [&](auto const& each) {
-        if constexpr (prepared_head_map<std::remove_cvref_t<decltype(each)>>) {
-            each.prepare(numbers, features, at);
-            numbers += each.prepared(features);
-        }
-    });
+    for_each_head_map(map, [&](auto const& each) { numbers = prepare_head_map(each, numbers, features, at); });
 }
 
 /// Applies one map to a row, with the numbers that it has prepared; what follows these is for the next map.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/config.hpp>
+#include <fovea/core/view.hpp>
 #include <fovea/spec/concepts.hpp>
 
 #include <string>
@@ -117,6 +118,12 @@ constexpr void for_each_head_map(M const& map, F const& f) {
         for_each_head_map(map.first, f);
         f(map.second);
     }
+}
+
+/// Errors: those of a map of heads on rows, (batch, head, position, feature), that do not fit it.
+template <head_map M>
+void check_head_map(M const& map, extents_t<4> const& rows, char const* argument) {
+    if constexpr (requires { map.check(rows, argument); }) map.check(rows, argument);
 }
 
 }  // namespace fovea::FOVEA_SET

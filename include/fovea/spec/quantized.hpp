@@ -99,7 +99,7 @@ void for_each_row(view<Element, 4> const& rows, F const& f) {
 }
 
 /// A row of numbers rounded to blocks.
-template <class Element, class Block>
+template <class Element, block_format Block>
 void round_row(Element const* row, index_t features, Block* to) {
     for (index_t c = 0; c < features; c += Block::size) {
         std::array<float, static_cast<std::size_t>(Block::size)> numbers;

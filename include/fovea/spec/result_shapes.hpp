@@ -68,9 +68,7 @@ FOVEA_INLINE extents_t<4> projected_extents(M const& map, extents_t<4> const& so
         extents_t<4> const row{source[0], source[1], source[2], below.features(source[3])};
         extents = split_heads(view<char const, 4>(nullptr, row), heads, argument).extents;
     }
-    for_each_head_map(map, [&](auto const& each) {
-        if constexpr (requires { each.check(extents, argument); }) each.check(extents, argument);
-    });
+    for_each_head_map(map, [&](auto const& each) { check_head_map(each, extents, argument); });
     return extents;
 }
 template <successive_map M>
