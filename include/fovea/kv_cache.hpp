@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,24 +19,12 @@
 namespace fovea::FOVEA_SET {
 
 namespace detail {
-/// The features that an element of a cache has: those of a block, or one.
-template <class T>
-inline constexpr index_t features_of_element = 1;
-template <block_format Block>
-inline constexpr index_t features_of_element<Block> = Block::size;
-
 /// A row of numbers rounded to elements.
 template <class Number, class Element>
 void round_row(Number const* row, index_t features, Element* to) {
     std::transform(row, row + features, to, [](Number x) { return rounded_to<Element>(x); });
 }
 }  // namespace detail
-
-/// kv_sizes: the extents of a kv_cache.
-struct kv_sizes {
-    index_t heads, key_features, value_features;
-    index_t pages, page_size;  // how many there are, and the positions of each
-};
 
 /// kv_cache: keys and values of sequences in pages from a common store, which is its own or given.
 ///
@@ -143,20 +130,8 @@ private:
         return {sizes_.pages, sizes_.heads, sizes_.page_size, features / detail::features_of_element<T>};
     }
     template <class T>
-    static index_t elements(kv_sizes const& s, index_t features) {
-        if (s.heads < 1 || features < 1 || s.pages < 0 || s.page_size < 1
-            || features % detail::features_of_element<T> != 0)
-            throw shape_error("kv_cache: ", s.heads, " heads of ", detail::counted(features, "feature"), " in ",
-                              s.pages, " pages of ", detail::counted(s.page_size, "position"),
-                              " are no cache: features are whole blocks");
-        index_t count = static_cast<index_t>(sizeof(T));
-        bool uncountable = s.pages > std::numeric_limits<std::int32_t>::max();
-        for (index_t const n : {s.pages, s.heads, s.page_size, features / detail::features_of_element<T>})
-            uncountable |= __builtin_mul_overflow(count, n, &count);
-        if (uncountable)
-            throw shape_error("kv_cache: ", s.pages, " pages of ", detail::counted(s.page_size, "position"),
-                              " are more than can be counted");
-        return count / static_cast<index_t>(sizeof(T));
+    static index_t elements(kv_sizes const& sizes, index_t features) {
+        return elements_of_pages(sizes, features, detail::features_of_element<T>, index_t{sizeof(T)});
     }
     template <class T>
     static std::span<T> checked(char const* name, std::span<T> memory, index_t needed) {
@@ -194,10 +169,7 @@ void kv_cache<Key, Value>::append(index_t sequence, view<K, 4> const& keys, view
     using number = std::conditional_t<std::is_same_v<Key, double> || std::is_same_v<Value, double>, double, float>;
     index_t const first = length(sequence), count = keys.extent(2), of_key = sizes_.key_features,
                   of_value = sizes_.value_features;
-    extents_t<4> const of_keys{1, sizes_.heads, count, of_key}, of_values{1, sizes_.heads, count, of_value};
-    if (keys.extents != of_keys || values.extents != of_values)
-        throw shape_error("kv_cache: keys are ", keys.extents, " and values ", values.extents, ", and must be ",
-                          of_keys, " and ", of_values);
+    check_appended(sizes_, keys.extents, values.extents);
     [[maybe_unused]] extents_t<4> const whole{1, sizes_.heads, first + count, of_key};
     (check_head_map(maps, whole, "keys"), ...);
     std::vector<number> row(static_cast<std::size_t>(std::max(of_key, of_value))),

@@ -18,16 +18,13 @@ namespace fovea::FOVEA_SET::bindings {
 template <class Element>
 bool round_numbers(std::string_view type, float const* from, index_t count, Element* to) {
     if (type != type_name<Element>) return false;
-    index_t size = 1;
-    if constexpr (block_format<Element>) size = Element::size;
+    constexpr index_t size = fovea::detail::features_of_element<Element>;
     if (count < 0 || count % size != 0)
         throw shape_error("count is ", count, ", it must be a multiple of ", size, ": the numbers in a block of ",
                           type);
     if (count > 0 && (from == nullptr || to == nullptr))
         throw shape_error(from == nullptr ? "from" : "to", " is null, it must be the address of ", count, " numbers");
-    for (index_t i = 0; i < count; i += size)
-        if constexpr (block_format<Element>) *to++ = Element::rounded(from + i);
-        else *to++ = static_cast<Element>(from[i]);
+    round_numbers(from, count, to);
     return true;
 }
 

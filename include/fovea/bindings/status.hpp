@@ -33,7 +33,7 @@ fovea_status status_of(fovea_call const* call, Work const& work) noexcept {
     } catch (graph_error const& e) {
         return say(call, FOVEA_GRAPH_ERROR, e.what());
     } catch (std::bad_alloc const&) {
-        return say(call, FOVEA_NO_MEMORY, "there is no memory for what the call computes in between");
+        return say(call, FOVEA_NO_MEMORY, "there is no memory for what the call keeps or computes in between");
     } catch (std::exception const& e) {
         return say(call, FOVEA_FAILED, e.what());
     } catch (...) {

@@ -93,6 +93,23 @@ typedef struct fovea_graph {
     int64_t const* numbers; /* (edges), what tables of edges are read at; null where that is the place in keys */
 } fovea_graph;
 
+/* Keys and values of sequences in pages, which sequences that begin alike share; for one thread at a time. */
+typedef struct fovea_cache fovea_cache;
+typedef struct fovea_cache_sizes {
+    int64_t layers, heads, key_features, value_features;
+    int64_t pages, page_size;          /* how many each layer has, and the positions of each */
+    char const *key_type, *value_type; /* "f32", "bf16", "f16", "fp8_e4m3", "fp8_e5m2", "q8_0", "q4_0" or "q4_1" */
+} fovea_cache_sizes;
+
+/* Some sequences of a layer as the batch of a kernel over pages, until the cache changes or makes another one. */
+typedef struct fovea_cache_batch {
+    void const *keys, *values; /* all pages of the layer without gaps: pages of the cache, heads, page_size, features */
+    int32_t const* page_table; /* (batch, pages), -1 behind the last page of a sequence */
+    int64_t const* lengths;    /* (batch), the positions of each sequence */
+    int64_t const* positions;  /* (batch, pages * page_size), that of each slot, -1 where it has none */
+    int64_t pages;             /* of the sequence that has most */
+} fovea_cache_batch;
+
 /* Kernels that are known at run time only, as for bindings of other languages: what a library lists, and how it is
    called. Operands are query, key, value and result; values stand in the order of `arguments`. */
 typedef struct fovea_array {

@@ -96,6 +96,48 @@ inline std::string declaration_of(kernel_description const& k, entry_point const
     return text + ")";
 }
 
+/// A function of the caches that each library has: all but `call`, and what the header says of it.
+struct cache_function {
+    char const *name, *parameters, *arguments, *comment;
+};
+inline constexpr cache_function cache_functions[] = {
+    {"create", "fovea_cache_sizes const* sizes, fovea_cache** cache", "sizes, cache", ""},
+    {"add", "fovea_cache* cache, int64_t* sequence", "cache, sequence", "A new sequence without positions."},
+    {"fork", "fovea_cache* cache, int64_t sequence, int64_t* forked", "cache, sequence, forked",
+     "A new sequence with the positions of another, in the same pages."},
+    {"append", "fovea_cache* cache, int64_t layer, int64_t sequence, fovea_input_f32 keys, fovea_input_f32 values",
+     "cache, layer, sequence, keys, values",
+     "New positions at the end of a sequence: (1, heads, positions, features), rounded to the types of the cache."},
+    {"evict", "fovea_cache* cache, int64_t sequence, int64_t first, int64_t last", "cache, sequence, first, last",
+     "Takes positions first to last - 1 out; the others keep their numbers."},
+    {"truncate", "fovea_cache* cache, int64_t sequence, int64_t positions", "cache, sequence, positions",
+     "Keeps the first positions."},
+    {"remove", "fovea_cache* cache, int64_t sequence", "cache, sequence",
+     "Gives the pages and the number of a sequence back."},
+    {"length", "fovea_cache* cache, int64_t layer, int64_t sequence, int64_t* length", "cache, layer, sequence, length",
+     ""},
+    {"free_pages", "fovea_cache* cache, int64_t layer, int64_t* pages", "cache, layer, pages", ""},
+    {"batch", "fovea_cache* cache, int64_t layer, int64_t const* sequences, int64_t count, fovea_cache_batch* batch",
+     "cache, layer, sequences, count, batch", ""}};
+
+inline std::string declaration_of(library_description const& all, cache_function const& f) {
+    return "fovea_status " + all.name + "_cache_" + f.name + "(fovea_call const* call, " + f.parameters + ")";
+}
+
+inline void write_cache_declarations(std::ostream& to, library_description const& all) {
+    to << "/* Caches: each function is for all layers, or for the one that it names. */\n";
+    for (auto const& f : cache_functions) {
+        if (*f.comment != '\0') to << "/* " << f.comment << " */\n";
+        to << declaration_of(all, f) << ";\n";
+    }
+    to << "void " << all.name << "_cache_destroy(fovea_cache* cache);\n\n";
+}
+inline void write_cache_functions(std::ostream& to, library_description const& all) {
+    for (auto const& f : cache_functions)
+        to << declaration_of(all, f) << " {\n    return cache_" << f.name << "(call, " << f.arguments << ");\n}\n";
+    to << "void " << all.name << "_cache_destroy(fovea_cache* cache) { cache_destroy(cache); }\n";
+}
+
 inline void write_header(std::ostream& to, library_description const& all) {
     to << "/* Kernels of attention, compiled by fovea: what each computes stands before its functions. */\n#ifndef "
        << all.name << "_KERNELS_H\n#define " << all.name << "_KERNELS_H\n\n#include <stdbool.h>\n\n"
@@ -108,11 +150,11 @@ inline void write_header(std::ostream& to, library_description const& all) {
        << "/* Rounds numbers to elements of a type, one after another: \"bf16\", \"f16\", \"fp8_e4m3\", \"fp8_e5m2\", "
           "\"q8_0\", \"q4_0\", \"q4_1\". */\nfovea_status "
        << all.name
-       << "_quantize(fovea_call const* call, char const* type, float const* from, int64_t count, void* to);\n\n/* "
-          "Arguments have the names that the kernels give them, behind arg_: no word or "
-          "macro can hide them. */\n\n/* The functions that end in _gradient compute gradients of what a kernel reads, "
-          "from that of its result, d_result:\n   d_query has the extents of query, and so on. What has a null pointer "
-          "is not computed. */\n";
+       << "_quantize(fovea_call const* call, char const* type, float const* from, int64_t count, void* to);\n\n";
+    write_cache_declarations(to, all);
+    to << "/* Arguments have the names that the kernels give them, behind arg_: no word or macro can hide them. */\n\n"
+          "/* The functions that end in _gradient compute gradients of what a kernel reads, from that of its result, "
+          "d_result:\n   d_query has the extents of query, and so on. What has a null pointer is not computed. */\n";
     std::string before;
     for (auto const& k : all.kernels) {
         if (k.name != before) {
@@ -172,7 +214,7 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
     to << "// Chooses the code of an architecture for each call.\n#pragma GCC visibility push(default)\n#include \""
        << all.name
        << ".h\"\n#pragma GCC visibility pop\n\n#include <fovea/bindings/dispatch.hpp>\n#include "
-          "<fovea/bindings/quantize.hpp>\n\nusing namespace "
+          "<fovea/bindings/quantize.hpp>\n#include <fovea/bindings/cache.hpp>\n\nusing namespace "
           "fovea::bindings;\n\nextern \"C\" {\n";
     for (auto const& k : all.kernels)
         for (auto const& f : entry_points_of(all, k))
@@ -197,6 +239,7 @@ inline void write_dispatcher(std::ostream& to, library_description const& all) {
        << "_quantize(fovea_call const* call, char const* type, float const* from, int64_t count, void* to) {\n    "
           "return "
           "quantize(call, type, from, count, to);\n}\n";
+    write_cache_functions(to, all);
     for (auto const& k : all.kernels)
         for (auto const& f : entry_points_of(all, k)) write_function(to, k, f);
     to << "fovea_kernel const* " << all.name
@@ -251,7 +294,7 @@ inline void write_page(std::ostream& to, library_description const& all) {
     to << "\n## Statuses\n\n| status | when |\n|---|---|\n| `FOVEA_OK` | the result has been written |\n"
           "| `FOVEA_SHAPE_ERROR` | an array, table or length does not fit |\n"
           "| `FOVEA_GRAPH_ERROR` | a graph is no valid list of neighbours |\n"
-          "| `FOVEA_NO_MEMORY` | there is no memory for what the call computes in between |\n"
+          "| `FOVEA_NO_MEMORY` | there is no memory for what the call keeps or computes in between |\n"
           "| `FOVEA_UNSUPPORTED` | none of the architectures runs on this processor, or `FOVEA_ARCHITECTURE` names "
           "none |\n| `FOVEA_FAILED` | anything else |\n";
 }

@@ -32,6 +32,12 @@ concept block_format = requires(Block const& block, index_t i, float const* from
 };
 
 namespace detail {
+/// The features that an element of a cache has: those of a block, or one.
+template <class T>
+inline constexpr index_t features_of_element = 1;
+template <block_format Block>
+inline constexpr index_t features_of_element<Block> = Block::size;
+
 /// True where a number of 16 bits is neither infinite nor a NaN.
 constexpr bool is_finite(float16 x) { return (x.bits & 0x7c00U) != 0x7c00U; }
 /// The factor that counts a number in steps, which may be 0.

@@ -4,15 +4,48 @@
 
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/core/view.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 namespace fovea::FOVEA_SET {
+
+/// kv_sizes: the extents of a cache in pages.
+struct kv_sizes {
+    index_t heads, key_features, value_features;
+    index_t pages, page_size;  // how many there are, and the positions of each
+};
+
+/// How many elements all pages have of rows of some features, of which each element is a number or a block of several.
+/// Errors: shape_error where that is none, no whole blocks, or more bytes than can be counted.
+inline index_t elements_of_pages(kv_sizes const& s, index_t features, index_t features_of_element, index_t bytes) {
+    if (s.heads < 1 || features < 1 || s.pages < 0 || s.page_size < 1 || features % features_of_element != 0)
+        throw shape_error("kv_cache: ", s.heads, " heads of ", detail::counted(features, "feature"), " in ", s.pages,
+                          " pages of ", detail::counted(s.page_size, "position"),
+                          " are no cache: features are whole blocks");
+    index_t count = bytes;
+    bool uncountable = s.pages > std::numeric_limits<std::int32_t>::max();
+    for (index_t const n : {s.pages, s.heads, s.page_size, features / features_of_element})
+        uncountable |= __builtin_mul_overflow(count, n, &count);
+    if (uncountable)
+        throw shape_error("kv_cache: ", s.pages, " pages of ", detail::counted(s.page_size, "position"),
+                          " are more than can be counted");
+    return count / bytes;
+}
+
+/// Errors: shape_error where rows to be appended are not those of new positions of one sequence.
+inline void check_appended(kv_sizes const& s, extents_t<4> const& keys, extents_t<4> const& values) {
+    extents_t<4> const of_keys{1, s.heads, keys[2], s.key_features}, of_values{1, s.heads, keys[2], s.value_features};
+    if (keys != of_keys || values != of_values)
+        throw shape_error("kv_cache: keys are ", keys, " and values ", values, ", and must be ", of_keys, " and ",
+                          of_values);
+}
 
 /// kv_rows: some sequences of a cache as the batch of a call.
 struct kv_rows {
@@ -63,11 +96,12 @@ public:
         index_t const slot = own.length % page_size_, held = std::ssize(own.pages);
         bool const continues = slot > 0 && held > 0 && last_position(own) >= own.length - slot;
         bool const copies = continues && owners_[static_cast<std::size_t>(own.pages.back())] > 1;
-        index_t const first = held - index_t{continues}, pages = first + ceil_div(slot + count, page_size_),
-                      wanted = pages - held + index_t{copies};
+        index_t const behind = count - std::min(count, page_size_ - slot),  // the first page
+            wanted = index_t{!continues} + index_t{copies} + behind / page_size_ + index_t{behind % page_size_ > 0};
         if (wanted > free_pages())
             throw shape_error("kv_cache: ", detail::counted(count, "position"), " more of sequence ", sequence,
                               " need ", detail::counted(wanted, "page"), ", and ", free_pages(), " are free");
+        index_t const first = held - index_t{continues}, pages = held + wanted - index_t{copies};
         own.positions.resize(static_cast<std::size_t>(pages * page_size_), -1);
         own.pages.resize(static_cast<std::size_t>(pages), -1);
         auto const added = std::span(own.pages).subspan(static_cast<std::size_t>(first));
