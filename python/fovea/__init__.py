@@ -7,6 +7,7 @@
     result = fovea.attend(q, k, v, "causal")    # (batch, head, position, feature)
 """
 
+from ._cache import CacheBatch, KVCache
 from ._errors import ArgumentError, Error, GraphError, ShapeError, UnsupportedError
 from ._graph import Graph
 from ._info import Argument, ElementTypes, Gradients, Kernel
@@ -16,11 +17,13 @@ __all__ = [
     "Argument",
     "ArgumentError",
     "BoundKernel",
+    "CacheBatch",
     "ElementTypes",
     "Error",
     "Gradients",
     "Graph",
     "GraphError",
+    "KVCache",
     "Kernel",
     "Library",
     "ShapeError",

@@ -37,6 +37,34 @@ class GraphEntry(ctypes.Structure):
     ]
 
 
+class InputF32(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("extents", ctypes.c_int64 * 4), ("strides", ctypes.c_int64 * 4)]
+
+
+class CacheSizes(ctypes.Structure):
+    _fields_ = [
+        ("layers", ctypes.c_int64),
+        ("heads", ctypes.c_int64),
+        ("key_features", ctypes.c_int64),
+        ("value_features", ctypes.c_int64),
+        ("pages", ctypes.c_int64),
+        ("page_size", ctypes.c_int64),
+        ("key_type", ctypes.c_char_p),
+        ("value_type", ctypes.c_char_p),
+    ]
+
+
+class CacheBatchEntry(ctypes.Structure):
+    _fields_ = [
+        ("keys", ctypes.c_void_p),
+        ("values", ctypes.c_void_p),
+        ("page_table", ctypes.c_void_p),
+        ("lengths", ctypes.c_void_p),
+        ("positions", ctypes.c_void_p),
+        ("pages", ctypes.c_int64),
+    ]
+
+
 # Operands and values are packed into bytes: that takes a fraction of the time that structures of ctypes take to fill.
 Run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Call), ctypes.c_char_p, ctypes.c_char_p)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -171,13 +172,13 @@ def as_elements(array: Array, name: str, type_name: str) -> Array:
     return (array if array.strides[-1] == 1 else np.ascontiguousarray(array)).view(block)
 
 
-def numbers_to_round(x: Any) -> Array:
+def numbers_to_round(x: Any, name: str = "rows") -> Array:
     """Rows of reals as float32, without gaps; those of uint16 are the bits of bfloat16."""
-    array, found = elements_of(x, "rows", "bf16")
+    array, found = elements_of(x, name, "bf16")
     if found[0] not in REALS:
-        raise ArgumentError(f"rows has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16")
+        raise ArgumentError(f"{name} has elements of {array.dtype}, it must have float32, float64, float16 or bfloat16")
     if array.ndim == 0:
-        raise ShapeError("rows has 0 axes, it must have 1 or more")
+        raise ShapeError(f"{name} has 0 axes, it must have 1 or more")
     numbers = (array.astype(np.uint32) << 16).view(np.float32) if found == ("bf16",) else array
     return np.ascontiguousarray(numbers, np.float32)
 
@@ -295,6 +296,17 @@ def as_integers(x: Any, name: str, dtype: np.dtype[Any]) -> Array:
     if changed.size > 0:
         raise ArgumentError(f"{name} has the element {changed[0]}, which is no {dtype}")
     return converted
+
+
+def as_integer(x: Any, name: str) -> int:
+    """A number of 64 bits; ArgumentError for anything else."""
+    try:
+        number = int(x) if isinstance(x, np.bool_) else operator.index(x)
+    except TypeError:
+        raise ArgumentError(f"{name} is {x!r}, it must be an integer") from None
+    if not -(2**63) <= number < 2**63:
+        raise ArgumentError(f"{name} is {number}, it must fit 64 bits")
+    return number
 
 
 def as_table(x: Any, name: str, c_type: str) -> Array:

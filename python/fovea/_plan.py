@@ -12,10 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from . import _abi
-from ._arrays import TABLE_TYPES, Array, address_of, as_table
+from ._arrays import TABLE_TYPES, Array, address_of, as_integer, as_table
 from ._errors import ArgumentError, Error, ShapeError
 from ._graph import graph_of
 from ._info import Argument
@@ -160,21 +158,11 @@ def _real(x: Any, slot: Slot) -> float:
         raise ArgumentError(f"{slot.argument.name} is of type {type(x).__name__}, it must be a number") from None
 
 
-def _integer(x: Any, slot: Slot) -> int:
-    try:
-        number = int(x) if isinstance(x, np.bool_) else operator.index(x)
-    except TypeError:
-        raise ArgumentError(f"{slot.argument.name} is {x!r}, it must be an integer") from None
-    if not -(2**63) <= number < 2**63:
-        raise ArgumentError(f"{slot.argument.name} is {number}, it must fit 64 bits")
-    return number
-
-
 _CONVERT: dict[str, Callable[[Any, Slot], Any]] = {
     "table": lambda x, slot: as_table(x, slot.argument.name, slot.argument.type),
     "graph": lambda x, slot: graph_of(x, slot.argument.name),
     "real": _real,
-    "integer": _integer,
+    "integer": lambda x, slot: as_integer(x, slot.argument.name),
 }
 _PACK: dict[str, Callable[[Any], Any]] = {
     "table": address_of,

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Keys and values of sequences in pages, for kernels over pages."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import weakref
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _abi
+from ._arrays import (
+    NUMBERS_OF_BLOCK,
+    REALS,
+    ROUNDED,
+    Array,
+    as_integer,
+    as_integers,
+    extents_of,
+    layout_of,
+    numbers_to_round,
+    require_rank,
+)
+from ._errors import ArgumentError
+from ._library import Library, _library_or_default
+
+ELEMENTS: dict[str, np.dtype[Any]] = {"f32": REALS["f32"], "bf16": REALS["bf16"], "f16": REALS["f16"], **ROUNDED}
+
+# What the functions of C take behind the call.
+_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "create": (ctypes.POINTER(_abi.CacheSizes), ctypes.POINTER(ctypes.c_void_p)),
+    "add": (ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64)),
+    "fork": (ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)),
+    "append": (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, _abi.InputF32, _abi.InputF32),
+    "evict": (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64),
+    "truncate": (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64),
+    "remove": (ctypes.c_void_p, ctypes.c_int64),
+    "length": (ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)),
+    "free_pages": (ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64)),
+    "batch": (
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.c_void_p,
+        ctypes.c_int64,
+        ctypes.POINTER(_abi.CacheBatchEntry),
+    ),
+}
+
+
+class CacheBatch(NamedTuple):
+    """Some sequences of a layer of a cache, as a call of a kernel over pages takes them.
+
+    Attributes
+    ----------
+    keys, values : all pages of the layer, (page, head, slot, feature), read-only and where they lie, so that they
+        change with the cache; those of bfloat16 and FP8 are bits, those in blocks rows of bytes.
+    page_table : (batch, pages), -1 behind the last page of a sequence.
+    lengths : (batch), the positions of each sequence, evicted ones too.
+    positions : (batch, pages * page_size), the position in each slot, -1 where it has none: for masks and scores of
+        sequences of which some positions were evicted.
+    """
+
+    keys: Array
+    values: Array
+    page_table: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
+
+
+class _Pages:
+    """Memory of a cache, which lives as long as an array of it."""
+
+    def __init__(self, cache: KVCache, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._cache = cache
+        self.__array_interface__ = {"version": 3, "shape": shape, "typestr": dtype.str, "data": (address, True)}
+
+
+class KVCache:
+    """Keys and values of sequences in pages, which sequences that begin alike share.
+
+    Parameters
+    ----------
+    heads, key_features, value_features : the extents of keys and values; value_features is key_features if not given.
+    pages, page_size : how many pages each layer has, and the positions of each.
+    layers : how many a network has. Each has the same sequences, in pages of its own.
+    key_type, value_type : "f32", "bf16", "f16", "fp8_e4m3", "fp8_e5m2", "q8_0", "q4_0" or "q4_1"; value_type is
+        key_type if not given.
+    library : whose functions; the library loaded last, or the one that FOVEA_KERNELS names, if not given.
+
+    A call that is refused changes nothing. Calls of several threads come one after the other.
+    """
+
+    def __init__(
+        self,
+        *,
+        heads: int,
+        key_features: int,
+        pages: int,
+        value_features: int | None = None,
+        page_size: int = 16,
+        layers: int = 1,
+        key_type: str = "f32",
+        value_type: str | None = None,
+        library: Library | None = None,
+    ) -> None:
+        self._library = _library_or_default(library)
+        self._lock = threading.Lock()
+        self._functions = {
+            name: self._library._function(f"cache_{name}", ctypes.c_int, ctypes.POINTER(_abi.Call), *arguments)
+            for name, arguments in _FUNCTIONS.items()
+        }
+        if value_features is None:
+            value_features = key_features
+        self._types = _type(key_type, "key_type"), _type(key_type if value_type is None else value_type, "value_type")
+        self._sizes = _abi.CacheSizes(
+            as_integer(layers, "layers"),
+            as_integer(heads, "heads"),
+            as_integer(key_features, "key_features"),
+            as_integer(value_features, "value_features"),
+            as_integer(pages, "pages"),
+            as_integer(page_size, "page_size"),
+            *(name.encode() for name in self._types),
+        )
+        self._cache = ctypes.c_void_p()
+        self._library._run(self._functions["create"], 1, self._sizes, self._cache)
+        destroy = self._library._function("cache_destroy", None, ctypes.c_void_p)
+        # The process takes the memory with it: at exit a daemon thread may still be computing in it.
+        weakref.finalize(self, destroy, self._cache).atexit = False
+
+    def add(self) -> int:
+        """Begins a sequence without positions, and returns its number."""
+        return self._found("add")
+
+    def fork(self, sequence: int) -> int:
+        """Begins a sequence with the positions of another, in the same pages, and returns its number."""
+        return self._found("fork", as_integer(sequence, "sequence"))
+
+    def append(self, sequence: int, keys: Any, values: Any, layer: int = 0) -> None:
+        """Adds positions to the end of a sequence in one layer, rounded to the elements of the cache.
+
+        Parameters
+        ----------
+        keys, values : (1, head, position, feature), or (position, feature) of one head, of reals.
+        """
+        rows = [numbers_to_round(x, name) for name, x in (("keys", keys), ("values", values))]
+        inputs = [_input(array, name) for name, array in zip(("keys", "values"), rows)]
+        self._run("append", as_integer(layer, "layer"), as_integer(sequence, "sequence"), *inputs)
+
+    def evict(self, sequence: int, first: int, last: int) -> None:
+        """Takes positions first to last - 1 out in all layers; the others keep their numbers."""
+        self._run("evict", as_integer(sequence, "sequence"), as_integer(first, "first"), as_integer(last, "last"))
+
+    def truncate(self, sequence: int, positions: int) -> None:
+        """Keeps the first positions of a sequence in all layers."""
+        self._run("truncate", as_integer(sequence, "sequence"), as_integer(positions, "positions"))
+
+    def remove(self, sequence: int) -> None:
+        """Gives the pages and the number of a sequence back."""
+        self._run("remove", as_integer(sequence, "sequence"))
+
+    def length(self, sequence: int, layer: int = 0) -> int:
+        """The positions of a sequence in a layer, evicted ones too."""
+        return self._found("length", as_integer(layer, "layer"), as_integer(sequence, "sequence"))
+
+    def free_pages(self, layer: int = 0) -> int:
+        """The pages of a layer that no sequence has."""
+        return self._found("free_pages", as_integer(layer, "layer"))
+
+    def batch(self, sequences: Any, layer: int = 0) -> CacheBatch:
+        """Some sequences of a layer as the batch of a call.
+
+        Parameters
+        ----------
+        sequences : their numbers, in the order of the batch.
+        """
+        numbers = as_integers(sequences, "sequences", np.dtype(np.int64)).ravel()
+        found = _abi.CacheBatchEntry()
+        with self._lock:
+            self._call("batch", as_integer(layer, "layer"), numbers.ctypes.data, numbers.size, ctypes.byref(found))
+            batch, pages = numbers.size, found.pages
+            return CacheBatch(
+                self._pages(found.keys, self._sizes.key_features, self._types[0]),
+                self._pages(found.values, self._sizes.value_features, self._types[1]),
+                _copied(found.page_table, (batch, pages), np.int32),
+                _copied(found.lengths, (batch,), np.int64),
+                _copied(found.positions, (batch, pages * self._sizes.page_size), np.int64),
+            )
+
+    def __repr__(self) -> str:
+        s = self._sizes
+        names = " and ".join(dict.fromkeys(self._types))
+        return f"<fovea.KVCache of {names}: layers {s.layers}, heads {s.heads}, pages {s.pages} of {s.page_size}>"
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        self._library._run(self._functions[name], 1, self._cache, *arguments)
+
+    def _run(self, name: str, *arguments: Any) -> None:
+        with self._lock:
+            self._call(name, *arguments)
+
+    def _found(self, name: str, *arguments: Any) -> int:
+        number = ctypes.c_int64()
+        self._run(name, *arguments, ctypes.byref(number))
+        return number.value
+
+    def _pages(self, address: int | None, features: int, type_name: str) -> Array:
+        element = ELEMENTS[type_name]
+        row, dtype = features, element
+        if element.fields is not None:
+            row, dtype = features // NUMBERS_OF_BLOCK * element.itemsize, np.dtype(np.uint8)
+        shape = (self._sizes.pages, self._sizes.heads, self._sizes.page_size, row)
+        return np.asarray(_Pages(self, address, shape, dtype)) if address else np.empty(shape, dtype)
+
+
+def _type(name: Any, argument: str) -> str:
+    if not (isinstance(name, str) and name in ELEMENTS):
+        raise ArgumentError(f"{argument} is {name!r}, it must be one of {', '.join(ELEMENTS)}")
+    return name
+
+
+def _input(array: Array, name: str) -> _abi.InputF32:
+    require_rank(array, name)
+    address, *layout = layout_of(array, extents_of(array))
+    return _abi.InputF32(address, tuple(layout[:4]), tuple(layout[4:]))
+
+
+def _copied(address: int | None, shape: tuple[int, ...], dtype: Any) -> Array:
+    array = np.empty(shape, dtype)
+    if array.size > 0:
+        ctypes.memmove(array.ctypes.data, address, array.nbytes)
+    return array
