@@ -11,3 +11,4 @@ FOVEA_KERNELS=build/libattention.so python3 call.py
 #! [python]
 ./build/gradient
 FOVEA_KERNELS=build/libattention.so python3 gradient.py
+./build/cached_call
