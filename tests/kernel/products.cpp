@@ -283,13 +283,20 @@ TEMPLATE_LIST_TEST_CASE("multiply_lanes adds products with a query in each lane"
 
 TEST_CASE("lines are prefetched one at a time, and no more than there are", "[kernel]") {
     guarded<char> memory(2 * 256);
-    kernel::prefetch_queue next(
-        {.first = memory.data(), .rows = 2, .row_bytes = 192, .stride_bytes = 256});  // two rows of three lines
-    int lines = 0;
-    for (; !next.empty() && lines < 100; ++lines) next.prefetch_line<arch::best>();
-    CHECK(lines == 6);
-    for (int after = 0; after < 1000; ++after) next.prefetch_line<arch::best>();
-    CHECK(next.empty());
+    guarded<char const*> places(2);
+    places.data()[0] = memory.data() + 256;
+    places.data()[1] = memory.data();
+    kernel::prefetch_queue const rows_of_three_lines[] = {
+        kernel::prefetch_queue({.first = memory.data(), .rows = 2, .row_bytes = 192, .stride_bytes = 256}),
+        {places.data(), 2, 192, 16}};
+    for (kernel::prefetch_queue next : rows_of_three_lines) {
+        int lines = 0;
+        for (; !next.empty() && lines < 100; ++lines) next.prefetch_line<arch::best>();
+        CHECK(lines == 6);
+        for (int after = 0; after < 1000; ++after) next.prefetch_line<arch::best>();
+        CHECK(next.empty());
+    }
+    CHECK(kernel::prefetch_queue(places.data(), 0, 192, 16).empty());
 }
 
 TEMPLATE_LIST_TEST_CASE("pairwise sums what does not separate", "[kernel]", lane_widths) {

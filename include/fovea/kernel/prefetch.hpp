@@ -53,6 +53,12 @@ public:
                  all.stride_bytes - per_row * cache_line,
                  std::max<index_t>(steps_per_line, 1)};
     }
+    /// The same of `count` rows of so many bytes, each where a list says.
+    prefetch_queue(char const* const* rows, index_t count, index_t row_bytes, index_t steps_per_line) {
+        if (count <= 0) return;
+        *this = prefetch_queue(strided_lines{rows[0], count, row_bytes, 0}, steps_per_line);
+        listed_ = rows;
+    }
 
     index_t steps_per_line() const { return steps_per_line_; }
     bool empty() const { return rows_ == 0; }
@@ -77,7 +83,7 @@ private:
 
     FOVEA_INLINE void end_row() {
         in_row_ = per_row_;
-        if (--rows_ > 0) at_ += gap_;
+        if (--rows_ > 0) at_ = listed_ != nullptr ? *++listed_ : at_ + gap_;
         else *this = {at_ - step_, 0, endless, endless, 0, 0, steps_per_line_};
     }
 
@@ -87,6 +93,7 @@ private:
     char const* at_ = nothing;
     index_t rows_ = 0, in_row_ = endless, per_row_ = endless, step_ = 0, gap_ = 0;  // lines; bytes
     index_t steps_per_line_ = usual_steps_per_line;
+    char const* const* listed_ = nullptr;  // the place of the row, where places are listed
 };
 
 }  // namespace fovea::FOVEA_SET::kernel

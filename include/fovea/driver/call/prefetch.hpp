@@ -34,11 +34,13 @@ struct stored_rows {
     }
 };
 
-/// The rows of an operand, which outlives them; none of those that are loaded, since nothing is known of where they
-/// are.
+/// The rows of an operand, which outlives them, or the blocks of these; none of others that are loaded, since nothing
+/// is known of where they are.
 template <class Rows>
 stored_rows rows_of(Rows const& rows) {
-    if constexpr (loaded_rows<Rows>) {
+    if constexpr (requires { typename Rows::block_type; }) {
+        return rows_of(rows.blocks);
+    } else if constexpr (loaded_rows<Rows>) {
         return {};
     } else if constexpr (evenly_spaced<Rows>) {
         constexpr auto size = static_cast<index_t>(sizeof(*rows.data));
@@ -70,39 +72,26 @@ FOVEA_INLINE void translate(index_t first, index_t last, index_t step, Row const
     for (index_t r = first; r < last; r += step) __builtin_prefetch(row(r), 0, 2);
 }
 
-/// The lines of some rows that are read later, prefetched beside other work: those at equal distances, then the others.
-class row_lines {
-public:
-    row_lines() = default;
-    row_lines(stored_rows const& rows, row_range const& at,
-              index_t steps_per_line = kernel::prefetch_queue::usual_steps_per_line)
-        : rows_(&rows), left_(at), steps_per_line_(steps_per_line) {
-        for (index_t n = at.first; n < at.last && rows.run != nullptr;) {  // pages in order are translated fast enough
-            auto const run = rows.from(at.batch, at.head, n, at.last - n);
-            translate(0, run.count, rows_per_memory_page(run.stride),
-                      [&](index_t r) FOVEA_LAMBDA { return run.first + r * run.stride; });
-            n += run.count;
-        }
+/// The lines of some rows that are read later, to be prefetched beside other work. Rows that do not all lie at equal
+/// distances are listed in `places`: (rows).
+inline kernel::prefetch_queue lines_of(stored_rows const& rows, row_range const& at, index_t steps_per_line,
+                                       char const** places) {
+    index_t const count = at.last - at.first;
+    if (rows.run == nullptr)  // pages of virtual memory in order are translated fast enough
+        return kernel::prefetch_queue({.first = rows.place(at.batch, at.head, at.first),
+                                       .rows = count,
+                                       .row_bytes = rows.bytes,
+                                       .stride_bytes = rows.position},
+                                      steps_per_line);
+    for (index_t n = at.first; n < at.last;) {
+        auto const run = rows.from(at.batch, at.head, n, at.last - n);
+        auto const row = [&](index_t r) FOVEA_LAMBDA { return run.first + r * run.stride; };
+        translate(0, run.count, rows_per_memory_page(run.stride), row);
+        for (index_t r = 0; r < run.count; ++r) places[n - at.first + r] = row(r);
+        n += run.count;
     }
-
-    /// The rows to be prefetched next; empty when nothing is left.
-    kernel::prefetch_queue& queue() {
-        if (queue_.empty() && left_.first < left_.last) {
-            auto const run = rows_->from(left_.batch, left_.head, left_.first, left_.last - left_.first);
-            left_.first += run.count;
-            queue_ = kernel::prefetch_queue(
-                {.first = run.first, .rows = run.count, .row_bytes = rows_->bytes, .stride_bytes = run.stride},
-                steps_per_line_);
-        }
-        return queue_;
-    }
-
-private:
-    kernel::prefetch_queue queue_{};
-    stored_rows const* rows_ = nullptr;
-    row_range left_{};
-    index_t steps_per_line_ = 0;
-};
+    return {places, count, rows.bytes, steps_per_line};
+}
 
 /// A row of the interleaved queries of a head group.
 struct group_row {

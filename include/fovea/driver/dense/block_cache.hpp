@@ -47,6 +47,7 @@ public:
           stays_cached_(call.keys * (call.features + call.value_features) * size <= cached),
           holds_(memory.template take<contents>(entries_)) {
         if (entry_elements_ > 0) memory_ = memory.template take<T>(entries_ * entry_elements_);
+        if (rows.run != nullptr && prefetches_) places_ = memory.template take<char const*>(Blocking::block_keys);
         if (wanted.loaded > 0) loaded_ = memory.template take<T>(wanted.loaded);
     }
 
@@ -87,13 +88,13 @@ public:
 protected:
     /// True where the entry of a block held another one, or none, and what it holds must be made. The block after it is
     /// prefetched, unless the cache has it.
-    [[gnu::noinline]] bool put(index_t block, row_lines& next) {
+    [[gnu::noinline]] bool put(index_t block, kernel::prefetch_queue& next) {
         auto& held = holds_[entry_of(block)];
         bool const makes = held.block != block;
         if (makes) held = {block};
         if (prefetches_ && (makes || Blocking::queries_in_lanes) && block + 1 < blocks_
             && (block + 1 >= reached_ || !stays_cached_))
-            next = row_lines(rows_, range(block + 1), steps_per_line_);
+            next = lines_of(rows_, range(block + 1), steps_per_line_, places_);
         reached_ = std::max(reached_, block + 2);
         return makes;
     }
@@ -126,6 +127,7 @@ private:
     contents* holds_;      // (entries)
     T* memory_ = nullptr;  // (entries, entry_elements)
     T* loaded_ = nullptr;
+    char const** places_ = nullptr;  // of the rows of the next block: (block_keys)
 };
 
 /// A property of each block of a head, found when it is first asked for.

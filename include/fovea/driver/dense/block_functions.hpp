@@ -23,14 +23,9 @@ class sub_tiles;
 /// The lines that a dense loop prefetches beside its products: those of the keys of the next block, then of its values,
 /// and, where there is no next block to be read, those of tables that the scores read.
 struct next_lines {
-    row_lines keys{}, values{};
-    kernel::prefetch_queue tables{};
+    kernel::prefetch_queue keys{}, values{}, tables{};
 
-    kernel::prefetch_queue& queue() {
-        if (auto& of_keys = keys.queue(); !of_keys.empty()) return of_keys;
-        if (auto& of_values = values.queue(); !of_values.empty()) return of_values;
-        return tables;
-    }
+    kernel::prefetch_queue& queue() { return !keys.empty() ? keys : !values.empty() ? values : tables; }
 };
 
 /// The rows of a tile: adjacent queries of one head, or interleaved ones of heads that share keys, so that keys are

@@ -111,8 +111,8 @@ void query_lanes_products<Blocking>::multiply(call const& of, rows_type const& r
             auto const some = operands_at(of, rows, keys, piece, vectors, k, are_scores);
             index_t const count = some.sums.element_count, ready = std::min(multiplied, count);
             if constexpr (plan::pipelined<blocking>)
-                product::contract_query_lanes(some.keys, some.sums, next.keys.queue(), ready);
-            else product::contract_query_lanes(some.keys, some.sums, next.keys.queue());
+                product::contract_query_lanes(some.keys, some.sums, next.keys, ready);
+            else product::contract_query_lanes(some.keys, some.sums, next.keys);
             multiplied -= ready;
             k += count;
         }
@@ -136,7 +136,7 @@ void query_lanes_products<Blocking>::add(attention const& of, rows_type const& r
                 {run.first, {}, run.stride},
                 {vectors.last - vectors.first, of.value_features, run.count, piece.scores + k * width + lane,
                  sums.sums + lane, width, first_of_all && k == 0 ? nullptr : rescale + lane, nullptr},
-                next.values.queue());
+                next.values);
             k += run.count;
             if (weights.pieces->size() > 1 || k < piece.count)  // what follows adds to the same sums
                 std::fill(rescale + lane, rescale + vectors.last * blocking::lanes, T{1});

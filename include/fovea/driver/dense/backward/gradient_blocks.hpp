@@ -40,7 +40,7 @@ public:
     template <class Rows>
     row_run<typename base::element> run(Rows const& rows, head_keys<Blocking> const&, index_t position, index_t count) {
         index_t const block = position / Blocking::block_keys;
-        row_lines read;  // with the keys of scores
+        kernel::prefetch_queue read;  // with the keys of scores
         if (this->put(block, read)) {
             auto const all = this->range(block);
             product::pack_values(row_addresses<Rows, Blocking::block_keys>(rows, all), all.last - all.first,

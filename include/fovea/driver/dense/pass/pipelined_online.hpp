@@ -41,7 +41,7 @@ private:
             operands_ = products::operands_at(call_, rows_, keys_, piece_, vectors_, run_, false);
         }
         if (multiplied_ + product::keys_per_step > operands_.sums.element_count) return;
-        product::multiply_keys(operands_.keys, operands_.sums, multiplied_, next_.keys.queue());
+        product::multiply_keys(operands_.keys, operands_.sums, multiplied_, next_.keys);
         multiplied_ += product::keys_per_step;
     }
 
