@@ -4,12 +4,13 @@
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo, Sanitize or SanitizeThreads" FORCE)
 endif()
-set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG" CACHE STRING "Flags of the build type Release")
-set(CMAKE_CXX_FLAGS_SANITIZE
-    "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
-    CACHE STRING "Flags of the build type Sanitize"
+# project() has put an empty string into the cache for a type that it does not know.
+function(fovea_add_build_type type flags)
+    if(NOT CMAKE_CXX_FLAGS_${type})
+        set(CMAKE_CXX_FLAGS_${type} "${flags}" CACHE STRING "Flags of the build type ${type}" FORCE)
+    endif()
+endfunction()
+fovea_add_build_type(
+    SANITIZE "-O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
 )
-set(CMAKE_CXX_FLAGS_SANITIZETHREADS
-    "-O1 -g -fno-omit-frame-pointer -fsanitize=thread"
-    CACHE STRING "Flags of the build type SanitizeThreads"
-)
+fovea_add_build_type(SANITIZETHREADS "-O1 -g -fno-omit-frame-pointer -fsanitize=thread")

@@ -50,7 +50,7 @@ constexpr void for_each_piece(std::string_view text, F const& f) {
 
 constexpr argument_text argument_of(std::string_view piece) {
     argument_text argument;
-    auto const open = std::min(piece.find('('), piece.size());
+    auto const open = static_cast<std::size_t>(std::find(piece.begin(), piece.end(), '(') - piece.begin());
     argument.name = trimmed(piece.substr(0, open));
     if (open == piece.size()) return argument;
     auto const inside = piece.substr(open + 1, std::min(piece.rfind(')'), piece.size()) - open - 1);
