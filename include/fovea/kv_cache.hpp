@@ -169,7 +169,7 @@ void kv_cache<Key, Value>::append(index_t sequence, view<K, 4> const& keys, view
     using number = std::conditional_t<std::is_same_v<Key, double> || std::is_same_v<Value, double>, double, float>;
     index_t const first = length(sequence), count = keys.extent(2), of_key = sizes_.key_features,
                   of_value = sizes_.value_features;
-    check_appended(sizes_, keys.extents, values.extents);
+    check_appended(sizes_, keys, values);
     [[maybe_unused]] extents_t<4> const whole{1, sizes_.heads, first + count, of_key};
     (check_head_map(maps, whole, "keys"), ...);
     std::vector<number> row(static_cast<std::size_t>(std::max(of_key, of_value))),

@@ -274,6 +274,13 @@ TEST_CASE("a cache refuses what does not fit, and changes nothing", "[spec]") {
     CHECK_THROWS_WITH(cache.append(number, own.key_view(0, 97), own.value_view(0, 97)),
                       ContainsSubstring("97 positions more of sequence 0 need 25 pages, and 24 are free"));
     CHECK_THROWS_WITH(cache.append(number, own.key_view(0, 2), own.value_view(0, 1)), ContainsSubstring("must be"));
+    using rows_of = view<float const, 4>;
+    CHECK_THROWS_WITH(cache.append(number, rows_of(nullptr, {1, 2, 1, 32}), own.value_view(0, 1)),
+                      "keys is (1, 2, 1, 32) and its data is a null pointer");
+    CHECK_THROWS_WITH(cache.append(number, own.key_view(0, 1), rows_of(nullptr, {1, 2, 1, 64})),
+                      "values is (1, 2, 1, 64) and its data is a null pointer");
+    CHECK_THROWS_WITH(cache.append(number, own.key_view(0, -1), own.value_view(0, -1)),
+                      "keys has extent -1 along axis 2: it must be 0 or more");
     CHECK_THROWS_WITH(cache.append(3, own.key_view(0, 1), own.value_view(0, 1)),
                       ContainsSubstring("there is no sequence 3"));
     CHECK_THROWS_WITH(cache.truncate(number, 1), ContainsSubstring("has 0 positions, not 1 to be kept"));

@@ -164,5 +164,16 @@ TEST_CASE("store writes nothing where rows do not fit the cache", "[spec]") {
     auto const source = rows({1, 3, 4, 64});
     CHECK_THROWS_WITH(store(cache, table, view<float const, 4>(source), 8),
                       ContainsSubstring("store: position 10 of batch 0 has page -1 in the table, of 2 pages"));
+    CHECK_THROWS_WITH(store(cache, view<float const, 4>(nullptr, {2, 3, 1, 64}), 0),
+                      "source is (2, 3, 1, 64) and its data is a null pointer");
+    CHECK_THROWS_WITH(store(cache, view<float const, 4>(source.data(), {2, 3, -1, 64}), 0),
+                      "source has extent -1 along axis 2: it must be 0 or more");
+    CHECK_THROWS_WITH(store(cache, view<std::int8_t const, 4>(&memory[70].integers[0], {2, 3, 1, 64}), 0),
+                      "store: the cache overlaps source in memory: it would be overwritten while it is read");
+    CHECK_THROWS_WITH(store(view<q8_0, 4>(memory.data(), {2, 3, 10, 2}, {0, 20, 2, 1}),
+                            view<float const, 4>(nullptr, {2, 3, 0, 64}), 0),
+                      "store: the cache has stride 0 along axis 0: its elements would be written twice");
+    CHECK_THROWS_WITH(store(cache, view<std::int32_t const, 2>(nullptr, {1, 2}), view<float const, 4>(source), 0),
+                      "the table is (1, 2) and its data is a null pointer");
     for (auto const& block : memory) CHECK(block.scale.bits == 0);
 }

@@ -89,9 +89,7 @@ public:
 
     void append(index_t layer, index_t sequence, view<float const, 4> const& keys, view<float const, 4> const& values) {
         auto& own = layers_[place_of(layer)];
-        check_appended(sizes_, keys.extents, values.extents);
-        fovea::detail::require_sound(fovea::detail::region_of(keys, "keys"));
-        fovea::detail::require_sound(fovea::detail::region_of(values, "values"));
+        check_appended(sizes_, keys, values);
         auto const added = own.sequences.extend(sequence, keys.extent(2));
         if (keys.extent(2) == 0) return;
         write(key_, keys, added, own.keys.data());

@@ -4,6 +4,7 @@
 
 #include <fovea/core/errors.hpp>
 #include <fovea/core/index.hpp>
+#include <fovea/core/memory.hpp>
 #include <fovea/core/view.hpp>
 
 #include <algorithm>
@@ -39,12 +40,16 @@ inline index_t elements_of_pages(kv_sizes const& s, index_t features, index_t fe
     return count / bytes;
 }
 
-/// Errors: shape_error where rows to be appended are not those of new positions of one sequence.
-inline void check_appended(kv_sizes const& s, extents_t<4> const& keys, extents_t<4> const& values) {
-    extents_t<4> const of_keys{1, s.heads, keys[2], s.key_features}, of_values{1, s.heads, keys[2], s.value_features};
-    if (keys != of_keys || values != of_values)
-        throw shape_error("kv_cache: keys are ", keys, " and values ", values, ", and must be ", of_keys, " and ",
-                          of_values);
+/// Errors: shape_error where rows to be appended are not those of new positions of one sequence, or cannot be read.
+template <class Key, class Value>
+void check_appended(kv_sizes const& s, view<Key, 4> const& keys, view<Value, 4> const& values) {
+    index_t const count = keys.extent(2);
+    extents_t<4> const of_keys{1, s.heads, count, s.key_features}, of_values{1, s.heads, count, s.value_features};
+    if (keys.extents != of_keys || values.extents != of_values)
+        throw shape_error("kv_cache: keys are ", keys.extents, " and values ", values.extents, ", and must be ",
+                          of_keys, " and ", of_values);
+    detail::require_sound(detail::region_of(keys, "keys"));
+    detail::require_sound(detail::region_of(values, "values"));
 }
 
 /// kv_rows: some sequences of a cache as the batch of a call.

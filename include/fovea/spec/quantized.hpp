@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fovea/core/blocks.hpp>
+#include <fovea/core/memory.hpp>
 #include <fovea/core/row_run.hpp>
 #include <fovea/spec/shapes.hpp>
 
@@ -79,15 +80,23 @@ constexpr auto quantized(Rows const& rows) {
 }
 
 namespace detail {
-/// Errors: shape_error where rows do not fit a cache of these extents, whose last axis counts blocks.
-template <class Block>
-void check_stored(extents_t<4> const& cache, extents_t<4> const& source, index_t first) {
-    if (source[0] != cache[0] || source[1] != cache[1] || source[3] != cache[3] * Block::size)
-        throw shape_error("store: source is ", source, " and the cache holds ", cache[0], " x ", cache[1], " heads of ",
-                          counted(cache[3] * Block::size, "feature"));
-    if (first < 0 || first > cache[2] || source[2] > cache[2] - first)
-        throw shape_error("store: source has ", counted(source[2], "position"), " from ", first,
-                          " on, and the cache has ", cache[2]);
+/// Errors: shape_error where rows do not fit a cache of so many batches and positions, or cannot be read, and where the
+/// blocks cannot be written, or are what is read.
+template <class Block, class Element>
+void check_stored(view<Block, 4> const& blocks, index_t batches, index_t positions, view<Element, 4> const& source,
+                  index_t first) {
+    auto const to = region_of(blocks, "store: the cache"), from = region_of(source, "source");
+    require_sound(to);
+    require_sound(from);
+    index_t const heads = blocks.extent(1), features = blocks.extent(3) * Block::size, count = source.extent(2);
+    if (source.extent(0) != batches || source.extent(1) != heads || source.extent(3) != features)
+        throw shape_error("store: source is ", source.extents, " and the cache holds ", batches, " x ", heads,
+                          " heads of ", counted(features, "feature"));
+    if (first < 0 || first > positions || count > positions - first)
+        throw shape_error("store: source has ", counted(count, "position"), " from ", first, " on, and the cache has ",
+                          positions);
+    require_distinct_elements(to);
+    require_apart(to, from);
 }
 
 /// Calls f(batch, head, position, row) for each row.
@@ -115,11 +124,10 @@ void round_row(Element const* row, index_t features, Block* to) {
 ///     store(pages, table, source, first)       pages: (page, head, slot, feature / 32), table: (batch, page)
 ///
 /// source: (batch, head, position, feature), of any real type. Errors: shape_error, before anything is written, for
-/// rows that do not fit the cache, features that are no whole blocks, and positions without a page.
+/// rows that do not fit the cache, or lie in it, features that are no whole blocks, and positions without a page.
 template <block_format Block, class Element>
 void store(view<Block, 4> const& blocks, view<Element, 4> const& source, index_t first) {
-    detail::check_stored<Block>({blocks.extent(0), blocks.extent(1), blocks.extent(2), blocks.extent(3)},
-                                source.extents, first);
+    detail::check_stored(blocks, blocks.extent(0), blocks.extent(2), source, first);
     detail::for_each_row(source, [&](index_t b, index_t h, index_t n, Element const* row) {
         detail::round_row(row, source.extent(3), blocks.place(b, h, first + n, index_t{0}));
     });
@@ -127,9 +135,10 @@ void store(view<Block, 4> const& blocks, view<Element, 4> const& source, index_t
 template <block_format Block, class Element>
 void store(view<Block, 4> const& pages, view<std::int32_t const, 2> const& table, view<Element, 4> const& source,
            index_t first) {
+    detail::require_sound(detail::region_of(table, "the table"));
+    paged_rows<Block> const rows(pages, table);
     index_t const page_size = pages.extent(2);
-    detail::check_stored<Block>({table.extent(0), pages.extent(1), table.extent(1) * page_size, pages.extent(3)},
-                                source.extents, first);
+    detail::check_stored(pages, table.extent(0), rows.extent(2), source, first);
     for (index_t b = 0; b < source.extent(0); ++b)
         for (index_t n = first; n < first + source.extent(2); ++n)
             if (index_t const page = table(b, n / page_size); page < 0 || page >= pages.extent(0))
