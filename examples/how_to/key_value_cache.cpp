@@ -29,6 +29,46 @@ void copy(view<float const, 4> from, view<float, 4> to) {
 
 index_t constexpr tokens = 24, prompt = 10;
 
+/// A cache in five steps: blocks of 8 bits in pages.
+void five_steps() {
+    auto const query = random_tensor<4>({1, 8, tokens, 32}), key = random_tensor<4>({1, 2, tokens, 32}),
+               value = random_tensor<4>({1, 2, tokens, 32});  // 8 query heads share 2 of keys
+    tensor<float, 4> result(query.extents), whole(query.extents);
+    auto const keys = [&](index_t first, index_t count) { return positions(key.view(), first, count); };
+    auto const values = [&](index_t first, index_t count) { return positions(value.view(), first, count); };
+    auto const queries = [&](index_t first, index_t count) { return positions(query.view(), first, count); };
+    auto const results = [&](index_t first, index_t count) { return positions(result.view(), first, count); };
+    //! [create]
+    kv_cache<q8_0> cache({.heads = 2, .key_features = 32, .value_features = 32, .pages = 64, .page_size = 16});
+    //! [create]
+    //! [prompt]
+    auto const sequence = cache.add();
+    cache.append(sequence, keys(0, prompt), values(0, prompt));  // (1, head, position, feature)
+    //! [prompt]
+    //! [attend]
+    workspace scratch;  // kept: repeated calls allocate nothing in attend
+    auto const attend_to_cache = [&](view<float const, 4> const& of, view<float, 4> const& to) {
+        auto const rows = cache.batch({&sequence, 1});
+        auto const past = rows.past(of.extent(2));  // positions before the first query
+        attend(scratch, scaled_dot | causal_from(past) | softmax | weighted_sum, of, rows.keys(), rows.values(), to);
+    };
+    attend_to_cache(queries(0, prompt), results(0, prompt));
+    //! [attend]
+    //! [token]
+    for (index_t n = prompt; n < tokens; ++n) {
+        cache.append(sequence, keys(n, 1), values(n, 1));  // first: a token attends to itself
+        attend_to_cache(queries(n, 1), results(n, 1));
+    }
+    //! [token]
+    //! [end]
+    cache.truncate(sequence, tokens - 3);  // the last three tokens are taken back
+    cache.remove(sequence);                // its pages are free for others
+    //! [end]
+    attend(scaled_dot | causal | softmax | weighted_sum, query, key, value, whole);
+    require(difference(result, whole) < 0.02f, "step by step gives what one causal call gives, as 8 bits store it");
+    require(cache.free_pages() == 64, "no page is kept");
+}
+
 void one_length() {
     auto const query = random_tensor<4>({1, 8, tokens, 32}), key = random_tensor<4>({1, 2, tokens, 32}),
                value = random_tensor<4>({1, 2, tokens, 32});  // 8 query heads share 2 of keys
@@ -159,6 +199,7 @@ void window_in_pages() {
 }  // namespace
 
 int main() {
+    five_steps();
     one_length();
     pages();
     window_in_pages();
